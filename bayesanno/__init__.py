@@ -1,0 +1,25 @@
+"""bayesanno: Bayesian models of annotation. Who is right, whom to trust, and how sure to be."""
+
+from importlib.metadata import version
+
+import lazy_loader
+
+__version__ = version("bayesanno")
+
+# Nothing is imported before it is used: `import bayesanno` takes milliseconds, PyMC takes seconds (SPEC 1).
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submodules=["models"],
+    submod_attrs={
+        "base": ["AnnotationModel"],
+        "data": ["AnnotationData", "CountData"],
+        "datasets": ["list_datasets"],
+        "errors": ["BayesannoError", "DataError", "DataFileError", "EngineError", "FitError", "ModelError"],
+        "formats": ["read_annotations", "read_counts", "write_annotations"],
+        "inference": ["fit", "join"],
+        "simulation": ["simulate"],
+        "storage": ["data_of", "diagnostics_of", "load", "model_of", "save"],
+        "tables": ["annotator_table", "coverage_table", "label_table", "parameter_table", "predict"],
+        "zoo": ["get_model", "list_models"],
+    },
+)

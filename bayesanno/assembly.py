@@ -1,0 +1,104 @@
+"""From draws of the parameters to a whole fit: every other group follows from the draws, the model and the data."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.diagnostics import diagnose, explain
+from bayesanno.errors import ConvergenceWarning
+from bayesanno.latent import recover
+from bayesanno.lazy import pm, xr
+from bayesanno.modes import find_modes
+from bayesanno.storage import data_groups, hyperparameters, versions
+
+if TYPE_CHECKING:
+    import pymc
+    import xarray
+
+    from bayesanno.base import AnnotationModel
+    from bayesanno.data import AnnotationData
+
+
+def assemble(
+    entry: AnnotationModel,
+    data: AnnotationData,
+    model: pymc.Model,
+    posterior: xarray.Dataset,
+    sample_stats: xarray.Dataset,
+    *,
+    relabelled: xarray.DataArray | None = None,
+    more_diagnostics: Mapping[str, Any] | None = None,
+    attrs: Mapping[str, Any] | None = None,
+) -> xarray.DataTree:
+    """Compute all groups of a fit from the free parameters' draws; warn of what the diagnostics say.
+
+    Deterministics and the log prior are computed anew, so that they hold for permuted draws as well.
+    """
+    free = posterior[[variable.name for variable in model.free_RVs]]
+    posterior = _evaluate(model, free, [*model.free_RVs, *model.deterministics])
+    log_prior = _log_prior(model, free)
+    recovered = recover(entry, data, posterior)
+    dims = ("chain", "draw", "item")
+    coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
+    log_likelihood = xr.Dataset({"annotations": (dims, recovered.log_likelihood)}, coords=coords)
+
+    if relabelled is not None:
+        sample_stats = sample_stats.assign(relabelled=relabelled)
+    log_density = recovered.log_likelihood.sum(axis=2) + sum(
+        variable.sum([dim for dim in variable.dims if dim not in ("chain", "draw")]).values
+        for variable in log_prior.data_vars.values()
+    )
+    found = diagnose(
+        posterior,
+        sample_stats,
+        modes=find_modes(posterior, np.asarray(log_density)),
+        relabelled_fraction=0.0 if relabelled is None else float(relabelled.mean()),
+    ) | dict(more_diagnostics or {})
+    for problem in explain(found):
+        warnings.warn(problem, ConvergenceWarning, stacklevel=4)
+
+    groups = data_groups(data)
+    for name, value in hyperparameters(model, entry).items():
+        groups["constant_data"][name] = ([f"{name}_dim_{axis}" for axis in range(value.ndim)], value)
+    tree = xr.DataTree.from_dict(
+        {
+            "posterior": posterior,
+            "sample_stats": sample_stats,
+            "log_likelihood": log_likelihood,
+            "log_prior": log_prior,
+            "latent": recovered.latent,
+            **groups,
+        }
+    )
+    tree.attrs = dict(attrs or {}) | {
+        "model": entry.name,
+        "fields": json.dumps(entry.to_fields()),
+        "data_hash": data.hash,
+        "versions": json.dumps(versions()),
+        "diagnostics": json.dumps(found),
+    }
+    return tree
+
+
+def _evaluate(model: pymc.Model, free: xarray.Dataset, wanted: list[Any]) -> xarray.Dataset:
+    """Compute named variables of the model at each draw of its free ones."""
+    deterministic = [variable.name for variable in wanted if variable.name not in free]
+    if not deterministic:
+        return free
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pm.compute_deterministics(
+            free, var_names=deterministic, model=model, merge_dataset=True, progressbar=False
+        )
+
+
+def _log_prior(model: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:
+    from pymc.stats import compute_log_prior
+
+    tree = xr.DataTree.from_dict({"posterior": free})
+    return compute_log_prior(tree, model=model, extend_inferencedata=False, progressbar=False)

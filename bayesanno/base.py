@@ -1,0 +1,218 @@
+"""What every entry of the zoo is: a frozen value that holds a model's options and priors, and can build its graph.
+
+The invariant: an instance is valid (each field has its declared type and lies in its range), hashable, and equal to
+what its JSON form gives back. `fit` stores that form, so that a fit alone suffices to rebuild its model.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
+
+from bayesanno.errors import DataError, ModelError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pymc as pm
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.data import AnnotationData
+    from bayesanno.latent import Answers, Design
+
+
+@dataclass(frozen=True)
+class Range:
+    """The open interval a number must lie in; `math.inf` and `-math.inf` leave a side free."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        if math.isinf(self.high):
+            return "a number" if math.isinf(self.low) else f"a number > {self.low:g}"
+        return f"a number between {self.low:g} and {self.high:g} (exclusive)"
+
+
+Positive = Annotated[float, Range(0, math.inf)]
+Fraction = Annotated[float, Range(0, 1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotationModel(ABC):
+    """A model of annotation: its options and priors as fields, its graph by `build`.
+
+    A subclass is one frozen, keyword-only dataclass. It supplies the model's formula once (`state_logp`), its
+    generative story with the latents explicit (`generate`), and a place to start from (`start`); `build` declares the
+    parameters and hands all of it to `bayesanno.latent.observe`.
+
+    Attributes
+    ----------
+    name : str
+        The name in the zoo.
+    state_dim : str
+        The dimension of an item's discrete latent, `"true_class"` where the states are the labels.
+    competence : str or None
+        The variable over annotators that the annotator table reports, if there is one.
+
+    Raises
+    ------
+    ModelError
+        If a field has the wrong type or lies outside its range.
+    """
+
+    name: ClassVar[str]
+    state_dim: ClassVar[str]
+    competence: ClassVar[str | None] = None
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self), include_extras=True)
+        for field in fields(self):
+            value = convert(getattr(self, field.name), hints[field.name], f"{self.name}: {field.name}")
+            object.__setattr__(self, field.name, value)
+
+    @classmethod
+    def from_fields(cls, settings: Mapping[str, Any]) -> Self:
+        """Build from a mapping of fields, whose values may be text (`"0.5:0.5"`, as typed on a command line) or JSON.
+
+        Raises
+        ------
+        ModelError
+            If a name is no field of this model (the nearest is suggested), or a value does not fit.
+        """
+        known = [field.name for field in fields(cls)]
+        for name in settings:
+            if name not in known:
+                close = get_close_matches(name, known, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known) or 'none'}"
+                raise ModelError(f"{cls.name} has no field {name!r}: {hint}")
+        return cls(**settings)
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the fields as plain values that JSON can hold; `from_fields` gives the model back."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def default_fields(cls) -> dict[str, Any]:
+        """Return each field's default."""
+        return {field.name: field.default for field in fields(cls) if field.default is not MISSING}
+
+    @abstractmethod
+    def build(self, data: AnnotationData) -> pm.Model:
+        """Return the PyMC model of these annotations, its discrete latents summed out."""
+
+    @abstractmethod
+    def state_logp(self, answers: Answers, **parameters: TensorVariable) -> TensorVariable:
+        """Return log p(state, the item's annotations | parameters), symbolic, of shape (item, state)."""
+
+    @abstractmethod
+    def generate(self, design: Design, **parameters: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
+        """Tell the generative story: random states of shape (item,) and answers of shape (annotation,)."""
+
+    @abstractmethod
+    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        """Return parameter values near the majority vote, where chains start (each with a jitter of its own)."""
+
+    def views(
+        self,
+        answers: Answers,  # noqa: ARG002
+        probability: TensorVariable,  # noqa: ARG002
+        **parameters: TensorVariable,  # noqa: ARG002
+    ) -> dict[str, tuple[str, TensorVariable]]:
+        """Return what else can be read off, per draw, from the state posterior: name -> (dim, values), symbolic.
+
+        `dim` is "item" or "annotation"; `probability` has shape (item, state).
+        """
+        return {}
+
+    def states(self, data: AnnotationData) -> tuple[str, ...]:
+        """Return the names of the states."""
+        return data.labels
+
+    def is_exchangeable(self, data: AnnotationData) -> bool:  # noqa: ARG002
+        """Tell whether permuting the classes leaves prior and likelihood as they are."""
+        return False
+
+    @classmethod
+    def describe(cls) -> str:
+        """Return the first line of the model card."""
+        import sys
+
+        card = sys.modules[cls.__module__].__doc__ or ""
+        return card.strip().split("\n")[0]
+
+
+def hyper(name: str, value: Any) -> TensorVariable:
+    """Register a hyperparameter as data, so that a study of many priors compiles the model once."""
+    import numpy as np
+
+    from bayesanno.lazy import pm
+
+    return pm.Data(name, np.asarray(value, dtype=float))
+
+
+def convert(value: Any, hint: Any, what: str) -> Any:
+    """Return `value` as the type `hint` says, from text or JSON or Python, or raise a ModelError that names `what`."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        number, bounds = arguments[0], arguments[1]
+        converted = convert(value, number, what)
+        if not bounds.low < converted < bounds.high:
+            raise ModelError(f"{what} is {value}: it must be {bounds}")
+        return converted
+    if origin is Literal:
+        if value not in arguments:
+            raise ModelError(f"{what} is {value!r}: it must be one of {', '.join(map(repr, arguments))}")
+        return value
+    if origin is tuple:
+        parts = value.split(":") if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple) or (arguments[-1] is not ... and len(parts) != len(arguments)):
+            size = "some" if arguments[-1] is ... else str(len(arguments))
+            raise ModelError(
+                f"{what} is {value!r}: it must be {size} numbers (on the command line {_example(arguments)})"
+            )
+        kinds = [arguments[0]] * len(parts) if arguments[-1] is ... else arguments
+        return tuple(convert(part, kind, what) for part, kind in zip(parts, kinds, strict=True))
+    if origin in (Union, types.UnionType):
+        return _convert_union(value, arguments, what)
+    if hint is bool:
+        if str(value).lower() in ("true", "false"):
+            return str(value).lower() == "true"
+    elif hint is str:
+        return str(value)
+    elif hint in (int, float) and not isinstance(value, bool):
+        try:
+            converted = hint(value)
+        except (TypeError, ValueError):
+            converted = math.nan
+        if not math.isnan(converted) and (hint is float or converted == float(value)):
+            return converted
+    raise ModelError(f"{what} is {value!r}: it must be {'a number' if hint is float else 'of type ' + hint.__name__}")
+
+
+def _convert_union(value: Any, kinds: tuple[Any, ...], what: str) -> Any:
+    if value is None and type(None) in kinds:
+        return None
+    for kind in kinds:
+        if kind is not type(None):
+            try:
+                return convert(value, kind, what)
+            except ModelError as error:
+                problem = error
+    raise problem
+
+
+def _example(kinds: tuple[Any, ...]) -> str:
+    return ":".join(["0.5"] * (2 if kinds[-1] is ... else len(kinds)))
+
+
+def require_annotations(model: AnnotationModel, data: object) -> None:
+    """Raise a DataError unless `data` are annotations with labels, annotators and items."""
+    from bayesanno.data import AnnotationData
+
+    if not isinstance(data, AnnotationData):
+        raise DataError(f"{model.name} needs AnnotationData (who said what of which item), not {type(data).__name__}")

@@ -1,0 +1,36 @@
+"""The exceptions of bayesanno: one root, and each subclass is also the builtin a caller would expect."""
+
+
+class BayesannoError(Exception):
+    """Root of every error that bayesanno raises on purpose.
+
+    Its message is one line: what is wrong, where, and what to do.
+    """
+
+
+class DataError(BayesannoError, ValueError):
+    """Annotations that cannot be read or do not fit together."""
+
+
+class DataFileError(BayesannoError, OSError):
+    """A file that is missing, cannot be fetched, or would be overwritten."""
+
+
+class ModelError(BayesannoError, ValueError):
+    """An unknown model, an unknown field of a model, or a field out of its range."""
+
+
+class EngineError(BayesannoError, ImportError):
+    """A sampler that is not installed."""
+
+
+class FitError(BayesannoError, ValueError):
+    """A request that this fit, or this method of fitting, cannot serve."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A diagnostic that says not to believe a posterior yet, in plain language."""
+
+
+class IdentifiabilityWarning(UserWarning):
+    """A design from which a quantity cannot be learnt, however long one samples."""

@@ -1,0 +1,1 @@
+"""The zoo: one file per model, each to be read from top to bottom."""

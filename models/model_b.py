@@ -1,0 +1,125 @@
+"""Model B: every annotator has a confusion matrix (Dawid and Skene 1979; Rzhetsky et al. 2008).
+
+Story.  An item has one true class.  Annotator x, shown an item of class psi, says v with a probability that depends on
+x, psi and v alone; given the truth, annotators do not influence each other.
+
+Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008).
+
+    C_n                 ~ Categorical(gamma)                          the true class of item n
+    V_nx | C_n = psi    ~ Categorical(lambda^x[psi, :])               what annotator x says of it
+    p(C_n = psi, V_n)   = gamma_psi  prod_x lambda^x[psi, v_x]        (33)
+    p(V_n)              = sum_psi p(C_n = psi, V_n)                   (35), the likelihood; C is summed out
+    p(C_n = psi | V_n)  = p(C_n = psi, V_n) / p(V_n)                  (37), read off after the fit
+    theta_x             = sum_psi gamma_psi lambda^x[psi, psi]        (39), how often x is right
+
+An annotator who answers an item twice contributes two factors; one who does not answer contributes none.
+
+Symbols.
+    gamma    prevalence   (true_class)
+    lambda   confusion    (annotator, true_class, response): rows are the truth, columns what was said
+    theta    accuracy     (annotator), a deterministic
+
+Priors and what they imply.
+    prevalence ~ Dirichlet(prevalence_prior): 3 by default, as if each class had been seen three times.
+    each row of confusion ~ Dirichlet(s p, s (1 - p) / (K - 1), ...), with s = confusion_strength (8) answers spread so
+    that p = confusion_accuracy (0.6) of them are right.  These are the priors of the R package rater.  p = 1/K makes
+    the classes exchangeable; p < 1/K says that annotators are wrong more often than chance.
+
+Identifiability.  The likelihood does not change when the classes are permuted (eq. 53); the prior tells them apart when
+p > 1/K.  When p = 1/K it does not either, and `bayesanno.relabel` chooses, per draw, the permutation under which
+annotators are right most often (eq. 56).  At least three annotators must answer the same items.  Annotators with few
+answers keep their prior.
+
+Use when annotators differ in which classes they confuse, and each has tens of answers per class.  Avoid when there
+are many labels and few answers per annotator (K (K - 1) numbers each): MACE has K.
+
+References.
+    A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806.
+    A. Rzhetsky, H. Shatkay and W. J. Wilbur (2008), How to get the most out of your curation effort,
+    PLoS Computational Biology 5(5):e1000391, doi:10.1371/journal.pcbi.1000391, supplement, sections 9 to 13.
+    J. Pullin, L. Gurrin and D. Vukcevic (2023), The R Journal 15:4, doi:10.32614/RJ-2023-064 (rater).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from bayesanno.base import AnnotationModel, Fraction, Positive, hyper, require_annotations
+from bayesanno.latent import Answers, Design, observe
+from bayesanno.lazy import pm, pt
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.data import AnnotationData
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelB(AnnotationModel):
+    """Dawid and Skene's model: a prevalence, and a confusion matrix per annotator.
+
+    Parameters
+    ----------
+    prevalence_prior : float, default 3
+        Concentration of the symmetric Dirichlet prior of the prevalence.
+    confusion_strength : float, default 8
+        Total concentration of the Dirichlet prior of each row of a confusion matrix: a number of answers.
+    confusion_accuracy : float, default 0.6
+        The prior mean of the diagonal. 1/K makes the classes exchangeable.
+
+    Examples
+    --------
+    >>> from bayesanno.models.model_b import ModelB
+    >>> ModelB(confusion_accuracy=0.8)
+    ModelB(prevalence_prior=3.0, confusion_strength=8.0, confusion_accuracy=0.8)
+    """
+
+    name: ClassVar[str] = "model_b"
+    state_dim: ClassVar[str] = "true_class"
+    competence: ClassVar[str | None] = "accuracy"
+
+    prevalence_prior: Positive = 3.0
+    confusion_strength: Positive = 8.0
+    confusion_accuracy: Fraction = 0.6
+
+    def build(self, data: AnnotationData) -> pm.Model:
+        require_annotations(self, data)
+        n_classes = data.n_labels
+        with pm.Model(coords=data.coords(true_class=data.labels)) as model:
+            concentration = hyper("prevalence_prior", self.prevalence_prior)
+            strength = hyper("confusion_strength", self.confusion_strength)
+            right = hyper("confusion_accuracy", self.confusion_accuracy)
+            wrong = (1 - right) / (n_classes - 1)
+            rows = strength * pt.switch(np.eye(n_classes, dtype=bool), right, wrong)  # (true_class, response)
+
+            prevalence = pm.Dirichlet("prevalence", concentration * np.ones(n_classes), dims="true_class")
+            confusion = pm.Dirichlet("confusion", rows, dims=("annotator", "true_class", "response"))
+            pm.Deterministic("accuracy", (prevalence * pt.diagonal(confusion, axis1=1, axis2=2)).sum(-1), dims="annotator")
+            observe(self, data, prevalence=prevalence, confusion=confusion)
+        return model
+
+    def state_logp(self, answers: Answers, prevalence: TensorVariable, confusion: TensorVariable) -> TensorVariable:
+        log_lambda = pt.log(confusion).transpose(0, 2, 1)  # (annotator, response, true_class)
+        return pt.log(prevalence) + answers.total(log_lambda)  # (item, true_class), eq. 33
+
+    def generate(
+        self, design: Design, prevalence: TensorVariable, confusion: TensorVariable
+    ) -> tuple[TensorVariable, TensorVariable]:
+        true_class = design.clamp(pm.Categorical.dist(prevalence, shape=(design.n_items,)))  # (item,)
+        said = pm.Categorical.dist(confusion[design.annotator, true_class[design.item]])  # (annotation,)
+        return true_class, said
+
+    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        truth = data.vote_shares  # (item, true_class)
+        n_classes = data.n_labels
+        counts = np.full((data.n_annotators, n_classes, n_classes), self.confusion_strength / n_classes / 2)
+        counts += np.eye(n_classes) * self.confusion_strength / 2
+        np.add.at(counts, (data.annotator, slice(None), data.label), truth[data.item])
+        prevalence = truth.sum(axis=0) + self.prevalence_prior  # (true_class,)
+        return {"prevalence": prevalence / prevalence.sum(), "confusion": counts / counts.sum(axis=2, keepdims=True)}
+
+    def is_exchangeable(self, data: AnnotationData) -> bool:
+        return bool(np.isclose(self.confusion_accuracy, 1 / data.n_labels, rtol=0, atol=1e-9)) and not data.controls
