@@ -19,7 +19,16 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "inference": ["fit", "join"],
         "simulation": ["simulate"],
         "storage": ["data_of", "diagnostics_of", "load", "model_of", "save"],
-        "tables": ["annotator_table", "coverage_table", "label_table", "parameter_table", "predict"],
+        "tables": [
+            "annotator_table",
+            "better_probability",
+            "cheapest_label",
+            "coverage_table",
+            "label_draws",
+            "label_table",
+            "parameter_table",
+            "predict",
+        ],
         "zoo": ["get_model", "list_models"],
     },
 )

@@ -30,7 +30,7 @@ _ROWS_TO_JUDGE = 10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Answers:
+class NamedAnswers:
     """What the rows say: every answer by item, annotator and label name, and the row it came from."""
 
     item: Codes  # (annotation,)
@@ -100,7 +100,7 @@ def _check_guess_of_wide(table: TextTable, options: Mapping[str, str | None]) ->
 
 def read_long(
     table: TextTable, options: Mapping[str, str | None], *, defaults: Mapping[str, str], with_gold: bool
-) -> Answers:
+) -> NamedAnswers:
     """Read one row as one annotation, or with a missing answer as the mention of an item and an annotator.
 
     Raises
@@ -135,7 +135,7 @@ def read_long(
     items = tuple(dict.fromkeys(filter(None, item)))
     annotators = tuple(dict.fromkeys(filter(None, annotator)))
     rows = np.flatnonzero(has_label)  # (annotation,)
-    return Answers(
+    return NamedAnswers(
         item=_positions(item, items)[rows],
         annotator=_positions(annotator, annotators)[rows],
         label=list(filter(None, label)),
@@ -146,7 +146,7 @@ def read_long(
     )
 
 
-def read_wide(table: TextTable, options: Mapping[str, str | None], *, grouped: bool, with_gold: bool) -> Answers:
+def read_wide(table: TextTable, options: Mapping[str, str | None], *, grouped: bool, with_gold: bool) -> NamedAnswers:
     """Read one row as one item, or if grouped as `count` items, and one column as one annotator.
 
     Raises
@@ -204,7 +204,7 @@ def read_wide(table: TextTable, options: Mapping[str, str | None], *, grouped: b
     items = tuple(dict.fromkeys(names))
     cells = cells[rows]  # (item row, annotator)
     said, said_by = np.nonzero(cells != "")  # (annotation,) each
-    return Answers(
+    return NamedAnswers(
         item=_positions(names, items)[said],
         annotator=said_by.astype(np.int64),
         label=cells[said, said_by].tolist(),
@@ -275,7 +275,7 @@ def _positions(cells: Sequence[str], names: tuple[str, ...]) -> Codes:
     return np.fromiter(map(position.__getitem__, cells), dtype=np.int64, count=len(cells))
 
 
-def encode_labels(table: TextTable, answers: Answers, labels: tuple[str, ...]) -> Codes:
+def encode_labels(table: TextTable, answers: NamedAnswers, labels: tuple[str, ...]) -> Codes:
     """Return where the label of each answer stands among the labels; shape (annotation,).
 
     Raises

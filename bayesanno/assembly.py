@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,8 @@ from bayesanno.modes import find_modes
 from bayesanno.storage import data_groups, hyperparameters, versions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pymc
     import xarray
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import types
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
@@ -17,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union
 from bayesanno.errors import DataError, ModelError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     import pymc as pm
     from pytensor.tensor.variable import TensorVariable

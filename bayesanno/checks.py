@@ -30,7 +30,8 @@ def design_problems(data: AnnotationData) -> list[str]:
     pairs = np.unique(np.stack([data.item, data.annotator]), axis=1)  # (2, pair)
     if np.bincount(pairs[0]).max() == 1:
         problems.append(
-            "every item has only one annotator: nobody can be checked against anybody, so competence follows its prior alone"
+            "every item has only one annotator: nobody can be checked against anybody, "
+            "so competence follows its prior alone"
         )
     active = np.unique(data.annotator).size
     if active < 3:

@@ -43,7 +43,7 @@ _RZHETSKY = "Rzhetsky, Shatkay & Wilbur 2009, supplement"
 _SNOW = "Snow et al. 2008"
 
 _NAMED = {
-    "@crowd": NamedData(file="crowd.csv", items=None, annotators=None, labels=None, source="simulated by bayesanno"),
+    "@crowd": NamedData(file="crowd.csv", items=300, annotators=25, labels=4, source="simulated by bayesanno"),
     "@table9": NamedData(
         file="table9.csv", items=10_000, annotators=3, labels=3, source=f"{_RZHETSKY}, Table 9 (simulated, model A)"
     ),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import xarray
 
 MAX_RHAT = 1.01  # Vehtari et al. 2021, doi:10.1214/20-BA1221
@@ -71,49 +72,60 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     Examples
     --------
     >>> from bayesanno.diagnostics import explain
-    >>> explain({"max_rhat": 1.3, "worst": {"max_rhat": "accuracy[ada]"}})
-    ['chains disagree: R-hat of accuracy[ada] is 1.300 (should be at most 1.01); sample longer (tune, draws), and look at the chains one by one if that does not help']
+    >>> explain({"divergences": 1})[0].split(":")[0]
+    '1 divergent transition'
     """
-    worst = diagnostics.get("worst", {})
-    said = []
-    others = (diagnostics.get("modes") or {}).get("others", [])
-    for other in others:
-        classes = other.get("classes")
-        what = "with classes swapped (" + ", ".join(f"{a} as {b}" for a, b in classes.items()) + ")" if classes else ""
-        said.append(
-            f"chain {other['chain']} is in another mode {what + ' ' if what else ''}than the best chain, "
-            f"{other['nats_lower']:.0f} nats lower in log density: it is a different explanation of the data, so do not "
-            "average over the chains; drop this one, or fit again with another seed"
-        )
-    rhat, ess, tail = (diagnostics.get(name) for name in ("max_rhat", "min_ess_bulk", "min_ess_tail"))
-    if rhat is not None and rhat > MAX_RHAT and not others:
-        said.append(
-            f"chains disagree: R-hat of {worst.get('max_rhat', 'a parameter')} is {rhat:.3f} (should be at most {MAX_RHAT}); "
-            "sample longer (tune, draws), and look at the chains one by one if that does not help"
-        )
-    for name, value in (("bulk", ess), ("tail", tail)):
-        if value is not None and value < MIN_ESS and not others:
-            said.append(
-                f"few independent draws: the {name} ESS of {worst.get('min_ess_' + name, 'a parameter')} is {value:.0f} "
-                f"(should be at least {MIN_ESS:.0f}); sample longer (draws)"
-            )
-    divergences = diagnostics.get("divergences")
+    modes = (diagnostics.get("modes") or {}).get("others", [])
+    said = [_explain_mode(other) for other in modes]
+    if not modes:  # with chains in several modes, R-hat and ESS only say so again
+        said += _explain_mixing(diagnostics)
+    divergences, bfmi = diagnostics.get("divergences"), diagnostics.get("min_bfmi")
     if divergences:
         said.append(
-            f"{divergences} divergent transition{'s' if divergences > 1 else ''}: a part of the posterior is too narrow "
-            "for the steps taken; raise target_accept (0.95, 0.99) and compare the results"
+            f"{divergences} divergent transition{'s' if divergences > 1 else ''}: a part of the posterior is too "
+            "narrow for the steps taken; raise target_accept (0.95, 0.99) and compare the results"
         )
-    bfmi = diagnostics.get("min_bfmi")
     if bfmi is not None and bfmi < MIN_BFMI:
         said.append(
-            f"E-BFMI is {bfmi:.2f} (should be at least {MIN_BFMI}): the tails are hardly explored; a narrower prior helps"
+            f"E-BFMI is {bfmi:.2f} (should be at least {MIN_BFMI}): the tails are hardly explored; "
+            "a narrower prior helps"
         )
     pareto_k = diagnostics.get("pareto_k")
-    if pareto_k is not None and pareto_k > MAX_PARETO_K:
+    if pareto_k is not None and not pareto_k <= MAX_PARETO_K:
         said.append(
-            f"the approximation is far from the posterior: Pareto k is {pareto_k:.2f} (should be at most {MAX_PARETO_K}); "
-            "means are often usable, intervals are not: use method='nuts' where you can"
+            f"the approximation is far from the posterior: Pareto k is {pareto_k:.2f} (should be at most "
+            f"{MAX_PARETO_K}); means are often usable, intervals are not: use method 'nuts' where you can"
         )
     if diagnostics.get("converged") is False:
-        said.append("the approximation was still improving when its steps ran out: raise advi_steps")
+        said.append(
+            f"the approximation was still improving after {diagnostics.get('advi_steps')} steps: raise advi_steps"
+        )
+    return said
+
+
+def _explain_mode(other: dict[str, Any]) -> str:
+    swapped = ", ".join(f"{there!r} stands for {here!r}" for there, here in other.get("classes", {}).items())
+    return (
+        f"chain {other['chain']} is in another mode than the best chain, {other['nats_lower']:.0f} nats lower in log "
+        f"density{f', with its classes swapped ({swapped})' if swapped else ''}: it explains the data differently, so "
+        "do not average over the chains; drop this one, or fit again with another seed"
+    )
+
+
+def _explain_mixing(diagnostics: dict[str, Any]) -> list[str]:
+    worst = diagnostics.get("worst", {})
+    said = []
+    rhat = diagnostics.get("max_rhat")
+    if rhat is not None and rhat > MAX_RHAT:
+        said.append(
+            f"chains disagree: R-hat of {worst.get('max_rhat', 'a parameter')} is {rhat:.3f} (should be at most "
+            f"{MAX_RHAT}); sample longer (tune, draws), and look at the chains one by one if that does not help"
+        )
+    for kind in ("bulk", "tail"):
+        ess = diagnostics.get(f"min_ess_{kind}")
+        if ess is not None and ess < MIN_ESS:
+            said.append(
+                f"few independent draws: the {kind} ESS of {worst.get('min_ess_' + kind, 'a parameter')} is "
+                f"{ess:.0f} (should be at least {MIN_ESS:.0f}); sample longer (draws)"
+            )
     return said

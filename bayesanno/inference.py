@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -17,6 +16,8 @@ from bayesanno.storage import data_of, load, model_of, save
 from bayesanno.zoo import get_model
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import xarray
 
     from bayesanno.base import AnnotationModel

@@ -1,7 +1,8 @@
 """Label switching: per draw, the permutation of the classes under which annotators are right most often.
 
 Where prior and likelihood do not change when the classes are permuted (eq. 53 of Rzhetsky et al. 2008), the posterior
-has K! copies of every mode and a chain may visit several. Each draw is then read under the permutation pi that maximises
+has K! copies of every mode and a chain may visit several. Each draw is then read under the permutation pi that
+maximises
 
     F(pi) = sum_x sum_i lambda^x[pi(i), i]                      (56), rule="unweighted"
     sum_x sum_i gamma_pi(i) lambda^x[pi(i), i]                  (55), rule="weighted"

@@ -9,14 +9,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bayesanno.data import AnnotationData
 from bayesanno.errors import DataFileError, FitError
 from bayesanno.lazy import xr
 from bayesanno.zoo import get_model
 
 if TYPE_CHECKING:
+    import numpy as np
     import pymc as pm
     import xarray
 

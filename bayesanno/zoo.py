@@ -77,8 +77,18 @@ def get_model(model: str | AnnotationModel, fields: Mapping[str, Any] | None = N
     return model_class(model).from_fields(fields or {})
 
 
+def describe_models() -> list[dict[str, str]]:
+    """Return name, model card's first line, and fields with their defaults, of each model of the zoo."""
+    rows = []
+    for name in _entries():
+        found = model_class(name)
+        fields = ", ".join(f"{field}={_as_typed(value)}" for field, value in found.default_fields().items())
+        rows.append({"name": name, "model": found.describe(), "fields": fields})
+    return rows
+
+
 def list_models() -> pd.DataFrame:
-    """Return the zoo as a table: name, what the model is, its fields with their defaults.
+    """Return the zoo as a table: `name`, `model` (what it says), `fields` with their defaults.
 
     Examples
     --------
@@ -88,17 +98,10 @@ def list_models() -> pd.DataFrame:
     """
     import pandas as pd
 
-    classes = {name: model_class(name) for name in _entries()}
-    rows = [
-        {
-            "name": name,
-            "model": found.describe(),
-            "fields": ", ".join(f"{field}={_as_typed(value)}" for field, value in found.default_fields().items()),
-        }
-        for name, found in classes.items()
-    ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(describe_models())
 
 
 def _as_typed(value: Any) -> str:
-    return ":".join(f"{part:g}" for part in value) if isinstance(value, tuple) else f"{value}"
+    if isinstance(value, tuple):
+        return ":".join(map(_as_typed, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)

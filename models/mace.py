@@ -10,7 +10,7 @@ Model (Hovy et al. 2013, figure 2 and section 2.1).
     A_ij                   = T_i if S_ij = 0, else ~ Categorical(xi_j)
 
     p(A_ij = a | T_i = k)  = theta_j [a = k] + (1 - theta_j) xi_j[a]                       S is summed out
-    p(A_i)                 = sum_k prevalence_k prod_j p(A_ij | T_i = k)                   the likelihood; T is summed out
+    p(A_i)                 = sum_k prevalence_k prod_j p(A_ij | T_i = k)                 the likelihood; T is summed out
     p(S_ij = 1 | A_i)      = 1 - p(T_i = a | A_i) theta_j / (theta_j + (1 - theta_j) xi_j[a])     with a = A_ij
 
 Symbols.

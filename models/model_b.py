@@ -91,13 +91,15 @@ class ModelB(AnnotationModel):
         with pm.Model(coords=data.coords(true_class=data.labels)) as model:
             concentration = hyper("prevalence_prior", self.prevalence_prior)
             strength = hyper("confusion_strength", self.confusion_strength)
-            right = hyper("confusion_accuracy", self.confusion_accuracy)
-            wrong = (1 - right) / (n_classes - 1)
-            rows = strength * pt.switch(np.eye(n_classes, dtype=bool), right, wrong)  # (true_class, response)
+            diagonal = hyper("confusion_accuracy", self.confusion_accuracy)
+            elsewhere = (1 - diagonal) / (n_classes - 1)
+            rows = strength * pt.switch(np.eye(n_classes, dtype=bool), diagonal, elsewhere)  # (true_class, response)
 
             prevalence = pm.Dirichlet("prevalence", concentration * np.ones(n_classes), dims="true_class")
             confusion = pm.Dirichlet("confusion", rows, dims=("annotator", "true_class", "response"))
-            pm.Deterministic("accuracy", (prevalence * pt.diagonal(confusion, axis1=1, axis2=2)).sum(-1), dims="annotator")
+            pm.Deterministic(
+                "accuracy", (prevalence * pt.diagonal(confusion, axis1=1, axis2=2)).sum(-1), dims="annotator"
+            )
             observe(self, data, prevalence=prevalence, confusion=confusion)
         return model
 

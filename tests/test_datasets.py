@@ -103,11 +103,7 @@ def test_snow_data_from_a_folder_have_the_published_sizes(shared, monkeypatch, n
 def test_the_list_gives_the_sizes_that_are_read(name, request, monkeypatch):
     if name in SNOW:
         monkeypatch.setenv("BAYESANNO_DATA", str(request.getfixturevalue("shared") / "data" / "raw"))
-    try:
-        path = load_named(name)
-    except DataFileError:
-        assert name == "@crowd"
-        pytest.skip("bayesanno/named_data/crowd.csv is not here")
+    path = load_named(name)
     listed = list_datasets().set_index("name").loc[name]
     data = read_annotations(path)
     assert listed[["items", "annotators", "labels"]].tolist() == [data.n_items, data.n_annotators, data.n_labels]

@@ -1,0 +1,287 @@
+"""The command line: reads options, calls the library, writes files whole or not at all.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 done; 1 bad data, model, field or value, with one line
+`error: ...`; 2 what the option parser rejects; 130 interrupted. Nothing heavy is imported before the data are read and
+the options checked.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayesanno.errors import BayesannoError, DataFileError, ModelError
+from bayesanno.outputs import new_folder, write_fit, write_simulation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import xarray
+
+    from bayesanno.data import AnnotationData
+
+app = typer.Typer(
+    name="bayesanno",
+    help="Bayesian models of annotation: what is true, whom to trust, and how sure to be.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+DATA = "Data"
+SAMPLING = "Sampling"
+
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the zoo: see `bayesanno models`.")]
+DataSource = Annotated[
+    str, typer.Argument(metavar="DATA", help="A CSV, TSV or Parquet file, or a named data set such as @crowd.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="Set a field of the model; tuples are written 0.5:0.5."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+
+
+def main() -> None:
+    """Run the command line; turn errors of ours into one line and an exit code."""
+    warnings.showwarning = _show_warning
+    try:
+        app(standalone_mode=True)
+    except BayesannoError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        typer.echo("interrupted: nothing was written", err=True)
+        sys.exit(130)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Print our own warnings as one line each; leave out what libraries say to programmers."""
+    if category.__module__.startswith("bayesanno."):
+        typer.echo(f"warning: {message}", err=True)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        typer.echo(f"bayesanno {version('bayesanno')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def models() -> None:
+    """List the zoo."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from bayesanno.zoo import describe_models
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("name", no_wrap=True)
+    table.add_column("model")
+    table.add_column("fields (--set)")
+    for row in describe_models():
+        table.add_row(row["name"], row["model"], row["fields"].replace(", ", "\n"))
+    Console(markup=False, highlight=False, emoji=False).print(table)
+
+
+@app.command()
+def fit(
+    model: ModelName,
+    data: DataSource,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")],
+    settings: Settings = None,
+    method: Annotated[str, typer.Option(help="nuts, advi or fullrank_advi.", rich_help_panel=SAMPLING)] = "nuts",
+    engine: Annotated[
+        str, typer.Option(help="nutpie, pymc, numpyro or blackjax.", rich_help_panel=SAMPLING)
+    ] = "nutpie",
+    draws: Annotated[int, typer.Option(help="Draws kept, per chain.", rich_help_panel=SAMPLING)] = 1000,
+    tune: Annotated[int, typer.Option(help="Tuning steps, per chain.", rich_help_panel=SAMPLING)] = 1000,
+    chains: Annotated[int, typer.Option(help="Number of chains.", rich_help_panel=SAMPLING)] = 4,
+    target_accept: Annotated[
+        float, typer.Option(help="Target acceptance rate of NUTS.", rich_help_panel=SAMPLING)
+    ] = 0.9,
+    advi_steps: Annotated[int, typer.Option(help="The most steps that ADVI takes.", rich_help_panel=SAMPLING)] = 50_000,
+    seed: Seed = None,
+    format_: Annotated[
+        str, typer.Option("--format", help="auto, long, wide, grouped or snow.", rich_help_panel=DATA)
+    ] = "auto",
+    item: Annotated[str | None, typer.Option(metavar="COL", help="The item column.", rich_help_panel=DATA)] = None,
+    annotator: Annotated[
+        str | None, typer.Option(metavar="COL", help="The annotator column.", rich_help_panel=DATA)
+    ] = None,
+    label: Annotated[str | None, typer.Option(metavar="COL", help="The label column.", rich_help_panel=DATA)] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="All possible labels, used or not, in order.", rich_help_panel=DATA),
+    ] = None,
+    gold: Annotated[
+        str | None, typer.Option(metavar="COL", help="A column of known true labels.", rich_help_panel=DATA)
+    ] = None,
+    gold_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Known true labels (item,gold), for evaluation.", rich_help_panel=DATA),
+    ] = None,
+    controls: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Known true labels (item,label) for the model to use.", rich_help_panel=DATA),
+    ] = None,
+    coverage: Annotated[
+        float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Fit MODEL to DATA and write posterior.nc, labels.csv, annotators.csv, summary.csv and run.json to DIR."""
+    begin = time.perf_counter()
+    from bayesanno.formats import read_annotations
+    from bayesanno.inference import check_settings
+    from bayesanno.tables import check_coverage
+    from bayesanno.zoo import get_model
+
+    entry = get_model(model, _parse_settings(settings))
+    check_settings(
+        method=method,
+        engine=engine,
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        target_accept=target_accept,
+        steps=advi_steps,
+    )
+    check_coverage(coverage)
+    with new_folder(out, overwrite=overwrite) as folder:
+        annotations = read_annotations(
+            data,
+            format=format_,  # type: ignore[arg-type]  # checked by the reader
+            item=item,
+            annotator=annotator,
+            label=label,
+            labels=_parse_labels(labels),
+            gold=gold,
+            gold_file=gold_file,
+            controls=controls,
+        )
+        _announce(entry.name, annotations)
+        fitted = _fit(
+            entry,
+            annotations,
+            method=method,
+            engine=engine,
+            draws=draws,
+            tune=tune,
+            chains=chains,
+            target_accept=target_accept,
+            advi_steps=advi_steps,
+            random_seed=seed,
+        )
+        run = write_fit(fitted, folder, coverage=coverage, began=begin)
+    _report(run, out)
+
+
+def _fit(*arguments: Any, **settings: Any) -> xarray.DataTree:
+    from bayesanno.inference import fit as fit_model
+
+    return fit_model(*arguments, progressbar=sys.stderr.isatty(), **settings)
+
+
+@app.command()
+def simulate(
+    model: ModelName,
+    out: Annotated[Path, typer.Option(metavar="FILE.csv", help="The annotations; FILE.json has the true parameters.")],
+    items: Annotated[int, typer.Option(help="Number of items.")] = 300,
+    annotators: Annotated[int, typer.Option(help="Number of annotators.")] = 20,
+    per_item: Annotated[
+        str, typer.Option(metavar="N|N-M", help="Annotations per item, by different annotators.")
+    ] = "5",
+    labels: Annotated[str, typer.Option(metavar="K|A,B,...", help="Number of labels, or their names.")] = "3",
+    seed: Seed = None,
+    settings: Settings = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Draw parameters from the prior of MODEL and let it annotate: a CSV with gold, and the truth as JSON."""
+    from bayesanno.simulation import make_design
+    from bayesanno.simulation import simulate as simulate_model
+    from bayesanno.zoo import get_model
+
+    entry = get_model(model, _parse_settings(settings))
+    if out.exists() and not overwrite:
+        raise DataFileError(f"{out} exists: choose another name, or --overwrite")
+    design = make_design(
+        items=items,
+        annotators=annotators,
+        labels=int(labels) if labels.isdecimal() else _parse_labels(labels) or [],
+        per_item=_parse_range(per_item),
+        random_seed=seed,
+    )
+    data, truth = simulate_model(entry, design, random_seed=seed)
+    written = write_simulation(entry, data, truth, out, seed=seed)
+    for path in written:
+        typer.echo(path)
+
+
+def _parse_settings(settings: Sequence[str] | None) -> dict[str, str]:
+    parsed = {}
+    for setting in settings or ():
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ModelError(f"--set {setting}: write FIELD=VALUE, as in --set strategy_prior=5")
+        parsed[name.strip()] = value.strip()
+    return parsed
+
+
+def _parse_labels(labels: str | None) -> list[str] | None:
+    return None if labels is None else [name.strip() for name in labels.split(",")]
+
+
+def _parse_range(text: str) -> int | tuple[int, int]:
+    parts = text.split("-")
+    if not 1 <= len(parts) <= 2 or not all(part.strip().isdecimal() for part in parts):
+        raise typer.BadParameter(f"{text!r} is no whole number, nor a range such as 3-7", param_hint="--per-item")
+    numbers = [int(part) for part in parts]
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+def _announce(model: str, data: AnnotationData) -> None:
+    typer.echo(
+        f"{model}: {data.n_annotations} annotations of {data.n_items} items by {data.n_annotators} annotators, "
+        f"{data.n_labels} labels; compiling and sampling",
+        err=True,
+    )
+
+
+def _report(run: dict[str, Any], out: Path) -> None:
+    """Say in a few lines what came out."""
+    found = run["diagnostics"]
+    if "accuracy" in run:
+        typer.echo(
+            f"accuracy against gold {run['accuracy']:.4f}; of the surest 90% of items {run['accuracy_at_90']:.4f}, "
+            f"of the surest 75% {run['accuracy_at_75']:.4f}"
+        )
+    if found["max_rhat"] is not None:
+        typer.echo(
+            f"max R-hat {found['max_rhat']:.4f}, min ESS {found['min_ess_bulk']:.0f} (bulk) and "
+            f"{found['min_ess_tail']:.0f} (tail), {found['divergences']} divergences"
+        )
+    if found.get("pareto_k") is not None:
+        typer.echo(f"Pareto k {found['pareto_k']:.2f} after {found['advi_steps']} steps")
+    seconds = run["seconds"]
+    typer.echo(f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s sampling; seed {run['seed']}")
+    for name in run["files"]:
+        typer.echo(str(out / name))

@@ -1,0 +1,157 @@
+"""Annotations made up by a model: with known truth, to try out a design, a prior or a method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.data import AnnotationData
+from bayesanno.errors import DataError, ModelError
+from bayesanno.latent import Design
+from bayesanno.lazy import pm, pt, xr
+from bayesanno.zoo import get_model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import xarray
+
+    from bayesanno.base import AnnotationModel
+
+
+def make_design(
+    *,
+    items: int | Sequence[str],
+    annotators: int | Sequence[str],
+    labels: int | Sequence[str],
+    per_item: int | tuple[int, int],
+    random_seed: int | None = None,
+) -> AnnotationData:
+    """Lay out who is asked about what; every answer is a placeholder, the first label.
+
+    Parameters
+    ----------
+    items, annotators, labels : int or sequence of str
+        How many (then named i1, i2, ...; a1, ...; and 0, 1, ...), or the names.
+    per_item : int or tuple of two ints
+        Annotations per item, by different annotators drawn at random: so many, or evenly from the least to the most.
+    random_seed : int, optional
+
+    Raises
+    ------
+    DataError
+        If an item is to have more annotations than there are annotators, or fewer than none.
+
+    Examples
+    --------
+    >>> from bayesanno.simulation import make_design
+    >>> make_design(items=100, annotators=8, labels=["no", "yes"], per_item=3, random_seed=1).n_annotations
+    300
+    """
+    item_names, annotator_names = _names(items, "i"), _names(annotators, "a")
+    label_names = _names(labels, "", first=0)
+    least, most = (per_item, per_item) if isinstance(per_item, int) else per_item
+    if not 0 <= least <= most <= len(annotator_names):
+        raise DataError(
+            f"per_item is {per_item}: each item can have 0 to {len(annotator_names)} annotations, as there are "
+            f"{len(annotator_names)} annotators and nobody is asked twice"
+        )
+    rng = np.random.default_rng(random_seed)
+    each = rng.integers(least, most, size=len(item_names), endpoint=True)  # (item,)
+    asked = [rng.choice(len(annotator_names), size=n, replace=False) for n in each]
+    annotator = np.concatenate(asked).astype(np.int64)  # (annotation,)
+    return AnnotationData(
+        item=np.repeat(np.arange(len(item_names)), each),
+        annotator=annotator,
+        label=np.zeros(annotator.size, dtype=np.int64),
+        items=item_names,
+        annotators=annotator_names,
+        labels=label_names,
+    )
+
+
+def simulate(
+    model: str | AnnotationModel,
+    design: AnnotationData,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    random_seed: int | None = None,
+) -> tuple[AnnotationData, xarray.Dataset]:
+    """Let a model answer a design.
+
+    Parameters
+    ----------
+    model : str or AnnotationModel
+        A name in the zoo, or an instance.
+    design : AnnotationData
+        Who is asked about what (see `make_design`; real data do as well). Its answers are not looked at; its controls
+        are the truth of their items.
+    parameters : mapping of variable name to array, optional
+        Parameters to hold fixed; the others are drawn from the prior.
+    random_seed : int, optional
+
+    Returns
+    -------
+    AnnotationData, xarray.Dataset
+        The same design with simulated answers, the true labels as `gold`; and the parameters.
+
+    Raises
+    ------
+    ModelError
+        If the model or a parameter is unknown, or a parameter's shape is not the model's.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> from bayesanno.simulation import make_design
+    >>> design = make_design(items=50, annotators=4, labels=["no", "yes"], per_item=3, random_seed=1)
+    >>> data, truth = ba.simulate("mace", design, parameters={"competence": [0.9, 0.9, 0.1, 0.5]}, random_seed=1)
+    >>> data.n_annotations, len(data.gold), truth["competence"].dims
+    (150, 50, ('annotator',))
+    """
+    entry = get_model(model)
+    graph = entry.build(design)
+    fixed = {name: np.asarray(value, dtype=float) for name, value in (parameters or {}).items()}
+    free = {variable.name: variable for variable in graph.free_RVs}
+    for name, value in fixed.items():
+        if name not in free:
+            raise ModelError(f"{entry.name} has no parameter {name!r}: it has {', '.join(free)}")
+        shape = tuple(free[name].shape.eval())
+        if value.shape != shape:
+            raise ModelError(f"parameter {name} has shape {value.shape}: for this design it must be {shape}")
+    rng = np.random.default_rng(random_seed)
+    given = {name: variable for name, variable in free.items() if name not in fixed}
+    drawn = pm.draw(list(given.values()), random_seed=rng) if given else []
+    values = fixed | dict(zip(given, drawn, strict=True))
+    symbolic = Design(
+        annotator=pt.as_tensor(design.annotator),
+        item=pt.as_tensor(design.item),
+        n_items=pt.as_tensor(design.n_items),
+        control=pt.as_tensor(design.control_codes) if design.controls else None,
+    )
+    story = entry.generate(symbolic, **{name: pt.as_tensor(value) for name, value in values.items()})
+    state, said = pm.draw(list(story), random_seed=rng)
+    data = AnnotationData(
+        item=design.item,
+        annotator=design.annotator,
+        label=said,
+        items=design.items,
+        annotators=design.annotators,
+        labels=design.labels,
+        gold={item: entry.states(design)[code] for item, code in zip(design.items, state, strict=True)},
+    )
+    named = {dim: list(names) for dim, names in graph.coords.items()}
+    dims = {name: graph.named_vars_to_dims[name] for name in values}
+    used = {dim for names in dims.values() for dim in names}
+    truth = xr.Dataset(
+        {name: (dims[name], value) for name, value in values.items()},
+        coords={dim: named[dim] for dim in sorted(used)},
+    )
+    return data, truth
+
+
+def _names(given: int | Sequence[str], prefix: str, *, first: int = 1) -> tuple[str, ...]:
+    if isinstance(given, int):
+        return tuple(f"{prefix}{number}" for number in range(first, first + given))
+    return tuple(given)

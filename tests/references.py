@@ -1,0 +1,113 @@
+"""Every model a second time: NumPy, one item at a time, by enumeration of every latent. No code is shared with the graph.
+
+A model of the zoo without an entry here fails the contract; add one to `REFERENCES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+from scipy.stats import beta, dirichlet
+
+Parameters = Mapping[str, np.ndarray]
+Said = Sequence[tuple[int, int]]  # one item's (annotator, label) pairs
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a model says of one item, and of its parameters before any item is seen."""
+
+    variants: Mapping[str, dict]  # the fields that the contract is checked with
+    state_probability: Callable[[Parameters, Said], np.ndarray]  # p(state, answers), shape (state,)
+    log_prior: Callable[[Parameters, Mapping], float]
+    views: Mapping[str, Callable[[Parameters, Said, np.ndarray], np.ndarray]] = field(default_factory=dict)
+
+
+# ------------------------------------------------------------------------------------------------------------ model B
+
+
+def model_b_states(parameters: Parameters, said: Said) -> np.ndarray:
+    prevalence, confusion = parameters["prevalence"], parameters["confusion"]
+    joint = []
+    for truth, share in enumerate(prevalence):
+        probability = share
+        for annotator, label in said:
+            probability = probability * confusion[annotator][truth][label]
+        joint.append(probability)
+    return np.array(joint)
+
+
+def model_b_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    n_classes = len(parameters["prevalence"])
+    total = dirichlet(np.full(n_classes, fields["prevalence_prior"])).logpdf(parameters["prevalence"])
+    right = fields["confusion_strength"] * fields["confusion_accuracy"]
+    wrong = (fields["confusion_strength"] - right) / (n_classes - 1)
+    for matrix in parameters["confusion"]:
+        for truth, row in enumerate(matrix):
+            alpha = [right if label == truth else wrong for label in range(n_classes)]
+            total += dirichlet(alpha).logpdf(row)
+    return float(total)
+
+
+# --------------------------------------------------------------------------------------------------------------- MACE
+
+
+def mace_worlds(parameters: Parameters, said: Said) -> Iterator[tuple[int, tuple[int, ...], float]]:
+    """Every truth, every choice of who spams, and the probability of both with the answers."""
+    strategy = parameters["strategy"]
+    n_labels = strategy.shape[1]
+    prevalence = parameters.get("prevalence", np.full(n_labels, 1 / n_labels))
+    for truth in range(n_labels):
+        for spams in product((0, 1), repeat=len(said)):
+            probability = prevalence[truth]
+            for (annotator, label), spam in zip(said, spams, strict=True):
+                know = parameters["competence"][annotator]
+                probability *= (1 - know) * strategy[annotator][label] if spam else know * (label == truth)
+            yield truth, spams, probability
+
+
+def mace_states(parameters: Parameters, said: Said) -> np.ndarray:
+    joint = np.zeros(parameters["strategy"].shape[1])
+    for truth, _, probability in mace_worlds(parameters, said):
+        joint[truth] += probability
+    return joint
+
+
+def mace_spam(parameters: Parameters, said: Said, possible: np.ndarray) -> np.ndarray:
+    """P(this annotation is spam | the item's answers, a possible state), shape (annotation of the item,)."""
+    spam, total = np.zeros(len(said)), 0.0
+    for truth, spams, probability in mace_worlds(parameters, said):
+        if possible[truth]:
+            spam += probability * np.array(spams)
+            total += probability
+    return spam / total
+
+
+def mace_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    total = beta(*fields["competence_prior"]).logpdf(parameters["competence"]).sum()
+    n_labels = parameters["strategy"].shape[1]
+    total += sum(dirichlet(np.full(n_labels, fields["strategy_prior"])).logpdf(row) for row in parameters["strategy"])
+    if fields["class_prior"] == "learnt":
+        total += dirichlet(np.full(n_labels, fields["prevalence_prior"])).logpdf(parameters["prevalence"])
+    return float(total)
+
+
+REFERENCES: dict[str, Reference] = {
+    "model_b": Reference(
+        variants={"default": {}, "exchangeable": {"confusion_accuracy": 1 / 3, "confusion_strength": 3.0}},
+        state_probability=model_b_states,
+        log_prior=model_b_log_prior,
+    ),
+    "mace": Reference(
+        variants={
+            "default": {},
+            "learnt": {"class_prior": "learnt", "prevalence_prior": 2.0, "competence_prior": (2.0, 1.0)},
+        },
+        state_probability=mace_states,
+        log_prior=mace_log_prior,
+        views={"spam": mace_spam},
+    ),
+}
