@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from bayesanno.checks import warn_of_design
 from bayesanno.errors import FitError
 from bayesanno.lazy import xr
 from bayesanno.relabel import Rule, align_classes
-from bayesanno.samplers import Engine, Method, approximate, check_engine, sample_nuts
+from bayesanno.samplers import Engine, check_engine, sample_nuts
 from bayesanno.storage import data_of, load, model_of, save
+from bayesanno.variational import approximate
 from bayesanno.zoo import get_model
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from bayesanno.data import AnnotationData
 
 __all__ = ["check_settings", "fit", "join", "load", "relabel", "save"]
+
+Method = Literal["nuts", "advi", "fullrank_advi"]
 
 
 def fit(

@@ -2,7 +2,9 @@
 
 from contextlib import contextmanager
 from pathlib import Path
+from zlib import crc32
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -11,6 +13,10 @@ from bayesanno.errors import BayesannoError
 # A time limit per example says more about the machine than about the code.
 settings.register_profile("bayesanno", deadline=None)
 settings.load_profile("bayesanno")
+
+pytest.register_assert_rewrite("tests.contract")
+
+SEED = 20080530
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +40,35 @@ def refuses():
         assert len(str(caught.value).splitlines()) == 1
 
     return check
+
+
+@pytest.fixture
+def rng(request):
+    """A generator with a seed of its own for each test, the same in every run."""
+    return np.random.default_rng([SEED, crc32(request.node.nodeid.encode())])
+
+
+def pytest_generate_tests(metafunc):
+    """Run every test that takes a `case` for each model of the zoo, with each of its variants."""
+    if "case" in metafunc.fixturenames:
+        from tests.contract import cases
+
+        metafunc.parametrize("case", cases(), indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def case(request):
+    """One model of the zoo, with its independent reference."""
+    from tests.contract import make_case
+
+    return make_case(*request.param)
+
+
+@pytest.fixture(params=["free", "controlled"])
+def tiny(request, case):
+    """The tiny design, without and with items whose class is known."""
+    from tests.contract import CONTROLLED, TINY
+
+    if request.param == "controlled" and not case.has_classes:
+        pytest.skip(f"the states of {case.entry.name} are not classes that could be known")
+    return CONTROLLED if request.param == "controlled" else TINY

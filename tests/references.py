@@ -1,4 +1,4 @@
-"""Every model a second time: NumPy, one item at a time, by enumeration of every latent. No code is shared with the graph.
+"""Every model a second time: NumPy, one item at a time, every latent enumerated, no code shared with the graph.
 
 A model of the zoo without an entry here fails the contract; add one to `REFERENCES`.
 """

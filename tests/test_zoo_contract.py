@@ -1,0 +1,299 @@
+"""The contract of the zoo, which every model joins by existing: its graph against enumeration, its data, its fields."""
+
+import json
+
+import numpy as np
+import nutpie
+import pymc as pm
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayesanno import AnnotationData, list_models
+from bayesanno.errors import ModelError
+from bayesanno.latent import design_arrays, recover
+from tests.contract import (
+    CONTROLLED,
+    EXACT,
+    FAST,
+    GRADIENT,
+    ITEMS,
+    LABELS,
+    ROUND_TRIP,
+    TINY,
+    Graph,
+    all_answers,
+    as_posterior,
+    close,
+    is_simplex,
+    make_case,
+    two_items,
+    unconstrained,
+    with_wrong_formula,
+)
+
+# ------------------------------------------------------------------------------------------------- the likelihood
+
+
+def check_likelihood(case, graph, data, samples):
+    for parameters in samples:
+        close(graph.item_logp(parameters, data), case.item_logp(parameters, data))
+
+
+def test_likelihood_is_the_sum_over_all_latent_states(case, tiny, rng):
+    check_likelihood(case, case.graph_of(tiny), tiny, case.draw(10, rng))
+
+
+def test_a_wrong_formula_is_noticed(case, rng):
+    graph = Graph(with_wrong_formula(case.entry), TINY)
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        check_likelihood(case, graph, TINY, case.draw(1, rng))
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=25),
+    controls=st.dictionaries(st.sampled_from(ITEMS), st.sampled_from(LABELS)),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=30)
+def test_likelihood_of_any_table(case, rows, controls, seed):
+    item, annotator, label = np.array(rows).T
+    data = AnnotationData(
+        item=item,
+        annotator=annotator,
+        label=label,
+        items=ITEMS,
+        annotators=TINY.annotators,
+        labels=LABELS,
+        controls=controls if case.has_classes else {},
+    )
+    check_likelihood(case, case.graph_of(data), data, case.draw(1, np.random.default_rng(seed)))
+
+
+def total_probability(graph, parameters):
+    return sum(np.exp(graph.item_logp(parameters, two_items(said)).sum()) for said in all_answers())
+
+
+def test_probabilities_of_all_answers_sum_to_one(case, rng):
+    (parameters,) = case.draw(1, rng)
+    close(total_probability(case.graph, parameters), 1.0)
+    wrong = Graph(with_wrong_formula(case.entry), two_items())
+    assert abs(total_probability(wrong, parameters) - 1) > 0.01
+
+
+def test_gradient_is_the_finite_difference(case, tiny, rng):
+    model = case.graph_of(tiny).model
+    pm.set_data(design_arrays(tiny), model)
+    logp, gradient = model.compile_logp(mode=FAST), model.compile_dlogp(mode=FAST)
+    origin = model.initial_point()
+    shape = pm.blocking.DictToArrayBijection.map(origin).point_map_info
+
+    def at(x):
+        return pm.blocking.DictToArrayBijection.rmap(pm.blocking.RaveledVars(x, shape))
+
+    x = rng.normal(size=pm.blocking.DictToArrayBijection.map(origin).tiny.size)
+    step = 1e-5
+    differences = [(logp(at(x + e)) - logp(at(x - e))) / (2 * step) for e in step * np.eye(x.size)]
+    np.testing.assert_allclose(gradient(at(x)), differences, rtol=GRADIENT, atol=GRADIENT)
+
+
+def test_the_model_is_prior_plus_likelihood(case, tiny, rng):
+    model = case.graph_of(tiny).model
+    pm.set_data(design_arrays(tiny), model)
+    prior = model.compile_logp(vars=model.free_RVs, jacobian=False, mode=FAST)
+    everything = model.compile_logp(jacobian=False, mode=FAST)
+    fields = case.entry.to_fields()
+    for parameters in case.draw(3, rng):
+        point = unconstrained(model, parameters)
+        # a draw near the edge of its range loses digits on its way to the unconstrained scale and back
+        expected = case.reference.log_prior(parameters, fields)
+        np.testing.assert_allclose(prior(point), expected, rtol=1e-6)
+        total = expected + case.item_logp(parameters, tiny).sum()
+        np.testing.assert_allclose(everything(point), total, rtol=1e-6)
+
+
+def test_zero_probabilities_never_give_nan(case, tiny, rng):
+    impossible = 0
+    for parameters in case.draw(30, rng):
+        edge = {
+            name: np.eye(values.shape[-1])[values.argmax(axis=-1)] if is_simplex(values) else np.round(values)
+            for name, values in parameters.items()
+        }
+        for mixed in ({**parameters, name: values} for name, values in edge.items()):
+            found = case.graph_of(tiny).item_logp(mixed, tiny)
+            close(found, case.item_logp(mixed, tiny))
+            impossible += np.isneginf(found).sum()
+    assert impossible > 0
+
+
+# ------------------------------------------------------------------------------------------------- invariance
+
+
+def permuted(data, items, annotators, labels):
+    """The same annotations with everything renumbered: entry i of a permutation is the old number of the new i."""
+    new_item, new_annotator, new_label = (np.argsort(order) for order in (items, annotators, labels))
+    rows = np.argsort(new_item[data.item] * 7 % 5, kind="stable")
+    return AnnotationData(
+        item=new_item[data.item][rows],
+        annotator=new_annotator[data.annotator][rows],
+        label=new_label[data.label][rows],
+        items=tuple(data.items[i] for i in items),
+        annotators=tuple(data.annotators[i] for i in annotators),
+        labels=tuple(data.labels[i] for i in labels),
+        controls=data.controls,
+    )
+
+
+def permuted_parameters(case, parameters, orders):
+    dims = case.graph.model.named_vars_to_dims
+    moved = {}
+    for name, values in parameters.items():
+        for axis, dim in enumerate(dims[name]):
+            values = np.take(values, orders[dim], axis=axis) if dim in orders else values
+        moved[name] = values
+    return moved
+
+
+def test_order_of_items_annotators_and_labels_does_not_matter(case, tiny, rng):
+    (parameters,) = case.draw(1, rng)
+    expected = case.graph_of(tiny).item_logp(parameters, tiny)
+    for _ in range(5):
+        items, annotators, labels = (rng.permutation(n) for n in (tiny.n_items, tiny.n_annotators, tiny.n_labels))
+        orders = {"annotator": annotators, "response": labels, "true_class": labels}
+        moved = permuted(tiny, items, annotators, labels)
+        found = case.graph_of(tiny).item_logp(permuted_parameters(case, parameters, orders), moved)
+        close(found, expected[items])
+
+
+def test_classes_are_exchangeable_exactly_if_the_model_says_so(case, rng):
+    (parameters,) = case.draw(1, rng)
+    swapped = permuted_parameters(case, parameters, {"true_class": np.array([1, 2, 0])})
+    moves = any((swapped[name] != parameters[name]).any() for name in parameters)
+    fields = case.entry.to_fields()
+
+    def density(at):
+        return case.graph.item_logp(at, TINY).sum() + case.reference.log_prior(at, fields)
+
+    same = bool(np.isclose(density(swapped), density(parameters), rtol=EXACT))
+    assert case.entry.is_exchangeable(TINY) == (moves and same)
+    assert not case.entry.is_exchangeable(CONTROLLED)
+
+
+# ------------------------------------------------------------------------------------------------- data and fields
+
+
+def other_answers():
+    """Other answers to the design of TINY, with fewer patterns."""
+    return AnnotationData(
+        item=TINY.item,
+        annotator=TINY.annotator,
+        label=np.zeros_like(TINY.label),
+        items=ITEMS,
+        annotators=TINY.annotators,
+        labels=LABELS,
+    )
+
+
+@pytest.mark.parametrize("name", list(list_models()["name"]))
+def test_nutpie_takes_other_answers_and_priors_without_compiling_again(name):
+    case = make_case(name, {})
+    model = case.entry.build(TINY)
+    prior, changed = changed_prior(case, model)
+    compiled = nutpie.compile_pymc_model(model).with_data(**design_arrays(other_answers()), **prior)
+    tree = nutpie.sample(compiled, draws=5, tune=5, chains=1, seed=1, progress_bar=False)
+    pm.set_data(prior, case.graph.model)
+    pm.set_data(design_arrays(other_answers()), case.graph.model)
+    logp = case.graph.model.compile_logp(mode=FAST)
+    posterior = tree["posterior"].isel(chain=0)
+    for draw in range(5):
+        parameters = {v.name: posterior[v.name].values[draw] for v in model.free_RVs}
+        found = float(tree["sample_stats"]["logp"].values[0, draw])
+        np.testing.assert_allclose(found, logp(unconstrained(case.graph.model, parameters)), rtol=ROUND_TRIP)
+    assert changed
+
+
+def changed_prior(case, model):
+    """Every number among the fields that the graph depends on, made smaller: as data containers and as fields."""
+    fields = case.entry.to_fields()
+    named = {container.name for container in model.data_vars}
+    changed = {name: 0.7 * np.asarray(value) for name, value in fields.items() if name in named}
+    return changed, {name: value.tolist() for name, value in changed.items()}
+
+
+def test_hyperparameters_are_data(case, rng):
+    model = case.entry.build(TINY)
+    logp = model.compile_logp(vars=model.free_RVs, jacobian=False, mode=FAST)
+    (parameters,) = case.draw(1, rng)
+    point = unconstrained(model, parameters)
+    before, fields = logp(point), case.entry.to_fields()
+    for name, value in changed_prior(case, model)[1].items():
+        pm.set_data({name: value}, model)
+        after = logp(point)
+        np.testing.assert_allclose(after, case.reference.log_prior(parameters, fields | {name: value}), rtol=ROUND_TRIP)
+        assert abs(after - before) > ROUND_TRIP
+        pm.set_data({name: fields[name]}, model)
+    for name in set(fields) - {container.name for container in model.data_vars}:
+        # what is not data is no prior of this variant: its reference does not depend on it
+        numbers = not isinstance(fields[name], str)
+        if numbers:
+            other = fields | {name: 0.7 * np.asarray(fields[name])}
+            assert case.reference.log_prior(parameters, other) == case.reference.log_prior(parameters, fields)
+
+
+def test_fields_round_trip_through_json_and_can_be_hashed(case):
+    fields = json.loads(json.dumps(case.entry.to_fields()))
+    again = type(case.entry).from_fields(fields)
+    assert again == case.entry
+    assert hash(again) == hash(case.entry)
+    text = {name: ":".join(map(str, v)) if isinstance(v, list) else str(v) for name, v in fields.items()}
+    assert type(case.entry).from_fields(text) == case.entry
+
+
+def test_a_field_that_does_not_exist_is_refused_with_the_nearest(case, refuses):
+    field = next(iter(case.entry.to_fields()))
+    with refuses(ModelError, f"{case.entry.name} has no field '{field}s': did you mean '{field}'"):
+        type(case.entry).from_fields({field + "s": 1})
+    for bad in ("many", float("nan"), None, [1, 2, 3, 4, 5]):
+        with refuses(ModelError, f"{case.entry.name}: {field} is "):
+            type(case.entry).from_fields({field: bad})
+
+
+# ------------------------------------------------------------------------------------------------- the start
+
+STARTS = {
+    "tiny": TINY,
+    "controlled": CONTROLLED,
+    "one annotation": AnnotationData.from_records([("s1", "ada", "no")], items=ITEMS, labels=LABELS),
+    "a silent annotator": AnnotationData(
+        item=[1, 1, 1], annotator=[0, 0, 2], label=[2, 2, 2], items=ITEMS, annotators=("a", "b", "c"), labels=LABELS
+    ),
+}
+
+
+@pytest.mark.parametrize("design", STARTS)
+def test_start_is_a_possible_point(case, design):
+    data = STARTS[design]
+    if data.controls and not case.has_classes:
+        pytest.skip("its states are not classes that could be known")
+    graph = Graph(case.entry, data)
+    start = case.entry.start(data)
+    assert set(start) == {variable.name for variable in graph.model.free_RVs}
+    for variable in graph.model.free_RVs:
+        shape = tuple(variable.shape.eval(mode=FAST))
+        assert start[variable.name].shape == shape
+        assert is_simplex(start[variable.name]) == is_simplex(case.prior_draws[0][variable.name])
+    assert np.isfinite(graph.item_logp(start)).all()
+    for values in unconstrained(graph.model, start).values():
+        assert np.isfinite(values).all()
+
+
+def test_start_agrees_with_a_unanimous_vote(case):
+    if not case.has_classes:
+        pytest.skip("it has no classes")
+    truth = [0, 1, 2, 2, 1, 0, 2]
+    data = AnnotationData.from_records(
+        [(str(i), a, LABELS[k]) for i, k in enumerate(truth) for a in ("ada", "bo", "cy")], labels=LABELS
+    )
+    found = recover(case.entry, data, as_posterior(case.entry.build(data), [case.entry.start(data)])).latent
+    assert found["probability"].argmax(case.entry.state_dim).values.tolist() == truth
+    assert (found["probability"].max(case.entry.state_dim) > 0.8).all()
