@@ -34,7 +34,7 @@ def assemble(
     *,
     relabelled: xarray.DataArray | None = None,
     more_diagnostics: Mapping[str, Any] | None = None,
-    attrs: Mapping[str, Any] | None = None,
+    attrs: Mapping[Any, Any] | None = None,
 ) -> xarray.DataTree:
     """Compute all groups of a fit from the free parameters' draws; warn of what the diagnostics say.
 
@@ -93,13 +93,15 @@ def _evaluate(model: pymc.Model, free: xarray.Dataset, wanted: list[Any]) -> xar
         return free
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pm.compute_deterministics(
+        evaluated: xarray.Dataset = pm.compute_deterministics(
             free, var_names=deterministic, model=model, merge_dataset=True, progressbar=False
         )
+    return evaluated
 
 
 def _log_prior(model: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:
     from pymc.stats import compute_log_prior
 
     tree = xr.DataTree.from_dict({"posterior": free})
-    return compute_log_prior(tree, model=model, extend_inferencedata=False, progressbar=False)
+    log_prior: xarray.Dataset = compute_log_prior(tree, model=model, extend_inferencedata=False, progressbar=False)
+    return log_prior

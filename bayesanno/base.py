@@ -107,11 +107,11 @@ class AnnotationModel(ABC):
         """Return the PyMC model of these annotations, its discrete latents summed out."""
 
     @abstractmethod
-    def state_logp(self, answers: Answers, **parameters: TensorVariable) -> TensorVariable:
+    def state_logp(self, answers: Answers, *args: Any, **parameters: Any) -> TensorVariable:
         """Return log p(state, the item's annotations | parameters), symbolic, of shape (item, state)."""
 
     @abstractmethod
-    def generate(self, design: Design, **parameters: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Design, *args: Any, **parameters: Any) -> tuple[TensorVariable, TensorVariable]:
         """Tell the generative story: random states of shape (item,) and answers of shape (annotation,)."""
 
     @abstractmethod
@@ -122,7 +122,8 @@ class AnnotationModel(ABC):
         self,
         answers: Answers,  # noqa: ARG002
         probability: TensorVariable,  # noqa: ARG002
-        **parameters: TensorVariable,  # noqa: ARG002
+        *args: Any,  # noqa: ARG002
+        **parameters: Any,  # noqa: ARG002
     ) -> dict[str, tuple[str, TensorVariable]]:
         """Return what else can be read off, per draw, from the state posterior: name -> (dim, values), symbolic.
 

@@ -192,7 +192,7 @@ def relabel(fit: xarray.DataTree, *, rule: Rule = "unweighted") -> xarray.DataTr
         why = "it has controls" if data.controls else f"the prior of {entry.name} tells the classes apart"
         raise FitError(f"relabelling would change the density of this fit's draws: {why}")
     posterior, changed = align_classes(fit["posterior"].to_dataset(), rule)
-    before = fit["sample_stats"].get("relabelled")
+    before = fit["sample_stats"].to_dataset().get("relabelled")
     changed = changed if before is None else changed ^ before.astype(bool)
     return assemble(
         entry,
@@ -233,8 +233,8 @@ def join(fits: Sequence[xarray.DataTree]) -> xarray.DataTree:
     groups = {}
     for group in ("posterior", "sample_stats"):
         parts = [one[group].to_dataset() for one in fits]
-        shared = set.intersection(*(set(part.data_vars) for part in parts))
-        whole = xr.concat([part[sorted(shared)] for part in parts], dim="chain")
+        shared = sorted(set.intersection(*({str(name) for name in part.data_vars} for part in parts)))
+        whole: xarray.Dataset = xr.concat([part[shared] for part in parts], dim="chain")
         groups[group] = whole.assign_coords(chain=np.arange(whole.sizes["chain"]))
     entry, data = model_of(first), data_of(first)
     stats = groups["sample_stats"]

@@ -46,7 +46,7 @@ def data_of(fit: xarray.DataTree) -> AnnotationData:
         If this is not a fit by bayesanno.
     """
     _require_fit(fit)
-    constant = fit["constant_data"]
+    constant = fit["constant_data"].to_dataset()
     items = [str(name) for name in constant["item"].values]
     known = {
         what: {item: str(label) for item, label in zip(items, constant[what].values, strict=True) if str(label)}
@@ -55,7 +55,7 @@ def data_of(fit: xarray.DataTree) -> AnnotationData:
     return AnnotationData(
         item=constant["annotation_item"].values,
         annotator=constant["annotation_annotator"].values,
-        label=fit["observed_data"]["annotations"].values,
+        label=fit["observed_data"].to_dataset()["annotations"].values,
         items=tuple(items),
         annotators=tuple(str(name) for name in constant["annotator"].values),
         labels=tuple(str(name) for name in constant["response"].values),

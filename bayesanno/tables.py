@@ -59,8 +59,8 @@ def _label_table(data: AnnotationData, latent: xarray.Dataset, coverage: float |
     best = probability.argmax(axis=1)
     table = pd.DataFrame(
         {
-            "item": pd.array(list(data.items), dtype="str"),
-            "label": pd.array([states[state] for state in best], dtype="str"),
+            "item": pd.Series(list(data.items), dtype="str"),
+            "label": pd.Series([states[state] for state in best], dtype="str"),
             "probability": probability.max(axis=1),
             "entropy": latent["entropy"].values,
             "n_annotations": np.bincount(data.item, minlength=data.n_items),
@@ -69,7 +69,7 @@ def _label_table(data: AnnotationData, latent: xarray.Dataset, coverage: float |
     for code, state in enumerate(states):
         table[f"p[{state}]"] = probability[:, code]
     if data.gold:
-        table["gold"] = pd.array([data.gold.get(item, "") for item in data.items], dtype="str")
+        table["gold"] = pd.Series([data.gold.get(item, "") for item in data.items], dtype="str")
     if coverage is not None:
         order = np.argsort(table["entropy"].to_numpy(), kind="stable")
         kept = np.zeros(len(table), dtype=bool)
@@ -126,7 +126,7 @@ def annotator_table(fit: xarray.DataTree) -> pd.DataFrame:
     rhat = azs.rhat(competence)[name].values if several else np.full(data.n_annotators, np.nan)
     return pd.DataFrame(
         {
-            "annotator": pd.array(list(data.annotators), dtype="str"),
+            "annotator": pd.Series(list(data.annotators), dtype="str"),
             "n_annotations": np.bincount(data.annotator, minlength=data.n_annotators),
             "competence_mean": competence[name].mean(("chain", "draw")).values,
             "competence_sd": competence[name].std(("chain", "draw"), ddof=1).values,
@@ -165,7 +165,7 @@ def parameter_table(fit: xarray.DataTree, var_names: Sequence[str] | None = None
     """
     import arviz_stats as azs
 
-    table = azs.summary(fit, var_names=var_names, ci_prob=HDI_PROB, ci_kind="hdi", round_to="none")
+    table: pd.DataFrame = azs.summary(fit, var_names=var_names, ci_prob=HDI_PROB, ci_kind="hdi", round_to="none")
     columns = ["mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat"]
     return table.reindex(columns=columns).rename_axis("parameter").reset_index()
 
@@ -304,7 +304,7 @@ def better_probability(fit: xarray.DataTree, annotators: Sequence[str] | None = 
     """
     import pandas as pd
 
-    competence = fit["posterior"][_competence_name(fit)]
+    competence = fit["posterior"].to_dataset()[_competence_name(fit)]
     everybody = [str(name) for name in competence["annotator"].values]
     chosen = everybody if annotators is None else list(annotators)
     for name in chosen:
@@ -345,8 +345,8 @@ def cheapest_label(fit: xarray.DataTree, cost: pd.DataFrame | Mapping[str, Mappi
     """
     import pandas as pd
 
-    matrix = cost if isinstance(cost, pd.DataFrame) else pd.DataFrame.from_dict(cost, orient="index")
-    probability = fit["latent"]["probability"]
+    matrix = cost if isinstance(cost, pd.DataFrame) else pd.DataFrame(dict(cost)).T
+    probability = fit["latent"].to_dataset()["probability"]
     states = [str(state) for state in probability[probability.dims[1]].values]
     rows = [str(name) for name in matrix.index]
     wrong = sorted(set(states) ^ set(rows))
@@ -359,8 +359,8 @@ def cheapest_label(fit: xarray.DataTree, cost: pd.DataFrame | Mapping[str, Mappi
     answers = [str(name) for name in matrix.columns]
     table = pd.DataFrame(
         {
-            "item": pd.array([str(name) for name in probability["item"].values], dtype="str"),
-            "label": pd.array([answers[code] for code in expected.argmin(axis=1)], dtype="str"),
+            "item": pd.Series([str(name) for name in probability["item"].values], dtype="str"),
+            "label": pd.Series([answers[code] for code in expected.argmin(axis=1)], dtype="str"),
             "expected_cost": expected.min(axis=1),
         }
     )

@@ -119,7 +119,7 @@ class ModelB(AnnotationModel):
         n_classes = data.n_labels
         counts = np.full((data.n_annotators, n_classes, n_classes), self.confusion_strength / n_classes / 2)
         counts += np.eye(n_classes) * self.confusion_strength / 2
-        np.add.at(counts, (data.annotator, slice(None), data.label), truth[data.item])
+        np.add.at(counts.transpose(0, 2, 1), (data.annotator, data.label), truth[data.item])
         prevalence = truth.sum(axis=0) + self.prevalence_prior  # (true_class,)
         return {"prevalence": prevalence / prevalence.sum(), "confusion": counts / counts.sum(axis=2, keepdims=True)}
 

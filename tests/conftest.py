@@ -72,3 +72,42 @@ def tiny(request, case):
     if request.param == "controlled" and not case.has_classes:
         pytest.skip(f"the states of {case.entry.name} are not classes that could be known")
     return CONTROLLED if request.param == "controlled" else TINY
+
+
+@pytest.fixture(scope="session")
+def fit_once():
+    """`bayesanno.fit`, where nutpie compiles a model of the same data only once in a test run."""
+    import bayesanno as ba
+    from tests.fits import compiling_once
+
+    compiled = {}
+
+    def fit(model, data, **settings):
+        with compiling_once(compiled):
+            return ba.fit(model, data, **settings)
+
+    return fit
+
+
+@pytest.fixture(scope="session")
+def crowd():
+    """A simulated data set with gold, and the parameters that made it."""
+    from tests.fits import simulate_crowd
+
+    return simulate_crowd()
+
+
+@pytest.fixture(scope="session")
+def mace_fit(crowd, fit_once):
+    """MACE by NUTS on the simulated data set."""
+    from tests.fits import SETTINGS
+
+    return fit_once("mace", crowd[0], **SETTINGS)
+
+
+@pytest.fixture(scope="session")
+def tiny_fit(fit_once):
+    """Model B by NUTS on the tiny data set, with gold for three items."""
+    from tests.fits import SETTINGS, tiny_data
+
+    return fit_once("model_b", tiny_data(gold={"s1": "yes", "s2": "no", "s4": "yes"}), **SETTINGS)

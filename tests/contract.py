@@ -238,16 +238,19 @@ def with_wrong_truth(entry: AnnotationModel) -> AnnotationModel:
 # --------------------------------------------------------------------------------------------------- statistics
 
 
-def all_answers() -> list[tuple[int, ...]]:
-    return list(product(range(len(LABELS)), repeat=two_items().n_annotations))
+def answers_to(n_questions: int) -> list[tuple[int, ...]]:
+    return list(product(range(len(LABELS)), repeat=n_questions))
 
 
 def joint_pmf(case: Case, parameters: Parameters, *, control: str | None = None) -> dict[Hashable, float]:
     """By enumeration, p(state of u, state of v, all five answers), given the control if there is one."""
-    pmf = {}
-    for said in all_answers():
-        u, v = case.states(parameters, two_items(said, control=control))
-        pmf |= {(i, j, *said): u[i] * v[j] for i, j in product(range(u.size), range(v.size))}
+    u = {said: case.states(parameters, two_items((*said, 0, 0), control=control))[0] for said in answers_to(3)}
+    v = {said: case.states(parameters, two_items((0, 0, 0, *said)))[1] for said in answers_to(2)}
+    pmf = {
+        (i, j, *of_u, *of_v): u[of_u][i] * v[of_v][j]
+        for of_u, of_v in product(u, v)
+        for i, j in product(range(u[of_u].size), range(v[of_v].size))
+    }
     total = sum(pmf.values())
     return {cell: probability / total for cell, probability in pmf.items()}
 

@@ -1,0 +1,61 @@
+"""Fits for tests: what to make them of, and a way to make several while nutpie compiles once."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+
+import bayesanno as ba
+from bayesanno.simulation import make_design
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COMMAND = Path(sys.executable).parent / "bayesanno"
+LABELS = ("maybe", "no", "yes")
+SETTINGS = {"draws": 1000, "tune": 500, "chains": 4, "random_seed": 1, "progressbar": False}
+SHORT = {"draws": 40, "tune": 60, "chains": 2, "random_seed": 1, "progressbar": False}
+
+# Three annotators, two labels, few answers: small enough that `exact.py` integrates over its parameters.
+TINY_RECORDS = (
+    ("s1", "ada", "yes"), ("s1", "ada", "yes"), ("s1", "bo", "yes"), ("s1", "cy", "no"),
+    ("s2", "ada", "no"), ("s2", "bo", "no"), ("s2", "cy", "no"),
+    ("s3", "bo", "yes"), ("s3", "cy", "yes"),
+    ("s4", "ada", "no"), ("s4", "bo", "yes"), ("s4", "cy", "no"),
+    ("s5", "ada", "yes"),
+    ("s6", "cy", "no"), ("s6", "ada", "no"),
+)  # fmt: skip
+
+
+def tiny_data(**known: Any) -> ba.AnnotationData:
+    return ba.AnnotationData.from_records(TINY_RECORDS, **known)
+
+
+def simulate_crowd(seed: int = 20130609) -> tuple[ba.AnnotationData, Any]:
+    """400 items, 30 annotators, 3 to 5 answers each, as MACE tells it; with gold, and the parameters."""
+    design = make_design(items=400, annotators=30, labels=LABELS, per_item=(3, 5), random_seed=seed)
+    return ba.simulate("mace", design, random_seed=seed)
+
+
+@contextmanager
+def compiling_once(compiled: dict[Any, Any]) -> Iterator[None]:
+    """Let nutpie compile a graph with the same parameters, data and priors only once: compiling is not random."""
+    import nutpie
+
+    compile_model = nutpie.compile_pymc_model
+
+    def kept(model: Any, **options: Any) -> Any:
+        containers = [(held.name, held.get_value().tobytes()) for held in model.data_vars]
+        starts = [(name, np.asarray(value).tobytes()) for name, value in options["initial_points"].items()]
+        key = (tuple(containers), tuple(starts), tuple(variable.name for variable in model.free_RVs))
+        if key not in compiled:
+            compiled[key] = compile_model(model, **options)
+        return compiled[key]
+
+    with mock.patch("nutpie.compile_pymc_model", kept):
+        yield
