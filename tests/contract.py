@@ -31,6 +31,7 @@ P_VALUE = 1e-4  # below it, draws do not come from the probabilities they should
 ROUND_TRIP = 1e-6  # after a way to the unconstrained scale and back, which costs digits near the edge of a range
 PRIOR_DRAWS = 100
 COPIES = 20_000  # draws that a chi-square test is made of
+FEW_COPIES = 4_000  # draws that suffice to notice a broken model
 
 RECORDS = (
     ("s1", "ada", "no"),

@@ -26,7 +26,10 @@ CONTROLS = st.dictionaries(st.integers(0, N_ITEMS - 1), st.integers(0, N_LABELS 
 
 @st.composite
 def tables(draw):
-    item, annotator, label = np.array(draw(ROWS)).T
+    rows = draw(ROWS)
+    if draw(st.booleans()):  # the first item's answers once more, given in the opposite order
+        rows = rows + [(N_ITEMS - 1, annotator, label) for item, annotator, label in reversed(rows) if item == 0]
+    item, annotator, label = np.array(rows).T
     return AnnotationData(
         item=item,
         annotator=annotator,
@@ -56,6 +59,11 @@ def test_items_are_one_pattern_exactly_if_their_answers_and_controls_are_equal(d
     assert sorted(set(layout.pattern.tolist())) == list(range(layout.n_patterns))
     for pattern, first in enumerate(layout.first):
         assert np.flatnonzero(layout.pattern == pattern)[0] == first
+
+
+def test_the_order_of_an_annotator_s_two_answers_does_not_matter():
+    records = [("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "ada", "yes"), ("s2", "ada", "no")]
+    assert lay_out(AnnotationData.from_records(records)).pattern.tolist() == [0, 0]
 
 
 @given(tables())
