@@ -16,8 +16,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "datasets": ["list_datasets"],
         "errors": ["BayesannoError", "DataError", "DataFileError", "EngineError", "FitError", "ModelError"],
         "formats": ["read_annotations", "read_counts", "write_annotations"],
-        "inference": ["fit", "join"],
-        "simulation": ["simulate"],
+        "inference": ["fit", "join", "relabel_classes"],
+        "simulation": ["make_design", "simulate"],
         "storage": ["data_of", "diagnostics_of", "load", "model_of", "save"],
         "tables": [
             "annotator_table",

@@ -13,6 +13,7 @@ from bayesanno.errors import ConvergenceWarning
 from bayesanno.latent import recover
 from bayesanno.lazy import pm, xr
 from bayesanno.modes import find_modes
+from bayesanno.relabel import share_changed
 from bayesanno.storage import data_groups, hyperparameters, versions
 
 if TYPE_CHECKING:
@@ -32,13 +33,14 @@ def assemble(
     posterior: xarray.Dataset,
     sample_stats: xarray.Dataset,
     *,
-    relabelled: xarray.DataArray | None = None,
+    permutation: xarray.DataArray | None = None,
     more_diagnostics: Mapping[str, Any] | None = None,
     attrs: Mapping[Any, Any] | None = None,
 ) -> xarray.DataTree:
     """Compute all groups of a fit from the free parameters' draws; warn of what the diagnostics say.
 
-    Deterministics and the log prior are computed anew, so that they hold for permuted draws as well.
+    Deterministics and the log prior are computed anew, so that they hold for permuted draws as well; `permutation` says
+    how the classes of each draw were permuted, if they were.
     """
     free = posterior[[variable.name for variable in model.free_RVs]]
     posterior = _evaluate(model, free, [*model.free_RVs, *model.deterministics])
@@ -48,8 +50,8 @@ def assemble(
     coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
     log_likelihood = xr.Dataset({"annotations": (dims, recovered.log_likelihood)}, coords=coords)
 
-    if relabelled is not None:
-        sample_stats = sample_stats.assign(relabelled=relabelled)
+    if permutation is not None:
+        sample_stats = sample_stats.assign(permutation=permutation)
     log_density = recovered.log_likelihood.sum(axis=2) + sum(
         variable.sum([dim for dim in variable.dims if dim not in ("chain", "draw")]).values
         for variable in log_prior.data_vars.values()
@@ -58,7 +60,7 @@ def assemble(
         posterior,
         sample_stats,
         modes=find_modes(posterior, np.asarray(log_density)),
-        relabelled_fraction=0.0 if relabelled is None else float(relabelled.mean()),
+        relabelled_fraction=0.0 if permutation is None else share_changed(permutation),
     ) | dict(more_diagnostics or {})
     for problem in explain(found):
         warnings.warn(problem, ConvergenceWarning, stacklevel=4)
@@ -91,11 +93,9 @@ def _evaluate(model: pymc.Model, free: xarray.Dataset, wanted: list[Any]) -> xar
     deterministic = [variable.name for variable in wanted if variable.name not in free]
     if not deterministic:
         return free
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        evaluated: xarray.Dataset = pm.compute_deterministics(
-            free, var_names=deterministic, model=model, merge_dataset=True, progressbar=False
-        )
+    evaluated: xarray.Dataset = pm.compute_deterministics(
+        free.copy(), var_names=deterministic, model=model, extend_dataset=True, progressbar=False
+    )
     return evaluated
 
 

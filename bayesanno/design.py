@@ -103,7 +103,7 @@ def lay_out(data: AnnotationData) -> Layout:
 
 
 def best_width(lengths: Index) -> int:
-    """Return the row width that makes the rectangle cheapest, counting a row's overhead as two slots.
+    """Return a row width that makes the rectangle cheap, counting a row's overhead as two slots.
 
     Examples
     --------

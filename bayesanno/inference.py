@@ -10,8 +10,8 @@ from bayesanno.assembly import assemble
 from bayesanno.checks import warn_of_design
 from bayesanno.errors import FitError
 from bayesanno.lazy import xr
-from bayesanno.relabel import Rule, align_classes
-from bayesanno.samplers import Engine, check_engine, sample_nuts
+from bayesanno.relabel import Rule, align_classes, compose
+from bayesanno.samplers import Engine, check_engine, exact_arithmetic, sample_nuts
 from bayesanno.storage import data_of, load, model_of, save
 from bayesanno.variational import approximate
 from bayesanno.zoo import get_model
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayesanno.base import AnnotationModel
     from bayesanno.data import AnnotationData
 
-__all__ = ["check_settings", "fit", "join", "load", "relabel", "save"]
+__all__ = ["check_settings", "fit", "join", "load", "relabel_classes", "save"]
 
 Method = Literal["nuts", "advi", "fullrank_advi"]
 
@@ -116,52 +116,53 @@ def fit(
     )
     warn_of_design(data)
     seed = int(np.random.SeedSequence().generate_state(1)[0]) if random_seed is None else int(random_seed)
-    graph = entry.build(data)
-    begin = _checked_start(entry.start(data) if start is None else start, graph)
-    if method == "nuts":
-        drawn = sample_nuts(
+    with exact_arithmetic():
+        graph = entry.build(data)
+        begin = _checked_start(entry.start(data) if start is None else start, graph)
+        if method == "nuts":
+            drawn = sample_nuts(
+                graph,
+                begin,
+                engine=engine,
+                draws=draws,
+                tune=tune,
+                chains=chains,
+                target_accept=target_accept,
+                random_seed=seed,
+                progressbar=progressbar,
+            )
+        else:
+            drawn = approximate(
+                graph,
+                begin,
+                method=method,
+                draws=draws * chains,
+                steps=advi_steps,
+                random_seed=seed,
+                progressbar=progressbar,
+            )
+        posterior, permutation = drawn.posterior, None
+        if relabel and entry.is_exchangeable(data):
+            posterior, permutation = align_classes(posterior)
+        return assemble(
+            entry,
+            data,
             graph,
-            begin,
-            engine=engine,
-            draws=draws,
-            tune=tune,
-            chains=chains,
-            target_accept=target_accept,
-            random_seed=seed,
-            progressbar=progressbar,
+            posterior,
+            drawn.sample_stats,
+            permutation=permutation,
+            more_diagnostics=drawn.diagnostics,
+            attrs={
+                "method": method,
+                "engine": engine if method == "nuts" else "pymc",
+                "random_seed": seed,
+                "seconds_compile": drawn.seconds_compile,
+                "seconds_sample": drawn.seconds_sample,
+            },
         )
-    else:
-        drawn = approximate(
-            graph,
-            begin,
-            method=method,
-            draws=draws * chains,
-            steps=advi_steps,
-            random_seed=seed,
-            progressbar=progressbar,
-        )
-    posterior, changed = drawn.posterior, None
-    if relabel and entry.is_exchangeable(data):
-        posterior, changed = align_classes(posterior)
-    return assemble(
-        entry,
-        data,
-        graph,
-        posterior,
-        drawn.sample_stats,
-        relabelled=changed,
-        more_diagnostics=drawn.diagnostics,
-        attrs={
-            "method": method,
-            "engine": engine if method == "nuts" else "pymc",
-            "random_seed": seed,
-            "seconds_compile": drawn.seconds_compile,
-            "seconds_sample": drawn.seconds_sample,
-        },
-    )
 
 
-def relabel(fit: xarray.DataTree, *, rule: Rule = "unweighted") -> xarray.DataTree:
+def relabel_classes(fit: xarray.DataTree, *, rule: Rule = "unweighted") -> xarray.DataTree:
     """Undo label switching in a fit: per draw, take the permutation of the classes that the rule prefers.
 
     Every variable with a class dimension is permuted; the posterior of the labels, deterministics, log prior and
@@ -182,25 +183,22 @@ def relabel(fit: xarray.DataTree, *, rule: Rule = "unweighted") -> xarray.DataTr
     Examples
     --------
     >>> import bayesanno as ba
-    >>> data = ba.read_annotations("@table14")
-    >>> free = ba.get_model("model_b", {"confusion_accuracy": 0.5})  # 1/K: classes are exchangeable
-    >>> fit = ba.fit(free, data, relabel=False, draws=100, tune=200, random_seed=1, progressbar=False)  # doctest: +SKIP
-    >>> ba.relabel_classes(fit)  # doctest: +SKIP
+    >>> fits = [ba.load(f"run{seed}") for seed in (1, 2)]  # doctest: +SKIP
+    >>> ba.relabel_classes(ba.join(fits), rule="weighted")  # doctest: +SKIP
     """
     entry, data = model_of(fit), data_of(fit)
     if not entry.is_exchangeable(data):
         why = "it has controls" if data.controls else f"the prior of {entry.name} tells the classes apart"
         raise FitError(f"relabelling would change the density of this fit's draws: {why}")
-    posterior, changed = align_classes(fit["posterior"].to_dataset(), rule)
-    before = fit["sample_stats"].to_dataset().get("relabelled")
-    changed = changed if before is None else changed ^ before.astype(bool)
+    posterior, permutation = align_classes(fit["posterior"].to_dataset(), rule)
+    before = fit["sample_stats"].to_dataset().get("permutation")
     return assemble(
         entry,
         data,
         entry.build(data),
         posterior,
         fit["sample_stats"].to_dataset(),
-        relabelled=changed,
+        permutation=permutation if before is None else compose(before, permutation),
         attrs=fit.attrs,
     )
 
@@ -247,7 +245,7 @@ def join(fits: Sequence[xarray.DataTree]) -> xarray.DataTree:
         entry.build(data),
         groups["posterior"],
         stats,
-        relabelled=stats.get("relabelled"),
+        permutation=stats.get("permutation"),
         attrs=attrs,
     )
 

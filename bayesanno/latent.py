@@ -70,28 +70,28 @@ class Design:
         Who annotates which item.
     n_items : TensorVariable of int
         Number of items.
-    control : TensorVariable of int, shape (item,), or None
+    control : TensorVariable of int, shape (item,)
         The known state of each item, -1 where there is none.
     """
 
     annotator: TensorVariable
     item: TensorVariable
     n_items: TensorVariable
-    control: TensorVariable | None = None
+    control: TensorVariable
 
     def clamp(self, state: TensorVariable) -> TensorVariable:
         """Put the known states in place of random ones; shape (item,)."""
-        return state if self.control is None else pt.switch(self.control >= 0, self.control, state)
+        return pt.switch(self.control >= 0, self.control, state)
 
 
 def design_arrays(data: AnnotationData) -> dict[str, np.ndarray]:
     """Return every array that the observed variable of a model depends on, by the name of its data container.
 
-    `pm.set_data(design_arrays(data), model)` and nutpie's `with_data(**design_arrays(data))` put other answers of the
-    same shape into a compiled model.
+    `pm.set_data(design_arrays(data), model)` puts other answers of the same shape into a model that is built. nutpie's
+    `with_data` does so without compiling again; it takes those of them that the likelihood uses.
     """
     layout = lay_out(data)
-    arrays = {
+    return {
         "said": data.label,
         "annotation_annotator": data.annotator,
         "annotation_item": data.item,
@@ -102,10 +102,8 @@ def design_arrays(data: AnnotationData) -> dict[str, np.ndarray]:
         "slot_annotator": _slot_annotators(data.annotator[layout.kept], layout.slots, data.n_annotators),
         "row_pattern": layout.row_pattern,
         "pattern_item": layout.first,
+        "control": data.control_codes,
     }
-    if data.controls:
-        arrays["control"] = data.control_codes
-    return arrays
 
 
 def _slot_annotators(annotator: np.ndarray, slots: np.ndarray, n_annotators: int) -> np.ndarray:
@@ -144,7 +142,7 @@ def _only(given: Mapping[str, TensorVariable], names: Mapping[str, Any]) -> dict
     return {name: given[name] for name in names}
 
 
-def _kept_answers(said: TensorVariable, given: Mapping[str, TensorVariable]) -> tuple[Answers, TensorVariable | None]:
+def _kept_answers(said: TensorVariable, given: Mapping[str, TensorVariable]) -> tuple[Answers, TensorVariable]:
     kept = given["kept_annotation"]
     answers = Answers(
         annotator=given["annotation_annotator"][kept],
@@ -155,7 +153,7 @@ def _kept_answers(said: TensorVariable, given: Mapping[str, TensorVariable]) -> 
         slot_said=said[given["slot_annotation"]],
         row_item=given["row_pattern"],
     )
-    return answers, given["control"][given["pattern_item"]] if "control" in given else None
+    return answers, given["control"][given["pattern_item"]]
 
 
 def _full_design(given: Mapping[str, TensorVariable]) -> Design:
@@ -163,26 +161,24 @@ def _full_design(given: Mapping[str, TensorVariable]) -> Design:
         annotator=given["annotation_annotator"],
         item=given["annotation_item"],
         n_items=given["item_pattern"].shape[0],
-        control=given.get("control"),
+        control=given["control"],
     )
 
 
 def _state_logp(
     entry: AnnotationModel,
-    answers_and_control: tuple[Answers, TensorVariable | None],
+    answers_and_control: tuple[Answers, TensorVariable],
     parameters: Mapping[str, TensorVariable],
 ) -> TensorVariable:
     answers, control = answers_and_control
     logp = entry.state_logp(answers, **parameters)  # (item, state)
-    if control is None:
-        return logp
     states = pt.arange(logp.shape[1])[None, :]
     return pt.switch((control[:, None] < 0) | pt.eq(control[:, None], states), logp, -np.inf)
 
 
 def _item_logp(
     entry: AnnotationModel,
-    answers_and_control: tuple[Answers, TensorVariable | None],
+    answers_and_control: tuple[Answers, TensorVariable],
     parameters: Mapping[str, TensorVariable],
 ) -> TensorVariable:
     return pt.logsumexp(_state_logp(entry, answers_and_control, parameters), axis=-1)

@@ -68,7 +68,7 @@ def align_classes(posterior: xarray.Dataset, rule: Rule = "unweighted") -> tuple
     Returns
     -------
     xarray.Dataset, xarray.DataArray
-        The permuted posterior, and which draws (chain, draw) were changed.
+        The permuted posterior, and the permutations (chain, draw, true_class): the class of the draw now called so.
 
     Raises
     ------
@@ -83,8 +83,6 @@ def align_classes(posterior: xarray.Dataset, rule: Rule = "unweighted") -> tuple
     if rule == "weighted":
         weight = posterior["prevalence"].transpose("chain", "draw", "true_class").values.reshape(-1, n_classes)
     permutations = class_permutations(confusion.reshape(-1, *confusion.shape[2:]), weight)  # (sample, true_class)
-    changed = (permutations != np.arange(n_classes)).any(axis=1)
-
     aligned = posterior.copy()
     for name, variable in posterior.data_vars.items():
         if "true_class" in variable.dims:
@@ -92,6 +90,16 @@ def align_classes(posterior: xarray.Dataset, rule: Rule = "unweighted") -> tuple
             values = ordered.values.reshape(-1, *ordered.shape[2:])  # (sample, true_class, ...)
             permuted = values[np.arange(len(values))[:, None], permutations].reshape(ordered.shape)
             aligned[name] = ordered.copy(data=permuted).transpose(*variable.dims)
-    coords = {dim: posterior[dim].values for dim in ("chain", "draw")}
-    relabelled = xr.DataArray(changed.reshape(n_chains, n_draws), dims=("chain", "draw"), coords=coords)
-    return aligned, relabelled
+    coords = {dim: posterior[dim].values for dim in ("chain", "draw", "true_class")}
+    taken = xr.DataArray(permutations.reshape(n_chains, n_draws, n_classes), dims=tuple(coords), coords=coords)
+    return aligned, taken
+
+
+def compose(first: xarray.DataArray, then: xarray.DataArray) -> xarray.DataArray:
+    """Return the permutation that two permutations (chain, draw, true_class), one after the other, amount to."""
+    return then.copy(data=np.take_along_axis(first.values, then.values, axis=2))
+
+
+def share_changed(permutation: xarray.DataArray) -> float:
+    """Return the share of draws whose permutation is not the identity."""
+    return float((permutation.values != np.arange(permutation.shape[2])).any(axis=2).mean())

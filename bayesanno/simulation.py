@@ -128,7 +128,7 @@ def simulate(
         annotator=pt.as_tensor(design.annotator),
         item=pt.as_tensor(design.item),
         n_items=pt.as_tensor(design.n_items),
-        control=pt.as_tensor(design.control_codes) if design.controls else None,
+        control=pt.as_tensor(design.control_codes),
     )
     story = entry.generate(symbolic, **{name: pt.as_tensor(value) for name, value in values.items()})
     state, said = pm.draw(list(story), random_seed=rng)
@@ -140,6 +140,7 @@ def simulate(
         annotators=design.annotators,
         labels=design.labels,
         gold={item: entry.states(design)[code] for item, code in zip(design.items, state, strict=True)},
+        controls=design.controls,
     )
     named = {dim: list(names) for dim, names in graph.coords.items()}
     dims = {name: graph.named_vars_to_dims[name] for name in values}

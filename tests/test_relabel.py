@@ -13,7 +13,7 @@ from bayesanno.diagnostics import explain
 from bayesanno.errors import ConvergenceWarning, FitError
 from bayesanno.models.model_b import ModelB
 from bayesanno.modes import find_modes
-from bayesanno.relabel import align_classes, class_permutations
+from bayesanno.relabel import align_classes, class_permutations, compose, share_changed
 from tests.contract import CONTROLLED, EXACT, LABELS, TINY
 from tests.references import model_b_log_prior
 
@@ -61,16 +61,16 @@ def test_permuted_draws_are_put_back_exactly(n_classes, rule, rng):
     posterior["prevalence"] = xr.ones_like(posterior["prevalence"]) / n_classes + 0.01 * posterior["prevalence"]
     orders = np.array([rng.permutation(n_classes) for _ in range(12)]).reshape(2, 6, n_classes)
     orders[0, 0], orders[0, 1] = np.arange(n_classes), np.roll(np.arange(n_classes), 1)
-    aligned, changed = align_classes(permute_draws(posterior, orders), rule)
+    aligned, permutation = align_classes(permute_draws(posterior, orders), rule)
     xr.testing.assert_identical(aligned, posterior)
-    np.testing.assert_array_equal(changed, (orders != np.arange(n_classes)).any(axis=2))
+    np.testing.assert_array_equal(permutation, np.argsort(orders, axis=2))  # the inverse
 
 
 def test_draws_in_order_stay_as_they_are(rng):
     posterior = clear_posterior(rng)
-    aligned, changed = align_classes(posterior)
+    aligned, permutation = align_classes(posterior)
     xr.testing.assert_identical(aligned, posterior)
-    assert not changed.any()
+    assert share_changed(permutation) == 0
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 5, 6])
@@ -95,11 +95,11 @@ def test_the_rules_can_differ():
             "confusion": (("chain", "draw", "annotator", "true_class", "response"), confusion),
             "prevalence": (("chain", "draw", "true_class"), [[[0.9, 0.1]]]),
         },
-        coords={"chain": [0], "draw": [0]},
+        coords={"chain": [0], "draw": [0], "true_class": ["no", "yes"]},
     )
-    assert not align_classes(posterior, "unweighted")[1].any()
-    aligned, changed = align_classes(posterior, "weighted")
-    assert changed.all()
+    assert share_changed(align_classes(posterior, "unweighted")[1]) == 0
+    aligned, permutation = align_classes(posterior, "weighted")
+    assert share_changed(permutation) == 1
     assert aligned["prevalence"].values.tolist() == [[[0.1, 0.9]]]
     with pytest.raises(FitError, match="no relabelling rule 'best': choose one of unweighted, weighted"):
         align_classes(posterior, "best")
@@ -131,12 +131,33 @@ def test_a_relabelled_fit_is_the_fit_of_the_draws_in_order(swapped):
     fit = make_fit(EXCHANGEABLE, TINY, swapped[1])
     assert not np.allclose(fit["latent"]["probability"], straight["latent"]["probability"])
     with pytest.warns(ConvergenceWarning):
-        again = inference.relabel(fit)
+        again = inference.relabel_classes(fit)
     for group in ("posterior", "latent"):
         xr.testing.assert_allclose(again[group].to_dataset(), straight[group].to_dataset(), rtol=EXACT)
     xr.testing.assert_allclose(again["log_likelihood"].to_dataset(), fit["log_likelihood"].to_dataset(), rtol=EXACT)
     assert json.loads(again.attrs["diagnostics"])["relabelled_fraction"] == 0.5
-    np.testing.assert_array_equal(again["sample_stats"]["relabelled"], [[1, 0] * 3] * 2)
+    permutation = again["sample_stats"]["permutation"].values
+    assert (permutation[:, 1::2] == np.arange(3)).all()
+    assert (permutation[:, ::2] != np.arange(3)).all()
+
+
+def test_permutations_one_after_the_other_are_composed(rng):
+    confusion = rng.dirichlet(np.ones(4), size=(2, 50, 1, 4))
+    prevalence = rng.dirichlet(np.ones(4), size=(2, 50))
+    raw = xr.Dataset(
+        {
+            "confusion": (("chain", "draw", "annotator", "true_class", "response"), confusion),
+            "prevalence": (("chain", "draw", "true_class"), prevalence),
+        },
+        coords={"chain": range(2), "draw": range(50), "true_class": list("abcd")},
+    )
+    once, first = align_classes(raw)
+    twice, then = align_classes(once, "weighted")
+    both = compose(first, then)
+    np.testing.assert_array_equal(np.take_along_axis(prevalence, both.values, axis=2), twice["prevalence"])
+    changed = (twice["prevalence"] != raw["prevalence"]).any("true_class").mean()
+    assert share_changed(both) == float(changed)
+    assert 0 < share_changed(then)
 
 
 def test_deterministics_and_log_prior_are_those_of_the_draws_they_stand_beside(swapped):
@@ -166,7 +187,7 @@ def test_deterministics_and_log_prior_are_those_of_the_draws_they_stand_beside(s
 def test_relabelling_is_refused_where_it_would_change_the_density(entry, data, match, swapped, refuses):
     fit = make_fit(entry, data, swapped[1])
     with refuses(FitError, f"relabelling would change the density of this fit's draws: {match}"):
-        inference.relabel(fit)
+        inference.relabel_classes(fit)
 
 
 # ------------------------------------------------------------------------------------------------- modes
