@@ -6,8 +6,6 @@ import json
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bayesanno.diagnostics import diagnose, explain
 from bayesanno.errors import ConvergenceWarning
 from bayesanno.latent import recover
@@ -43,7 +41,7 @@ def assemble(
     how the classes of each draw were permuted, if they were.
     """
     free = posterior[[variable.name for variable in model.free_RVs]]
-    posterior = _evaluate(model, free, [*model.free_RVs, *model.deterministics])
+    posterior = _with_deterministics(model, free)
     log_prior = _log_prior(model, free)
     recovered = recover(entry, data, posterior)
     dims = ("chain", "draw", "item")
@@ -52,14 +50,10 @@ def assemble(
 
     if permutation is not None:
         sample_stats = sample_stats.assign(permutation=permutation)
-    log_density = recovered.log_likelihood.sum(axis=2) + sum(
-        variable.sum([dim for dim in variable.dims if dim not in ("chain", "draw")]).values
-        for variable in log_prior.data_vars.values()
-    )
     found = diagnose(
         posterior,
         sample_stats,
-        modes=find_modes(posterior, np.asarray(log_density)),
+        modes=find_modes(posterior, sample_stats["lp"].transpose("chain", "draw").values),
         relabelled_fraction=0.0 if permutation is None else share_changed(permutation),
     ) | dict(more_diagnostics or {})
     for problem in explain(found):
@@ -88,15 +82,11 @@ def assemble(
     return tree
 
 
-def _evaluate(model: pymc.Model, free: xarray.Dataset, wanted: list[Any]) -> xarray.Dataset:
-    """Compute named variables of the model at each draw of its free ones."""
-    deterministic = [variable.name for variable in wanted if variable.name not in free]
-    if not deterministic:
+def _with_deterministics(model: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:
+    if not model.deterministics:
         return free
-    evaluated: xarray.Dataset = pm.compute_deterministics(
-        free.copy(), var_names=deterministic, model=model, extend_dataset=True, progressbar=False
-    )
-    return evaluated
+    whole: xarray.Dataset = pm.compute_deterministics(free.copy(), model=model, extend_dataset=True, progressbar=False)
+    return whole
 
 
 def _log_prior(model: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:

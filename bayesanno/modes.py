@@ -22,7 +22,7 @@ def find_modes(posterior: xarray.Dataset, log_density: np.ndarray) -> dict[str, 
     posterior : xarray.Dataset
         The parameters, with dims (chain, draw, ...).
     log_density : array, shape (chain, draw)
-        Log prior plus log likelihood of each draw.
+        Log density of each draw as the sampler sees it, on the unconstrained scale (`lp` of the sample statistics).
 
     Returns
     -------

@@ -108,7 +108,7 @@ def _sample_nutpie(
     except BaseException:  # an interrupted run keeps nothing: nutpie would hand back the draws so far
         sampler.cancel()
         raise
-    stats = tree["sample_stats"].to_dataset()
+    stats = tree["sample_stats"].to_dataset().rename(logp="lp")  # ArviZ's name for it
     plain = [name for name, variable in stats.data_vars.items() if variable.dtype.kind in "biuf"]
     return Draws(
         posterior=tree["posterior"].to_dataset()[free],

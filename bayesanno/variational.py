@@ -63,7 +63,10 @@ def approximate(
     z, log_q = _draw_normal(mean, scale, max(draws, PARETO_DRAWS), np.random.default_rng(draw_seed))
     posterior, log_p = _constrain(model, advi.approx, z)
     stats = xr.Dataset(
-        {"log_ratio": (("chain", "draw"), (log_p - log_q)[None, :draws])},
+        {
+            "lp": (("chain", "draw"), log_p[None, :draws]),
+            "log_ratio": (("chain", "draw"), (log_p - log_q)[None, :draws]),
+        },
         coords={"chain": [0], "draw": np.arange(draws)},
     )
     return Draws(

@@ -111,10 +111,11 @@ def test_the_rules_can_differ():
 def make_fit(entry, data, posterior):
     """A fit from given draws; so few of them are warned about."""
     chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
-    diverging = xr.DataArray(np.zeros((chains, draws), dtype=bool), dims=("chain", "draw"))
+    none = xr.DataArray(np.zeros((chains, draws)), dims=("chain", "draw"))
+    stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
     attrs = {"method": "nuts", "engine": "nutpie", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
     with pytest.warns(ConvergenceWarning):
-        return assemble(entry, data, entry.build(data), posterior, xr.Dataset({"diverging": diverging}), attrs=attrs)
+        return assemble(entry, data, entry.build(data), posterior, stats, attrs=attrs)
 
 
 @pytest.fixture
