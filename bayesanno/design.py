@@ -1,8 +1,7 @@
-"""How the annotations of a table are laid out for fast summation: pure NumPy, computed once per table.
+"""Which items of a table have the same answers: pure NumPy, computed once per table.
 
-Two facts save most of the work. Items with the same answers by the same annotators have the same likelihood: they form
-one *pattern*, evaluated once and gathered back per item. And sums over an item's annotations run fastest over a
-rectangle: each pattern's annotations fill rows of a fixed width (padded), and the few rows of a pattern are added up.
+Items with the same answers by the same annotators have the same likelihood: they form one *pattern*, which is evaluated
+once and gathered back per item.
 """
 
 from __future__ import annotations
@@ -32,10 +31,6 @@ class Layout:
         The annotations of those first items.
     kept_pattern : array of int, shape (kept,)
         The pattern each kept annotation belongs to.
-    slots : array of int, shape (row, slot)
-        Positions in `kept`, one row after another; -1 marks an empty slot.
-    row_pattern : array of int, shape (row,)
-        The pattern each row belongs to.
     source : array of int, shape (annotation,)
         For every annotation the position in `kept` of its equal in the first item of the pattern.
     """
@@ -44,8 +39,6 @@ class Layout:
     first: Index
     kept: Index
     kept_pattern: Index
-    slots: Index
-    row_pattern: Index
     source: Index
 
     @property
@@ -55,7 +48,7 @@ class Layout:
 
 
 def lay_out(data: AnnotationData) -> Layout:
-    """Find the patterns of a table and arrange their annotations in rows.
+    """Find the patterns of a table.
 
     Examples
     --------
@@ -77,16 +70,10 @@ def lay_out(data: AnnotationData) -> Layout:
         pattern[item] = seen.setdefault(key, len(seen))
     first = np.unique(pattern, return_index=True)[1]  # (pattern,)
 
-    width = best_width(n_answers[first])
-    n_rows = -(-n_answers[first] // width)  # (pattern,)
     kept_pattern = np.repeat(np.arange(first.size), n_answers[first])  # (kept,)
     kept_begin = np.concatenate([[0], np.cumsum(n_answers[first])[:-1]])  # (pattern,)
     rank = np.arange(kept_pattern.size) - kept_begin[kept_pattern]  # (kept,), position within the pattern
     kept = order[begin[first][kept_pattern] + rank]
-
-    slots = np.full((int(n_rows.sum()), width), -1, dtype=np.int64)  # (row, slot)
-    row_begin = np.concatenate([[0], np.cumsum(n_rows)[:-1]])  # (pattern,)
-    slots[row_begin[kept_pattern] + rank // width, rank % width] = np.arange(kept.size)
 
     source = np.empty(data.n_annotations, dtype=np.int64)  # (annotation,)
     item_of = data.item[order]
@@ -96,24 +83,5 @@ def lay_out(data: AnnotationData) -> Layout:
         first=first,
         kept=kept,
         kept_pattern=kept_pattern,
-        slots=slots,
-        row_pattern=np.repeat(np.arange(first.size), n_rows),
         source=source,
     )
-
-
-def best_width(lengths: Index) -> int:
-    """Return a row width that makes the rectangle cheap, counting a row's overhead as two slots.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayesanno.design import best_width
-    >>> best_width(np.array([10, 10, 10])), best_width(np.array([1, 1, 1, 1, 1, 400]))
-    (10, 10)
-    """
-    values, counts = np.unique(lengths[lengths > 0], return_counts=True)
-    widths = np.unique(np.concatenate([np.arange(1, 65), values]))  # (width,)
-    rows = -(-values[None, :] // widths[:, None])  # (width, length)
-    cost = (rows * counts).sum(axis=1) * (widths + 2)  # (width,)
-    return int(widths[np.argmin(cost)])

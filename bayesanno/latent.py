@@ -47,17 +47,12 @@ class Answers:
     said: TensorVariable
     item: TensorVariable
     n_items: TensorVariable
-    slot_annotator: TensorVariable  # (row, slot), see design.Layout; an empty slot belongs to one annotator too many
-    slot_said: TensorVariable  # (row, slot)
-    row_item: TensorVariable  # (row,)
 
     def total(self, table: TensorVariable) -> TensorVariable:
         """Add up a table of (annotator, response, state) over each item's annotations: shape (item, state)."""
-        n_annotators, n_responses, n_states = table.shape
-        cells = table.reshape((n_annotators * n_responses, n_states))
-        cells = pt.concatenate([cells, pt.zeros((n_responses, n_states))])  # (cell, state), empty slots add nothing
-        rows = cells[self.slot_annotator * n_responses + self.slot_said].sum(axis=1)  # (row, state)
-        return pt.zeros((self.n_items, n_states))[self.row_item].inc(rows)
+        from bayesanno.tally import sum_by_item
+
+        return sum_by_item(table, self.annotator, self.said, self.item, self.n_items)
 
 
 @dataclass(frozen=True)
@@ -97,17 +92,11 @@ def design_arrays(data: AnnotationData) -> dict[str, np.ndarray]:
         "annotation_item": data.item,
         "item_pattern": layout.pattern,
         "kept_annotation": layout.kept,
+        "kept_annotator": data.annotator[layout.kept],
         "kept_pattern": layout.kept_pattern,
-        "slot_annotation": layout.kept[layout.slots],
-        "slot_annotator": _slot_annotators(data.annotator[layout.kept], layout.slots, data.n_annotators),
-        "row_pattern": layout.row_pattern,
         "pattern_item": layout.first,
         "control": data.control_codes,
     }
-
-
-def _slot_annotators(annotator: np.ndarray, slots: np.ndarray, n_annotators: int) -> np.ndarray:
-    return np.where(slots < 0, n_annotators, annotator[slots])  # (row, slot)
 
 
 def observe(entry: AnnotationModel, data: AnnotationData, **parameters: TensorVariable) -> TensorVariable:
@@ -143,15 +132,11 @@ def _only(given: Mapping[str, TensorVariable], names: Mapping[str, Any]) -> dict
 
 
 def _kept_answers(said: TensorVariable, given: Mapping[str, TensorVariable]) -> tuple[Answers, TensorVariable]:
-    kept = given["kept_annotation"]
     answers = Answers(
-        annotator=given["annotation_annotator"][kept],
-        said=said[kept],
+        annotator=given["kept_annotator"],
+        said=said[given["kept_annotation"]],
         item=given["kept_pattern"],
         n_items=given["pattern_item"].shape[0],
-        slot_annotator=given["slot_annotator"],
-        slot_said=said[given["slot_annotation"]],
-        row_item=given["row_pattern"],
     )
     return answers, given["control"][given["pattern_item"]]
 
@@ -293,12 +278,8 @@ def compile_formula(entry: AnnotationModel, draws: Mapping[str, np.ndarray]) -> 
     import pytensor
 
     symbols = {name: pt.tensor(name, shape=(None,) * (values.ndim - 1)) for name, values in draws.items()}
-    vectors = ("annotator", "said", "item", "row_item", "control")
-    matrices = ("slot_annotator", "slot_said")
-    index = {name: pt.vector(name, dtype="int64") for name in vectors}
-    index |= {name: pt.matrix(name, dtype="int64") for name in matrices}
-    n_items = index["control"].shape[0]
-    answers = Answers(n_items=n_items, **{name: symbol for name, symbol in index.items() if name != "control"})
+    index = {name: pt.vector(name, dtype="int64") for name in ("annotator", "said", "item", "control")}
+    answers = Answers(index["annotator"], index["said"], index["item"], index["control"].shape[0])
     logp = _state_logp(entry, (answers, index["control"]), symbols)
     probability = pt.special.softmax(logp, axis=-1)
     views = entry.views(answers, probability, **symbols)
@@ -332,15 +313,10 @@ def _each(draws: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
 def _block_arrays(data: AnnotationData, layout: Layout, block: slice) -> dict[str, np.ndarray]:
     """Cut a block of patterns out of a layout, renumbered from zero."""
     annotations = slice(*np.searchsorted(layout.kept_pattern, [block.start, block.stop]))
-    rows = slice(*np.searchsorted(layout.row_pattern, [block.start, block.stop]))
     kept = layout.kept[annotations]
-    slots = np.where(layout.slots[rows] < 0, -1, layout.slots[rows] - annotations.start)  # (row, slot)
     return {
         "annotator": data.annotator[kept],
         "said": data.label[kept],
         "item": layout.kept_pattern[annotations] - block.start,
-        "slot_annotator": _slot_annotators(data.annotator[kept], slots, data.n_annotators),
-        "slot_said": data.label[kept][slots],
-        "row_item": layout.row_pattern[rows] - block.start,
         "control": data.control_codes[layout.first[block]],
     }

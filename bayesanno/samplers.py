@@ -81,6 +81,10 @@ def sample_nuts(
 ) -> Draws:
     """Draw from the posterior by NUTS; each chain starts at a jittered `start`."""
     check_engine(engine)
+    if engine in ("numpyro", "blackjax"):
+        from bayesanno.tally import register_with_jax
+
+        register_with_jax()
     settings = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
     sampler = _sample_nutpie if engine == "nutpie" else _sample_pymc
     return sampler(model, dict(start), engine, settings, random_seed, progressbar)
@@ -135,7 +139,8 @@ def _sample_pymc(
         progressbar=progressbar,
         compute_convergence_checks=False,
         quiet=not progressbar,
-        idata_kwargs={"log_likelihood": False},
+        nuts={"target_accept": settings.pop("target_accept")}
+        | ({} if engine == "pymc" else {"chain_method": "vectorized"}),  # runs on any number of devices
         **settings,
     )
     if tree["posterior"].sizes["draw"] < settings["draws"]:  # PyMC hands back the draws so far

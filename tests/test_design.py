@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytensor.compile.mode import Mode
 
 from bayesanno import AnnotationData
-from bayesanno.design import best_width, lay_out
+from bayesanno.design import lay_out
 from bayesanno.latent import Answers, design_arrays
 
 N_ITEMS, N_ANNOTATORS, N_LABELS = 6, 4, 3
@@ -67,16 +67,11 @@ def test_the_order_of_an_annotator_s_two_answers_does_not_matter():
 
 
 @given(tables())
-def test_slots_hold_each_annotation_of_the_first_items_once(data):
+def test_each_annotation_of_the_first_items_is_kept_once(data):
     layout = lay_out(data)
     kept = np.flatnonzero(np.isin(data.item, layout.first))
     assert sorted(layout.kept.tolist()) == kept.tolist()
     np.testing.assert_array_equal(layout.pattern[data.item[layout.kept]], layout.kept_pattern)
-    filled = layout.slots >= 0
-    assert sorted(layout.slots[filled].tolist()) == list(range(layout.kept.size))
-    rows = np.broadcast_to(layout.row_pattern[:, None], layout.slots.shape)
-    np.testing.assert_array_equal(rows[filled], layout.kept_pattern[layout.slots[filled]])
-    assert filled.any(axis=1).all()
 
 
 @given(tables())
@@ -94,28 +89,19 @@ def test_source_leads_from_each_annotation_to_its_equal(data):
 @pytest.fixture(scope="module")
 def total():
     """`Answers.total` as a function of a table and the arrays of a design."""
-    names = ("slot_annotator", "slot_said", "row_item", "n_items")
-    symbols = [pt.lmatrix(names[0]), pt.lmatrix(names[1]), pt.lvector(names[2]), pt.lscalar(names[3])]
-    unused = dict.fromkeys(("annotator", "said", "item"), pt.lvector())
+    annotator, said, item, n_items = pt.lvector(), pt.lvector(), pt.lvector(), pt.lscalar()
     table = pt.tensor3("table")
-    summed = Answers(**unused, **dict(zip(names, symbols, strict=True))).total(table)
-    return pytensor.function([table, *symbols], summed, mode=Mode(linker="py", optimizer="fast_compile"))
+    summed = Answers(annotator, said, item, n_items).total(table)
+    mode = Mode(linker="py", optimizer="fast_compile")
+    return pytensor.function([table, annotator, said, item, n_items], summed, mode=mode)
 
 
 @given(data=tables(), seed=st.integers(0, 2**32 - 1))
 def test_total_adds_up_each_pattern(total, data, seed):
     table = np.random.default_rng(seed).normal(size=(N_ANNOTATORS, N_LABELS, 2))
     arrays = design_arrays(data)
-    slot_said = data.label[arrays["slot_annotation"]]
-    by_pattern = total(table, arrays["slot_annotator"], slot_said, arrays["row_pattern"], arrays["pattern_item"].size)
+    said = data.label[arrays["kept_annotation"]]
+    by_pattern = total(table, arrays["kept_annotator"], said, arrays["kept_pattern"], arrays["pattern_item"].size)
     expected = np.zeros((N_ITEMS, 2))
     np.add.at(expected, data.item, table[data.annotator, data.label])
     np.testing.assert_allclose(by_pattern[arrays["item_pattern"]], expected, rtol=0, atol=1e-12)
-
-
-@given(st.lists(st.integers(0, 64), min_size=1, max_size=20).filter(any))
-def test_no_other_width_is_cheaper(lengths):
-    def cost(width):
-        return sum(-(-n // width) for n in lengths) * (width + 2)
-
-    assert cost(best_width(np.array(lengths))) == min(map(cost, range(1, 65)))

@@ -213,11 +213,11 @@ def test_an_engine_that_is_not_installed_is_refused_with_what_to_install(refuses
 
 def test_interrupted_sampling_gives_no_fit(fit_once, tiny_fit):
     assert tiny_fit.attrs["engine"] == "nutpie"  # so the model is compiled by now, and what follows is sampling
+    data = ba.data_of(tiny_fit)
     timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            data = tiny_data(gold={"s1": "yes", "s2": "no", "s4": "yes"})
             fit_once("model_b", data, **(SETTINGS | {"draws": 2_000_000}))
     finally:
         timer.cancel()
@@ -237,9 +237,10 @@ UNIDENTIFIED = {
 def test_a_design_that_cannot_tell_who_is_right_is_warned_of_before_it_is_fitted(design):
     records, expected = UNIDENTIFIED[design]
     data = ba.AnnotationData.from_records(records)
-    with warnings.catch_warnings(record=True) as seen, pytest.raises(FitError, match="start"):
+    with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        ba.fit("model_b", data, start={"stop here": 0})
+        with pytest.raises(FitError, match="start"):
+            ba.fit("model_b", data, start={"stop here": 0})
     said = [str(warning.message) for warning in seen if warning.category is IdentifiabilityWarning]
     assert len(said) == len(expected)
     for message, match in zip(said, expected, strict=True):

@@ -1,5 +1,7 @@
 """The tables: what each column holds, computed again here from the fit's draws, or by hand."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -143,11 +145,20 @@ def test_a_parameter_table_has_one_row_per_parameter(tiny_fit):
     ]  # fmt: skip
     assert len(table) == 2 + 3 * 2 * 2 + 3
     rows = table.set_index("parameter")
-    draws = tiny_fit["posterior"]["confusion"].sel(annotator="bo", true_class="no", response="yes").values
-    row = rows.loc["confusion[bo, no, yes]"]
-    assert row["mean"] == pytest.approx(draws.mean(), rel=1e-12)
-    assert row["sd"] == pytest.approx(draws.std(ddof=1), rel=1e-3)
-    assert row["hdi94_lb"] < row["mean"] < row["hdi94_ub"]
+    posterior = tiny_fit["posterior"].to_dataset()
+    cells = {f"prevalence[{k}]": posterior["prevalence"].sel(true_class=k) for k in ("no", "yes")}
+    for who, k, said in product(("ada", "bo", "cy"), ("no", "yes"), ("no", "yes")):
+        cells[f"confusion[{who}, {k}, {said}]"] = posterior["confusion"].sel(annotator=who, true_class=k, response=said)
+    cells |= {f"accuracy[{who}]": posterior["accuracy"].sel(annotator=who) for who in ("ada", "bo", "cy")}
+    assert set(rows.index) == set(cells)
+    for name, draws in cells.items():  # each row is about the parameter it names
+        assert rows.loc[name, "mean"] == pytest.approx(float(draws.mean()), rel=1e-12)
+        assert rows.loc[name, "sd"] == pytest.approx(float(draws.std()), rel=1e-3)
+        assert rows.loc[name, "ess_bulk"] == pytest.approx(
+            float(array_stats.ess(draws.values, chain_axis=0, draw_axis=1))
+        )
+        within = (rows.loc[name, "hdi94_lb"] <= draws) & (draws <= rows.loc[name, "hdi94_ub"])
+        assert float(within.mean()) == pytest.approx(0.94, abs=0.01)
     assert ba.parameter_table(tiny_fit, ["prevalence"])["parameter"].tolist() == ["prevalence[no]", "prevalence[yes]"]
 
 

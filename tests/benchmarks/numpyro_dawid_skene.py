@@ -26,22 +26,23 @@ def run_bayesanno(source: str, draws: int, seed: int) -> dict[str, Any]:
     import pymc  # noqa: F401
 
     import bayesanno as ba
-    from bayesanno.samplers import sample_nuts
+    from bayesanno.samplers import exact_arithmetic, sample_nuts
 
     data = ba.read_annotations(source)
     model = ba.get_model("model_b")
     imported = time.perf_counter()
-    drawn = sample_nuts(
-        model.build(data),
-        model.start(data),
-        engine="nutpie",
-        draws=draws,
-        tune=draws,
-        chains=CHAINS,
-        target_accept=TARGET_ACCEPT,
-        random_seed=seed,
-        progressbar=False,
-    )
+    with exact_arithmetic():  # as `fit` does
+        drawn = sample_nuts(
+            model.build(data),
+            model.start(data),
+            engine="nutpie",
+            draws=draws,
+            tune=draws,
+            chains=CHAINS,
+            target_accept=TARGET_ACCEPT,
+            random_seed=seed,
+            progressbar=False,
+        )
     means = {"prevalence": drawn.posterior["prevalence"].mean(("chain", "draw")).values.tolist()}
     return summary(drawn.posterior, imported - begin, drawn.seconds_compile, drawn.seconds_sample) | means
 

@@ -1,0 +1,89 @@
+"""What is installed: the wheel is whole, and works in an environment of its own; importing it is cheap."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import bayesanno as ba
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("pymc", "pytensor", "arviz", "nutpie", "xarray", "pandas", "scipy", "matplotlib", "typer")
+SHIPPED = {
+    "bayesanno/py.typed", "bayesanno/named_data/crowd.csv", "bayesanno/named_data/table9.csv",
+    "bayesanno/named_data/table14.csv", "bayesanno/named_data/table15.csv",
+}  # fmt: skip
+
+
+def test_importing_the_package_imports_nothing_heavy(tmp_path):
+    code = f"import sys, bayesanno; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_every_name_the_package_offers_can_be_had():
+    assert {"fit", "read_annotations", "label_table", "get_model", "simulate", "load"} <= set(ba.__all__)
+    for name in ba.__all__:
+        assert getattr(ba, name).__doc__.strip(), name
+
+
+def uv(*arguments):
+    # from the repository's root: a uv that a version manager put on the path may work nowhere else
+    found = os.environ.get("UV") or shutil.which("uv")
+    if found is None:
+        pytest.skip("no uv here to build and install the wheel with")
+    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    done = subprocess.run(
+        [found, *map(str, arguments)], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    uv("build", "-o", folder)  # the wheel is made from the sdist, so that is whole as well
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_the_wheel_holds_the_zoo_the_data_and_no_tests(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        metadata = archive.read(f"bayesanno-{ba.__version__}.dist-info/METADATA").decode()
+    assert SHIPPED <= names
+    for folder, package in ((ROOT / "models", "bayesanno/models"), (ROOT / "bayesanno", "bayesanno")):
+        assert {f"{package}/{path.name}" for path in folder.glob("*.py")} <= names
+    assert {name.split("/")[0] for name in names} == {"bayesanno", f"bayesanno-{ba.__version__}.dist-info"}
+    assert f"Version: {ba.__version__}" in metadata
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_the_wheel_works_where_nothing_else_of_the_project_is(wheel, tmp_path):
+    python = tmp_path / "venv" / "bin" / "python"
+    uv("venv", "--python", sys.executable, tmp_path / "venv")
+    uv("pip", "install", "--python", python, wheel)
+    away = tmp_path / "away"
+    away.mkdir()
+
+    def run(*arguments):
+        command = [python.parent / "bayesanno", *arguments]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        done = subprocess.run(command, cwd=away, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert run("--version") == f"bayesanno {ba.__version__}\n"
+    listed = run("models")
+    assert all(name in listed for name in ba.list_models()["name"])
+    cheap = ["--method", "advi", "--advi-steps", "2000", "--draws", "50", "--seed", "1"]
+    out = run("fit", "mace", "@crowd", "--out", "crowd", *cheap)
+    assert out.startswith("accuracy against gold 0.")
+    assert {path.name for path in (away / "crowd").iterdir()} == {
+        "posterior.nc", "labels.csv", "annotators.csv", "summary.csv", "run.json",
+    }  # fmt: skip

@@ -1,0 +1,89 @@
+"""The sum over annotations as an operation of its own: in every backend, and its gradient."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.compile.mode import Mode
+
+from bayesanno.tally import SpreadByItem, SumByItem, register_with_jax, spread_by_item, sum_by_item
+
+N_ANNOTATORS, N_RESPONSES, N_STATES, N_ITEMS, N = 5, 4, 3, 7, 60
+MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"}
+
+
+@pytest.fixture
+def indices(rng):
+    """Random annotations; the last item has none."""
+    return tuple(rng.integers(0, top, size=N) for top in (N_ANNOTATORS, N_RESPONSES, N_ITEMS - 1))
+
+
+def expected_total(table, annotator, said, item):
+    total = np.zeros((N_ITEMS, table.shape[2]))
+    for n in range(len(item)):
+        total[item[n]] += table[annotator[n], said[n]]
+    return total
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("transposed", [False, True])
+def test_sum_adds_up_each_item(mode, transposed, indices, rng):
+    table = rng.normal(size=(N_ANNOTATORS, N_RESPONSES, N_STATES))
+    table[0, 0, 0] = -np.inf
+    symbol = pt.tensor3("table")
+    given = symbol.transpose(0, 2, 1) if transposed else symbol
+    value = np.ascontiguousarray(table.transpose(0, 2, 1)) if transposed else table
+    function = pytensor.function([symbol], sum_by_item(given, *indices, N_ITEMS), mode=MODES[mode])
+    np.testing.assert_allclose(function(value), expected_total(table, *indices), rtol=1e-13)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_spread_is_the_adjoint_of_sum(mode, indices, rng):
+    table = rng.normal(size=(N_ANNOTATORS, N_RESPONSES, N_STATES))
+    total = rng.normal(size=(N_ITEMS, N_STATES))
+    symbol = pt.matrix("total")
+    spread = spread_by_item(symbol, *indices, N_ANNOTATORS, N_RESPONSES)
+    found = pytensor.function([symbol], spread, mode=MODES[mode])(total)
+    np.testing.assert_allclose((found * table).sum(), (total * expected_total(table, *indices)).sum(), rtol=1e-12)
+
+
+def test_gradients_of_both_are_right(indices, rng):
+    table = rng.normal(size=(N_ANNOTATORS, N_RESPONSES, N_STATES))
+    total = rng.normal(size=(N_ITEMS, N_STATES))
+    check = {"rng": rng, "mode": MODES["python"]}
+    pytensor.gradient.verify_grad(lambda symbol: sum_by_item(symbol, *indices, N_ITEMS), [table], **check)
+    pytensor.gradient.verify_grad(
+        lambda symbol: spread_by_item(symbol, *indices, N_ANNOTATORS, N_RESPONSES), [total], **check
+    )
+
+
+def test_shapes_are_known_without_computing(indices):
+    symbol = pt.tensor3("table")
+    shape = pytensor.function([symbol], sum_by_item(symbol, *indices, N_ITEMS).shape)
+    operations = {type(node.op) for node in shape.maker.fgraph.apply_nodes}
+    assert SumByItem not in operations
+    assert shape(np.zeros((N_ANNOTATORS, N_RESPONSES, 2))).tolist() == [N_ITEMS, 2]
+    total = pt.matrix("total")
+    back = pytensor.function([total], spread_by_item(total, *indices, N_ANNOTATORS, N_RESPONSES).shape)
+    assert SpreadByItem not in {type(node.op) for node in back.maker.fgraph.apply_nodes}
+    assert back(np.zeros((N_ITEMS, 2))).tolist() == [N_ANNOTATORS, N_RESPONSES, 2]
+
+
+def test_wrong_ranks_are_refused():
+    with pytest.raises(TypeError, match="a table of three dimensions"):
+        sum_by_item(pt.matrix(), pt.lvector(), pt.lvector(), pt.lvector(), 3)
+    with pytest.raises(TypeError, match="a matrix, three vectors"):
+        spread_by_item(pt.vector(), pt.lvector(), pt.lvector(), pt.lvector(), 3, 2)
+
+
+def test_jax_computes_the_same(indices, rng):
+    pytest.importorskip("jax", reason="JAX is an extra: pip install 'bayesanno[numpyro]'")
+    register_with_jax()
+    table = rng.normal(size=(N_ANNOTATORS, N_RESPONSES, N_STATES))
+    symbol = pt.tensor3("table")
+    total = sum_by_item(symbol, *indices, N_ITEMS)
+    gradient = pytensor.grad((total**2).sum(), symbol)
+    found = pytensor.function([symbol], [total, gradient], mode="JAX")(table)
+    here = pytensor.function([symbol], [total, gradient], mode=MODES["python"])(table)
+    for one, other in zip(found, here, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
