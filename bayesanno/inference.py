@@ -273,7 +273,7 @@ def check_settings(
 
 
 def _checked_start(start: Mapping[str, Any], graph: Any) -> dict[str, np.ndarray]:
-    shapes = {variable.name: tuple(variable.shape.eval()) for variable in graph.free_RVs}
+    shapes = {variable.name: tuple(map(int, variable.shape.eval())) for variable in graph.free_RVs}
     for name, value in start.items():
         if name not in shapes:
             raise FitError(f"start: the model has no free variable {name!r}: it has {', '.join(shapes)}")

@@ -117,7 +117,7 @@ def simulate(
     for name, value in fixed.items():
         if name not in free:
             raise ModelError(f"{entry.name} has no parameter {name!r}: it has {', '.join(free)}")
-        shape = tuple(free[name].shape.eval())
+        shape = tuple(map(int, free[name].shape.eval()))
         if value.shape != shape:
             raise ModelError(f"parameter {name} has shape {value.shape}: for this design it must be {shape}")
     rng = np.random.default_rng(random_seed)
