@@ -261,7 +261,7 @@ def _parse_range(text: str) -> int | tuple[int, int]:
 def _announce(model: str, data: AnnotationData) -> None:
     typer.echo(
         f"{model}: {data.n_annotations} annotations of {data.n_items} items by {data.n_annotators} annotators, "
-        f"{data.n_labels} labels; compiling and sampling",
+        f"{data.n_labels} labels",
         err=True,
     )
 

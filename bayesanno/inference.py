@@ -10,6 +10,7 @@ from bayesanno.assembly import assemble
 from bayesanno.checks import warn_of_design
 from bayesanno.errors import FitError
 from bayesanno.lazy import xr
+from bayesanno.progress import status
 from bayesanno.relabel import Rule, align_classes, compose
 from bayesanno.samplers import Engine, check_engine, exact_arithmetic, sample_nuts
 from bayesanno.storage import data_of, load, model_of, save
@@ -144,22 +145,23 @@ def fit(
         posterior, permutation = drawn.posterior, None
         if relabel and entry.is_exchangeable(data):
             posterior, permutation = align_classes(posterior)
-        return assemble(
-            entry,
-            data,
-            graph,
-            posterior,
-            drawn.sample_stats,
-            permutation=permutation,
-            more_diagnostics=drawn.diagnostics,
-            attrs={
-                "method": method,
-                "engine": engine if method == "nuts" else "pymc",
-                "random_seed": seed,
-                "seconds_compile": drawn.seconds_compile,
-                "seconds_sample": drawn.seconds_sample,
-            },
-        )
+        with status("computing labels and diagnostics", show=progressbar):
+            return assemble(
+                entry,
+                data,
+                graph,
+                posterior,
+                drawn.sample_stats,
+                permutation=permutation,
+                more_diagnostics=drawn.diagnostics,
+                attrs={
+                    "method": method,
+                    "engine": engine if method == "nuts" else "pymc",
+                    "random_seed": seed,
+                    "seconds_compile": drawn.seconds_compile,
+                    "seconds_sample": drawn.seconds_sample,
+                },
+            )
 
 
 def relabel_classes(fit: xarray.DataTree, *, rule: Rule = "unweighted") -> xarray.DataTree:

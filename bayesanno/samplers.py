@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bayesanno.errors import EngineError, FitError
 from bayesanno.lazy import pm
+from bayesanno.progress import status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -102,7 +103,8 @@ def _sample_nutpie(
 
     begin = time.perf_counter()
     free = [variable.name for variable in model.free_RVs]
-    compiled = nutpie.compile_pymc_model(model, initial_points=start, var_names=free)
+    with status("compiling (a minute for the first model on a machine, less later)", show=progressbar):
+        compiled = nutpie.compile_pymc_model(model, initial_points=start, var_names=free)
     compiled_at = time.perf_counter()
     sampler = nutpie.sample(
         compiled, **settings, seed=random_seed, progress_bar=progressbar, save_warmup=False, blocking=False
