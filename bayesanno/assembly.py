@@ -40,7 +40,10 @@ def assemble(
     Deterministics and the log prior are computed anew, so that they hold for permuted draws as well; `permutation` says
     how the classes of each draw were permuted, if they were.
     """
-    free = posterior[[variable.name for variable in model.free_RVs]]
+    # Variables of most dimensions first: ArviZ 1.3's summary mixes up the rows of a variable whose dimensions come in
+    # another order than the dataset's, and the dataset's order is that of its first variables.
+    names = sorted((variable.name for variable in model.free_RVs), key=lambda name: -posterior[name].ndim)
+    free = posterior[names]
     posterior = _with_deterministics(model, free)
     log_prior = _log_prior(model, free)
     recovered = recover(entry, data, posterior)

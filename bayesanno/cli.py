@@ -34,6 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+INTERRUPTED = 130
 DATA = "Data"
 SAMPLING = "Sampling"
 
@@ -57,9 +58,10 @@ def main() -> None:
     except BayesannoError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo("interrupted: nothing was written", err=True)
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:  # typer has turned the KeyboardInterrupt into its exit code
+            typer.echo("interrupted: nothing was written", err=True)
+        raise
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -164,6 +166,7 @@ def fit(
         chains=chains,
         target_accept=target_accept,
         steps=advi_steps,
+        random_seed=seed,
     )
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as folder:
@@ -216,13 +219,20 @@ def simulate(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw parameters from the prior of MODEL and let it annotate: a CSV with gold, and the truth as JSON."""
+    from bayesanno.checks import check_seed, known_seed
     from bayesanno.simulation import make_design
     from bayesanno.simulation import simulate as simulate_model
     from bayesanno.zoo import get_model
 
     entry = get_model(model, _parse_settings(settings))
-    if out.exists() and not overwrite:
-        raise DataFileError(f"{out} exists: choose another name, or --overwrite")
+    beside = out.with_suffix(".json")
+    if beside == out:
+        raise DataFileError(f"{out} is where the parameters go: give a name in .csv")
+    for path in (out, beside):
+        if path.exists() and not overwrite:
+            raise DataFileError(f"{path} exists: choose another name, or --overwrite")
+    check_seed(seed)
+    seed = known_seed(seed)
     design = make_design(
         items=items,
         annotators=annotators,

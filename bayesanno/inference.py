@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bayesanno.assembly import assemble
-from bayesanno.checks import warn_of_design
+from bayesanno.checks import check_seed, known_seed, warn_of_design
 from bayesanno.errors import FitError
 from bayesanno.lazy import xr
 from bayesanno.progress import status
 from bayesanno.relabel import Rule, align_classes, compose
 from bayesanno.samplers import Engine, check_engine, exact_arithmetic, sample_nuts
-from bayesanno.storage import data_of, load, model_of, save
+from bayesanno.storage import data_of, diagnostics_of, load, model_of, save
 from bayesanno.variational import approximate
 from bayesanno.zoo import get_model
 
@@ -114,9 +114,10 @@ def fit(
         chains=chains,
         target_accept=target_accept,
         steps=advi_steps,
+        random_seed=random_seed,
     )
     warn_of_design(data)
-    seed = int(np.random.SeedSequence().generate_state(1)[0]) if random_seed is None else int(random_seed)
+    seed = known_seed(random_seed)
     with exact_arithmetic():
         graph = entry.build(data)
         begin = _checked_start(entry.start(data) if start is None else start, graph)
@@ -193,6 +194,7 @@ def relabel_classes(fit: xarray.DataTree, *, rule: Rule = "unweighted") -> xarra
         why = "it has controls" if data.controls else f"the prior of {entry.name} tells the classes apart"
         raise FitError(f"relabelling would change the density of this fit's draws: {why}")
     posterior, permutation = align_classes(fit["posterior"].to_dataset(), rule)
+    found = diagnostics_of(fit)
     before = fit["sample_stats"].to_dataset().get("permutation")
     return assemble(
         entry,
@@ -201,6 +203,7 @@ def relabel_classes(fit: xarray.DataTree, *, rule: Rule = "unweighted") -> xarra
         posterior,
         fit["sample_stats"].to_dataset(),
         permutation=permutation if before is None else compose(before, permutation),
+        more_diagnostics={name: found[name] for name in ("converged", "advi_steps", "pareto_k") if name in found},
         attrs=fit.attrs,
     )
 
@@ -211,7 +214,7 @@ def join(fits: Sequence[xarray.DataTree]) -> xarray.DataTree:
     Raises
     ------
     FitError
-        If there is no fit, or they differ in model, priors, data or number of draws.
+        If there is no fit, or one is not by NUTS, or they differ in model, priors, data or number of draws.
 
     Examples
     --------
@@ -227,6 +230,8 @@ def join(fits: Sequence[xarray.DataTree]) -> xarray.DataTree:
         values = {str(one.attrs[what]) for one in fits}
         if len(values) > 1:
             raise FitError(f"fits to be joined differ in {what}: {', '.join(sorted(values))}")
+    if first.attrs["method"] != "nuts":
+        raise FitError(f"only fits by NUTS have chains to join: these are by {first.attrs['method']}")
     sizes = {one["posterior"].sizes["draw"] for one in fits}
     if len(sizes) > 1:
         raise FitError(f"fits to be joined differ in their number of draws: {sorted(sizes)}")
@@ -253,7 +258,15 @@ def join(fits: Sequence[xarray.DataTree]) -> xarray.DataTree:
 
 
 def check_settings(
-    *, method: str, engine: str, draws: int, tune: int, chains: int, target_accept: float, steps: int
+    *,
+    method: str,
+    engine: str,
+    draws: int,
+    tune: int,
+    chains: int,
+    target_accept: float,
+    steps: int,
+    random_seed: int | None = None,
 ) -> None:
     """Raise unless the settings of a fit are possible.
 
@@ -270,6 +283,7 @@ def check_settings(
     for name, value, least in (("draws", draws, 4), ("tune", tune, 1), ("chains", chains, 1), ("advi_steps", steps, 1)):
         if value < least:
             raise FitError(f"{name} is {value}: it must be at least {least}")
+    check_seed(random_seed)
     if not 0 < target_accept < 1:
         raise FitError(f"target_accept is {target_accept}: it must be between 0 and 1 (exclusive)")
 

@@ -28,12 +28,13 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     Raises
     ------
     DataFileError
-        If `path` exists and is not to be overwritten, or its parent does not exist or cannot be written to.
+        If `path` exists and is not to be overwritten, or is not what a run wrote, or its parent does not exist or
+        cannot be written to.
     """
     if path.exists() and not overwrite:
         raise DataFileError(f"{path} exists: choose another --out, or --overwrite")
-    if path.exists() and not path.is_dir():
-        raise DataFileError(f"{path} is a file: choose another --out")
+    if path.exists() and not (path / "run.json").is_file():
+        raise DataFileError(f"{path} is not a folder that a run wrote, and is not replaced: choose another --out")
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
     try:
@@ -43,9 +44,11 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o755)
+        old = temporary.with_name(temporary.name + "-old")
         if path.exists():
-            shutil.rmtree(path)
+            path.replace(old)
         temporary.replace(path)
+        shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

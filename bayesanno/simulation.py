@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.checks import check_seed
 from bayesanno.data import AnnotationData
 from bayesanno.errors import DataError, ModelError
 from bayesanno.latent import Design
@@ -49,8 +50,11 @@ def make_design(
     >>> make_design(items=100, annotators=8, labels=["no", "yes"], per_item=3, random_seed=1).n_annotations
     300
     """
+    check_seed(random_seed)
     item_names, annotator_names = _names(items, "i"), _names(annotators, "a")
     label_names = _names(labels, "", first=0)
+    if not item_names:
+        raise DataError(f"items is {items}: a design needs at least one item")
     least, most = (per_item, per_item) if isinstance(per_item, int) else per_item
     if not 0 <= least <= most <= len(annotator_names):
         raise DataError(
@@ -111,6 +115,7 @@ def simulate(
     (150, 50, ('annotator',))
     """
     entry = get_model(model)
+    check_seed(random_seed)
     graph = entry.build(design)
     fixed = {name: np.asarray(value, dtype=float) for name, value in (parameters or {}).items()}
     free = {variable.name: variable for variable in graph.free_RVs}
@@ -143,7 +148,7 @@ def simulate(
         controls=design.controls,
     )
     named = {dim: list(names) for dim, names in graph.coords.items()}
-    dims = {name: graph.named_vars_to_dims[name] for name in values}
+    dims = {name: graph.named_vars_to_dims.get(name, ()) for name in values}
     used = {dim for names in dims.values() for dim in names}
     truth = xr.Dataset(
         {name: (dims[name], value) for name, value in values.items()},

@@ -104,7 +104,8 @@ def annotator_table(fit: xarray.DataTree) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per annotator, in the data's order: `annotator`, `n_annotations`, `competence_mean`, `competence_sd`,
-        `competence_hdi_low`, `competence_hdi_high` (94%), `competence_ess` (bulk), `competence_rhat`.
+        `competence_hdi_low`, `competence_hdi_high` (94%), `competence_ess` (bulk), `competence_rhat`; the last two
+        are missing for approximations.
 
     Raises
     ------
@@ -123,8 +124,9 @@ def annotator_table(fit: xarray.DataTree) -> pd.DataFrame:
     data, name = data_of(fit), competence_name(fit)
     competence = fit["posterior"].to_dataset()[[name]]
     several = competence.sizes["chain"] > 1
+    sampled = fit.attrs["method"] == "nuts"  # draws of an approximation are independent: no ESS, no R-hat
     interval = azs.hdi(competence, prob=HDI_PROB)[name]
-    rhat = azs.rhat(competence)[name].values if several else np.full(data.n_annotators, np.nan)
+    unknown = np.full(data.n_annotators, np.nan)
     return pd.DataFrame(
         {
             "annotator": pd.Series(list(data.annotators), dtype="str"),
@@ -133,8 +135,8 @@ def annotator_table(fit: xarray.DataTree) -> pd.DataFrame:
             "competence_sd": competence[name].std(("chain", "draw"), ddof=1).values,
             "competence_hdi_low": interval.sel(ci_bound="lower").values,
             "competence_hdi_high": interval.sel(ci_bound="upper").values,
-            "competence_ess": azs.ess(competence)[name].values,
-            "competence_rhat": rhat,
+            "competence_ess": azs.ess(competence)[name].values if sampled else unknown,
+            "competence_rhat": azs.rhat(competence)[name].values if sampled and several else unknown,
         }
     )
 
@@ -165,10 +167,18 @@ def parameter_table(fit: xarray.DataTree, var_names: Sequence[str] | None = None
     >>> ba.parameter_table(fit).nlargest(5, "r_hat")  # doctest: +SKIP
     """
     import arviz_stats as azs
+    import pandas as pd
 
-    table: pd.DataFrame = azs.summary(fit, var_names=var_names, ci_prob=HDI_PROB, ci_kind="hdi", round_to="none")
+    posterior = fit["posterior"].to_dataset()
+    chosen = [str(name) for name in posterior.data_vars] if var_names is None else list(var_names)
+    # one variable at a time: of several, ArviZ 1.3 mixes up the rows of those whose dimensions come in another order
+    options: dict[str, Any] = {"ci_prob": HDI_PROB, "ci_kind": "hdi", "round_to": "none"}
+    table: pd.DataFrame = pd.concat([azs.summary(posterior[[name]], **options) for name in chosen])
     columns = ["mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat"]
-    return table.reindex(columns=columns).rename_axis("parameter").reset_index()
+    table = table.reindex(columns=columns).rename_axis("parameter").reset_index()
+    if fit.attrs["method"] != "nuts":
+        table[["ess_bulk", "ess_tail", "r_hat"]] = np.nan  # draws of an approximation are independent
+    return table
 
 
 def coverage_table(fit: xarray.DataTree, coverages: Sequence[float] | None = None) -> pd.DataFrame:

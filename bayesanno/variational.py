@@ -137,7 +137,7 @@ def _constrain(model: pymc.Model, approx: Any, z: np.ndarray) -> tuple[xarray.Da
             kept.append(found[name])
     coords = {name: list(model.coords[name]) for name in model.coords}
     variables = {
-        name: (("chain", "draw", *model.named_vars_to_dims[name]), np.stack(kept)[None])
+        name: (("chain", "draw", *model.named_vars_to_dims.get(name, ())), np.stack(kept)[None])
         for name, kept in values.items()
     }
     used = {dim for dims, _ in variables.values() for dim in dims}

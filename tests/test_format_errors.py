@@ -75,9 +75,9 @@ FILES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", FILES)
-def test_a_file_that_cannot_be_read_is_refused(refuses, written, case):
-    content, match = FILES[case]
+@pytest.mark.parametrize("which", FILES)
+def test_a_file_that_cannot_be_read_is_refused(refuses, written, which):
+    content, match = FILES[which]
     with refuses(DataError, match) as caught:
         read_annotations(written(content))
     assert "answers.csv" in str(caught.value)
@@ -101,9 +101,9 @@ OPTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", OPTIONS)
-def test_an_option_that_does_not_fit_is_refused(refuses, written, case):
-    options, match = OPTIONS[case]
+@pytest.mark.parametrize("which", OPTIONS)
+def test_an_option_that_does_not_fit_is_refused(refuses, written, which):
+    options, match = OPTIONS[which]
     with refuses(DataError, match):
         read_annotations(written(LONG), **options)
 
@@ -189,9 +189,9 @@ COUNTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", COUNTS)
-def test_counts_that_cannot_be_read_are_refused(refuses, written, case):
-    content, match = COUNTS[case]
+@pytest.mark.parametrize("which", COUNTS)
+def test_counts_that_cannot_be_read_are_refused(refuses, written, which):
+    content, match = COUNTS[which]
     with refuses(DataError, match):
         read_counts(written(content))
 
