@@ -81,7 +81,7 @@ REFUSED = {
                       "--set strategy_prior: write FIELD=VALUE"),
     "folder exists": (LONG, "mace answers.csv --out old", "old exists: choose another --out, or --overwrite"),
     "not of a run": (LONG, "mace answers.csv --out old --overwrite", "old is not a folder that a run wrote"),
-    "file in the way": (LONG, "mace answers.csv --out controls.csv --overwrite", r"controls\.csv is not a folder that a run wrote"),
+    "file in the way": (LONG, "mace answers.csv --out controls.csv --overwrite", "controls.csv is not a folder that a"),
     "no parent": (LONG, "mace answers.csv --out no/run", "there is no folder .*/no to write run into"),
     "method": (LONG, "mace answers.csv --out run --method nutz", "no method 'nutz': choose one of nuts, advi"),
     "engine": (LONG, "mace answers.csv --out run --engine stan", "no engine 'stan': choose one of nutpie, pymc"),
