@@ -44,15 +44,21 @@ class Answers:
     """
 
     annotator: TensorVariable
-    said: TensorVariable
     item: TensorVariable
     n_items: TensorVariable
+    all_said: TensorVariable  # what was said in every annotation of the table,
+    kept: TensorVariable  # and which of those are the annotations here
+
+    @property
+    def said(self) -> TensorVariable:
+        """What was said; shape (annotation,)."""
+        return self.all_said[self.kept]
 
     def total(self, table: TensorVariable) -> TensorVariable:
         """Add up a table of (annotator, response, state) over each item's annotations: shape (item, state)."""
         from bayesanno.tally import sum_by_item
 
-        return sum_by_item(table, self.annotator, self.said, self.item, self.n_items)
+        return sum_by_item(table, self.annotator, self.all_said, self.kept, self.item, self.n_items)
 
 
 @dataclass(frozen=True)
@@ -65,28 +71,29 @@ class Design:
         Who annotates which item.
     n_items : TensorVariable of int
         Number of items.
-    control : TensorVariable of int, shape (item,)
+    control : TensorVariable of int, shape (item,), or None
         The known state of each item, -1 where there is none.
     """
 
     annotator: TensorVariable
     item: TensorVariable
     n_items: TensorVariable
-    control: TensorVariable
+    control: TensorVariable | None = None
 
     def clamp(self, state: TensorVariable) -> TensorVariable:
         """Put the known states in place of random ones; shape (item,)."""
-        return pt.switch(self.control >= 0, self.control, state)
+        return state if self.control is None else pt.switch(self.control >= 0, self.control, state)
 
 
-def design_arrays(data: AnnotationData) -> dict[str, np.ndarray]:
+def design_arrays(data: AnnotationData, *, controlled: bool = False) -> dict[str, np.ndarray]:
     """Return every array that the observed variable of a model depends on, by the name of its data container.
 
     `pm.set_data(design_arrays(data), model)` puts other answers of the same shape into a model that is built. nutpie's
-    `with_data` does so without compiling again; it takes those of them that the likelihood uses.
+    `with_data` does so without compiling again; it takes those of them that the likelihood uses. A model that was built
+    without controls has no place for them; for one that was built with, ask for `controlled` arrays.
     """
     layout = lay_out(data)
-    return {
+    arrays = {
         "said": data.label,
         "annotation_annotator": data.annotator,
         "annotation_item": data.item,
@@ -95,8 +102,8 @@ def design_arrays(data: AnnotationData) -> dict[str, np.ndarray]:
         "kept_annotator": data.annotator[layout.kept],
         "kept_pattern": layout.kept_pattern,
         "pattern_item": layout.first,
-        "control": data.control_codes,
     }
+    return arrays | {"control": data.control_codes} if data.controls or controlled else arrays
 
 
 def observe(entry: AnnotationModel, data: AnnotationData, **parameters: TensorVariable) -> TensorVariable:
@@ -131,14 +138,15 @@ def _only(given: Mapping[str, TensorVariable], names: Mapping[str, Any]) -> dict
     return {name: given[name] for name in names}
 
 
-def _kept_answers(said: TensorVariable, given: Mapping[str, TensorVariable]) -> tuple[Answers, TensorVariable]:
+def _kept_answers(said: TensorVariable, given: Mapping[str, TensorVariable]) -> tuple[Answers, TensorVariable | None]:
     answers = Answers(
         annotator=given["kept_annotator"],
-        said=said[given["kept_annotation"]],
         item=given["kept_pattern"],
         n_items=given["pattern_item"].shape[0],
+        all_said=said,
+        kept=given["kept_annotation"],
     )
-    return answers, given["control"][given["pattern_item"]]
+    return answers, given["control"][given["pattern_item"]] if "control" in given else None
 
 
 def _full_design(given: Mapping[str, TensorVariable]) -> Design:
@@ -146,24 +154,26 @@ def _full_design(given: Mapping[str, TensorVariable]) -> Design:
         annotator=given["annotation_annotator"],
         item=given["annotation_item"],
         n_items=given["item_pattern"].shape[0],
-        control=given["control"],
+        control=given.get("control"),
     )
 
 
 def _state_logp(
     entry: AnnotationModel,
-    answers_and_control: tuple[Answers, TensorVariable],
+    answers_and_control: tuple[Answers, TensorVariable | None],
     parameters: Mapping[str, TensorVariable],
 ) -> TensorVariable:
     answers, control = answers_and_control
     logp = entry.state_logp(answers, **parameters)  # (item, state)
+    if control is None:
+        return logp
     states = pt.arange(logp.shape[1])[None, :]
     return pt.switch((control[:, None] < 0) | pt.eq(control[:, None], states), logp, -np.inf)
 
 
 def _item_logp(
     entry: AnnotationModel,
-    answers_and_control: tuple[Answers, TensorVariable],
+    answers_and_control: tuple[Answers, TensorVariable | None],
     parameters: Mapping[str, TensorVariable],
 ) -> TensorVariable:
     return pt.logsumexp(_state_logp(entry, answers_and_control, parameters), axis=-1)
@@ -279,7 +289,13 @@ def compile_formula(entry: AnnotationModel, draws: Mapping[str, np.ndarray]) -> 
 
     symbols = {name: pt.tensor(name, shape=(None,) * (values.ndim - 1)) for name, values in draws.items()}
     index = {name: pt.vector(name, dtype="int64") for name in ("annotator", "said", "item", "control")}
-    answers = Answers(index["annotator"], index["said"], index["item"], index["control"].shape[0])
+    answers = Answers(
+        annotator=index["annotator"],
+        item=index["item"],
+        n_items=index["control"].shape[0],
+        all_said=index["said"],
+        kept=pt.arange(index["said"].shape[0]),
+    )
     logp = _state_logp(entry, (answers, index["control"]), symbols)
     probability = pt.special.softmax(logp, axis=-1)
     views = entry.views(answers, probability, **symbols)

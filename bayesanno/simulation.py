@@ -133,7 +133,7 @@ def simulate(
         annotator=pt.as_tensor(design.annotator),
         item=pt.as_tensor(design.item),
         n_items=pt.as_tensor(design.n_items),
-        control=pt.as_tensor(design.control_codes),
+        control=pt.as_tensor(design.control_codes) if design.controls else None,
     )
     story = entry.generate(symbolic, **{name: pt.as_tensor(value) for name, value in values.items()})
     state, said = pm.draw(list(story), random_seed=rng)

@@ -1,9 +1,9 @@
 """The sum at the heart of every likelihood: each item's total over its annotations, and its gradient.
 
-`total[i, s] = sum of table[annotator_n, said_n, s] over the annotations n of item i` is linear in the table. Written as
-gather and scatter it is most of what an evaluation costs; as one loop, compiled by Numba, it runs about twice as fast.
-The gradient is the same loop the other way round, so the two operations are each other's pullback. JAX gets the plain
-gather and scatter.
+`total[i, s] = sum of table[annotator_n, said[kept_n], s] over the n with item_n = i` is linear in the table; `kept`
+picks the annotations that count, as equal items count once. Written as gather and scatter it is most of what an
+evaluation costs; as one loop, compiled by Numba, it runs about twice as fast. The gradient is the same loop the other
+way round, so the two operations are each other's pullback. JAX gets the plain gather and scatter.
 """
 
 from __future__ import annotations
@@ -18,77 +18,80 @@ from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch import basic as numba_basic
 from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
 
-CODE_VERSION = 2  # part of the key under which compiled code is cached: raise it when a loop below changes
+CODE_VERSION = 3  # part of the key under which compiled code is cached: raise it when a loop below changes
 
 
 class SumByItem(Op):  # type: ignore[misc]  # PyTensor is not typed
-    """(table (annotator, response, state), annotator, said, item, n_items) -> (item, state)."""
+    """(table (annotator, response, state), annotator, said, kept, item, n_items) -> (item, state)."""
 
     __props__ = ()
 
-    def make_node(self, table: Any, annotator: Any, said: Any, item: Any, n_items: Any) -> Apply:
+    def make_node(self, table: Any, annotator: Any, said: Any, kept: Any, item: Any, n_items: Any) -> Apply:
         """Check the inputs and name the output's type."""
-        inputs = [pt.as_tensor(variable) for variable in (table, annotator, said, item, n_items)]
-        if [variable.ndim for variable in inputs] != [3, 1, 1, 1, 0]:
-            raise TypeError("SumByItem takes a table of three dimensions, three vectors of indices and a number")
-        inputs[4] = inputs[4].astype("int64")
+        inputs = [pt.as_tensor(variable) for variable in (table, annotator, said, kept, item, n_items)]
+        if [variable.ndim for variable in inputs] != [3, 1, 1, 1, 1, 0]:
+            raise TypeError("SumByItem takes a table of three dimensions, four vectors of indices and a number")
+        inputs[5] = inputs[5].astype("int64")
         return Apply(self, inputs, [pt.matrix(dtype=inputs[0].dtype)])
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:  # noqa: ARG002
         """Compute with NumPy, where there is no Numba."""
-        table, annotator, said, item, n_items = inputs
+        table, annotator, said, kept, item, n_items = inputs
         total = np.zeros((int(n_items), table.shape[2]), dtype=table.dtype)  # (item, state)
-        np.add.at(total, item, table[annotator, said])
+        np.add.at(total, item, table[annotator, said[kept]])
         output_storage[0][0] = total
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         """Return (n_items, n_states)."""
-        return [(node.inputs[4], shapes[0][2])]
+        return [(node.inputs[5], shapes[0][2])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:  # noqa: ARG002
         """Only the table has a gradient."""
-        return [[True], [False], [False], [False], [False]]
+        return [[True], *[[False]] * 5]
 
     def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:  # noqa: ARG002
         """Spread the gradient of each item's total over its annotations' cells."""
-        table, annotator, said, item, _ = inputs
-        spread = spread_by_item(cotangents[0], annotator, said, item, table.shape[0], table.shape[1])
-        return [spread, *(disconnected_type() for _ in range(4))]
+        table, *indices, _ = inputs
+        spread = spread_by_item(cotangents[0], *indices, table.shape[0], table.shape[1])
+        return [spread, *(disconnected_type() for _ in range(5))]
 
 
 class SpreadByItem(Op):  # type: ignore[misc]
-    """(total (item, state), annotator, said, item, n_annotators, n_responses) -> (annotator, response, state)."""
+    """(total (item, state), annotator, said, kept, item, n_annotators, n_responses) -> a table."""
 
     __props__ = ()
 
-    def make_node(self, total: Any, annotator: Any, said: Any, item: Any, n_annotators: Any, n_responses: Any) -> Apply:
+    def make_node(
+        self, total: Any, annotator: Any, said: Any, kept: Any, item: Any, n_annotators: Any, n_responses: Any
+    ) -> Apply:
         """Check the inputs and name the output's type."""
-        inputs = [pt.as_tensor(variable) for variable in (total, annotator, said, item, n_annotators, n_responses)]
-        if [variable.ndim for variable in inputs] != [2, 1, 1, 1, 0, 0]:
-            raise TypeError("SpreadByItem takes a matrix, three vectors of indices and two numbers")
-        inputs[4:] = [number.astype("int64") for number in inputs[4:]]
+        given = (total, annotator, said, kept, item, n_annotators, n_responses)
+        inputs = [pt.as_tensor(variable) for variable in given]
+        if [variable.ndim for variable in inputs] != [2, 1, 1, 1, 1, 0, 0]:
+            raise TypeError("SpreadByItem takes a matrix, four vectors of indices and two numbers")
+        inputs[5:] = [number.astype("int64") for number in inputs[5:]]
         return Apply(self, inputs, [pt.tensor3(dtype=inputs[0].dtype)])
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:  # noqa: ARG002
         """Compute with NumPy, where there is no Numba."""
-        total, annotator, said, item, n_annotators, n_responses = inputs
+        total, annotator, said, kept, item, n_annotators, n_responses = inputs
         table = np.zeros((int(n_annotators), int(n_responses), total.shape[1]), dtype=total.dtype)
-        np.add.at(table, (annotator, said), total[item])
+        np.add.at(table, (annotator, said[kept]), total[item])
         output_storage[0][0] = table
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         """Return (n_annotators, n_responses, n_states)."""
-        return [(node.inputs[4], node.inputs[5], shapes[0][1])]
+        return [(node.inputs[5], node.inputs[6], shapes[0][1])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:  # noqa: ARG002
         """Only the totals have a gradient."""
-        return [[True], [False], [False], [False], [False], [False]]
+        return [[True], *[[False]] * 6]
 
     def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:  # noqa: ARG002
         """Add up again."""
-        total, annotator, said, item, *_ = inputs
-        back = sum_by_item(cotangents[0], annotator, said, item, total.shape[0])
-        return [back, *(disconnected_type() for _ in range(5))]
+        total, *indices, _, _ = inputs
+        back = sum_by_item(cotangents[0], *indices, total.shape[0])
+        return [back, *(disconnected_type() for _ in range(6))]
 
 
 sum_by_item = SumByItem()
@@ -98,13 +101,13 @@ spread_by_item = SpreadByItem()
 @register_funcify_default_op_cache_key(SumByItem)  # type: ignore[untyped-decorator]
 def _sum_in_numba(op: SumByItem, node: Apply, **_: Any) -> Any:  # noqa: ARG001
     @numba_basic.numba_njit
-    def sum_by_item_loop(table, annotator, said, item, n_items):  # type: ignore[no-untyped-def]
+    def sum_by_item_loop(table, annotator, said, kept, item, n_items):  # type: ignore[no-untyped-def]
         n_annotators, n_responses, n_states = table.shape
         cells = np.ascontiguousarray(table).reshape(n_annotators * n_responses * n_states)
         total = np.zeros(n_items.item() * n_states, dtype=table.dtype)
         for n in range(item.shape[0]):
             # unsigned, so that Numba leaves out the test for indices counted from the end
-            cell = np.uint64((annotator[n] * n_responses + said[n]) * n_states)
+            cell = np.uint64((annotator[n] * n_responses + said[np.uint64(kept[n])]) * n_states)
             place = np.uint64(item[n] * n_states)
             for s in range(np.uint64(n_states)):
                 total[place + s] += cells[cell + s]
@@ -116,13 +119,13 @@ def _sum_in_numba(op: SumByItem, node: Apply, **_: Any) -> Any:  # noqa: ARG001
 @register_funcify_default_op_cache_key(SpreadByItem)  # type: ignore[untyped-decorator]
 def _spread_in_numba(op: SpreadByItem, node: Apply, **_: Any) -> Any:  # noqa: ARG001
     @numba_basic.numba_njit
-    def spread_by_item_loop(total, annotator, said, item, n_annotators, n_responses):  # type: ignore[no-untyped-def]
+    def spread_by_item_loop(total, annotator, said, kept, item, n_annotators, n_responses):  # type: ignore[no-untyped-def]
         n_items, n_states = total.shape
         places = np.ascontiguousarray(total).reshape(n_items * n_states)
         rows, columns = n_annotators.item(), n_responses.item()
         table = np.zeros(rows * columns * n_states, dtype=total.dtype)
         for n in range(item.shape[0]):
-            cell = np.uint64((annotator[n] * columns + said[n]) * n_states)
+            cell = np.uint64((annotator[n] * columns + said[np.uint64(kept[n])]) * n_states)
             place = np.uint64(item[n] * n_states)
             for s in range(np.uint64(n_states)):
                 table[cell + s] += places[place + s]
@@ -138,15 +141,15 @@ def register_with_jax() -> None:
 
     @jax_funcify.register(SumByItem)  # type: ignore[untyped-decorator]
     def _sum_in_jax(op: SumByItem, **_: Any) -> Any:  # noqa: ARG001
-        def total(table: Any, annotator: Any, said: Any, item: Any, n_items: Any) -> Any:
-            return jnp.zeros((n_items, table.shape[2]), dtype=table.dtype).at[item].add(table[annotator, said])
+        def total(table: Any, annotator: Any, said: Any, kept: Any, item: Any, n_items: Any) -> Any:
+            return jnp.zeros((n_items, table.shape[2]), dtype=table.dtype).at[item].add(table[annotator, said[kept]])
 
         return total
 
     @jax_funcify.register(SpreadByItem)  # type: ignore[untyped-decorator]
     def _spread_in_jax(op: SpreadByItem, **_: Any) -> Any:  # noqa: ARG001
-        def table(total: Any, annotator: Any, said: Any, item: Any, n_annotators: Any, n_responses: Any) -> Any:
-            zeros = jnp.zeros((n_annotators, n_responses, total.shape[1]), dtype=total.dtype)
-            return zeros.at[annotator, said].add(total[item])
+        def table(total: Any, annotator: Any, said: Any, kept: Any, item: Any, rows: Any, columns: Any) -> Any:
+            zeros = jnp.zeros((rows, columns, total.shape[1]), dtype=total.dtype)
+            return zeros.at[annotator, said[kept]].add(total[item])
 
         return table

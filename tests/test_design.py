@@ -89,19 +89,20 @@ def test_source_leads_from_each_annotation_to_its_equal(data):
 @pytest.fixture(scope="module")
 def total():
     """`Answers.total` as a function of a table and the arrays of a design."""
-    annotator, said, item, n_items = pt.lvector(), pt.lvector(), pt.lvector(), pt.lscalar()
+    annotator, said, kept, item, n_items = *(pt.lvector() for _ in range(4)), pt.lscalar()
     table = pt.tensor3("table")
-    summed = Answers(annotator, said, item, n_items).total(table)
+    answers = Answers(annotator=annotator, item=item, n_items=n_items, all_said=said, kept=kept)
+    summed = answers.total(table)
     mode = Mode(linker="py", optimizer="fast_compile")
-    return pytensor.function([table, annotator, said, item, n_items], summed, mode=mode)
+    return pytensor.function([table, annotator, said, kept, item, n_items], summed, mode=mode)
 
 
 @given(data=tables(), seed=st.integers(0, 2**32 - 1))
 def test_total_adds_up_each_pattern(total, data, seed):
     table = np.random.default_rng(seed).normal(size=(N_ANNOTATORS, N_LABELS, 2))
     arrays = design_arrays(data)
-    said = data.label[arrays["kept_annotation"]]
-    by_pattern = total(table, arrays["kept_annotator"], said, arrays["kept_pattern"], arrays["pattern_item"].size)
+    kept, pattern = arrays["kept_annotation"], arrays["kept_pattern"]
+    by_pattern = total(table, arrays["kept_annotator"], data.label, kept, pattern, arrays["pattern_item"].size)
     expected = np.zeros((N_ITEMS, 2))
     np.add.at(expected, data.item, table[data.annotator, data.label])
     np.testing.assert_allclose(by_pattern[arrays["item_pattern"]], expected, rtol=0, atol=1e-12)

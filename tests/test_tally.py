@@ -14,14 +14,15 @@ MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"
 
 @pytest.fixture
 def indices(rng):
-    """Random annotations; the last item has none."""
-    return tuple(rng.integers(0, top, size=N) for top in (N_ANNOTATORS, N_RESPONSES, N_ITEMS - 1))
+    """Random annotations, some of them kept; the last item has none."""
+    annotator, item = (rng.integers(0, top, size=N) for top in (N_ANNOTATORS, N_ITEMS - 1))
+    return annotator, rng.integers(0, N_RESPONSES, size=3 * N), rng.permutation(3 * N)[:N], item
 
 
-def expected_total(table, annotator, said, item):
+def expected_total(table, annotator, said, kept, item):
     total = np.zeros((N_ITEMS, table.shape[2]))
     for n in range(len(item)):
-        total[item[n]] += table[annotator[n], said[n]]
+        total[item[n]] += table[annotator[n], said[kept[n]]]
     return total
 
 
@@ -71,9 +72,9 @@ def test_shapes_are_known_without_computing(indices):
 
 def test_wrong_ranks_are_refused():
     with pytest.raises(TypeError, match="a table of three dimensions"):
-        sum_by_item(pt.matrix(), pt.lvector(), pt.lvector(), pt.lvector(), 3)
-    with pytest.raises(TypeError, match="a matrix, three vectors"):
-        spread_by_item(pt.vector(), pt.lvector(), pt.lvector(), pt.lvector(), 3, 2)
+        sum_by_item(pt.matrix(), *[pt.lvector()] * 4, 3)
+    with pytest.raises(TypeError, match="a matrix, four vectors"):
+        spread_by_item(pt.vector(), *[pt.lvector()] * 4, 3, 2)
 
 
 def test_jax_computes_the_same(indices, rng):

@@ -43,7 +43,7 @@ def tell_story(entry, parameters, data, rng, copies=COPIES):
         annotator=pt.as_tensor(many.annotator),
         item=pt.as_tensor(many.item),
         n_items=pt.as_tensor(many.n_items),
-        control=pt.as_tensor(many.control_codes),
+        control=pt.as_tensor(many.control_codes) if many.controls else None,
     )
     story = entry.generate(design, **{name: pt.as_tensor(values) for name, values in parameters.items()})
     state, said = pm.draw(list(story), random_seed=rng, mode=FAST)
