@@ -158,16 +158,17 @@ def fit(
     from bayesanno.zoo import get_model
 
     entry = get_model(model, _parse_settings(settings))
-    check_settings(
-        method=method,
-        engine=engine,
-        draws=draws,
-        tune=tune,
-        chains=chains,
-        target_accept=target_accept,
-        steps=advi_steps,
-        random_seed=seed,
-    )
+    sampling: dict[str, Any] = {
+        "method": method,
+        "engine": engine,
+        "draws": draws,
+        "tune": tune,
+        "chains": chains,
+        "target_accept": target_accept,
+        "advi_steps": advi_steps,
+        "random_seed": seed,
+    }
+    check_settings(**sampling)
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as folder:
         annotations = read_annotations(
@@ -182,18 +183,7 @@ def fit(
             controls=controls,
         )
         _announce(entry.name, annotations)
-        fitted = _fit(
-            entry,
-            annotations,
-            method=method,
-            engine=engine,
-            draws=draws,
-            tune=tune,
-            chains=chains,
-            target_accept=target_accept,
-            advi_steps=advi_steps,
-            random_seed=seed,
-        )
+        fitted = _fit(entry, annotations, **sampling)
         run = write_fit(fitted, folder, coverage=coverage, began=begin)
     _report(run, out)
 

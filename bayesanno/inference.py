@@ -113,7 +113,7 @@ def fit(
         tune=tune,
         chains=chains,
         target_accept=target_accept,
-        steps=advi_steps,
+        advi_steps=advi_steps,
         random_seed=random_seed,
     )
     warn_of_design(data)
@@ -265,7 +265,7 @@ def check_settings(
     tune: int,
     chains: int,
     target_accept: float,
-    steps: int,
+    advi_steps: int,
     random_seed: int | None = None,
 ) -> None:
     """Raise unless the settings of a fit are possible.
@@ -280,7 +280,12 @@ def check_settings(
     if method not in get_args(Method):
         raise FitError(f"there is no method {method!r}: choose one of {', '.join(get_args(Method))}")
     check_engine(engine)
-    for name, value, least in (("draws", draws, 4), ("tune", tune, 1), ("chains", chains, 1), ("advi_steps", steps, 1)):
+    for name, value, least in (
+        ("draws", draws, 4),
+        ("tune", tune, 1),
+        ("chains", chains, 1),
+        ("advi_steps", advi_steps, 1),
+    ):
         if value < least:
             raise FitError(f"{name} is {value}: it must be at least {least}")
     check_seed(random_seed)
