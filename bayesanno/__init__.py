@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "base": ["AnnotationModel"],
         "data": ["AnnotationData", "CountData"],
+        "dimensions": ["MultiAnnotationData"],
         "datasets": ["list_datasets"],
         "decisions": ["better_probability", "cheapest_label", "label_draws", "predict"],
         "errors": ["BayesannoError", "DataError", "DataFileError", "EngineError", "FitError", "ModelError"],

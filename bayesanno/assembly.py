@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from bayesanno.diagnostics import diagnose, explain
 from bayesanno.errors import ConvergenceWarning
+from bayesanno.kinds import kind_of
 from bayesanno.latent import recover
 from bayesanno.lazy import pm, xr
 from bayesanno.modes import find_modes
 from bayesanno.relabel import share_changed
-from bayesanno.storage import data_groups, hyperparameters, versions
+from bayesanno.storage import data_groups, fixed_parameters, hyperparameters, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     import xarray
 
     from bayesanno.base import AnnotationModel
-    from bayesanno.data import AnnotationData
+    from bayesanno.kinds import Data
 
 
 def assemble(
     entry: AnnotationModel,
-    data: AnnotationData,
+    data: Data,
     model: pymc.Model,
     posterior: xarray.Dataset,
     sample_stats: xarray.Dataset,
@@ -46,10 +47,12 @@ def assemble(
     free = posterior[names]
     posterior = _with_deterministics(model, free)
     log_prior = _log_prior(model, free)
-    recovered = recover(entry, data, posterior)
+    fixed = fixed_parameters(model, entry, data)
+    recovered = recover(entry, data, posterior, {name: value for name, (_, value) in fixed.items()})
     dims = ("chain", "draw", "item")
     coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
-    log_likelihood = xr.Dataset({"annotations": (dims, recovered.log_likelihood)}, coords=coords)
+    observed = kind_of(entry.data_class).observed
+    log_likelihood = xr.Dataset({observed: (dims, recovered.log_likelihood)}, coords=coords)
 
     if permutation is not None:
         sample_stats = sample_stats.assign(permutation=permutation)
@@ -65,6 +68,8 @@ def assemble(
     groups = data_groups(data)
     for name, value in hyperparameters(model, entry).items():
         groups["constant_data"][name] = ([f"{name}_dim_{axis}" for axis in range(value.ndim)], value)
+    for name, (named_dims, value) in fixed.items():
+        groups["constant_data"][name] = (named_dims, value)
     tree = xr.DataTree.from_dict(
         {
             "posterior": posterior,

@@ -13,6 +13,7 @@ from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
+from bayesanno.data import AnnotationData
 from bayesanno.errors import DataError, ModelError
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     import pymc as pm
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.data import AnnotationData
-    from bayesanno.latent import Answers, Design
+    from bayesanno.evidence import Answers
+    from bayesanno.kinds import Patterns
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class AnnotationModel(ABC):
         The dimension of an item's discrete latent, `"true_class"` where the states are the labels.
     competence : str or None
         The variable over annotators that the annotator table reports, if there is one.
+    data_class : type
+        The class of data that it is a model of.
 
     Raises
     ------
@@ -69,6 +72,7 @@ class AnnotationModel(ABC):
     name: ClassVar[str]
     state_dim: ClassVar[str]
     competence: ClassVar[str | None] = None
+    data_class: ClassVar[type] = AnnotationData
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self), include_extras=True)
@@ -103,39 +107,99 @@ class AnnotationModel(ABC):
         return {field.name: field.default for field in fields(cls) if field.default is not MISSING}
 
     @abstractmethod
-    def build(self, data: AnnotationData) -> pm.Model:
+    def build(self, data: Any) -> pm.Model:
         """Return the PyMC model of these annotations, its discrete latents summed out."""
 
-    @abstractmethod
-    def state_logp(self, answers: Answers, *args: Any, **parameters: Any) -> TensorVariable:
-        """Return log p(state, the item's annotations | parameters), symbolic, of shape (item, state)."""
+    def state_logp(self, answers: Any, *args: Any, **parameters: Any) -> TensorVariable:
+        """Return log p(state, the item's answers | parameters), symbolic, of shape (item, state).
+
+        A model whose likelihood is no plain sum over states supplies `item_logp` and `readings` instead.
+        """
+        raise NotImplementedError
+
+    def item_logp(self, answers: Any, **parameters: Any) -> TensorVariable:
+        """Return log p(the item's answers | parameters), the state summed out; symbolic, of shape (item,)."""
+        from bayesanno.lazy import pt
+
+        return pt.logsumexp(self._known_state_logp(answers, parameters), axis=-1)
+
+    def readings(self, answers: Any, **parameters: Any) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
+        """Return all that can be read off per draw: name -> (dims, values), symbolic.
+
+        Names that begin with `probability` are posteriors of states: their MCSE and entropy are computed too. The first
+        dimension is "item" or that of annotations.
+        """
+        from bayesanno.lazy import pt
+
+        probability = pt.special.softmax(self._known_state_logp(answers, parameters), axis=-1)  # (item, state)
+        found = {"probability": (("item", self.state_dim), probability)}
+        return found | self.views(answers, probability, **parameters)
+
+    def _known_state_logp(self, answers: Any, parameters: Mapping[str, Any]) -> TensorVariable:
+        logp = self.state_logp(answers, **parameters)  # (item, state)
+        control = getattr(answers, "control", None)
+        return logp if control is None else self.constrain(logp, answers, **parameters)
+
+    def constrain(self, logp: TensorVariable, answers: Answers, **parameters: Any) -> TensorVariable:  # noqa: ARG002
+        """Take the states of controlled items as known: -inf outside the true label's state; shape (item, state)."""
+        from bayesanno.lazy import pt
+
+        known = answers.control[:, None]  # type: ignore[index]  # only called where there are controls
+        return pt.switch((known < 0) | pt.eq(known, pt.arange(logp.shape[1])[None, :]), logp, -math.inf)
 
     @abstractmethod
-    def generate(self, design: Design, *args: Any, **parameters: Any) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Any, *args: Any, **parameters: Any) -> tuple[TensorVariable, TensorVariable]:
         """Tell the generative story: random states of shape (item,) and answers of shape (annotation,)."""
 
     @abstractmethod
-    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
+    def start(self, data: Any) -> dict[str, np.ndarray]:
         """Return parameter values near the majority vote, where chains start (each with a jitter of its own)."""
 
     def views(
         self,
-        answers: Answers,  # noqa: ARG002
+        answers: Any,  # noqa: ARG002
         probability: TensorVariable,  # noqa: ARG002
         *args: Any,  # noqa: ARG002
         **parameters: Any,  # noqa: ARG002
-    ) -> dict[str, tuple[str, TensorVariable]]:
-        """Return what else can be read off, per draw, from the state posterior: name -> (dim, values), symbolic.
+    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
+        """Return what else can be read off, per draw, from the state posterior: name -> (dims, values), symbolic.
 
-        `dim` is "item" or "annotation"; `probability` has shape (item, state).
+        The first dimension is "item" or "annotation"; `probability` has shape (item, state).
         """
         return {}
 
-    def states(self, data: AnnotationData) -> tuple[str, ...]:
-        """Return the names of the states."""
-        return data.labels
+    def view_coords(self, data: Any) -> dict[str, tuple[str, ...]]:  # noqa: ARG002
+        """Return the coordinates of dimensions that views have beside items and states."""
+        return {}
 
-    def is_exchangeable(self, data: AnnotationData) -> bool:  # noqa: ARG002
+    def states(self, data: Any) -> tuple[str, ...]:
+        """Return the names of the states."""
+        labels: tuple[str, ...] = data.labels
+        return labels
+
+    def state_dims(self, data: Any) -> dict[str, tuple[str, ...]]:
+        """Return the dimensions of the latents, with the names of their states."""
+        return {self.state_dim: self.states(data)}
+
+    def index_arrays(self, data: Any, patterns: Patterns) -> dict[str, np.ndarray]:  # noqa: ARG002
+        """Return arrays of indices that the formula needs beside the data, named as in `bayesanno.kinds`."""
+        return {}
+
+    def fixed(self, data: Any) -> dict[str, np.ndarray]:  # noqa: ARG002
+        """Return parameters that are taken from the data beforehand; `build` registers them as data."""
+        return {}
+
+    def parameter_names(self, data: Any) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the names under which the formula takes its parameters, fixed ones included."""
+        import inspect
+
+        return tuple(inspect.signature(self.state_logp).parameters)[1:]
+
+    def storyteller(self) -> AnnotationModel:
+        """Return the model that tells this one's story from priors alone, with nothing taken from data."""
+        return self
+
+    def is_exchangeable(self, data: Any) -> bool:  # noqa: ARG002
         """Tell whether permuting the classes leaves prior and likelihood as they are."""
         return False
 
@@ -148,13 +212,13 @@ class AnnotationModel(ABC):
         return card.strip().split("\n")[0]
 
 
-def hyper(name: str, value: Any) -> TensorVariable:
-    """Register a hyperparameter as data, so that a study of many priors compiles the model once."""
+def hyper(name: str, value: Any, dims: str | tuple[str, ...] | None = None) -> TensorVariable:
+    """Register a hyperparameter, or a fixed parameter, as data: a study of many compiles the model once."""
     import numpy as np
 
     from bayesanno.lazy import pm
 
-    return pm.Data(name, np.asarray(value, dtype=float))
+    return pm.Data(name, np.asarray(value, dtype=float), dims=dims)
 
 
 def convert(value: Any, hint: Any, what: str) -> Any:
@@ -212,9 +276,15 @@ def _example(kinds: tuple[Any, ...]) -> str:
     return ":".join(["0.5"] * (2 if kinds[-1] is ... else len(kinds)))
 
 
-def require_annotations(model: AnnotationModel, data: object) -> None:
-    """Raise a DataError unless `data` are annotations with labels, annotators and items."""
-    from bayesanno.data import AnnotationData
+WHAT_DATA = {
+    "AnnotationData": "who said what of which item",
+    "CountData": "how many of an item's answers were positive; from annotations: CountData.from_annotations",
+    "MultiAnnotationData": "who said what of which item in each of several dimensions",
+}
 
-    if not isinstance(data, AnnotationData):
-        raise DataError(f"{model.name} needs AnnotationData (who said what of which item), not {type(data).__name__}")
+
+def require_data(model: AnnotationModel, data: object) -> None:
+    """Raise a DataError unless the data are of the model's class."""
+    if not isinstance(data, model.data_class):
+        needed = model.data_class.__name__
+        raise DataError(f"{model.name} needs {needed} ({WHAT_DATA[needed]}), not {type(data).__name__}")

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.data import AnnotationData
+from bayesanno.dimensions import MultiAnnotationData
 from bayesanno.errors import FitError, IdentifiabilityWarning
 
 if TYPE_CHECKING:
-    from bayesanno.data import AnnotationData
+    from bayesanno.kinds import Data
 
 
 def design_problems(data: AnnotationData) -> list[str]:
@@ -53,9 +55,12 @@ def design_problems(data: AnnotationData) -> list[str]:
     return problems
 
 
-def warn_of_design(data: AnnotationData) -> list[str]:
-    """Warn of each problem of the design, and return them."""
-    problems = design_problems(data)
+def warn_of_design(data: Data) -> list[str]:
+    """Warn of each problem of the design, and return them; counts have no annotators, and so no such problems."""
+    parts = [data] if isinstance(data, AnnotationData) else []
+    if isinstance(data, MultiAnnotationData):
+        parts = list(data.by_dimension.values())
+    problems = list(dict.fromkeys(problem for part in parts for problem in design_problems(part)))
     for problem in problems:
         warnings.warn(problem, IdentifiabilityWarning, stacklevel=3)
     return problems

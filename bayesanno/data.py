@@ -291,6 +291,18 @@ class CountData:
         """Number of items, those without trials included."""
         return len(self.items)
 
+    def coords(self, **more: Sequence[str]) -> dict[str, list[Any]]:
+        """Return the named coordinates of a model of these counts, and `more`."""
+        return {dim: list(names) for dim, names in {"item": self.items, **more}.items()}
+
+    @cached_property
+    def hash(self) -> str:
+        """A SHA-256 over everything that a model sees: the names and the counts."""
+        digest = hashlib.sha256(json.dumps(self.items).encode())
+        for counts in (self.successes, self.trials):
+            digest.update(counts.astype("<i8").tobytes())
+        return digest.hexdigest()
+
     @classmethod
     def from_annotations(cls, data: AnnotationData, *, positive: str) -> Self:
         """Count how often `positive` was said of each item.

@@ -9,7 +9,7 @@ import numpy as np
 from bayesanno.data import AnnotationData
 from bayesanno.errors import DataError, FitError
 from bayesanno.latent import draw_states, recover
-from bayesanno.storage import data_of, model_of
+from bayesanno.storage import data_of, fixed_of, model_of
 from bayesanno.tables import competence_name, tabulate_labels
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def predict(fit: xarray.DataTree, new_data: AnnotationData) -> pd.DataFrame:
         gold=new_data.gold,
         controls=new_data.controls,
     )
-    recovered = recover(model_of(fit), recoded, fit["posterior"].to_dataset())
+    recovered = recover(model_of(fit), recoded, fit["posterior"].to_dataset(), fixed_of(fit))
     return tabulate_labels(recoded, recovered.latent)
 
 
@@ -181,4 +181,5 @@ def label_draws(fit: xarray.DataTree, *, random_seed: int | None = None) -> xarr
     >>> drawn = ba.label_draws(fit, random_seed=1)  # doctest: +SKIP
     >>> (drawn.sel(item="q001") == drawn.sel(item="q002")).mean()  # P(same label)  # doctest: +SKIP
     """
-    return draw_states(model_of(fit), data_of(fit), fit["posterior"].to_dataset(), random_seed=random_seed)
+    entry, draws = model_of(fit), fit["posterior"].to_dataset()
+    return draw_states(entry, data_of(fit), draws, fixed=fixed_of(fit), random_seed=random_seed)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bayesanno.data import AnnotationData
 
     Index = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
@@ -47,8 +49,34 @@ class Layout:
         return int(self.first.size)
 
 
-def lay_out(data: AnnotationData) -> Layout:
-    """Find the patterns of a table.
+def _sort_answers(data: AnnotationData) -> tuple[Index, Index, Index]:
+    order = np.lexsort((data.label, data.annotator, data.item))  # (annotation,), each item's answers in a fixed order
+    n_answers = np.bincount(data.item, minlength=data.n_items)  # (item,)
+    begin = np.concatenate([[0], np.cumsum(n_answers)[:-1]])  # (item,), where its answers begin in `order`
+    return order, n_answers, begin
+
+
+def find_patterns(data: AnnotationData) -> Index:
+    """Give items with equal answers, in whatever order, and equal controls the same number."""
+    order, n_answers, begin = _sort_answers(data)
+    code = (data.annotator * data.n_labels + data.label)[order]  # (annotation,)
+    seen: dict[tuple[int, bytes], int] = {}
+    pattern = np.empty(data.n_items, dtype=np.int64)  # (item,)
+    for item, (start, n) in enumerate(zip(begin, n_answers, strict=True)):
+        key = (int(data.control_codes[item]), code[start : start + n].tobytes())
+        pattern[item] = seen.setdefault(key, len(seen))
+    return pattern
+
+
+def find_joint_patterns(columns: Sequence[Index]) -> Index:
+    """Give items that are equal in every column, each of shape (item,), the same number, by first appearance."""
+    seen: dict[tuple[int, ...], int] = {}
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return np.array([seen.setdefault(row, len(seen)) for row in rows], dtype=np.int64)
+
+
+def lay_out(data: AnnotationData, pattern: Index | None = None) -> Layout:
+    """Lay out a table by its patterns, or by finer ones (`pattern`, of shape (item,)).
 
     Examples
     --------
@@ -58,16 +86,8 @@ def lay_out(data: AnnotationData) -> Layout:
     >>> lay_out(AnnotationData.from_records(records)).pattern
     array([0, 0])
     """
-    order = np.lexsort((data.label, data.annotator, data.item))  # (annotation,), each item's answers in a fixed order
-    n_answers = np.bincount(data.item, minlength=data.n_items)  # (item,)
-    begin = np.concatenate([[0], np.cumsum(n_answers)[:-1]])  # (item,), where its answers begin in `order`
-    code = (data.annotator * data.n_labels + data.label)[order]  # (annotation,)
-
-    seen: dict[tuple[int, bytes], int] = {}
-    pattern = np.empty(data.n_items, dtype=np.int64)  # (item,)
-    for item, (start, n) in enumerate(zip(begin, n_answers, strict=True)):
-        key = (int(data.control_codes[item]), code[start : start + n].tobytes())
-        pattern[item] = seen.setdefault(key, len(seen))
+    pattern = find_patterns(data) if pattern is None else pattern
+    order, n_answers, begin = _sort_answers(data)
     first = np.unique(pattern, return_index=True)[1]  # (pattern,)
 
     kept_pattern = np.repeat(np.arange(first.size), n_answers[first])  # (kept,)

@@ -11,172 +11,72 @@ Zero probabilities give -inf, never nan. Controls are -inf outside the known sta
 
 from __future__ import annotations
 
-import itertools
-import string
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.design import Layout, lay_out
+from bayesanno.kinds import Data, Patterns, cut, kind_of
 from bayesanno.lazy import pm, pt, xr
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.base import AnnotationModel
-    from bayesanno.data import AnnotationData
 
 BLOCK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
 
 
-@dataclass(frozen=True)
-class Answers:
-    """The annotations as `state_logp` sees them: symbolic indices, equal items given once.
-
-    Attributes
-    ----------
-    annotator, said, item : TensorVariable of int, shape (annotation,)
-        Who said what of which item.
-    n_items : TensorVariable of int
-        Number of items.
-    """
-
-    annotator: TensorVariable
-    item: TensorVariable
-    n_items: TensorVariable
-    all_said: TensorVariable  # what was said in every annotation of the table,
-    kept: TensorVariable  # and which of those are the annotations here
-
-    @property
-    def said(self) -> TensorVariable:
-        """What was said; shape (annotation,)."""
-        return self.all_said[self.kept]
-
-    def total(self, table: TensorVariable) -> TensorVariable:
-        """Add up a table of (annotator, response, state) over each item's annotations: shape (item, state)."""
-        from bayesanno.tally import sum_by_item
-
-        return sum_by_item(table, self.annotator, self.all_said, self.kept, self.item, self.n_items)
-
-
-@dataclass(frozen=True)
-class Design:
-    """Who is asked about what, as `generate` sees it.
-
-    Attributes
-    ----------
-    annotator, item : TensorVariable of int, shape (annotation,)
-        Who annotates which item.
-    n_items : TensorVariable of int
-        Number of items.
-    control : TensorVariable of int, shape (item,), or None
-        The known state of each item, -1 where there is none.
-    """
-
-    annotator: TensorVariable
-    item: TensorVariable
-    n_items: TensorVariable
-    control: TensorVariable | None = None
-
-    def clamp(self, state: TensorVariable) -> TensorVariable:
-        """Put the known states in place of random ones; shape (item,)."""
-        return state if self.control is None else pt.switch(self.control >= 0, self.control, state)
-
-
-def design_arrays(data: AnnotationData, *, controlled: bool = False) -> dict[str, np.ndarray]:
+def design_arrays(entry: AnnotationModel, data: Data, *, controlled: bool = False) -> dict[str, np.ndarray]:
     """Return every array that the observed variable of a model depends on, by the name of its data container.
 
-    `pm.set_data(design_arrays(data), model)` puts other answers of the same shape into a model that is built. nutpie's
-    `with_data` does so without compiling again; it takes those of them that the likelihood uses. A model that was built
-    without controls has no place for them; for one that was built with, ask for `controlled` arrays.
+    `pm.set_data(design_arrays(entry, data), model)` puts other answers of the same shape into a model that is built.
+    nutpie's `with_data` does so without compiling again; it takes those of them that the likelihood uses. A model that
+    was built without controls has no place for them; for one that was built with, ask for `controlled` arrays.
     """
-    layout = lay_out(data)
-    arrays = {
-        "said": data.label,
-        "annotation_annotator": data.annotator,
-        "annotation_item": data.item,
-        "item_pattern": layout.pattern,
-        "kept_annotation": layout.kept,
-        "kept_annotator": data.annotator[layout.kept],
-        "kept_pattern": layout.kept_pattern,
-        "pattern_item": layout.first,
-    }
-    return arrays | {"control": data.control_codes} if data.controls or controlled else arrays
+    return _all_arrays(entry, data, kind_of(entry.data_class).find_patterns(data), controlled=controlled)
 
 
-def observe(entry: AnnotationModel, data: AnnotationData, **parameters: TensorVariable) -> TensorVariable:
-    """Register the observed variable `annotations` of a model, its per-item latent summed out.
+def _all_arrays(
+    entry: AnnotationModel, data: Data, patterns: Patterns, *, controlled: bool = False
+) -> dict[str, np.ndarray]:
+    arrays = kind_of(entry.data_class).arrays(data, patterns, controlled=controlled)
+    return arrays | entry.index_arrays(data, patterns)
+
+
+def observe(entry: AnnotationModel, data: Data, **parameters: TensorVariable) -> TensorVariable:
+    """Register the observed variable of a model, its per-item latent summed out.
 
     Call it last in `build`, inside the model's context, with the parameters under the names that the entry's
-    `state_logp` and `generate` give them.
+    formula and `generate` give them.
     """
-    containers = {name: pm.Data(name, array) for name, array in design_arrays(data).items()}
-    said = containers.pop("said")
+    kind = kind_of(entry.data_class)
+    containers = {name: pm.Data(name, array) for name, array in design_arrays(entry, data).items()}
+    observed = containers.pop(kind.values)
     names = [*parameters, *containers]
     inputs = [*parameters.values(), *containers.values()]
 
-    def logp(value: TensorVariable, *given: TensorVariable) -> TensorVariable:
-        given_by_name = dict(zip(names, given, strict=True))
-        logp_of_pattern = _item_logp(entry, _kept_answers(value, given_by_name), _only(given_by_name, parameters))
-        return logp_of_pattern[given_by_name["item_pattern"]]  # (item,)
+    def logp(value: TensorVariable, *inputs: TensorVariable) -> TensorVariable:
+        given = dict(zip(names, inputs, strict=True)) | {kind.values: value}
+        logp_of_pattern = entry.item_logp(kind.evidence(data, given), **_only(given, parameters))
+        return logp_of_pattern[given["item_pattern"]]  # (item,)
 
-    def dist(*given_and_size: TensorVariable) -> TensorVariable:
-        given_by_name = dict(zip(names, given_and_size[:-1], strict=True))
-        return entry.generate(_full_design(given_by_name), **_only(given_by_name, parameters))[1]
+    def dist(*inputs_and_size: TensorVariable) -> TensorVariable:
+        given = dict(zip(names, inputs_and_size[:-1], strict=True))
+        return entry.generate(kind.design(data, given), **_only(given, parameters))[1]
 
-    letters = iter(string.ascii_lowercase + string.ascii_uppercase)
-    cores = ["".join(",".join(itertools.islice(letters, variable.ndim))) for variable in inputs]
-    signature = ",".join(f"({core})" for core in cores) + f"->({next(letters)})"
+    axes = iter(range(sum(variable.ndim for variable in inputs) + 1))
+    cores = [",".join(f"axis{next(axes)}" for _ in range(variable.ndim)) for variable in inputs]
+    signature = ",".join(f"({core})" for core in cores) + f"->(axis{next(axes)})"
     return pm.CustomDist(
-        "annotations", *inputs, logp=logp, dist=dist, signature=signature, observed=said, dims="annotation"
+        kind.observed, *inputs, logp=logp, dist=dist, signature=signature, observed=observed, dims=kind.dim
     )
 
 
 def _only(given: Mapping[str, TensorVariable], names: Mapping[str, Any]) -> dict[str, TensorVariable]:
     return {name: given[name] for name in names}
-
-
-def _kept_answers(said: TensorVariable, given: Mapping[str, TensorVariable]) -> tuple[Answers, TensorVariable | None]:
-    answers = Answers(
-        annotator=given["kept_annotator"],
-        item=given["kept_pattern"],
-        n_items=given["pattern_item"].shape[0],
-        all_said=said,
-        kept=given["kept_annotation"],
-    )
-    return answers, given["control"][given["pattern_item"]] if "control" in given else None
-
-
-def _full_design(given: Mapping[str, TensorVariable]) -> Design:
-    return Design(
-        annotator=given["annotation_annotator"],
-        item=given["annotation_item"],
-        n_items=given["item_pattern"].shape[0],
-        control=given.get("control"),
-    )
-
-
-def _state_logp(
-    entry: AnnotationModel,
-    answers_and_control: tuple[Answers, TensorVariable | None],
-    parameters: Mapping[str, TensorVariable],
-) -> TensorVariable:
-    answers, control = answers_and_control
-    logp = entry.state_logp(answers, **parameters)  # (item, state)
-    if control is None:
-        return logp
-    states = pt.arange(logp.shape[1])[None, :]
-    return pt.switch((control[:, None] < 0) | pt.eq(control[:, None], states), logp, -np.inf)
-
-
-def _item_logp(
-    entry: AnnotationModel,
-    answers_and_control: tuple[Answers, TensorVariable | None],
-    parameters: Mapping[str, TensorVariable],
-) -> TensorVariable:
-    return pt.logsumexp(_state_logp(entry, answers_and_control, parameters), axis=-1)
 
 
 # ---------------------------------------------------------------------------------------------------- the way back
@@ -189,7 +89,8 @@ class Recovered:
     Attributes
     ----------
     latent : xarray.Dataset
-        `probability` and `probability_mcse` (item, state), `entropy` (item) in nats, and the model's views.
+        `probability` and `probability_mcse` (item, state), `entropy` (item) in nats, and the model's views. A model
+        with several latents has one of each, `probability_<name>` and so on.
     log_likelihood : array, shape (chain, draw, item)
         Log p(the item's answers | parameters), its state summed out.
     """
@@ -198,77 +99,96 @@ class Recovered:
     log_likelihood: np.ndarray
 
 
-def recover(entry: AnnotationModel, data: AnnotationData, posterior: xr.Dataset) -> Recovered:
+def recover(
+    entry: AnnotationModel, data: Data, posterior: xr.Dataset, fixed: Mapping[str, np.ndarray] | None = None
+) -> Recovered:
     """Average p(state | answers, parameters) over the draws of a posterior, a block of items at a time.
 
     Parameters
     ----------
     entry : AnnotationModel
-    data : AnnotationData
-        The annotations of the fit, or of new items by the same annotators.
+    data : AnnotationData, CountData or MultiAnnotationData
+        The data of the fit, or of new items by the same annotators.
     posterior : xarray.Dataset
         The parameters, with dims (chain, draw, ...).
+    fixed : mapping of name to array, optional
+        Parameters that the model took from data beforehand; by default from these data.
     """
     from arviz_stats.base import array_stats
 
-    layout = lay_out(data)
-    states = entry.states(data)
-    draws = _draws(entry, posterior)
+    patterns = kind_of(entry.data_class).find_patterns(data)
+    arrays = _all_arrays(entry, data, patterns, controlled=True)
+    draws = _draws(entry, data, posterior)
+    constant = dict(entry.fixed(data) if fixed is None else fixed)
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
-    log_likelihood = np.empty((n_chains * n_draws, layout.n_patterns))  # (sample, pattern)
-    probability = np.empty((layout.n_patterns, len(states)))  # (pattern, state)
-    mcse = np.empty_like(probability)
-    views: dict[str, tuple[str, list[np.ndarray]]] = {}
+    n_samples = n_chains * n_draws
+    log_likelihood = np.empty((n_samples, patterns.n_patterns))  # (sample, pattern)
+    parts: dict[str, list[np.ndarray]] = {}  # what is averaged over draws, a block of patterns at a time
 
-    formula = compile_formula(entry, draws)
-    per_block = max(1, int(BLOCK_BYTES // (8 * n_chains * n_draws * len(states))))
-    for begin in range(0, layout.n_patterns, per_block):
-        block = slice(begin, min(begin + per_block, layout.n_patterns))
-        arrays = _block_arrays(data, layout, block)
-        p = np.empty((n_chains * n_draws, block.stop - block.start, len(states)))  # (sample, pattern, state)
-        sums: dict[str, tuple[str, np.ndarray]] = {}
+    formula = compile_formula(entry, data, arrays, draws, constant)
+    state_dims = entry.state_dims(data)
+    per_block = max(1, int(BLOCK_BYTES // (8 * n_samples * sum(map(len, state_dims.values())))))
+    for begin in range(0, patterns.n_patterns, per_block):
+        block = slice(begin, min(begin + per_block, patterns.n_patterns))
+        in_block = cut(arrays, block)
+        probability: dict[str, np.ndarray] = {}  # of every draw, for the MCSE
+        sums: dict[str, np.ndarray] = {}
         for sample, parameters in enumerate(_each(draws)):
-            p[sample], log_likelihood[sample, block], seen = formula(parameters, arrays)
-            for name, (dim, values) in seen.items():
-                sums[name] = (dim, values + (sums[name][1] if name in sums else 0))
-        probability[block] = p.mean(axis=0)
-        mcse[block] = array_stats.mcse(p.reshape(n_chains, n_draws, *p.shape[1:]), chain_axis=0, draw_axis=1)
-        for name, (dim, total) in sums.items():
-            views.setdefault(name, (dim, []))[1].append(total / (n_chains * n_draws))
+            log_likelihood[sample, block], readings = formula(parameters | constant, in_block)
+            for name, values in readings.items():
+                if name.startswith("probability"):
+                    probability.setdefault(name, np.empty((n_samples, *values.shape)))[sample] = values
+                else:
+                    sums[name] = sums[name] + values if sample else values
+        for name, p in probability.items():  # (sample, pattern, state)
+            mcse = array_stats.mcse(p.reshape(n_chains, n_draws, *p.shape[1:]), chain_axis=0, draw_axis=1)
+            sums[name], parts_of = p.sum(axis=0), parts.setdefault(_beside(name, "probability_mcse"), [])
+            parts_of.append(np.nan_to_num(mcse))
+        for name, total in sums.items():
+            parts.setdefault(name, []).append(total / n_samples)
 
-    positive = np.where(probability > 0, probability, 1.0)
+    averaged = {name: np.concatenate(blocks) for name, blocks in parts.items()}
+    dims = dict(formula.dims)
+    for name in [name for name in averaged if name.startswith("probability") and name in dims]:
+        p = averaged[name]
+        averaged[_beside(name, "entropy")] = -(np.where(p > 0, p, 1.0) * np.log(np.where(p > 0, p, 1.0))).sum(axis=1)
+        dims |= {_beside(name, "entropy"): ("item",), _beside(name, "probability_mcse"): dims[name]}
+    order = sorted(averaged, key=lambda name: not name.startswith(("probability", "entropy")))
+    coords = {"item": list(data.items), **{dim: list(names) for dim, names in state_dims.items()}}
+    used = {dim for name in averaged for dim in dims[name]}
     latent = xr.Dataset(
-        {
-            "probability": (("item", entry.state_dim), probability[layout.pattern]),
-            "probability_mcse": (("item", entry.state_dim), np.nan_to_num(mcse)[layout.pattern]),
-            "entropy": ("item", -(positive * np.log(positive)).sum(axis=1)[layout.pattern]),
-        },
-        coords={"item": list(data.items), entry.state_dim: list(states)},
+        {name: (dims[name], averaged[name][patterns.back[dims[name][0]]]) for name in order},
+        coords={dim: names for dim, names in (coords | entry.view_coords(data)).items() if dim in used},
     )
-    back = {"item": layout.pattern, "annotation": layout.source}
-    for name, (dim, parts) in views.items():
-        latent[name] = (dim, np.concatenate(parts)[back[dim]])
-    gathered = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, layout.pattern]
+    gathered = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.back["item"]]
     return Recovered(latent=latent, log_likelihood=gathered)
+
+
+def _beside(probability: str, what: str) -> str:
+    """Name what belongs to a `probability` or `probability_<name>`: its MCSE, its entropy."""
+    return what + probability.removeprefix("probability")
 
 
 def draw_states(
     entry: AnnotationModel,
-    data: AnnotationData,
+    data: Data,
     posterior: xr.Dataset,
     *,
+    fixed: Mapping[str, np.ndarray] | None = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.DataArray:
     """Draw every item's state once per posterior draw: indices of states, dims (chain, draw, item)."""
     rng = np.random.default_rng(random_seed)
-    draws = _draws(entry, posterior)
-    layout = lay_out(data)
-    arrays = _block_arrays(data, layout, slice(0, layout.n_patterns))
-    formula = compile_formula(entry, draws)
+    draws = _draws(entry, data, posterior)
+    patterns = kind_of(entry.data_class).find_patterns(data)
+    arrays = _all_arrays(entry, data, patterns, controlled=True)
+    constant = dict(entry.fixed(data) if fixed is None else fixed)
+    formula = compile_formula(entry, data, arrays, draws, constant)
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
     states = np.empty((n_chains * n_draws, data.n_items), dtype=np.int64)  # (sample, item)
     for sample, parameters in enumerate(_each(draws)):
-        below = formula(parameters, arrays)[0].cumsum(axis=1)[layout.pattern]  # (item, state)
+        probability = formula(parameters | constant, arrays)[1]["probability"]  # (pattern, state)
+        below = probability.cumsum(axis=1)[patterns.back["item"]]  # (item, state)
         u = rng.uniform(size=(data.n_items, 1)) * below[:, -1:]
         states[sample] = (u >= below).sum(axis=1)
     coords = {"chain": posterior["chain"], "draw": posterior["draw"], "item": list(data.items)}
@@ -277,46 +197,53 @@ def draw_states(
     )
 
 
-Formula = Callable[
-    [Mapping[str, np.ndarray], Mapping[str, np.ndarray]],
-    tuple[np.ndarray, np.ndarray, dict[str, tuple[str, np.ndarray]]],
-]
+@dataclass(frozen=True)
+class Formula:
+    """A model's formula, compiled: (parameters, arrays) -> log p(answers) (item,), and the readings by name.
+
+    Attributes
+    ----------
+    dims : mapping of name to tuple of str
+        The dimensions of each reading.
+    """
+
+    function: Callable[..., list[np.ndarray]]
+    inputs: tuple[str, ...]
+    dims: Mapping[str, tuple[str, ...]]
+
+    def __call__(
+        self, parameters: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Evaluate for one draw."""
+        total, *readings = self.function(*({**arrays, **parameters}[name] for name in self.inputs))
+        return total, dict(zip(self.dims, readings, strict=True))
 
 
-def compile_formula(entry: AnnotationModel, draws: Mapping[str, np.ndarray]) -> Formula:
-    """Compile (parameters, answers) -> p(state | answers) (item, state), log p(answers) (item,), and the views."""
+def compile_formula(
+    entry: AnnotationModel,
+    data: Data,
+    arrays: Mapping[str, np.ndarray],
+    draws: Mapping[str, np.ndarray],
+    constant: Mapping[str, np.ndarray],
+) -> Formula:
+    """Compile a model's formula for parameters and arrays of these shapes; of the data only names and sizes count."""
     import pytensor
 
-    symbols = {name: pt.tensor(name, shape=(None,) * (values.ndim - 1)) for name, values in draws.items()}
-    index = {name: pt.vector(name, dtype="int64") for name in ("annotator", "said", "item", "control")}
-    answers = Answers(
-        annotator=index["annotator"],
-        item=index["item"],
-        n_items=index["control"].shape[0],
-        all_said=index["said"],
-        kept=pt.arange(index["said"].shape[0]),
-    )
-    logp = _state_logp(entry, (answers, index["control"]), symbols)
-    probability = pt.special.softmax(logp, axis=-1)
-    views = entry.views(answers, probability, **symbols)
-    outputs = [probability, pt.logsumexp(logp, axis=-1), *(values for _, values in views.values())]
-    function = pytensor.function([*symbols.values(), *index.values()], outputs, on_unused_input="ignore")
-
-    def formula(
-        parameters: Mapping[str, np.ndarray], arrays: Mapping[str, np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[str, np.ndarray]]]:
-        inputs = [parameters[name] for name in symbols] + [arrays[name] for name in index]
-        state, total, *seen = function(*inputs)
-        return state, total, {name: (views[name][0], values) for name, values in zip(views, seen, strict=True)}
-
-    return formula
+    ndims = {name: values.ndim - 1 for name, values in draws.items()}
+    ndims |= {name: np.ndim(value) for name, value in constant.items()}
+    symbols = {name: pt.tensor(name, shape=(None,) * ndim) for name, ndim in ndims.items()}
+    given = {name: pt.tensor(name, dtype=array.dtype, shape=(None,) * array.ndim) for name, array in arrays.items()}
+    evidence = kind_of(entry.data_class).evidence(data, given)
+    readings = entry.readings(evidence, **symbols)
+    outputs = [entry.item_logp(evidence, **symbols), *(values for _, values in readings.values())]
+    function = pytensor.function([*symbols.values(), *given.values()], outputs, on_unused_input="ignore")
+    dims = {name: dims for name, (dims, _) in readings.items()}
+    return Formula(function, (*symbols, *given), dims)
 
 
-def _draws(entry: AnnotationModel, posterior: xr.Dataset) -> dict[str, np.ndarray]:
+def _draws(entry: AnnotationModel, data: Data, posterior: xr.Dataset) -> dict[str, np.ndarray]:
     """Return the parameters that the entry's formula takes and the posterior has, each of shape (sample, ...)."""
-    import inspect
-
-    names = [name for name in inspect.signature(entry.state_logp).parameters if name in posterior.data_vars]
+    names = [name for name in entry.parameter_names(data) if name in posterior.data_vars]
     stacked = {name: posterior[name].transpose("chain", "draw", ...).values for name in names}
     return {name: values.reshape(-1, *values.shape[2:]) for name, values in stacked.items()}
 
@@ -324,15 +251,3 @@ def _draws(entry: AnnotationModel, posterior: xr.Dataset) -> dict[str, np.ndarra
 def _each(draws: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
     n_samples = len(next(iter(draws.values())))
     return [{name: values[sample] for name, values in draws.items()} for sample in range(n_samples)]
-
-
-def _block_arrays(data: AnnotationData, layout: Layout, block: slice) -> dict[str, np.ndarray]:
-    """Cut a block of patterns out of a layout, renumbered from zero."""
-    annotations = slice(*np.searchsorted(layout.kept_pattern, [block.start, block.stop]))
-    kept = layout.kept[annotations]
-    return {
-        "annotator": data.annotator[kept],
-        "said": data.label[kept],
-        "item": layout.kept_pattern[annotations] - block.start,
-        "control": data.control_codes[layout.first[block]],
-    }

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesanno.checks import check_seed
-from bayesanno.data import AnnotationData
+from bayesanno.data import AnnotationData, CountData
+from bayesanno.dimensions import MultiAnnotationData
 from bayesanno.errors import DataError, ModelError
-from bayesanno.latent import Design
+from bayesanno.kinds import kind_of
+from bayesanno.latent import design_arrays
 from bayesanno.lazy import pm, pt, xr
 from bayesanno.zoo import get_model
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     import xarray
 
     from bayesanno.base import AnnotationModel
+    from bayesanno.kinds import Data
 
 
 def make_design(
@@ -77,18 +81,18 @@ def make_design(
 
 def simulate(
     model: str | AnnotationModel,
-    design: AnnotationData,
+    design: Data,
     *,
     parameters: Mapping[str, Any] | None = None,
     random_seed: int | None = None,
-) -> tuple[AnnotationData, xarray.Dataset]:
+) -> tuple[Any, xarray.Dataset]:
     """Let a model answer a design.
 
     Parameters
     ----------
     model : str or AnnotationModel
         A name in the zoo, or an instance.
-    design : AnnotationData
+    design : AnnotationData, CountData or MultiAnnotationData, as the model takes
         Who is asked about what (see `make_design`; real data do as well). Its answers are not looked at; its controls
         are the truth of their items.
     parameters : mapping of variable name to array, optional
@@ -97,8 +101,9 @@ def simulate(
 
     Returns
     -------
-    AnnotationData, xarray.Dataset
-        The same design with simulated answers, the true labels as `gold`; and the parameters.
+    data, xarray.Dataset
+        The same design with simulated answers, the true labels as `gold`; and the parameters. Where an item's latent is
+        no label but a type, the types are among the parameters, as `state`.
 
     Raises
     ------
@@ -114,7 +119,7 @@ def simulate(
     >>> data.n_annotations, len(data.gold), truth["competence"].dims
     (150, 50, ('annotator',))
     """
-    entry = get_model(model)
+    entry = get_model(model).storyteller()
     check_seed(random_seed)
     graph = entry.build(design)
     fixed = {name: np.asarray(value, dtype=float) for name, value in (parameters or {}).items()}
@@ -129,24 +134,11 @@ def simulate(
     given = {name: variable for name, variable in free.items() if name not in fixed}
     drawn = pm.draw(list(given.values()), random_seed=rng) if given else []
     values = fixed | dict(zip(given, drawn, strict=True))
-    symbolic = Design(
-        annotator=pt.as_tensor(design.annotator),
-        item=pt.as_tensor(design.item),
-        n_items=pt.as_tensor(design.n_items),
-        control=pt.as_tensor(design.control_codes) if design.controls else None,
-    )
-    story = entry.generate(symbolic, **{name: pt.as_tensor(value) for name, value in values.items()})
-    state, said = pm.draw(list(story), random_seed=rng)
-    data = AnnotationData(
-        item=design.item,
-        annotator=design.annotator,
-        label=said,
-        items=design.items,
-        annotators=design.annotators,
-        labels=design.labels,
-        gold={item: entry.states(design)[code] for item, code in zip(design.items, state, strict=True)},
-        controls=design.controls,
-    )
+    kind = kind_of(entry.data_class)
+    constants = {name: pt.as_tensor(array) for name, array in design_arrays(entry, design).items()}
+    parameters_given = {name: pt.as_tensor(value) for name, value in values.items()}
+    state, said = pm.draw(list(entry.generate(kind.design(design, constants), **parameters_given)), random_seed=rng)
+    data = _answered(entry, design, state, said)
     named = {dim: list(names) for dim, names in graph.coords.items()}
     dims = {name: graph.named_vars_to_dims.get(name, ()) for name in values}
     used = {dim for names in dims.values() for dim in names}
@@ -154,7 +146,32 @@ def simulate(
         {name: (dims[name], value) for name, value in values.items()},
         coords={dim: named[dim] for dim in sorted(used)},
     )
+    if entry.state_dim != "true_class":  # no gold can say it
+        names = np.array(entry.states(design), dtype=str)[state]
+        truth = truth.assign_coords(item=list(design.items)).assign(state=("item", names))
     return data, truth
+
+
+def _answered(entry: AnnotationModel, design: Data, state: np.ndarray, said: np.ndarray) -> Any:
+    """Put simulated answers, and true labels where the states are labels, into a design."""
+    if isinstance(design, CountData):
+        return replace(design, successes=said)
+    if isinstance(design, AnnotationData):
+        gold = _gold(design, entry.states(design), state) if entry.state_dim == "true_class" else {}
+        return replace(design, label=said, gold=gold)
+    parts, begin = {}, 0
+    for number, (name, part) in enumerate(design.by_dimension.items()):
+        states = entry.state_dims(design)[f"true_class_{name}"]
+        gold = _gold(part, states, state[number * part.n_items :][: part.n_items])
+        parts[name] = replace(part, label=said[begin : begin + part.n_annotations], gold=gold)
+        begin += part.n_annotations
+    return MultiAnnotationData(by_dimension=parts)
+
+
+def _gold(design: AnnotationData, states: Sequence[str], state: np.ndarray) -> dict[str, str]:
+    """Name the true labels; a state that is no label (nobody said the truth) names none."""
+    named = zip(design.items, (states[code] for code in state), strict=True)
+    return {item: label for item, label in named if label in design.labels}
 
 
 def _names(given: int | Sequence[str], prefix: str, *, first: int = 1) -> tuple[str, ...]:

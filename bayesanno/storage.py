@@ -9,36 +9,55 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.data import AnnotationData
+import numpy as np
+
+from bayesanno.data import AnnotationData, CountData
+from bayesanno.dimensions import MultiAnnotationData
 from bayesanno.errors import DataFileError, FitError
 from bayesanno.lazy import xr
 from bayesanno.zoo import get_model
 
 if TYPE_CHECKING:
-    import numpy as np
     import pymc as pm
     import xarray
 
     from bayesanno.base import AnnotationModel
+    from bayesanno.kinds import Data
 
 
-def data_groups(data: AnnotationData) -> dict[str, xarray.Dataset]:
-    """Return the annotations as the groups `observed_data` and `constant_data` of a fit."""
-    observed = xr.Dataset({"annotations": ("annotation", data.label)})
-    constant = xr.Dataset(
-        {
-            "annotation_item": ("annotation", data.item),
-            "annotation_annotator": ("annotation", data.annotator),
-            "gold": ("item", [data.gold.get(item, "") for item in data.items]),
-            "control": ("item", [data.controls.get(item, "") for item in data.items]),
-        },
-        coords={"item": list(data.items), "annotator": list(data.annotators), "response": list(data.labels)},
-    )
-    return {"observed_data": observed, "constant_data": constant}
+def data_groups(data: Data) -> dict[str, xarray.Dataset]:
+    """Return data as the groups `observed_data` and `constant_data` of a fit."""
+    if isinstance(data, CountData):
+        observed = xr.Dataset({"successes": ("item", data.successes)})
+        constant = xr.Dataset({"trials": ("item", data.trials)})
+        coords: dict[str, Any] = {"item": list(data.items)}
+        return {"observed_data": observed.assign_coords(coords), "constant_data": constant.assign_coords(coords)}
+    coords = {"item": list(data.items), "annotator": list(data.annotators)}
+    parts = {"": data} if isinstance(data, AnnotationData) else data.by_dimension
+    variables: dict[str, Any] = {
+        "annotation_item": ("annotation", np.concatenate([part.item for part in parts.values()])),
+        "annotation_annotator": ("annotation", np.concatenate([part.annotator for part in parts.values()])),
+    }
+    known = {
+        what: [[getattr(part, source).get(item, "") for item in data.items] for part in parts.values()]
+        for what, source in (("gold", "gold"), ("control", "controls"))
+    }  # (dimension, item)
+    if isinstance(data, AnnotationData):
+        coords["response"] = list(data.labels)
+        variables |= {what: ("item", names[0]) for what, names in known.items()}
+    else:
+        coords |= {"dimension": list(parts)} | {f"response_{name}": list(part.labels) for name, part in parts.items()}
+        of = np.repeat(np.arange(len(parts)), [part.n_annotations for part in parts.values()])
+        variables |= {"annotation_dimension": ("annotation", of)}
+        variables |= {what: (("dimension", "item"), names) for what, names in known.items()}
+    return {
+        "observed_data": xr.Dataset({"annotations": ("annotation", data.label)}),
+        "constant_data": xr.Dataset(variables, coords=coords),
+    }
 
 
-def data_of(fit: xarray.DataTree) -> AnnotationData:
-    """Return the annotations that a fit was made from.
+def data_of(fit: xarray.DataTree) -> Any:
+    """Return the data that a fit was made from: AnnotationData, or of the class that its model is of.
 
     Raises
     ------
@@ -46,22 +65,49 @@ def data_of(fit: xarray.DataTree) -> AnnotationData:
         If this is not a fit by bayesanno.
     """
     _require_fit(fit)
-    constant = fit["constant_data"].to_dataset()
-    items = [str(name) for name in constant["item"].values]
-    known = {
-        what: {item: str(label) for item, label in zip(items, constant[what].values, strict=True) if str(label)}
-        for what in ("gold", "control")
-    }
-    return AnnotationData(
-        item=constant["annotation_item"].values,
-        annotator=constant["annotation_annotator"].values,
-        label=fit["observed_data"].to_dataset()["annotations"].values,
-        items=tuple(items),
-        annotators=tuple(str(name) for name in constant["annotator"].values),
-        labels=tuple(str(name) for name in constant["response"].values),
-        gold=known["gold"],
-        controls=known["control"],
+    observed, constant = fit["observed_data"].to_dataset(), fit["constant_data"].to_dataset()
+    items = _names(constant, "item")
+    if "successes" in observed:
+        return CountData(items=items, successes=observed["successes"].values, trials=constant["trials"].values)
+    said = observed["annotations"].values
+
+    def part(chosen: Any, labels: tuple[str, ...], gold: Any, control: Any) -> AnnotationData:
+        return AnnotationData(
+            item=constant["annotation_item"].values[chosen],
+            annotator=constant["annotation_annotator"].values[chosen],
+            label=said[chosen],
+            items=items,
+            annotators=_names(constant, "annotator"),
+            labels=labels,
+            gold={item: str(label) for item, label in zip(items, gold, strict=True) if str(label)},
+            controls={item: str(label) for item, label in zip(items, control, strict=True) if str(label)},
+        )
+
+    gold, control = constant["gold"].values, constant["control"].values
+    if "dimension" not in constant:
+        return part(slice(None), _names(constant, "response"), gold, control)
+    return MultiAnnotationData(
+        by_dimension={
+            name: part(
+                constant["annotation_dimension"].values == code,
+                _names(constant, f"response_{name}"),
+                gold[code],
+                control[code],
+            )
+            for code, name in enumerate(_names(constant, "dimension"))
+        }
     )
+
+
+def _names(dataset: xarray.Dataset, dim: str) -> tuple[str, ...]:
+    return tuple(str(name) for name in dataset[dim].values)
+
+
+def fixed_of(fit: xarray.DataTree) -> dict[str, np.ndarray]:
+    """Return the parameters that the fit's model took from the data beforehand."""
+    entry, data = model_of(fit), data_of(fit)
+    constant = fit["constant_data"].to_dataset()
+    return {name: constant[name].values for name in entry.fixed(data)}
 
 
 def model_of(fit: xarray.DataTree) -> AnnotationModel:
@@ -93,6 +139,14 @@ def hyperparameters(model: pm.Model, entry: AnnotationModel) -> dict[str, np.nda
     """Return the model's data containers that hold its priors."""
     named = {container.name: container.get_value() for container in model.data_vars}
     return {name: named[name] for name in entry.to_fields() if name in named}
+
+
+def fixed_parameters(
+    model: pm.Model, entry: AnnotationModel, data: Data
+) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    """Return the parameters that the model took from the data beforehand, with their dimensions."""
+    dims = model.named_vars_to_dims
+    return {name: (tuple(dims[name]), model[name].get_value()) for name in entry.fixed(data)}
 
 
 def versions() -> dict[str, str]:

@@ -44,14 +44,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from bayesanno.base import AnnotationModel, Positive, hyper, require_annotations
-from bayesanno.latent import Answers, Design, observe
+from bayesanno.base import AnnotationModel, Positive, hyper, require_data
+from bayesanno.latent import observe
 from bayesanno.lazy import pm, pt
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data import AnnotationData
+    from bayesanno.evidence import Answers, Design
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +87,7 @@ class MACE(AnnotationModel):
     prevalence_prior: Positive = 1.0
 
     def build(self, data: AnnotationData) -> pm.Model:
-        require_annotations(self, data)
+        require_data(self, data)
         n_labels = data.n_labels
         with pm.Model(coords=data.coords(true_class=data.labels)) as model:
             know = hyper("competence_prior", self.competence_prior)
@@ -137,11 +138,11 @@ class MACE(AnnotationModel):
         competence: TensorVariable,
         strategy: TensorVariable,
         prevalence: TensorVariable | None = None,  # noqa: ARG002
-    ) -> dict[str, tuple[str, TensorVariable]]:
+    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
         know = competence[answers.annotator]  # (annotation,)
         spam = (1 - know) * strategy[answers.annotator, answers.said]
         right = probability[answers.item, answers.said]  # p(T = a | all answers to the item)
-        return {"spam": ("annotation", 1 - right * know / (know + spam))}
+        return {"spam": (("annotation",), 1 - right * know / (know + spam))}
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         agreement = data.vote_shares[data.item, data.label]  # (annotation,)

@@ -47,14 +47,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bayesanno.base import AnnotationModel, Fraction, Positive, hyper, require_annotations
-from bayesanno.latent import Answers, Design, observe
+from bayesanno.base import AnnotationModel, Fraction, Positive, hyper, require_data
+from bayesanno.latent import observe
 from bayesanno.lazy import pm, pt
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data import AnnotationData
+    from bayesanno.evidence import Answers, Design
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +87,7 @@ class ModelB(AnnotationModel):
     confusion_accuracy: Fraction = 0.6
 
     def build(self, data: AnnotationData) -> pm.Model:
-        require_annotations(self, data)
+        require_data(self, data)
         n_classes = data.n_labels
         with pm.Model(coords=data.coords(true_class=data.labels)) as model:
             concentration = hyper("prevalence_prior", self.prevalence_prior)

@@ -17,7 +17,8 @@ from pytensor.compile.mode import Mode
 from scipy.stats import chisquare
 
 from bayesanno import AnnotationData, AnnotationModel, list_models
-from bayesanno.latent import Design, design_arrays
+from bayesanno.evidence import Design
+from bayesanno.latent import design_arrays
 from bayesanno.zoo import model_class
 from tests.references import REFERENCES, Parameters, Reference, Said
 
@@ -155,14 +156,14 @@ class Graph:
     """A model's likelihood per item as a function of parameters and, by `set_data`, of answers."""
 
     def __init__(self, entry: AnnotationModel, data: AnnotationData) -> None:
-        self.data = data
+        self.entry, self.data = entry, data
         self.model = entry.build(data)
         observed = self.model["annotations"]
         logp = pm.logp(observed, self.model.rvs_to_values[observed], warn_rvs=False)
         self._evaluate = pytensor.function(self.model.free_RVs, logp, mode=FAST)
 
     def item_logp(self, parameters: Parameters, data: AnnotationData | None = None) -> np.ndarray:
-        pm.set_data(design_arrays(self.data if data is None else data), self.model)
+        pm.set_data(design_arrays(self.entry, self.data if data is None else data), self.model)
         return self._evaluate(*(parameters[variable.name] for variable in self.model.free_RVs))
 
 

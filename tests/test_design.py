@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytensor.compile.mode import Mode
 
-from bayesanno import AnnotationData
+from bayesanno import AnnotationData, get_model
 from bayesanno.design import lay_out
-from bayesanno.latent import Answers, design_arrays
+from bayesanno.evidence import Answers
+from bayesanno.latent import design_arrays
 
 N_ITEMS, N_ANNOTATORS, N_LABELS = 6, 4, 3
 
@@ -91,7 +92,8 @@ def total():
     """`Answers.total` as a function of a table and the arrays of a design."""
     annotator, said, kept, item, n_items = *(pt.lvector() for _ in range(4)), pt.lscalar()
     table = pt.tensor3("table")
-    answers = Answers(annotator=annotator, item=item, n_items=n_items, all_said=said, kept=kept)
+    sizes = {"n_annotators": N_ANNOTATORS, "n_labels": N_LABELS}
+    answers = Answers(annotator=annotator, item=item, n_items=n_items, all_said=said, kept=kept, **sizes)
     summed = answers.total(table)
     mode = Mode(linker="py", optimizer="fast_compile")
     return pytensor.function([table, annotator, said, kept, item, n_items], summed, mode=mode)
@@ -100,7 +102,7 @@ def total():
 @given(data=tables(), seed=st.integers(0, 2**32 - 1))
 def test_total_adds_up_each_pattern(total, data, seed):
     table = np.random.default_rng(seed).normal(size=(N_ANNOTATORS, N_LABELS, 2))
-    arrays = design_arrays(data)
+    arrays = design_arrays(get_model("model_b"), data)
     kept, pattern = arrays["kept_annotation"], arrays["kept_pattern"]
     by_pattern = total(table, arrays["kept_annotator"], data.label, kept, pattern, arrays["pattern_item"].size)
     expected = np.zeros((N_ITEMS, 2))

@@ -83,7 +83,7 @@ def test_probabilities_of_all_answers_sum_to_one(case, rng):
 
 def test_gradient_is_the_finite_difference(case, tiny, rng):
     model = case.graph_of(tiny).model
-    pm.set_data(design_arrays(tiny), model)
+    pm.set_data(design_arrays(case.entry, tiny), model)
     logp, gradient = model.compile_logp(mode=FAST), model.compile_dlogp(mode=FAST)
     origin = model.initial_point()
     shape = pm.blocking.DictToArrayBijection.map(origin).point_map_info
@@ -99,7 +99,7 @@ def test_gradient_is_the_finite_difference(case, tiny, rng):
 
 def test_the_model_is_prior_plus_likelihood(case, tiny, rng):
     model = case.graph_of(tiny).model
-    pm.set_data(design_arrays(tiny), model)
+    pm.set_data(design_arrays(case.entry, tiny), model)
     prior = model.compile_logp(vars=model.free_RVs, jacobian=False, mode=FAST)
     everything = model.compile_logp(jacobian=False, mode=FAST)
     fields = case.entry.to_fields()
@@ -201,7 +201,7 @@ def test_nutpie_takes_other_answers_and_priors_without_compiling_again():
     prior = {name: np.asarray(value) for name, value in changed_prior(case, model).items()}
     compiled = nutpie.compile_pymc_model(model)
     used = {variable.name for variable in compiled.shared_var_keys}
-    arrays = {name: array for name, array in design_arrays(other_answers()).items() if name in used}
+    arrays = {name: array for name, array in design_arrays(case.entry, other_answers()).items() if name in used}
     tree = nutpie.sample(compiled.with_data(**arrays, **prior), draws=5, tune=5, chains=1, seed=1, progress_bar=False)
 
     fresh = type(case.entry).from_fields(changed_prior(case, model)).build(other_answers())

@@ -9,7 +9,8 @@ from arviz_stats.base import array_stats
 from scipy.stats import entropy
 
 from bayesanno import latent
-from bayesanno.latent import Design, draw_states, recover
+from bayesanno.evidence import Design
+from bayesanno.latent import draw_states, recover
 from tests.contract import (
     COPIES,
     EXACT,
