@@ -115,7 +115,7 @@ def _transform_gaps() -> Any:
     """Make the transform by which samplers see ascending values: that of a simplex, of their gaps."""
     from pymc.distributions.transforms import Transform, simplex
 
-    class Ascending(Transform):
+    class Ascending(Transform):  # type: ignore[misc]  # PyMC is not seen by the type checker
         """Between ascending values in (0, top) and the whole space."""
 
         name = "ascending"

@@ -1,8 +1,8 @@
 """Diligent and lazy annotators: some answers come from the item's type, the others from one coin for all items.
 
-Story.  Beigman Klebanov and Beigman (2010), section 6.  Items are of types, as in `binomial_mixture`.  Every answer is
-given by a diligent annotator, who flips the coin of the item's type, or by a lazy one, who flips the same coin whatever
-the item.  The types are known from an earlier fit, to answers of people who had reason to be diligent.
+Story.  Beigman Klebanov and Beigman (2010), section 6.  An answer is given by a diligent annotator, who flips the coin of
+the item's type as in `binomial_mixture`, or by a lazy one, who flips the same coin whatever the item.  The types are
+known from an earlier fit, to answers of people who had reason to be diligent.
 
 Model (section 6 of the paper; it numbers no equations).
 
@@ -107,9 +107,13 @@ class DiligentLazy(AnnotationModel):
         n_types = len(self.weight_mean)
         for field, size in (("rate_mean", len(self.rate_mean)), ("rate_strength", np.size(self.rate_strength))):
             if size != n_types and not isinstance(getattr(self, field), float):
-                raise ModelError(f"{self.name}: {field} has {size} numbers, weight_mean has {n_types}: give one per type")
+                raise ModelError(
+                    f"{self.name}: {field} has {size} numbers, weight_mean has {n_types}: give one per type"
+                )
         if not np.isclose(sum(self.weight_mean), 1, rtol=0, atol=1e-6):
-            raise ModelError(f"{self.name}: weight_mean is {self.weight_mean}: its sum must be 1, not {sum(self.weight_mean):g}")
+            raise ModelError(
+                f"{self.name}: weight_mean is {self.weight_mean}: its sum must be 1, not {sum(self.weight_mean):g}"
+            )
 
     @classmethod
     def from_fit(cls, fit: xarray.DataTree, *, fixed: bool = False) -> Self:
@@ -128,10 +132,7 @@ class DiligentLazy(AnnotationModel):
 
         Examples
         --------
-        >>> import bayesanno as ba
-        >>> from bayesanno.models.diligent_lazy import DiligentLazy
-        >>> model = DiligentLazy.from_fit(ba.load("careful"))  # doctest: +SKIP
-        >>> crowd = ba.fit(model, ba.read_counts("crowd.csv"))  # doctest: +SKIP
+        >>> DiligentLazy.from_fit(ba.load("careful"))  # doctest: +SKIP
         """
         return cls(**moments_of(fit), known=fixed)
 
@@ -147,9 +148,8 @@ class DiligentLazy(AnnotationModel):
 
     def build(self, data: CountData) -> pm.Model:
         require_data(self, data)
-        given = {name: (values, "item_type") for name, values in self.fixed(data).items()}
         with pm.Model(coords=data.coords(item_type=self.states(data))) as model:
-            parameters = {name: hyper(name, values, dims=dim) for name, (values, dim) in given.items()}
+            parameters = {name: hyper(name, values, dims="item_type") for name, values in self.fixed(data).items()}
             if "weight" not in parameters:
                 items = hyper("weight_strength", self.weight_strength) * hyper("weight_mean", self.weight_mean)
                 parameters["weight"] = pm.Dirichlet("weight", items, dims="item_type")
@@ -188,8 +188,8 @@ class DiligentLazy(AnnotationModel):
         return item_type, told + pm.Binomial.dist(design.trials - diligent, lazy_rate)
 
     def views(
-        self, counts: Counts, probability: TensorVariable, **parameters: TensorVariable  # noqa: ARG002
-    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
+        self, counts: Counts, probability: TensorVariable, *_: TensorVariable, **parameters: TensorVariable
+    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:  # fmt: skip
         return read_hard(probability, parameters["rate"])
 
     def states(self, data: CountData) -> tuple[str, ...]:  # noqa: ARG002

@@ -167,4 +167,3 @@ class GaussianMixture(AnnotationModel):
 
     def remarks(self, data: CountData, posterior: xarray.Dataset) -> list[str]:  # noqa: ARG002
         return explain_types(posterior, rate=None, remedy="take fewer types, or a larger weight_prior")
-
