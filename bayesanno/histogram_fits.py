@@ -20,6 +20,7 @@ from bayesanno.errors import DataError
 from bayesanno.histograms import (
     GoodnessOfFit,
     assess_fit,
+    binomial_probabilities,
     check_types,
     count_histogram,
     dilute_rates,
@@ -361,9 +362,7 @@ def compare_types(
 
 def _binomials(rate: np.ndarray, trials: int) -> tuple[np.ndarray, np.ndarray]:
     """Return binomial probabilities and their derivatives by the rate, both (type, bin)."""
-    from scipy.stats import binom
-
-    by_type = binom.pmf(np.arange(trials + 1), trials, rate[:, None])
+    by_type = binomial_probabilities(rate, trials)
     # d/dp Binomial(n, p) = n (Binomial(n-1, p) shifted by one - Binomial(n-1, p)), which holds at 0 and 1 as well
-    fewer = np.pad(binom.pmf(np.arange(trials), trials - 1, rate[:, None]), ((0, 0), (1, 1)))
+    fewer = np.pad(binomial_probabilities(rate, trials - 1), ((0, 0), (1, 1)))
     return by_type, trials * (fewer[:, :-1] - fewer[:, 1:])

@@ -126,12 +126,10 @@ def mix_binomials(weight: ArrayLike, rate: ArrayLike, trials: int) -> np.ndarray
     >>> mix_binomials([1, 1], [0, 0.5], 2)
     array([0.625, 0.25 , 0.125])
     """
-    from scipy.stats import binom
-
     shares, rates = check_types(weight, rate)
     if trials < 1:
         raise DataError(f"trials is {trials}: it must be 1 or more")
-    mixed: np.ndarray = shares @ binom.pmf(np.arange(trials + 1), trials, rates[:, None])
+    mixed: np.ndarray = shares @ binomial_probabilities(rates, trials)
     return mixed
 
 
@@ -272,7 +270,7 @@ def measure_log_likelihood(data: CountData | ArrayLike, probability: ArrayLike, 
     >>> round(counts, 6), round(ordered, 6)  # 4 log 1/2, 4 log 1/4
     (-2.772589, -5.545177)
     """
-    from scipy.special import gammaln, xlogy
+    from scipy.special import xlogy
 
     observed = count_histogram(data)  # (bin,)
     chances = np.asarray(probability, dtype=float)  # (bin,)
@@ -283,9 +281,34 @@ def measure_log_likelihood(data: CountData | ArrayLike, probability: ArrayLike, 
     total = float(xlogy(observed, chances).sum())
     if not ordered:
         return total
-    bins = np.arange(observed.size)
-    coefficients = gammaln(observed.size) - gammaln(bins + 1) - gammaln(observed.size - bins)  # log C(n, j)
-    return total - float(observed @ coefficients)
+    return total - float(observed @ _log_coefficients(observed.size - 1))
+
+
+def binomial_probabilities(rate: np.ndarray, trials: int) -> np.ndarray:
+    """Return the binomial probabilities of 0..trials for each rate, shape (type, trials + 1).
+
+    In place of `scipy.stats.binom.pmf`, which raises an OverflowError at rates of about 1e-308.
+
+    Examples
+    --------
+    >>> binomial_probabilities(np.array([0.0, 0.5, 1.0]), 2).round(12).tolist()
+    [[1.0, 0.0, 0.0], [0.25, 0.5, 0.25], [0.0, 0.0, 1.0]]
+    """
+    from scipy.special import xlog1py, xlogy
+
+    bins, rates = np.arange(trials + 1), rate[:, None]  # (bin,), (type, 1)
+    logs = _log_coefficients(trials) + xlogy(bins, rates) + xlog1py(trials - bins, -rates)
+    probabilities: np.ndarray = np.exp(logs)
+    return probabilities
+
+
+def _log_coefficients(trials: int) -> np.ndarray:
+    """Return log C(trials, j) for j = 0..trials."""
+    from scipy.special import gammaln
+
+    bins = np.arange(trials + 1)
+    logs: np.ndarray = gammaln(trials + 1) - gammaln(bins + 1) - gammaln(trials - bins + 1)
+    return logs
 
 
 def check_types(weight: ArrayLike, rate: ArrayLike, *, unit: bool = True) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,7 @@ from math import comb, log
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -54,6 +54,7 @@ def test_the_expected_histograms_of_the_paper():
     st.lists(st.tuples(st.floats(0.01, 1), st.floats(0, 1)), min_size=1, max_size=4),
     st.integers(1, 12),
 )
+@example([(1.0, 1.1125369292536007e-308), (1.0, 1.0)], 2)
 def test_a_mixture_is_its_definition(types, trials):
     total = sum(weight for weight, _ in types)
     expected = [
