@@ -56,16 +56,18 @@ UNEQUAL = (  # repeated answers, 1 to 4 annotations per item, an annotator with 
     ("s1", "a", "x"), ("s1", "b", "y"), ("s1", "a", "y"), ("s2", "a", "x"), ("s2", "b", "x"), ("s2", "c", "y"),
     ("s3", "b", "x"), ("s3", "c", "x"), ("s4", "a", "y"), ("s4", "a", "y"), ("s4", "d", "y"), ("s4", "c", "y"),
     ("s5", "a", "x"), ("s6", "d", "x"), ("s6", "d", "x"),
+    ("s8", "b", "y"), ("s8", "c", "y"), ("s8", "e", "x"),
 )  # fmt: skip
 
 
 def test_where_designs_are_unequal_the_chance_is_the_mean_over_agreed_items():
-    data = AnnotationData.from_records(UNEQUAL, items=["s1", "s2", "s3", "s4", "s5", "s6", "s7"])
-    a, b, c, d = np.array([2 / 3, 1 / 3]), np.array([1 / 2, 1 / 2]), np.array([0.0, 1.0]), np.array([1 / 2, 1 / 2])
-    np.testing.assert_allclose(estimate_coins(data), [a, b, c, d], atol=1e-15)
+    data = AnnotationData.from_records(UNEQUAL, items=[f"s{number}" for number in range(1, 9)])
+    a, b, c = np.array([2 / 3, 1 / 3]), np.array([1 / 3, 2 / 3]), np.array([0.0, 1.0])
+    d, e = np.array([4 / 9, 5 / 9]), np.array([1.0, 0.0])  # d's is the coin of all the others
+    np.testing.assert_allclose(estimate_coins(data), [a, b, c, d, e], atol=1e-15)
     by_item = [(b * c).sum(), (a * a * d * c).sum(), (d * d).sum()]  # s3, s4, s6
     found = count_disagreement(data)
-    assert (found.n, found.d, found.left_out, found.kappa) == (5, 2, 2, None)
+    assert (found.n, found.d, found.left_out, found.kappa) == (6, 3, 2, None)
     assert found.p == pytest.approx(np.mean(by_item), abs=1e-15)
 
 

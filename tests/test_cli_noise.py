@@ -105,6 +105,7 @@ WRONG = {
     "negative disagreements": ("--items 3 --disagreements -1 --chance 0.5", "d, the number of disagreements, is -1"),
     "confidence 1": ("--items 3 --disagreements 1 --chance 0.5 --confidence 1", r"confidence is 1\.0: it must be"),
     "confidence 0": ("answers.csv --confidence 0", r"confidence is 0\.0: it must be above 0 and below 1"),
+    "confidence first": ("nowhere.csv --confidence 0", r"confidence is 0\.0"),
     "no file": ("nowhere.csv", "there is no file 'nowhere.csv': check the path"),
     "no column": ("answers.csv --label verdict", "no column 'verdict'"),
     "no such set": ("@crowds", "did you mean '@crowd'"),
