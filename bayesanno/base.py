@@ -153,7 +153,7 @@ class AnnotationModel(ABC):
         control = getattr(answers, "control", None)
         return logp if control is None else self.constrain(logp, answers, **parameters)
 
-    def constrain(self, logp: TensorVariable, answers: Answers, **parameters: Any) -> TensorVariable:  # noqa: ARG002
+    def constrain(self, logp: TensorVariable, answers: Answers, *args: Any, **parameters: Any) -> TensorVariable:  # noqa: ARG002
         """Take the states of controlled items as known: -inf outside the true label's state; shape (item, state)."""
         from bayesanno.lazy import pt
 

@@ -15,6 +15,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bayesanno.cli_options import (
+    DATA_HELP,
+    PANEL,
+    AnnotatorColumn,
+    DataSource,
+    GoldColumn,
+    GoldFile,
+    ItemColumn,
+    LabelColumn,
+    LabelNames,
+    TableFormat,
+    parse_labels,
+)
 from bayesanno.errors import BayesannoError, DataFileError, ModelError
 from bayesanno.outputs import new_folder, write_fit, write_simulation
 
@@ -35,13 +48,9 @@ app = typer.Typer(
 )
 
 INTERRUPTED = 130
-DATA = "Data"
 SAMPLING = "Sampling"
 
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the zoo: see `bayesanno models`.")]
-DataSource = Annotated[
-    str, typer.Argument(metavar="DATA", help="A CSV, TSV or Parquet file, or a named data set such as @crowd.")
-]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="FIELD=VALUE", help="Set a field of the model; tuples are written 0.5:0.5."),
@@ -122,28 +131,18 @@ def fit(
     ] = 0.9,
     advi_steps: Annotated[int, typer.Option(help="The most steps that ADVI takes.", rich_help_panel=SAMPLING)] = 50_000,
     seed: Seed = None,
-    format_: Annotated[
-        str, typer.Option("--format", help="auto, long, wide, grouped or snow.", rich_help_panel=DATA)
-    ] = "auto",
-    item: Annotated[str | None, typer.Option(metavar="COL", help="The item column.", rich_help_panel=DATA)] = None,
-    annotator: Annotated[
-        str | None, typer.Option(metavar="COL", help="The annotator column.", rich_help_panel=DATA)
-    ] = None,
-    label: Annotated[str | None, typer.Option(metavar="COL", help="The label column.", rich_help_panel=DATA)] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="All possible labels, used or not, in order.", rich_help_panel=DATA),
-    ] = None,
-    gold: Annotated[
-        str | None, typer.Option(metavar="COL", help="A column of known true labels.", rich_help_panel=DATA)
-    ] = None,
-    gold_file: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Known true labels (item,gold), for evaluation.", rich_help_panel=DATA),
-    ] = None,
+    format_: TableFormat = "auto",
+    item: ItemColumn = None,
+    annotator: AnnotatorColumn = None,
+    label: LabelColumn = None,
+    labels: LabelNames = None,
+    gold: GoldColumn = None,
+    gold_file: GoldFile = None,
     controls: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Known true labels (item,label) for the model to use.", rich_help_panel=DATA),
+        typer.Option(
+            metavar="FILE", help="Known true labels (item,label) for the model to use.", rich_help_panel=PANEL
+        ),
     ] = None,
     coverage: Annotated[
         float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")
@@ -177,7 +176,7 @@ def fit(
             item=item,
             annotator=annotator,
             label=label,
-            labels=_parse_labels(labels),
+            labels=parse_labels(labels),
             gold=gold,
             gold_file=gold_file,
             controls=controls,
@@ -226,7 +225,7 @@ def simulate(
     design = make_design(
         items=items,
         annotators=annotators,
-        labels=int(labels) if labels.isdecimal() else _parse_labels(labels) or [],
+        labels=int(labels) if labels.isdecimal() else parse_labels(labels) or [],
         per_item=_parse_range(per_item),
         random_seed=seed,
     )
@@ -234,6 +233,50 @@ def simulate(
     written = write_simulation(entry, data, truth, out, seed=seed)
     for path in written:
         typer.echo(path)
+
+
+@app.command()
+def noise(
+    data: Annotated[str | None, typer.Argument(metavar="DATA", help=f"{DATA_HELP} Or give the counts.")] = None,
+    items: Annotated[int | None, typer.Option(metavar="N", help="Number of items.")] = None,
+    disagreements: Annotated[
+        int | None, typer.Option(metavar="D", help="Number of items on which annotators disagree.")
+    ] = None,
+    chance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="Chance that annotators agree on a hard item; estimated from DATA if not given."
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of the bounds.")] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    format_: TableFormat = "auto",
+    item: ItemColumn = None,
+    annotator: AnnotatorColumn = None,
+    label: LabelColumn = None,
+    labels: LabelNames = None,
+    gold: GoldColumn = None,
+    gold_file: GoldFile = None,
+) -> None:
+    """Bound how many of the items that all annotators agree on may be agreed on by chance.
+
+    From DATA, or from --items, --disagreements and --chance.
+    """
+    from bayesanno.cli_noise import find_noise, format_noise
+
+    reading = {
+        "format": format_,
+        "item": item,
+        "annotator": annotator,
+        "label": label,
+        "labels": parse_labels(labels),
+        "gold": gold,
+        "gold_file": gold_file,
+    }
+    level, left_out = find_noise(data, items, disagreements, chance, confidence=confidence, reading=reading)
+    if left_out:
+        typer.echo(f"items with fewer than two annotations, left out: {left_out}", err=True)
+    typer.echo(format_noise(level, as_json=as_json))
 
 
 def _parse_settings(settings: Sequence[str] | None) -> dict[str, str]:
@@ -244,10 +287,6 @@ def _parse_settings(settings: Sequence[str] | None) -> dict[str, str]:
             raise ModelError(f"--set {setting}: write FIELD=VALUE, as in --set strategy_prior=5")
         parsed[name.strip()] = value.strip()
     return parsed
-
-
-def _parse_labels(labels: str | None) -> list[str] | None:
-    return None if labels is None else [name.strip() for name in labels.split(",")]
 
 
 def _parse_range(text: str) -> int | tuple[int, int]:

@@ -20,11 +20,12 @@ from bayesanno.kinds import Data, Patterns, cut, kind_of
 from bayesanno.lazy import pm, pt, xr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.base import AnnotationModel
+    from bayesanno.evidence import Design
 
 BLOCK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
 
@@ -67,12 +68,40 @@ def observe(entry: AnnotationModel, data: Data, **parameters: TensorVariable) ->
         given = dict(zip(names, inputs_and_size[:-1], strict=True))
         return entry.generate(kind.design(data, given), **_only(given, parameters))[1]
 
-    axes = iter(range(sum(variable.ndim for variable in inputs) + 1))
-    cores = [",".join(f"axis{next(axes)}" for _ in range(variable.ndim)) for variable in inputs]
-    signature = ",".join(f"({core})" for core in cores) + f"->(axis{next(axes)})"
+    signature = _signature(inputs)
     return pm.CustomDist(
         kind.observed, *inputs, logp=logp, dist=dist, signature=signature, observed=observed, dims=kind.dim
     )
+
+
+def tell(
+    story: Callable[..., tuple[np.ndarray, np.ndarray]], design: Design, *parameters: TensorVariable
+) -> tuple[TensorVariable, TensorVariable]:
+    """Put a story written in NumPy into a graph, for `generate` of a model whose story has too many turns for symbols.
+
+    Parameters
+    ----------
+    story : callable
+        (parameters..., annotator, item, control, rng) -> states (item,), answers (annotation,), all arrays; control is
+        -1 where nothing is known.
+    design : Design
+    *parameters : TensorVariable
+    """
+    control = pt.full((design.n_items,), -1) if design.control is None else design.control
+    inputs = [*parameters, design.annotator, design.item, control, pt.zeros(design.n_items + design.item.shape[0])]
+
+    def random(*arrays: Any, rng: np.random.Generator, size: Any = None) -> np.ndarray:  # noqa: ARG001
+        return np.concatenate(story(*arrays[:-1], rng)).astype(np.int64)
+
+    told = pm.CustomDist.dist(*inputs, random=random, signature=_signature(inputs, like_last=True), dtype="int64")
+    return told[: design.n_items], told[design.n_items :]
+
+
+def _signature(inputs: Sequence[TensorVariable], *, like_last: bool = False) -> str:
+    """Name every axis of the inputs; the output has one of its own, or that of the last input."""
+    axes = iter(range(sum(variable.ndim for variable in inputs) + 1))
+    cores = [",".join(f"axis{next(axes)}" for _ in range(variable.ndim)) for variable in inputs]
+    return ",".join(f"({core})" for core in cores) + f"->({cores[-1] if like_last else f'axis{next(axes)}'})"
 
 
 def _only(given: Mapping[str, TensorVariable], names: Mapping[str, Any]) -> dict[str, TensorVariable]:
@@ -158,7 +187,7 @@ def recover(
     used = {dim for name in averaged for dim in dims[name]}
     latent = xr.Dataset(
         {name: (dims[name], averaged[name][patterns.back[dims[name][0]]]) for name in order},
-        coords={dim: names for dim, names in (coords | entry.view_coords(data)).items() if dim in used},
+        coords={dim: list(names) for dim, names in (coords | entry.view_coords(data)).items() if dim in used},
     )
     gathered = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.back["item"]]
     return Recovered(latent=latent, log_likelihood=gathered)

@@ -138,7 +138,8 @@ def diagnostics_of(fit: xarray.DataTree) -> dict[str, Any]:
 def hyperparameters(model: pm.Model, entry: AnnotationModel) -> dict[str, np.ndarray]:
     """Return the model's data containers that hold its priors."""
     named = {container.name: container.get_value() for container in model.data_vars}
-    return {name: named[name] for name in entry.to_fields() if name in named}
+    options = entry.to_fields().items()
+    return {name: named[name] for name, value in options if name in named and not isinstance(value, str)}
 
 
 def fixed_parameters(

@@ -188,7 +188,7 @@ class DiligentLazy(AnnotationModel):
         return item_type, told + pm.Binomial.dist(design.trials - diligent, lazy_rate)
 
     def views(
-        self, counts: Counts, probability: TensorVariable, *_: TensorVariable, **parameters: TensorVariable
+        self, answers: Counts, probability: TensorVariable, *_: TensorVariable, **parameters: TensorVariable
     ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:  # fmt: skip
         return read_hard(probability, parameters["rate"])
 

@@ -12,8 +12,19 @@ from itertools import product
 import numpy as np
 from scipy.stats import beta, dirichlet
 
+from tests.references_model_a import model_a_states
+
 Parameters = Mapping[str, np.ndarray]
 Said = Sequence[tuple[int, int]]  # one item's (annotator, label) pairs
+
+
+# (parameters, one item's answers, p(state, answers), its known label or -1) -> what is read off
+View = Callable[[Parameters, Said, np.ndarray, int], np.ndarray]
+
+
+def only_the_known(joint: np.ndarray, parameters: Parameters, said: Said, control: int) -> np.ndarray:
+    """The states are the labels: all others are impossible."""
+    return np.where(np.arange(joint.size) == control, joint, 0.0)
 
 
 @dataclass(frozen=True)
@@ -23,7 +34,13 @@ class Reference:
     variants: Mapping[str, dict]  # the fields that the contract is checked with
     state_probability: Callable[[Parameters, Said], np.ndarray]  # p(state, answers), shape (state,)
     log_prior: Callable[[Parameters, Mapping], float]
-    views: Mapping[str, Callable[[Parameters, Said, np.ndarray], np.ndarray]] = field(default_factory=dict)
+    views: Mapping[str, View] = field(default_factory=dict)
+    known: Callable[[np.ndarray, Parameters, Said, int], np.ndarray] = only_the_known
+
+    def states(self, parameters: Parameters, said: Said, control: int = -1) -> np.ndarray:
+        """p(state, answers), where the true label may be known; shape (state,)."""
+        joint = self.state_probability(parameters, said)
+        return joint if control < 0 else self.known(joint, parameters, said, control)
 
 
 # ------------------------------------------------------------------------------------------------------------ model B
@@ -76,11 +93,11 @@ def mace_states(parameters: Parameters, said: Said) -> np.ndarray:
     return joint
 
 
-def mace_spam(parameters: Parameters, said: Said, possible: np.ndarray) -> np.ndarray:
-    """P(this annotation is spam | the item's answers, a possible state), shape (annotation of the item,)."""
+def mace_spam(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
+    """P(this annotation is spam | the item's answers), shape (annotation of the item,)."""
     spam, total = np.zeros(len(said)), 0.0
     for truth, spams, probability in mace_worlds(parameters, said):
-        if possible[truth]:
+        if control in (-1, truth):
             spam += probability * np.array(spams)
             total += probability
     return spam / total
@@ -92,6 +109,52 @@ def mace_log_prior(parameters: Parameters, fields: Mapping) -> float:
     total += sum(dirichlet(np.full(n_labels, fields["strategy_prior"])).logpdf(row) for row in parameters["strategy"])
     if fields["class_prior"] == "learnt":
         total += dirichlet(np.full(n_labels, fields["prevalence_prior"])).logpdf(parameters["prevalence"])
+    return float(total)
+
+
+# ------------------------------------------------------------------------------------------------------------ model A
+
+
+def model_a(parameters: Parameters, said: Said) -> np.ndarray:
+    annotators = [annotator for annotator, _ in said]
+    omega, pi = parameters["frequency"], None
+    if omega.ndim == 2:
+        pi = parameters["share"] @ omega
+        omega = omega[annotators]
+    theta = parameters["accuracy"][annotators]
+    if not said:
+        return np.eye(parameters["frequency"].shape[-1] + 1)[-1]
+    return model_a_states(theta, [label for _, label in said], omega, pi=pi)
+
+
+def model_a_unsaid(parameters: Parameters, said: Said) -> np.ndarray:
+    """How probable each label is if it is none of those said, shape (label,)."""
+    truth = parameters["frequency"] if "share" not in parameters else parameters["share"] @ parameters["frequency"]
+    unsaid = np.array([0.0 if label in {v for _, v in said} else share for label, share in enumerate(truth)])
+    return unsaid / unsaid.sum() if unsaid.any() else unsaid
+
+
+def model_a_known(joint: np.ndarray, parameters: Parameters, said: Said, control: int) -> np.ndarray:
+    """A known label that was said is its state; one that was not is among "none of those said"."""
+    if control in {label for _, label in said}:
+        return only_the_known(joint, parameters, said, control)
+    return only_the_known(joint, parameters, said, joint.size - 1) * model_a_unsaid(parameters, said)[control]
+
+
+def model_a_correct(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
+    return np.array([joint[label] for _, label in said]) / joint.sum()
+
+
+def model_a_label(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
+    spread = model_a_unsaid(parameters, said) if control < 0 else np.eye(joint.size - 1)[control]
+    return (joint[:-1] + joint[-1] * spread) / joint.sum()
+
+
+def model_a_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    total = beta(*fields["accuracy_prior"]).logpdf(parameters["accuracy"]).sum()
+    if fields["frequency"] != "empirical":
+        rows = np.atleast_2d(parameters["frequency"])
+        total += sum(dirichlet(np.full(rows.shape[1], fields["frequency_prior"])).logpdf(row) for row in rows)
     return float(total)
 
 
@@ -109,5 +172,16 @@ REFERENCES: dict[str, Reference] = {
         state_probability=mace_states,
         log_prior=mace_log_prior,
         views={"spam": mace_spam},
+    ),
+    "model_a": Reference(
+        variants={
+            "empirical": {},
+            "shared": {"frequency": "shared", "frequency_prior": 2.0, "accuracy_prior": (3.0, 2.0)},
+            "annotator": {"frequency": "annotator", "frequency_prior": 3.0},
+        },
+        state_probability=model_a,
+        log_prior=model_a_log_prior,
+        views={"label_probability": model_a_label, "correct": model_a_correct},
+        known=model_a_known,
     ),
 }

@@ -45,7 +45,7 @@ def test_likelihood_is_the_sum_over_all_latent_states(case, tiny, rng):
 
 
 def test_a_wrong_formula_is_noticed(case, rng):
-    graph = Graph(with_wrong_formula(case.entry), TINY)
+    graph = Graph(with_wrong_formula(case.entry), TINY, case.fixed)
     with pytest.raises(AssertionError, match="Not equal to tolerance"):
         check_likelihood(case, graph, TINY, case.draw(1, rng))
 
@@ -77,7 +77,7 @@ def total_probability(graph, parameters):
 def test_probabilities_of_all_answers_sum_to_one(case, rng):
     (parameters,) = case.draw(1, rng)
     close(total_probability(case.graph, parameters), 1.0)
-    wrong = Graph(with_wrong_formula(case.entry), two_items())
+    wrong = Graph(with_wrong_formula(case.entry), two_items(), case.fixed)
     assert abs(total_probability(wrong, parameters) - 1) > 0.01
 
 
@@ -161,7 +161,9 @@ def test_order_of_items_annotators_and_labels_does_not_matter(case, tiny, rng):
         items, annotators, labels = (rng.permutation(n) for n in (tiny.n_items, tiny.n_annotators, tiny.n_labels))
         orders = {"annotator": annotators, "response": labels, "true_class": labels}
         moved = permuted(tiny, items, annotators, labels)
+        pm.set_data(permuted_parameters(case, case.fixed, orders), case.graph_of(tiny).model)
         found = case.graph_of(tiny).item_logp(permuted_parameters(case, parameters, orders), moved)
+        pm.set_data(case.fixed, case.graph_of(tiny).model)
         close(found, expected[items])
 
 
@@ -187,7 +189,7 @@ def other_answers(controls=None):
     return AnnotationData(
         item=TINY.item,
         annotator=TINY.annotator,
-        label=np.zeros_like(TINY.label),
+        label=np.where(TINY.item == 0, 0, 2),
         items=ITEMS,
         annotators=TINY.annotators,
         labels=LABELS,
@@ -216,7 +218,11 @@ def test_nutpie_takes_other_answers_and_priors_without_compiling_again():
 def changed_prior(case, model):
     """Every field that the graph holds as data, made smaller."""
     named = {container.name for container in model.data_vars}
-    return {n: (0.7 * np.asarray(v)).tolist() for n, v in case.entry.to_fields().items() if n in named}
+    return {
+        n: (0.7 * np.asarray(v)).tolist()
+        for n, v in case.entry.to_fields().items()
+        if n in named and not isinstance(v, str)
+    }
 
 
 def test_hyperparameters_are_data(case, rng):
@@ -244,7 +250,7 @@ def test_other_answers_can_be_put_into_a_graph(case, answers, rng):
         pytest.skip("its states are not classes that could be known")
     (parameters,) = case.draw(1, rng)
     other = other_answers(controls={"s1": "no"} if answers.controls else {})
-    fresh = Graph(case.entry, other).item_logp(parameters)
+    fresh = Graph(case.entry, other, case.fixed).item_logp(parameters)
     close(case.graph_of(answers).item_logp(parameters, other), fresh)
     assert not np.allclose(case.graph_of(answers).item_logp(parameters, answers), fresh)
 
@@ -272,9 +278,11 @@ def test_a_field_that_does_not_exist_is_refused_with_the_nearest(case, refuses):
 STARTS = {
     "tiny": TINY,
     "controlled": CONTROLLED,
-    "one annotation": AnnotationData.from_records([("s1", "ada", "no")], items=ITEMS, labels=LABELS),
+    "three annotations": AnnotationData.from_records(
+        [("s1", "ada", "no"), ("s2", "bo", "yes"), ("s2", "cy", "yes")], items=ITEMS, labels=LABELS
+    ),
     "a silent annotator": AnnotationData(
-        item=[1, 1, 1], annotator=[0, 0, 2], label=[2, 2, 2], items=ITEMS, annotators=("a", "b", "c"), labels=LABELS
+        item=[1, 1, 1], annotator=[0, 0, 2], label=[2, 0, 2], items=ITEMS, annotators=("a", "b", "c"), labels=LABELS
     ),
 }
 
@@ -284,7 +292,7 @@ def test_start_is_a_possible_point(case, design):
     data = STARTS[design]
     if data.controls and not case.has_classes:
         pytest.skip("its states are not classes that could be known")
-    graph = Graph(case.entry, data)
+    graph = Graph(case.entry, data, case.fixed)
     start = case.entry.start(data)
     assert set(start) == {variable.name for variable in graph.model.free_RVs}
     for variable in graph.model.free_RVs:

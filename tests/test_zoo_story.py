@@ -21,11 +21,11 @@ from tests.contract import (
     P_VALUE,
     ROUND_TRIP,
     TINY,
+    Graph,
     answers_pmf,
     chi_square,
     close,
     joint_pmf,
-    possible_states,
     replicate,
     said_of,
     two_items,
@@ -58,22 +58,24 @@ def test_the_story_is_told_with_the_probabilities_of_the_formula(case, control, 
     (parameters,) = case.draw(1, rng)
     data = two_items(control=control)
     pmf = joint_pmf(case, parameters, control=control)
-    assert chi_square(tell_story(case.entry, parameters, data, rng), pmf) > P_VALUE
+    whole = case.whole(parameters)
+    assert chi_square(tell_story(case.entry, whole, data, rng), pmf) > P_VALUE
     for wrong in (with_wrong_annotators(case.entry), with_wrong_truth(case.entry)):
-        assert chi_square(tell_story(wrong, parameters, data, rng, FEW_COPIES), pmf) < P_VALUE
+        assert chi_square(tell_story(wrong, whole, data, rng, FEW_COPIES), pmf) < P_VALUE
 
 
-def predict_answers(entry, parameters, rng, copies=COPIES):
+def predict_answers(entry, case, parameters, rng, copies=COPIES):
     """Draws of the observed variable with the parameters held, one row per copy of the design."""
-    fixed = pm.do(entry.build(replicate(two_items(), copies)), parameters)
-    return pm.draw(fixed["annotations"], random_seed=rng, mode=FAST).reshape(copies, -1)
+    held = pm.do(Graph(entry, replicate(two_items(), copies), case.fixed).model, parameters)
+    return pm.draw(held["annotations"], random_seed=rng, mode=FAST).reshape(copies, -1)
 
 
 def test_predictions_have_the_probabilities_of_the_formula(case, rng):
     (parameters,) = case.draw(1, rng)
     pmf = answers_pmf(joint_pmf(case, parameters))
-    assert chi_square(predict_answers(case.entry, parameters, rng), pmf) > P_VALUE
-    assert chi_square(predict_answers(with_wrong_annotators(case.entry), parameters, rng, FEW_COPIES), pmf) < P_VALUE
+    assert chi_square(predict_answers(case.entry, case, parameters, rng), pmf) > P_VALUE
+    wrong = with_wrong_annotators(case.entry)
+    assert chi_square(predict_answers(wrong, case, parameters, rng, FEW_COPIES), pmf) < P_VALUE
 
 
 def test_prior_predictive_has_named_coords(case):
@@ -103,7 +105,7 @@ def expected_probability(case, samples, data):
 
 
 def check_recovered(case, entry, samples, data):
-    found = recover(entry, data, case.posterior(samples, n_chains=2))
+    found = recover(entry, data, case.posterior(samples, n_chains=2), case.fixed)
     probability = expected_probability(case, samples, data)
     close(found.latent["probability"].values, probability)
     close(found.latent["entropy"].values, entropy(probability, axis=1))
@@ -124,18 +126,20 @@ def test_recovered_states_follow_bayes_rule(case, tiny, rng):
 
 def test_recovered_views_are_those_of_enumeration(case, tiny, rng):
     samples = case.draw(8, rng)
-    found = recover(case.entry, tiny, case.posterior(samples, n_chains=2)).latent
+    found = recover(case.entry, tiny, case.posterior(samples, n_chains=2), case.fixed).latent
     assert set(found.data_vars) == {"probability", "probability_mcse", "entropy", *case.reference.views}
     for name, view in case.reference.views.items():
-        for item in range(tiny.n_items):
-            possible = possible_states(tiny, item, found.sizes[case.entry.state_dim])
-            expected = np.mean([view(one, said_of(tiny, item), possible) for one in samples], axis=0)
-            close(found[name].values[tiny.item == item], expected)
+        each = [(case.whole(one), case.states(one, tiny)) for one in samples]
+        for item, known in enumerate(tiny.control_codes):
+            said = said_of(tiny, item)
+            expected = np.mean([view(one, said, joint[item], known) for one, joint in each], axis=0)
+            mine = tiny.item == item if found[name].dims[0] == "annotation" else item
+            close(found[name].values[mine], expected)
 
 
 def test_recovered_error_is_that_of_the_mean(case, tiny, rng):
     samples = case.draw(40, rng)
-    found = recover(case.entry, tiny, case.posterior(samples, n_chains=2)).latent["probability_mcse"]
+    found = recover(case.entry, tiny, case.posterior(samples, n_chains=2), case.fixed).latent["probability_mcse"]
     each = [case.states(parameters, tiny) for parameters in samples]
     by_draw = np.array([joint / joint.sum(axis=1, keepdims=True) for joint in each])  # (sample, item, state)
     for item, state in np.ndindex(found.shape):
@@ -146,9 +150,9 @@ def test_recovered_error_is_that_of_the_mean(case, tiny, rng):
 
 def test_blocks_change_nothing(case, tiny, rng, monkeypatch):
     posterior = case.posterior(case.draw(6, rng), n_chains=2)
-    whole = recover(case.entry, tiny, posterior)
+    whole = recover(case.entry, tiny, posterior, case.fixed)
     monkeypatch.setattr(latent, "BLOCK_BYTES", 1)
-    blocks = recover(case.entry, tiny, posterior)
+    blocks = recover(case.entry, tiny, posterior, case.fixed)
     xr.testing.assert_allclose(blocks.latent, whole.latent, rtol=EXACT)
     close(blocks.log_likelihood, whole.log_likelihood)
 
@@ -156,7 +160,8 @@ def test_blocks_change_nothing(case, tiny, rng, monkeypatch):
 def draw_copies(entry, case, parameters, data, rng, copies=COPIES):
     """Drawn states, one row per copy of the design."""
     posterior = case.posterior([parameters], n_chains=1)
-    return draw_states(entry, replicate(data, copies), posterior, random_seed=rng).values.reshape(copies, -1)
+    drawn = draw_states(entry, replicate(data, copies), posterior, fixed=case.fixed, random_seed=rng)
+    return drawn.values.reshape(copies, -1)
 
 
 def test_drawn_states_have_the_recovered_probabilities(case, tiny, rng):
