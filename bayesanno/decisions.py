@@ -39,6 +39,8 @@ def predict(fit: xarray.DataTree, new_data: AnnotationData) -> pd.DataFrame:
     ------
     DataError
         If an annotator or a label is not among those of the fit.
+    FitError
+        If the fit is not of annotations.
 
     Examples
     --------
@@ -47,6 +49,8 @@ def predict(fit: xarray.DataTree, new_data: AnnotationData) -> pd.DataFrame:
     >>> ba.predict(fit, ba.read_annotations("new_answers.csv"))  # doctest: +SKIP
     """
     known = data_of(fit)
+    if not isinstance(known, AnnotationData):
+        raise FitError(f"predict is for models of single annotations, and {fit.attrs['model']} is not one: fit it anew")
     annotators = {name: code for code, name in enumerate(known.annotators)}
     labels = {name: code for code, name in enumerate(known.labels)}
     for what, names, among in (
