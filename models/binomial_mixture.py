@@ -30,7 +30,7 @@ Priors and what they imply.
 
 Identifiability.  Types are ascending, so they cannot be permuted.  k types need n of at least 2 k - 1 answers on
 enough items.  A type that the data do not need (few items, or a rate beside another's) follows its prior, and chains
-wander: the fit says so.  weight_prior=5, rate_prior=20:20 keeps three types in place even so, and much of what is then
+wander: the fit says so.  weight_prior=10, rate_prior=40:40 keeps three types in place even so, and much of what is then
 said of them is that prior.
 
 Use when answers are yes or no, several per item, and the question is which items are hard: exclude them from a
@@ -132,6 +132,6 @@ class BinomialMixture(ItemTypeModel):
         return explain_types(
             posterior,
             rate="rate",
-            remedy=f"take fewer types (types={self.types - 1}), or a stronger prior, such as weight_prior=5 and "
-            "rate_prior=20:20, and know then that much of what is said of the types is that prior",
+            remedy=f"take fewer types (types={self.types - 1}), or a stronger prior, such as weight_prior=10 and "
+            "rate_prior=40:40, and know then that much of what is said of the types is that prior",
         )
