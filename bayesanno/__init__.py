@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submodules=["models"],
     submod_attrs={
         "base": ["AnnotationModel"],
+        "correctness": ["correctness_table"],
         "data": ["AnnotationData", "CountData"],
         "dimensions": ["MultiAnnotationData"],
         "datasets": ["list_datasets"],
