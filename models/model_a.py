@@ -227,7 +227,10 @@ class ModelA(AnnotationModel):
             known = pt.eq(pt.arange(n_labels)[None, :], answers.control[:, None]) * 1.0
             spread = pt.switch((answers.control >= 0)[:, None], known, spread)
         return {
-            "label_probability": (("item", "response"), probability[:, :n_labels] + probability[:, n_labels:] * spread),
+            "label_probability": (
+                ("item", "response"),
+                probability[:, :n_labels] + probability[:, n_labels][:, None] * spread,
+            ),
             "correct": (("annotation",), probability[answers.item, answers.said]),
         }
 
