@@ -119,7 +119,8 @@ def observe(entry: AnnotationModel, data: AnnotationData, **parameters: TensorVa
 
     def logp(value: TensorVariable, *given: TensorVariable) -> TensorVariable:
         given_by_name = dict(zip(names, given, strict=True))
-        logp_of_pattern = _item_logp(entry, _kept_answers(value, given_by_name), _only(given_by_name, parameters))
+        answers_and_control = _kept_answers(value, given_by_name)
+        logp_of_pattern = _sum_out(_state_logp(entry, answers_and_control, _only(given_by_name, parameters)))[0]
         return logp_of_pattern[given_by_name["item_pattern"]]  # (item,)
 
     def dist(*given_and_size: TensorVariable) -> TensorVariable:
@@ -171,12 +172,12 @@ def _state_logp(
     return pt.switch((control[:, None] < 0) | pt.eq(control[:, None], states), logp, -np.inf)
 
 
-def _item_logp(
-    entry: AnnotationModel,
-    answers_and_control: tuple[Answers, TensorVariable | None],
-    parameters: Mapping[str, TensorVariable],
-) -> TensorVariable:
-    return pt.logsumexp(_state_logp(entry, answers_and_control, parameters), axis=-1)
+def _sum_out(logp: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
+    """Return log p(an item's answers), shape (item,), and p(state | answers), shape (item, state)."""
+    from bayesanno.logsumexp import sum_out_states
+
+    total, probability = sum_out_states(logp)
+    return total, probability
 
 
 # ---------------------------------------------------------------------------------------------------- the way back
@@ -296,10 +297,9 @@ def compile_formula(entry: AnnotationModel, draws: Mapping[str, np.ndarray]) -> 
         all_said=index["said"],
         kept=pt.arange(index["said"].shape[0]),
     )
-    logp = _state_logp(entry, (answers, index["control"]), symbols)
-    probability = pt.special.softmax(logp, axis=-1)
+    total, probability = _sum_out(_state_logp(entry, (answers, index["control"]), symbols))
     views = entry.views(answers, probability, **symbols)
-    outputs = [probability, pt.logsumexp(logp, axis=-1), *(values for _, values in views.values())]
+    outputs = [probability, total, *(values for _, values in views.values())]
     function = pytensor.function([*symbols.values(), *index.values()], outputs, on_unused_input="ignore")
 
     def formula(
