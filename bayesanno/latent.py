@@ -112,6 +112,9 @@ def observe(entry: AnnotationModel, data: AnnotationData, **parameters: TensorVa
     Call it last in `build`, inside the model's context, with the parameters under the names that the entry's
     `state_logp` and `generate` give them.
     """
+    from bayesanno.simplex import share_softmax
+
+    share_softmax(pm.modelcontext(None))
     containers = {name: pm.Data(name, array) for name, array in design_arrays(data).items()}
     said = containers.pop("said")
     names = [*parameters, *containers]
