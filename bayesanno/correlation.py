@@ -7,6 +7,7 @@ construction (`admissible`). Formulas are in the card of `bayesanno.models.model
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
@@ -28,17 +29,20 @@ class OneDimension:
     theta: TensorVariable  # (annotator,)
     logp: TensorVariable  # (item, state)
 
-    @property
-    def probability(self) -> TensorVariable:
-        """The posterior of the states by this dimension alone; (item, state)."""
-        return pt.special.softmax(self.logp, axis=-1)
+    @cached_property
+    def total_and_probability(self) -> tuple[TensorVariable, TensorVariable]:
+        """Log p(answers) and the posterior of the states by this dimension alone; (item,) and (item, state)."""
+        from bayesanno.logsumexp import sum_out_states
 
-    @property
+        total, probability = sum_out_states(self.logp)
+        return total, probability
+
+    @cached_property
     def g(self) -> TensorVariable:
         """How much more often right than usual each annotator is, in standard deviations; 0 if absent."""
         who, item, n_annotators = self.answers.annotator, self.answers.item, self.answers.n_annotators
         theta, sd = self.theta[who], _deviation(self.theta)[who]  # (annotation,)
-        excess = self.probability[item, self.answers.said] - theta
+        excess = self.total_and_probability[1][item, self.answers.said] - theta
         cells = pt.zeros(self.answers.n_items * n_annotators)[item * n_annotators + who]
         g = cells.inc(pt.switch(sd > 0, excess / pt.switch(sd > 0, sd, 1.0), 0.0))
         return g.reshape((self.answers.n_items, n_annotators))  # (item, annotator)

@@ -52,6 +52,9 @@ def observe(entry: AnnotationModel, data: Data, **parameters: TensorVariable) ->
     Call it last in `build`, inside the model's context, with the parameters under the names that the entry's
     formula and `generate` give them.
     """
+    from bayesanno.simplex import share_softmax
+
+    share_softmax(pm.modelcontext(None))
     kind = kind_of(entry.data_class)
     containers = {name: pm.Data(name, array) for name, array in design_arrays(entry, data).items()}
     observed = containers.pop(kind.values)

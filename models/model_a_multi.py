@@ -166,17 +166,18 @@ class ModelAMulti(AnnotationModel):
         }
 
     def item_logp(self, answers: Dimensions, **parameters: TensorVariable) -> TensorVariable:
-        alone = [pt.logsumexp(one.logp, axis=-1) for one in self._each_alone(answers, parameters)]
-        surplus = self._surplus(answers, parameters)  # Xi - 1, given what was said
-        return pt.add(*alone) + pt.log1p(sum(surplus.values(), pt.zeros(answers.n_items)))  # (item,)
+        each = self._each_alone(answers, parameters)
+        surplus = self._surplus(each, parameters)  # Xi - 1, given what was said
+        alone = pt.add(*(one.total_and_probability[0] for one in each))
+        return alone + pt.log1p(sum(surplus.values(), pt.zeros(answers.n_items)))  # (item,)
 
     def readings(
         self, answers: Dimensions, **parameters: TensorVariable
     ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
         found: dict[str, tuple[tuple[str, ...], TensorVariable]] = {}
-        surplus = self._surplus(answers, parameters)
-        total = 1 + sum(surplus.values(), pt.zeros(answers.n_items))  # (item,)
         names, each = list(answers.by_dimension), self._each_alone(answers, parameters)
+        surplus = self._surplus(each, parameters)
+        total = 1 + sum(surplus.values(), pt.zeros(answers.n_items))  # (item,)
         for x, one in enumerate(each):
             others = 1 + sum((s for pair, s in surplus.items() if x not in pair), pt.zeros(answers.n_items))
             pull = pt.zeros((answers.n_items, answers.n_annotators))  # (item, annotator), of the other dimensions
@@ -184,7 +185,7 @@ class ModelAMulti(AnnotationModel):
                 if x in pair:
                     pull = pull + rho * each[pair[1 - pair.index(x)]].g
             moved = others[:, None] + one.sum_of_u(pull)  # (item, state)
-            probability = one.probability * moved / total[:, None]
+            probability = one.total_and_probability[1] * moved / total[:, None]
             frequency = parameters[f"frequency_{names[x]}"]
             views = self.single.views(one.answers, probability, frequency=frequency)
             found[f"probability_{names[x]}"] = (("item", f"true_class_{names[x]}"), probability)
@@ -210,10 +211,10 @@ class ModelAMulti(AnnotationModel):
         return [(pair, parameters["correlation"][p]) for p, pair in enumerate(combinations(range(n_dimensions), 2))]
 
     def _surplus(
-        self, answers: Dimensions, parameters: dict[str, TensorVariable]
+        self, each: list[OneDimension], parameters: dict[str, TensorVariable]
     ) -> dict[tuple[int, int], TensorVariable]:
         """Return rho_xy sum_l g_l^x g_l^y for each pair of dimensions, (item,) each."""
-        g = [one.g for one in self._each_alone(answers, parameters)]
+        g = [one.g for one in each]
         return {(x, y): rho * (g[x] * g[y]).sum(axis=1) for (x, y), rho in self._correlations(len(g), parameters)}
 
     def generate(self, design: DimensionsDesign, **parameters: TensorVariable) -> tuple[TensorVariable, TensorVariable]:

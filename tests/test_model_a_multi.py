@@ -252,30 +252,28 @@ def test_correctness_is_drawn_from_the_law(rng):
     assert chi_square(draw(-oracle.FIGURE3_RHO), pmf) < P_VALUE
 
 
-def test_the_story_is_told_with_the_probabilities_of_the_formula(rng):
-    """Two annotators, one of them silent in a dimension: all answers and states, by enumeration."""
-    silent = ((0, 0, None), (0, None, None), (0, 0, None))
-    design, copies = table([silent] * (FEW_COPIES * 5)), FEW_COPIES * 5
-    entry = ModelAMulti(frequency="shared")
-    kind = kind_of(MultiAnnotationData)
+def told(design, copies, parameters, rng):
+    """Answers of two annotators in all dimensions (one of them silent in one), a row per copy."""
+    entry, kind = ModelAMulti(frequency="shared"), kind_of(MultiAnnotationData)
     arrays = {name: pt.as_tensor(array) for name, array in design_arrays(entry, design).items()}
-    given = {name: pt.as_tensor(values) for name, values in TOGETHER.items()}
+    given = {name: pt.as_tensor(values) for name, values in parameters.items()}
     state, said = pm.draw(list(entry.generate(kind.design(design, arrays), **given)), random_seed=rng, mode=FAST)
-    state = state.reshape(3, copies).T
-    parts = np.split(said, np.cumsum([2 * copies, copies]))
-    rows = np.column_stack([state, parts[0].reshape(copies, 2), parts[1], parts[2].reshape(copies, 2)])
+    assert state.size == 3 * copies
+    evidence, focus, polarity = np.split(said, np.cumsum([2 * copies, copies]))
+    return np.column_stack([evidence.reshape(copies, 2), focus, polarity.reshape(copies, 2)])
+
+
+def test_the_story_is_told_with_the_probabilities_of_the_formula(rng):
+    silent, copies = ((0, 0, None), (0, None, None), (0, 0, None)), 5 * FEW_COPIES
+    design = table([silent] * copies)
+    strong = TOGETHER | {"accuracy": np.full((3, 3), 0.6), "correlation": np.array([0.0, 0.3, 0.0])}
     pmf = {}
     for a, b, c, d, e in itertools.product(range(3), range(3), range(4), range(2), range(2)):
-        answers = ((a, b, None), (c, None, None), (d, e, None))
-        ((probability, _),) = enumerate_items(TOGETHER, [answers])
+        ((probability, _),) = enumerate_items(strong, [((a, b, None), (c, None, None), (d, e, None))])
         pmf[a, b, c, d, e] = probability
     assert sum(pmf.values()) == pytest.approx(1, abs=1e-12)
-    assert chi_square(rows[:, 3:], pmf) > P_VALUE
-    apart = {name: pt.as_tensor(v) for name, v in (TOGETHER | {"correlation": -3 * RHO}).items()}
-    _, other = pm.draw(list(entry.generate(kind.design(design, arrays), **apart)), random_seed=rng, mode=FAST)
-    parts = np.split(other, np.cumsum([2 * copies, copies]))
-    moved = np.column_stack([parts[0].reshape(copies, 2), parts[1], parts[2].reshape(copies, 2)])
-    assert chi_square(moved, pmf) < P_VALUE
+    assert chi_square(told(design, copies, strong, rng), pmf) > P_VALUE
+    assert chi_square(told(design, copies, strong | {"correlation": np.array([0.0, -0.3, 0.0])}, rng), pmf) < P_VALUE
 
 
 # ------------------------------------------------------------------------------------------------- what is refused
