@@ -232,6 +232,21 @@ def draw_states(
     )
 
 
+def count_states(
+    entry: AnnotationModel, data: Data, posterior: xr.Dataset, fixed: Mapping[str, np.ndarray]
+) -> xr.DataArray:
+    """Return how many items are expected in each state, given the answers and one draw: dims (chain, draw, state)."""
+    draws = _draws(entry, data, posterior)
+    patterns = kind_of(entry.data_class).find_patterns(data)
+    arrays = _all_arrays(entry, data, patterns, controlled=True)
+    formula = compile_formula(entry, data, arrays, draws, fixed)
+    n_items = np.bincount(patterns.back["item"], minlength=patterns.n_patterns)  # (pattern,)
+    counts = np.array([n_items @ formula(one | dict(fixed), arrays)[1]["probability"] for one in _each(draws)])
+    coords = {"chain": posterior["chain"], "draw": posterior["draw"], entry.state_dim: list(entry.states(data))}
+    shape = (posterior.sizes["chain"], posterior.sizes["draw"], -1)
+    return xr.DataArray(counts.reshape(shape), dims=tuple(coords), coords=coords)
+
+
 @dataclass(frozen=True)
 class Formula:
     """A model's formula, compiled: (parameters, arrays) -> log p(answers) (item,), and the readings by name.

@@ -18,6 +18,7 @@ from scipy.stats import chisquare
 
 from bayesanno import AnnotationData, AnnotationModel, list_models
 from bayesanno.evidence import Design
+from bayesanno.kinds import kind_of
 from bayesanno.latent import design_arrays
 from bayesanno.zoo import model_class
 from tests.references import REFERENCES, Parameters, Reference, Said
@@ -95,10 +96,15 @@ def said_of(data: AnnotationData, item: int) -> Said:
 # --------------------------------------------------------------------------------------------------- the cases
 
 
+def models_of(data_class: type) -> list[str]:
+    """The models of the zoo for one kind of data."""
+    return [name for name in list_models()["name"] if model_class(name).data_class is data_class]
+
+
 def cases() -> list[Any]:
-    """Each model of the zoo with each of its variants, as pytest parameters."""
+    """Each model of annotations with each of its variants, as pytest parameters."""
     found = []
-    for name in list_models()["name"]:
+    for name in models_of(AnnotationData):
         variants = REFERENCES[name].variants if name in REFERENCES else {"default": {}}
         found += [pytest.param((name, fields), id=f"{name}-{variant}") for variant, fields in variants.items()]
     return found
@@ -164,7 +170,7 @@ class Graph:
         self.model = entry.build(data)
         if fixed:
             pm.set_data(fixed, self.model)
-        observed = self.model["annotations"]
+        observed = self.model[kind_of(entry.data_class).observed]
         logp = pm.logp(observed, self.model.rvs_to_values[observed], warn_rvs=False)
         self._evaluate = pytensor.function(self.model.free_RVs, logp, mode=FAST)
 
@@ -178,7 +184,7 @@ def as_posterior(model: pm.Model, samples: list[Parameters], n_chains: int = 1) 
     n_draws = len(samples) // n_chains
     variables, coords = {}, {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
     for variable in model.free_RVs:
-        dims = model.named_vars_to_dims[variable.name]
+        dims = model.named_vars_to_dims.get(variable.name, ())
         values = np.stack([one[variable.name] for one in samples])
         variables[variable.name] = (("chain", "draw", *dims), values.reshape(n_chains, n_draws, *values.shape[1:]))
         coords |= {dim: list(model.coords[dim]) for dim in dims}

@@ -1,4 +1,4 @@
-"""The fit is public API: its groups, variables, dims, coords, types and attributes, for every model of the zoo."""
+"""The fit is public API: its groups, variables, dims, coords, types and attributes, for every model of annotations."""
 
 import json
 import warnings
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayesanno import AnnotationData, data_of, diagnostics_of, fit, list_models, load, model_of, save
+from bayesanno import AnnotationData, data_of, diagnostics_of, fit, load, model_of, save
 from bayesanno.errors import ConvergenceWarning, DataFileError, FitError
-from tests.contract import EXACT, ITEMS, LABELS, RECORDS, ROUND_TRIP, make_case
+from tests.contract import EXACT, ITEMS, LABELS, RECORDS, ROUND_TRIP, make_case, models_of
 
 DRAWS, CHAINS = 40, 2
 DATA = AnnotationData.from_records(
@@ -41,7 +41,7 @@ SCHEMA = {
 }
 
 
-@pytest.fixture(scope="module", params=list(list_models()["name"]))
+@pytest.fixture(scope="module", params=models_of(AnnotationData))
 def fitted(request):
     name = request.param
     if name not in SCHEMA:
