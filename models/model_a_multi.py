@@ -120,7 +120,9 @@ class ModelAMulti(AnnotationModel):
         for name, part in data.by_dimension.items():
             check_dimension(self.name, name, part)
         pairs = [f"{x}, {y}" for x, y in combinations(data.dimensions, 2)]
-        with pm.Model(coords=data.coords(dimension_pair=pairs)) as model:
+        sets = maximal_sets(data)
+        coords = data.coords(dimension_pair=pairs, annotator_set=[str(number) for number in range(len(sets))])
+        with pm.Model(coords=coords) as model:
             parameters = {
                 name: hyper(name, value, dims=f"response_{name.removeprefix('frequency_')}")
                 for name, value in self.fixed(data).items()
@@ -135,7 +137,7 @@ class ModelAMulti(AnnotationModel):
                     )
             if self.correlated:
                 direction = pm.Normal("direction", dims="dimension_pair")
-                together = hyper("together", maximal_sets(data), dims=("annotator_set", "annotator"))
+                together = hyper("together", sets, dims=("annotator_set", "annotator"))
                 rho, extent = admissible(direction, parameters["accuracy"], together, len(data.dimensions))
                 parameters["correlation"] = pm.Deterministic("correlation", rho, dims="dimension_pair")
                 pm.Deterministic("extent", extent)
