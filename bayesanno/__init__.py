@@ -12,7 +12,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submodules=["models"],
     submod_attrs={
         "base": ["AnnotationModel"],
+        "correctness": ["correctness_table"],
         "data": ["AnnotationData", "CountData"],
+        "dimension_tables": ["read_dimensions", "write_dimensions"],
         "dimensions": ["MultiAnnotationData"],
         "datasets": ["list_datasets"],
         "decisions": ["better_probability", "cheapest_label", "label_draws", "predict"],

@@ -101,15 +101,16 @@ def pattern_arrays(
 class Story:
     """Model A told outright, without a formula for how probable anything is.
 
-    Called with accuracy (annotator,), frequency (annotator, label), truth (label,), the annotator and item of each
-    annotation, and the known label of each item (-1: none), it returns the items' states, then what was said.
+    Called with the probability that each annotation is right, frequency (annotator, label), truth (label,), the
+    annotator and item of each annotation, and the known label of each item (-1: none), it returns the items' states,
+    then what was said.
     """
 
     alpha: Literal["normalised", "unnormalised"] = "normalised"
 
     def __call__(
         self,
-        accuracy: np.ndarray,
+        theta: np.ndarray,
         frequency: np.ndarray,
         truth: np.ndarray,
         annotator: np.ndarray,
@@ -128,8 +129,7 @@ class Story:
             pending = np.flatnonzero(n_answers == k)
             for _ in range(TRIES):
                 place = order[begin[pending][:, None] + np.arange(k)]  # (item, slot), where its annotations are
-                who = annotator[place]
-                state[pending], said[place] = self.tell(accuracy[who], frequency[who], truth, rng)
+                state[pending], said[place] = self.tell(theta[place], frequency[annotator[place]], truth, rng)
                 known = control[pending]
                 label = _name_truth(state[pending], said[place], truth, rng)
                 pending = pending[(known >= 0) & (known != label)]  # told again until the truth is the known one

@@ -10,8 +10,8 @@ follows a recurrence over the labels that only adds and multiplies what is not n
     D_S(1..l) = D_S(1..l-1) + sum over b in S of w_b[l] D_{S without b}(1..l-1),      D_{}(...) = 1
 
 Blocks of one kind have the same weights, so S is a multiset of kinds, and blocks of one kind are one term, taken as
-often as they occur. The kind of a block is its size where all annotators draw alike, else who is in it. A `Recurrence` lists
-the states S that occur, closed under leaving a block out; `distinct_sums` runs it.
+often as they occur. The kind of a block is its size where all annotators draw alike, else who is in it. A `Recurrence`
+lists the states S that occur, closed under leaving a block out; `distinct_sums` runs it.
 """
 
 from __future__ import annotations

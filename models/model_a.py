@@ -227,7 +227,10 @@ class ModelA(AnnotationModel):
             known = pt.eq(pt.arange(n_labels)[None, :], answers.control[:, None]) * 1.0
             spread = pt.switch((answers.control >= 0)[:, None], known, spread)
         return {
-            "label_probability": (("item", "response"), probability[:, :n_labels] + probability[:, n_labels:] * spread),
+            "label_probability": (
+                ("item", "response"),
+                probability[:, :n_labels] + probability[:, n_labels][:, None] * spread,
+            ),
             "correct": (("annotation",), probability[answers.item, answers.said]),
         }
 
@@ -242,8 +245,10 @@ class ModelA(AnnotationModel):
         share: TensorVariable | None = None,
     ) -> tuple[TensorVariable, TensorVariable]:
         omega = pt.ones((accuracy.shape[0], 1)) * frequency  # (annotator, response)
-        truth = _truth_frequency(frequency, share)
-        return tell(Story(self.alpha), design, accuracy, omega, truth)
+        control = pt.full((design.n_items,), -1) if design.control is None else design.control
+        theta, truth = accuracy[design.annotator], _truth_frequency(frequency, share)
+        inputs = [theta, omega, truth, design.annotator, design.item, control]
+        return tell(Story(self.alpha), inputs, n_states=design.n_items, n_annotations=design.item.shape[0])
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         agreement = data.vote_shares[data.item, data.label]  # (annotation,)
