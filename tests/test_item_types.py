@@ -68,6 +68,7 @@ def test_normal_humps_need_equal_numbers_of_answers(refuses):
     [
         ({"weight_mean": (0.5, 0.4)}, r"weight_mean is \(0.5, 0.4\): its sum must be 1, not 0.9"),
         ({"weight_mean": (0.5, 0.3, 0.2)}, "rate_mean has 2 numbers, weight_mean has 3: give one per type"),
+        ({"rate_mean": (0.8, 0.2)}, r"rate_mean is \(0.8, 0.2\): types are numbered by ascending rate"),
         ({"rate_strength": (1.0, 2.0, 3.0)}, "rate_strength has 3 numbers, weight_mean has 2"),
         ({"rate_mean": (0.2, 1.0)}, "rate_mean is 1.0: it must be a number between 0 and 1"),
         ({"rate_strength": "5:-1"}, "rate_strength is -1: it must be a number > 0"),
