@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -215,7 +216,9 @@ def simulate(
     kind = kind_of(entry.data_class)
     constants = {name: pt.as_tensor(array) for name, array in design_arrays(entry, design).items()}
     parameters_given = {name: pt.as_tensor(value) for name, value in values.items()}
-    state, said = pm.draw(list(entry.generate(kind.design(design, constants), **parameters_given)), random_seed=rng)
+    with warnings.catch_warnings():  # a story told in NumPy cannot be compiled, nor need it be
+        warnings.filterwarnings("ignore", "Numba will use object mode", UserWarning)
+        state, said = pm.draw(list(entry.generate(kind.design(design, constants), **parameters_given)), random_seed=rng)
     data = _answered(entry, design, state, said)
     named = {dim: list(names) for dim, names in graph.coords.items()}
     dims = {name: graph.named_vars_to_dims.get(name, ()) for name in values}
