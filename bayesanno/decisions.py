@@ -39,6 +39,8 @@ def predict(fit: xarray.DataTree, new_data: AnnotationData) -> pd.DataFrame:
     ------
     DataError
         If an annotator or a label is not among those of the fit.
+    FitError
+        If the fit is not of annotations.
 
     Examples
     --------
