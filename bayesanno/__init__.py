@@ -24,7 +24,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "histograms": ["assess_fit", "count_histogram"],
         "inference": ["fit", "join", "relabel_classes"],
         "noise": ["measure_noise", "noise_level"],
-        "simulation": ["make_count_design", "make_design", "simulate"],
+        "simulation": ["make_count_design", "make_design", "make_loop_design", "simulate"],
         "storage": ["data_of", "diagnostics_of", "load", "model_of", "save"],
         "tables": ["annotator_table", "coverage_table", "label_table", "parameter_table", "type_table"],
         "zoo": ["get_model", "list_models"],

@@ -1,7 +1,7 @@
 """Diligent and lazy annotators: some answers come from the item's type, the others from one coin for all items.
 
-Story.  Beigman Klebanov and Beigman (2010), section 6.  An answer is given by a diligent annotator, who flips the coin of
-the item's type as in `binomial_mixture`, or by a lazy one, who flips the same coin whatever the item.  The types are
+Story.  Beigman Klebanov and Beigman (2010), section 6.  An answer is given by a diligent annotator, who flips the coin
+of the item's type as in `binomial_mixture`, or by a lazy one, who flips the same coin whatever the item.  The types are
 known from an earlier fit, to answers of people who had reason to be diligent.
 
 Model (section 6 of the paper; it numbers no equations).
@@ -34,8 +34,8 @@ Identifiability.  Only theta and the mixed rates xi_D p_t + xi_L p_L can be seen
 that.  With known rates, of two types or more, both are identified.  As diligence nears 1 nothing is left to tell
 lazy_rate.  Only the prior means of the rates must ascend: the priors tell the types apart.
 
-Use when types were learnt elsewhere and a new crowd answered the same kind of question.  Avoid when it is known who gave
-which answer: then ask who is lazy, with `mace`.
+Use when types were learnt elsewhere and a new crowd answered the same kind of question.  Avoid when it is known who
+gave which answer: then ask who is lazy, with `mace`.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
@@ -147,8 +147,9 @@ class DiligentLazy(ItemTypeModel):
         worth = " to ".join(dict.fromkeys(f"{x:.0f}" for x in (np.min(self.rate_strength), np.max(self.rate_strength))))
         rests = f"the prior of the rates, worth {worth} answers each" if len(self.rate_mean) > 1 else "priors"
         return [
-            "counts show only the mixed rates diligence * rate + (1 - diligence) * lazy_rate: what is said of diligence "
-            f"rests on {rests}; take the rates from a fit to other data (DiligentLazy.from_fit), or as known (known=True)"
+            "counts show only the mixed rates diligence * rate + (1 - diligence) * lazy_rate: what is said of diligence"
+            f" rests on {rests}; take the rates from a fit to other data (DiligentLazy.from_fit), or as known "
+            "(known=True)"
         ]
 
     def build(self, data: CountData) -> pm.Model:

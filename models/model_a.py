@@ -178,14 +178,10 @@ class ModelA(AnnotationModel):
             mass = wrong.sum(axis=2, keepdims=True)
             wrong = wrong / pt.switch(mass > 0, mass, 1.0)
         rows = pt.concatenate([wrong, drawn[:, None, :]], axis=1)  # (annotator, truth or whatever, response)
-        nobody = pt.ones_like(rows[:1])
         if share is None:
-            powers = [nobody[0]]  # all of a block draw the same label
-            for _ in range(MOST):
-                powers.append(powers[-1] * rows[0])
-            weights = pt.stack(powers)  # (size of block, truth or whatever, response)
+            weights = rows ** np.arange(1.0, MOST + 1)[:, None, None]  # (size - 1, ...): all of a block draw the same
         else:
-            members, weights = pt.concatenate([rows, nobody]), 1.0
+            members, weights = pt.concatenate([rows, pt.ones_like(rows[:1])]), 1.0
             for slot in range(MOST):
                 weights = weights * members[index["block_member"][:, slot]]  # (block, truth or whatever, response)
         sums = distinct_sums(weights, index["part"], index["child"], index["times"], n_labels)
