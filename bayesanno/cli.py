@@ -30,7 +30,7 @@ from bayesanno.cli_options import (
     TableFormat,
     parse_labels,
 )
-from bayesanno.errors import BayesannoError, DataFileError, ModelError
+from bayesanno.errors import BayesannoError, DataError, DataFileError, ModelError
 from bayesanno.outputs import new_folder, write_fit, write_simulation
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def simulate(
 ) -> None:
     """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
     from bayesanno.checks import check_seed, known_seed
-    from bayesanno.data import CountData
+    from bayesanno.data import CountData, listed
     from bayesanno.dimensions import MultiAnnotationData
     from bayesanno.simulation import make_count_design, make_design
     from bayesanno.simulation import simulate as simulate_model
@@ -242,7 +242,10 @@ def simulate(
         names = int(labels) if labels.isdecimal() else parse_labels(labels) or []
         design = make_design(items=items, annotators=annotators, labels=names, per_item=each, random_seed=seed)
     if entry.data_class is MultiAnnotationData:
-        design = MultiAnnotationData(by_dimension=dict.fromkeys(parse_labels(dimensions) or [], design))
+        each_name = parse_labels(dimensions) or []
+        if len(set(each_name)) < len(each_name):
+            raise DataError(f"a dimension is named twice among {listed(each_name)}")
+        design = MultiAnnotationData(by_dimension=dict.fromkeys(each_name, design))
     data, truth = simulate_model(entry, design, random_seed=seed)
     written = write_simulation(entry, data, truth, out, seed=seed)
     for path in written:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.agreement_patterns import NONE_SAID
-from bayesanno.data import AnnotationData
 from bayesanno.errors import FitError
 from bayesanno.storage import data_of, model_of
-from bayesanno.tables import latent_of_dimension
+from bayesanno.tables import check_dimension, latent_of_dimension
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
     import xarray
+
+    from bayesanno.data import AnnotationData
 
 
 def correctness_table(
@@ -58,11 +59,9 @@ def correctness_table(
     import pandas as pd
 
     data, latent = data_of(fit), fit["latent"].to_dataset()
-    if not isinstance(data, AnnotationData):
-        known = getattr(data, "dimensions", ())
-        if dimension not in known:
-            raise FitError(f"dimension is {dimension!r}: it must be one of this fit's, which are {', '.join(known)}")
-        latent, data = latent_of_dimension(latent, str(dimension)), data.by_dimension[dimension]
+    check_dimension(data, dimension)
+    if dimension is not None:
+        latent, data = latent_of_dimension(latent, dimension), data.by_dimension[dimension]
     probability = latent["probability"]
     states = [str(name) for name in probability[probability.dims[1]].values]
     if states[-1] != NONE_SAID:

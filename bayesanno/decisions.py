@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.data import AnnotationData
+from bayesanno.dimensions import MultiAnnotationData
 from bayesanno.errors import DataError, FitError
 from bayesanno.latent import draw_states, recover
 from bayesanno.storage import data_of, fixed_of, model_of
-from bayesanno.tables import competence_name, label_posterior, tabulate_labels
+from bayesanno.tables import check_dimension, competence_name, label_posterior, latent_of_dimension, tabulate_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +39,7 @@ def predict(fit: xarray.DataTree, new_data: AnnotationData) -> pd.DataFrame:
     Raises
     ------
     DataError
-        If an annotator or a label is not among those of the fit.
+        If an annotator or a label is not among those of the fit, or the model cannot take the new items.
     FitError
         If the fit is not of annotations.
 
@@ -73,7 +74,9 @@ def predict(fit: xarray.DataTree, new_data: AnnotationData) -> pd.DataFrame:
         gold=new_data.gold,
         controls=new_data.controls,
     )
-    recovered = recover(model_of(fit), recoded, fit["posterior"].to_dataset(), fixed_of(fit))
+    entry = model_of(fit)
+    entry.check(recoded)
+    recovered = recover(entry, recoded, fit["posterior"].to_dataset(), fixed_of(fit))
     return tabulate_labels(recoded, recovered.latent)
 
 
@@ -111,10 +114,7 @@ def better_probability(
     import pandas as pd
 
     competence = fit["posterior"].to_dataset()[competence_name(fit)]
-    dimensions = [str(name) for name in competence["dimension"].values] if "dimension" in competence.dims else [None]
-    if dimension not in dimensions:
-        there_are = "has no dimensions" if dimensions == [None] else f"has dimensions {', '.join(map(str, dimensions))}"
-        raise FitError(f"this fit {there_are}, and dimension is {dimension!r}")
+    check_dimension(data_of(fit), dimension)
     if dimension is not None:
         competence = competence.sel(dimension=dimension)
     everybody = [str(name) for name in competence["annotator"].values]
@@ -128,7 +128,12 @@ def better_probability(
     return pd.DataFrame(above, index=pd.Index(chosen, name="annotator"), columns=pd.Index(chosen, name="than"))
 
 
-def cheapest_label(fit: xarray.DataTree, cost: pd.DataFrame | Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+def cheapest_label(
+    fit: xarray.DataTree,
+    cost: pd.DataFrame | Mapping[str, Mapping[str, float]],
+    *,
+    dimension: str | None = None,
+) -> pd.DataFrame:
     """Return, for each item, the label of least expected cost.
 
     Parameters
@@ -137,6 +142,8 @@ def cheapest_label(fit: xarray.DataTree, cost: pd.DataFrame | Mapping[str, Mappi
     cost : DataFrame or mapping of mappings
         `cost.loc[truth, answer]` (or `cost[truth][answer]`): what it costs to answer so when that is the truth. Every
         label of the fit is a row; columns may name further answers, such as "ask an expert".
+    dimension : str, optional
+        Of which dimension, where several were annotated together.
 
     Returns
     -------
@@ -147,6 +154,8 @@ def cheapest_label(fit: xarray.DataTree, cost: pd.DataFrame | Mapping[str, Mappi
     ------
     DataError
         If a row is missing, unknown, or a cost is not a finite number.
+    FitError
+        If the dimension is not in the fit, or which of several dimensions is meant is not said.
 
     Examples
     --------
@@ -158,7 +167,9 @@ def cheapest_label(fit: xarray.DataTree, cost: pd.DataFrame | Mapping[str, Mappi
     import pandas as pd
 
     matrix = cost if isinstance(cost, pd.DataFrame) else pd.DataFrame(dict(cost)).T
-    probability = label_posterior(fit["latent"].to_dataset())
+    latent = fit["latent"].to_dataset()
+    check_dimension(data_of(fit), dimension)
+    probability = label_posterior(latent if dimension is None else latent_of_dimension(latent, dimension))
     states = [str(state) for state in probability[probability.dims[1]].values]
     rows = [str(name) for name in matrix.index]
     wrong = sorted(set(states) ^ set(rows))
@@ -187,7 +198,13 @@ def label_draws(fit: xarray.DataTree, *, random_seed: int | None = None) -> xarr
     Returns
     -------
     xarray.DataArray
-        The labels' indices, with dims (chain, draw, item).
+        The labels' indices, with dims (chain, draw, item); one more than the last where nobody said the true label, in
+        models that know of such items.
+
+    Raises
+    ------
+    FitError
+        If the fit is of several dimensions.
 
     Examples
     --------
@@ -196,5 +213,7 @@ def label_draws(fit: xarray.DataTree, *, random_seed: int | None = None) -> xarr
     >>> drawn = ba.label_draws(fit, random_seed=1)  # doctest: +SKIP
     >>> (drawn.sel(item="q001") == drawn.sel(item="q002")).mean()  # P(same label)  # doctest: +SKIP
     """
-    entry, draws = model_of(fit), fit["posterior"].to_dataset()
-    return draw_states(entry, data_of(fit), draws, fixed=fixed_of(fit), random_seed=random_seed)
+    entry, data, draws = model_of(fit), data_of(fit), fit["posterior"].to_dataset()
+    if isinstance(data, MultiAnnotationData):
+        raise FitError("labels of several dimensions together cannot be drawn yet: take label_table, or fit them apart")
+    return draw_states(entry, data, draws, fixed=fixed_of(fit), random_seed=random_seed)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.data import listed
+from bayesanno.datasets import load_named
 from bayesanno.dimensions import MultiAnnotationData
-from bayesanno.errors import DataError, DataFileError
-from bayesanno.formats import read_annotations
+from bayesanno.errors import DataError
+from bayesanno.formats import check_names_survive, quoted, read_annotations, text_path, write_rows
+from bayesanno.tables_in import read_table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from bayesanno.data import AnnotationData
     from bayesanno.formats import Source
 
 
@@ -25,7 +29,7 @@ def read_dimensions(source: Source, dimensions: Sequence[str], **options: Any) -
         As for `read_annotations`.
     dimensions : sequence of str
         The label columns, at least two; their names are the dimensions' names. An empty cell is no annotation of that
-        dimension.
+        dimension. A column gold_<dimension>, if there is one, has its known true labels, for evaluation.
     **options
         `item` and `annotator` of `read_annotations`.
 
@@ -46,22 +50,31 @@ def read_dimensions(source: Source, dimensions: Sequence[str], **options: Any) -
         raise DataError("several dimensions need several label columns: name each of them (--label A --label B)")
     if len(set(dimensions)) < len(dimensions):
         raise DataError(f"a label column is named twice among {listed(dimensions)}")
+    table = read_table(load_named(source) if isinstance(source, str) and source.startswith("@") else source)
     parts = {}
     for name in dimensions:
+        gold = f"gold_{name}" if f"gold_{name}" in table.header else None
         try:
-            parts[name] = read_annotations(source, format="long", label=name, **options)
+            part = read_annotations(source, format="long", label=name, gold=gold, **options)
         except DataError as error:
             raise DataError(f"dimension {name!r}: {error}") from None
+        # which dimension a column that is just called gold is of, nobody knows
+        parts[name] = replace(part, gold={}) if gold is None else part
     return MultiAnnotationData(by_dimension=parts)
 
 
 def write_dimensions(data: MultiAnnotationData, path: str | os.PathLike[str]) -> None:
-    """Write annotations of several dimensions so that `read_dimensions` gives them back, gold as gold_<dimension>.
+    """Write annotations of several dimensions so that `read_dimensions` gives them back; replaces a file that is there.
+
+    One row per item and annotator, item by item, with a column for each dimension and, where any is known, its gold as
+    gold_<dimension>. An item without annotations has a row of its own, and so has an annotator without any. What a file
+    does not keep is as for `write_annotations`.
 
     Raises
     ------
     DataError
-        If an annotator answered an item twice in a dimension.
+        If an annotator answered an item twice in a dimension, a dimension has the name of another column, or a name
+        would not read back the same.
     DataFileError
         If the file cannot be written.
 
@@ -70,27 +83,57 @@ def write_dimensions(data: MultiAnnotationData, path: str | os.PathLike[str]) ->
     >>> from bayesanno.dimension_tables import write_dimensions
     >>> write_dimensions(data, "fragments.csv")  # doctest: +SKIP
     """
-    import pandas as pd
+    path = text_path(path)
+    gold = {f"gold_{name}": part.gold for name, part in data.by_dimension.items() if part.gold}
+    for name in data.dimensions:
+        if name.casefold() in ("item", "annotator") or name in {f"gold_{other}" for other in data.dimensions}:
+            raise DataError(f"dimension {name!r} has the name of a column with another meaning: call it something else")
+    parts = data.by_dimension.values()
+    check_names_survive(
+        {
+            "item": data.items,
+            "annotator": data.annotators,
+            "dimension": data.dimensions,
+            "label": [label for part in parts for label in part.labels],
+            "gold label": [label for part in parts for label in part.gold.values()],
+        }
+    )
+    cells = _cells(data)
+    said, spoke = ({key[place] for key in cells} for place in (0, 1))
+    some_item = next(iter(cells))[0]
+    rows = [
+        *sorted(cells, key=lambda key: key[0]),
+        *((item, None) for item in range(data.n_items) if item not in said),
+        *((some_item, annotator) for annotator in range(data.n_annotators) if annotator not in spoke),
+    ]
+    table = [["item", "annotator", *data.dimensions, *gold]]
+    for item, annotator in rows:
+        answers = cells.get((item, annotator), {}) if annotator is not None else {}
+        table.append(
+            [
+                data.items[item],
+                "" if annotator is None else data.annotators[annotator],
+                *(answers.get(name, "") for name in data.dimensions),
+                *(known.get(data.items[item], "") for known in gold.values()),
+            ]
+        )
+    write_rows(path, map(quoted, table))
 
-    rows: dict[tuple[int, int], dict[str, str]] = {}
+
+def _cells(data: MultiAnnotationData) -> dict[tuple[int, int], dict[str, str]]:
+    """Return what each annotator said of each item: (item, annotator) -> dimension -> label."""
+    cells: dict[tuple[int, int], dict[str, str]] = {}
     for name, part in data.by_dimension.items():
-        triples = zip(part.item.tolist(), part.annotator.tolist(), part.label.tolist(), strict=True)
-        for item, annotator, label in triples:
-            cells = rows.setdefault((item, annotator), {})
-            if name in cells:
+        for item, annotator, label in _triples(part):
+            of_row = cells.setdefault((item, annotator), {})
+            if name in of_row:
                 raise DataError(
                     f"annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} twice in dimension "
                     f"{name!r}, and a row has one cell for it"
                 )
-            cells[name] = part.labels[label]
-    known = {f"gold_{name}": part.gold for name, part in data.by_dimension.items() if part.gold}
-    table = []
-    for (item, annotator), cells in sorted(rows.items()):
-        of_item = [gold.get(data.items[item], "") for gold in known.values()]
-        said = [cells.get(name, "") for name in data.dimensions]
-        table.append([data.items[item], data.annotators[annotator], *said, *of_item])
-    frame = pd.DataFrame(table, columns=["item", "annotator", *data.dimensions, *known])
-    try:
-        frame.to_csv(path, index=False)
-    except OSError as error:
-        raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror}") from None
+            of_row[name] = part.labels[label]
+    return cells
+
+
+def _triples(data: AnnotationData) -> Iterable[tuple[int, int, int]]:
+    return zip(data.item.tolist(), data.annotator.tolist(), data.label.tolist(), strict=True)

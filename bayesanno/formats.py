@@ -275,10 +275,10 @@ def write_annotations(
     """
     if format not in ("long", "wide"):
         raise DataError(f"annotations cannot be written in format {format!r}: give 'long' or 'wide'")
-    path = _text_path(path)
+    path = text_path(path)
     names = {"item": data.items, "annotator": data.annotators, "label": data.labels, "gold label": data.gold.values()}
-    _check_names_survive(names)
-    _write_rows(path, _long_rows(data) if format == "long" else _wide_rows(data))
+    check_names_survive(names)
+    write_rows(path, _long_rows(data) if format == "long" else _wide_rows(data))
 
 
 def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
@@ -301,25 +301,28 @@ def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
     ...     read_counts(f"{folder}/counts.csv").successes
     array([3, 0])
     """
-    path = _text_path(path)
-    _check_names_survive({"item": data.items})
-    rows = zip(_quoted(data.items), data.successes.tolist(), data.trials.tolist(), strict=True)
-    _write_rows(path, [["item", "successes", "trials"], *([name, str(x), str(n)] for name, x, n in rows)])
+    path = text_path(path)
+    check_names_survive({"item": data.items})
+    rows = zip(quoted(data.items), data.successes.tolist(), data.trials.tolist(), strict=True)
+    write_rows(path, [["item", "successes", "trials"], *([name, str(x), str(n)] for name, x, n in rows)])
 
 
-def _text_path(path: str | os.PathLike[str]) -> Path:
+def text_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a table of text, or raise a DataError if its name is one of another kind of table."""
     path = Path(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         raise DataError(f"{path} would not be Parquet but text: give a name in .csv or .tsv")
     return path
 
 
-def _write_rows(path: Path, rows: Iterable[list[str]]) -> None:
+def write_rows(path: Path, rows: Iterable[list[str]]) -> None:
+    """Write rows of cells, the header first, whole or not at all; a file that is there is replaced."""
     separator = "\t" if path.suffix.lower() == ".tsv" else ","
     _write_text(path, "".join(f"{separator.join(row)}\n" for row in rows))
 
 
-def _check_names_survive(named: Mapping[str, Iterable[str]]) -> None:
+def check_names_survive(named: Mapping[str, Iterable[str]]) -> None:
+    """Raise a DataError if a name would not read back the same; the keys say what the names are of."""
     for what, names in named.items():
         for name in names:
             if not name or name != name.strip() or "\0" in name or not _is_text(name):
@@ -338,8 +341,8 @@ def _is_text(name: str) -> bool:
 
 
 def _long_rows(data: AnnotationData) -> Iterable[list[str]]:
-    items, annotators, labels = _quoted(data.items), _quoted(data.annotators), _quoted(data.labels)
-    gold = _quoted([data.gold.get(name, "") for name in data.items])
+    items, annotators, labels = quoted(data.items), quoted(data.annotators), quoted(data.labels)
+    gold = quoted([data.gold.get(name, "") for name in data.items])
     triples = [*zip(data.item.tolist(), data.annotator.tolist(), data.label.tolist(), strict=True)]
     rows = [[items[item], annotators[annotator], labels[label], gold[item]] for item, annotator, label in triples]
     silent_items = sorted(set(range(data.n_items)) - set(data.item.tolist()))
@@ -359,7 +362,7 @@ def _wide_rows(data: AnnotationData) -> Iterable[list[str]]:
             "table: write format='long'"
         )
     cells = [[""] * data.n_annotators for _ in data.items]  # (item, annotator)
-    labels = _quoted(data.labels)
+    labels = quoted(data.labels)
     for item, annotator, label in zip(data.item.tolist(), data.annotator.tolist(), data.label.tolist(), strict=True):
         if cells[item][annotator]:
             raise DataError(
@@ -367,13 +370,13 @@ def _wide_rows(data: AnnotationData) -> Iterable[list[str]]:
                 "wide table has one cell for it: write format='long'"
             )
         cells[item][annotator] = labels[label]
-    gold = _quoted([data.gold.get(name, "") for name in data.items])
-    rows = [["item", *_quoted(data.annotators), "gold"]]
-    rows += [[name, *row, known] for name, row, known in zip(_quoted(data.items), cells, gold, strict=True)]
+    gold = quoted([data.gold.get(name, "") for name in data.items])
+    rows = [["item", *quoted(data.annotators), "gold"]]
+    rows += [[name, *row, known] for name, row, known in zip(quoted(data.items), cells, gold, strict=True)]
     return rows if data.gold else [row[:-1] for row in rows]
 
 
-def _quoted(names: Sequence[str]) -> list[str]:
+def quoted(names: Sequence[str]) -> list[str]:
     """Quote the names that hold anything a reader may take for a separator, whichever the file's own is."""
     special = frozenset(SEPARATORS + '"\r\n')
     return [name if special.isdisjoint(name) else '"' + name.replace('"', '""') + '"' for name in names]

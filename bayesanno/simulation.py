@@ -20,6 +20,7 @@ from bayesanno.zoo import get_model
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pymc
     import xarray
 
     from bayesanno.base import AnnotationModel
@@ -213,12 +214,14 @@ def simulate(
     given = {name: variable for name, variable in free.items() if name not in fixed}
     drawn = pm.draw(list(given.values()), random_seed=rng) if given else []
     values = entry.fixed(design) | fixed | dict(zip(given, drawn, strict=True))
+    values |= _derived(entry, design, graph, values)
     kind = kind_of(entry.data_class)
     constants = {name: pt.as_tensor(array) for name, array in design_arrays(entry, design).items()}
     parameters_given = {name: pt.as_tensor(value) for name, value in values.items()}
-    with warnings.catch_warnings():  # a story told in NumPy cannot be compiled, nor need it be
-        warnings.filterwarnings("ignore", "Numba will use object mode", UserWarning)
-        state, said = pm.draw(list(entry.generate(kind.design(design, constants), **parameters_given)), random_seed=rng)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Numba will use object mode")  # so it does, for a story in NumPy
+        story = list(entry.generate(kind.design(design, constants), **parameters_given))
+        state, said = pm.draw(story, random_seed=rng)
     data = _answered(entry, design, state, said)
     named = {dim: list(names) for dim, names in graph.coords.items()}
     dims = {name: graph.named_vars_to_dims.get(name, ()) for name in values}
@@ -231,6 +234,20 @@ def simulate(
         names = np.array(entry.states(design), dtype=str)[state]
         truth = truth.assign_coords(item=list(design.items)).assign(state=("item", names))
     return data, truth
+
+
+def _derived(
+    entry: AnnotationModel, design: Data, graph: pymc.Model, values: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return the parameters that the story takes and the model computes from its free ones."""
+    from pytensor.graph.replace import clone_replace
+
+    taken = set(entry.parameter_names(design))
+    derived = {variable.name: variable for variable in graph.deterministics if variable.name in taken}
+    if not derived:
+        return {}
+    known = {variable: pt.as_tensor(values[variable.name]).astype(variable.dtype) for variable in graph.free_RVs}
+    return dict(zip(derived, pm.draw(clone_replace(list(derived.values()), known)), strict=True))
 
 
 def _answered(entry: AnnotationModel, design: Data, state: np.ndarray, said: np.ndarray) -> Any:

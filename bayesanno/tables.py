@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import xarray
 
     from bayesanno.data import AnnotationData
+    from bayesanno.kinds import Data
 
 HDI_PROB = 0.94
 OF_LATENT = ("probability", "probability_mcse", "entropy", "label_probability")  # one of each for each dimension
@@ -73,6 +74,14 @@ def latent_of_dimension(latent: xarray.Dataset, dimension: str) -> xarray.Datase
     """Return what is known of one dimension's states, under the names that it has where there is only one."""
     names = {f"{what}_{dimension}": what for what in OF_LATENT}
     return latent[list(names)].rename_vars(names)
+
+
+def check_dimension(data: Data, dimension: str | None) -> None:
+    """Raise a FitError unless the dimension is one of the data's, or None if they have none."""
+    known = data.dimensions if isinstance(data, MultiAnnotationData) else (None,)
+    if dimension not in known:
+        there_are = "has no dimensions" if None in known else f"has dimensions {', '.join(map(str, known))}"
+        raise FitError(f"this fit {there_are}, and dimension is {dimension!r}")
 
 
 def label_posterior(latent: xarray.Dataset) -> xarray.DataArray:

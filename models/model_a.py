@@ -110,9 +110,12 @@ class ModelA(AnnotationModel):
     frequency_prior: Positive = 1.0
     alpha: Literal["normalised", "unnormalised"] = "normalised"
 
-    def build(self, data: AnnotationData) -> pm.Model:
+    def check(self, data: AnnotationData) -> None:
         require_data(self, data)
         check_blocks(self.name, data, exactly_three=self.alpha == "unnormalised")
+
+    def build(self, data: AnnotationData) -> pm.Model:
+        self.check(data)
         with pm.Model(coords=data.coords(true_class=self.states(data))) as model:
             parameters = {name: hyper(name, value, dims=FIXED[name]) for name, value in self.fixed(data).items()}
             right = hyper("accuracy_prior", self.accuracy_prior)

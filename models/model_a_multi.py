@@ -115,10 +115,13 @@ class ModelAMulti(AnnotationModel):
             accuracy_prior=self.accuracy_prior, frequency=self.frequency, frequency_prior=self.frequency_prior
         )
 
-    def build(self, data: MultiAnnotationData) -> pm.Model:
+    def check(self, data: MultiAnnotationData) -> None:
         require_data(self, data)
         for name, part in data.by_dimension.items():
             check_dimension(self.name, name, part)
+
+    def build(self, data: MultiAnnotationData) -> pm.Model:
+        self.check(data)
         pairs = [f"{x}, {y}" for x, y in combinations(data.dimensions, 2)]
         sets = maximal_sets(data)
         coords = data.coords(dimension_pair=pairs, annotator_set=[str(number) for number in range(len(sets))])
