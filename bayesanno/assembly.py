@@ -62,6 +62,8 @@ def assemble(
         modes=find_modes(posterior, sample_stats["lp"].transpose("chain", "draw").values),
         relabelled_fraction=0.0 if permutation is None else share_changed(permutation),
     ) | dict(more_diagnostics or {})
+    if remarks := entry.remarks(data, posterior):
+        found["remarks"] = remarks
     for problem in explain(found):
         warnings.warn(problem, ConvergenceWarning, stacklevel=4)
 

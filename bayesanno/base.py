@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     import pymc as pm
+    import xarray
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.evidence import Answers
@@ -105,6 +106,18 @@ class AnnotationModel(ABC):
     def default_fields(cls) -> dict[str, Any]:
         """Return each field's default."""
         return {field.name: field.default for field in fields(cls) if field.default is not MISSING}
+
+    def check(self, data: Any) -> None:
+        """Raise a DataError unless this model can be fitted to these data; `fit` asks before anything takes time."""
+        require_data(self, data)
+
+    def caveats(self, data: Any) -> list[str]:  # noqa: ARG002
+        """Return, in plain words, what this model cannot learn from these data, however long one samples."""
+        return []
+
+    def remarks(self, data: Any, posterior: xarray.Dataset) -> list[str]:  # noqa: ARG002
+        """Return, in plain words, what in a posterior keeps chains from mixing, and what to do; empty if nothing."""
+        return []
 
     @abstractmethod
     def build(self, data: Any) -> pm.Model:

@@ -12,6 +12,8 @@ from bayesanno.dimensions import MultiAnnotationData
 from bayesanno.errors import FitError, IdentifiabilityWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bayesanno.kinds import Data
 
 
@@ -55,12 +57,16 @@ def design_problems(data: AnnotationData) -> list[str]:
     return problems
 
 
-def warn_of_design(data: Data) -> list[str]:
-    """Warn of each problem of the design, and return them; counts have no annotators, and so no such problems."""
+def warn_of_design(data: Data, caveats: Sequence[str] = ()) -> list[str]:
+    """Warn of each problem of the design, and of a model's own caveats, and return them.
+
+    Counts have no annotators, and so no problems of the design.
+    """
     parts = [data] if isinstance(data, AnnotationData) else []
     if isinstance(data, MultiAnnotationData):
         parts = list(data.by_dimension.values())
-    problems = list(dict.fromkeys(problem for part in parts for problem in design_problems(part)))
+    found = dict.fromkeys(problem for part in parts for problem in design_problems(part))
+    problems = [*found, *caveats]
     for problem in problems:
         warnings.warn(problem, IdentifiabilityWarning, stacklevel=3)
     return problems

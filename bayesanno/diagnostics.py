@@ -79,6 +79,7 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     said = [_explain_mode(other) for other in modes]
     if not modes:  # with chains in several modes, R-hat and ESS only say so again
         said += _explain_mixing(diagnostics)
+    said += diagnostics.get("remarks", [])  # the model's own
     divergences, bfmi = diagnostics.get("divergences"), diagnostics.get("min_bfmi")
     if divergences:
         said.append(

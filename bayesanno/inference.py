@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import xarray
 
     from bayesanno.base import AnnotationModel
-    from bayesanno.data import AnnotationData
+    from bayesanno.kinds import Data
 
 __all__ = ["check_settings", "fit", "join", "load", "relabel_classes", "save"]
 
@@ -32,7 +32,7 @@ Method = Literal["nuts", "advi", "fullrank_advi"]
 
 def fit(
     model: str | AnnotationModel,
-    data: AnnotationData,
+    data: Data,
     *,
     method: Method = "nuts",
     draws: int = 1000,
@@ -52,8 +52,8 @@ def fit(
     ----------
     model : str or AnnotationModel
         A name in the zoo, or an instance (with priors of your own).
-    data : AnnotationData
-        Who said what about which item.
+    data : AnnotationData, CountData or MultiAnnotationData, as the model takes
+        Who said what about which item; or how many of an item's answers were positive.
     method : {"nuts", "advi", "fullrank_advi"}
         NUTS samples the posterior; ADVI fits a normal approximation to it on the unconstrained scale (independent, or
         with all correlations).
@@ -85,6 +85,8 @@ def fit(
     ------
     ModelError
         If the model is unknown.
+    DataError
+        If the data are not of the kind that the model takes, or cannot support it.
     FitError
         If a setting is out of its range.
     EngineError
@@ -93,7 +95,7 @@ def fit(
     Warns
     -----
     IdentifiabilityWarning
-        If the design cannot tell who is right.
+        If the design cannot tell who is right, or the model cannot learn all of its parameters from such data.
     ConvergenceWarning
         If a diagnostic says not to believe the posterior yet: what, and what to do.
 
@@ -116,7 +118,8 @@ def fit(
         advi_steps=advi_steps,
         random_seed=random_seed,
     )
-    warn_of_design(data)
+    entry.check(data)
+    warn_of_design(data, entry.caveats(data))
     seed = known_seed(random_seed)
     with exact_arithmetic():
         graph = entry.build(data)
@@ -191,7 +194,11 @@ def relabel_classes(fit: xarray.DataTree, *, rule: Rule = "unweighted") -> xarra
     """
     entry, data = model_of(fit), data_of(fit)
     if not entry.is_exchangeable(data):
-        why = "it has controls" if data.controls else f"the prior of {entry.name} tells the classes apart"
+        why = (
+            "it has controls"
+            if getattr(data, "controls", None)
+            else f"the prior of {entry.name} tells the classes apart"
+        )
         raise FitError(f"relabelling would change the density of this fit's draws: {why}")
     posterior, permutation = align_classes(fit["posterior"].to_dataset(), rule)
     found = diagnostics_of(fit)

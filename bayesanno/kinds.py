@@ -108,7 +108,7 @@ class AnnotationKind(Kind):
 class CountKind(Kind):
     """Positive answers out of all answers."""
 
-    observed, values, dim = "successes", "successes", "item"
+    observed, values, dim = "successes", "positive", "item"
 
     def find_patterns(self, data: CountData) -> Patterns:
         pattern = find_joint_patterns([data.successes, data.trials])
@@ -117,7 +117,7 @@ class CountKind(Kind):
 
     def arrays(self, data: CountData, patterns: Patterns, *, controlled: bool) -> Arrays:  # noqa: ARG002
         return {
-            "successes": data.successes,
+            "positive": data.successes,
             "trials": data.trials,
             "item_pattern": patterns.back["item"],
             "pattern_item": patterns.first,
@@ -125,7 +125,7 @@ class CountKind(Kind):
 
     def evidence(self, data: CountData, given: Mapping[str, TensorVariable]) -> Counts:  # noqa: ARG002
         item = given["pattern_item"]
-        return Counts(successes=given["successes"][item], trials=given["trials"][item], index=given)
+        return Counts(successes=given["positive"][item], trials=given["trials"][item], index=given)
 
     def design(self, data: CountData, given: Mapping[str, TensorVariable]) -> CountDesign:  # noqa: ARG002
         return CountDesign(trials=given["trials"], n_items=given["trials"].shape[0])

@@ -133,7 +133,7 @@ def simulate(
     rng = np.random.default_rng(random_seed)
     given = {name: variable for name, variable in free.items() if name not in fixed}
     drawn = pm.draw(list(given.values()), random_seed=rng) if given else []
-    values = fixed | dict(zip(given, drawn, strict=True))
+    values = entry.fixed(design) | fixed | dict(zip(given, drawn, strict=True))
     kind = kind_of(entry.data_class)
     constants = {name: pt.as_tensor(array) for name, array in design_arrays(entry, design).items()}
     parameters_given = {name: pt.as_tensor(value) for name, value in values.items()}

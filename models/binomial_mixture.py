@@ -1,0 +1,151 @@
+"""Item types: each type of item gets the positive answer at its own rate (Beigman Klebanov and Beigman 2010).
+
+Story.  Items are of k types.  Whoever is asked about an item flips the coin of its type: coins near 0 and near 1 belong
+to items that are easy to classify, a fair coin to items that are difficult if not impossible to classify by these
+annotators.  Who answers does not matter, so that only counts are needed: x positive answers out of n.
+
+Model (section 2 of the paper; it numbers no equations).
+
+    t_i             ~ Categorical(theta)                                  (1)  the type of item i
+    x_i | t_i = t   ~ Binomial(n_i, p_t)                                  (2)
+    Pr(x_i)         = C(n_i, x_i) sum_t theta_t p_t^x_i (1 - p_t)^(n_i - x_i)          (3), t summed out
+    Pr(t_i = t | x_i)  proportional to  theta_t p_t^x_i (1 - p_t)^(n_i - x_i)          (4), read off after the fit
+
+The likelihood of an item is that of its answers in their order: (3) without C(n, x), which depends on no parameter.  So
+it can be compared, by PSIS-LOO for one, with a model that sees who answered.  To compare with the likelihood of a
+histogram, add log C(n, x).  Items may have different n; an item without answers follows the weights.
+
+Symbols.
+    theta    weight    (item_type)
+    p        rate      (item_type), ascending in every draw
+    t                  the latent; `probability` (item, item_type)
+             hard      (item), a view: P(t_i is the hard type), the one whose rate is nearest to one half in the draw
+
+Priors and what they imply.
+    weight ~ Dirichlet(weight_prior): 1 by default, every mixture is as likely.  An only type has weight 1.
+    rate: its gaps, p_1 - 0, p_2 - p_1, ..., 1 - p_k, are Dirichlet, with rate_prior[0] for the two outer gaps and
+    rate_prior[1] for the inner ones.  By default (1, 1): k independent uniform rates, put in order, so that p_t is
+    Beta(t, k + 1 - t); ordering alone pushes neighbours apart a little.  With outer a and inner b, p_t is
+    Beta(a + (t - 1) b, a + (k - t) b): inner gaps above 1 keep types apart, outer ones below 1 welcome types at 0 and 1.
+
+Identifiability.  Types are ascending, so they cannot be permuted.  k types need n of at least 2 k - 1 answers on
+enough items.  A type that the data do not need (few items, or a rate beside another's) follows its prior, and chains
+wander: the fit says so.  weight_prior=5, rate_prior=20:20 keeps three types in place even so, and much of what is then
+said of them is that prior.
+
+Use when answers are yes or no, several per item, and the question is which items are hard: exclude them from a
+benchmark, or ask again.  Avoid when annotators differ much, which (2) takes for differences of items: then `model_b`, or
+see whether `gaussian_mixture` or `diligent_lazy` explain the counts better.
+
+References.
+    B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
+    NAACL-HLT, pages 438-446, https://aclanthology.org/N10-1067.
+    M. A. Espeland and S. L. Handelman (1989), Using latent class models to characterize and assess relative error in
+    discrete measurements, Biometrics 45:587-599, doi:10.2307/2531499.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+
+from bayesanno.base import AnnotationModel, Positive, Range, hyper, require_data
+from bayesanno.data import CountData
+from bayesanno.item_types import (
+    ascend,
+    check_types,
+    explain_types,
+    known_weight,
+    mix,
+    ordered_answers_logp,
+    read_hard,
+    start_rates,
+    type_names,
+)
+from bayesanno.latent import observe
+from bayesanno.lazy import pm, pt
+
+if TYPE_CHECKING:
+    import xarray
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.evidence import CountDesign, Counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinomialMixture(AnnotationModel):
+    """Beigman Klebanov and Beigman's model: every type of item has its own rate of positive answers.
+
+    Parameters
+    ----------
+    types : int, default 2
+        Number of item types.
+    weight_prior : float, default 1
+        Concentration of the symmetric Dirichlet prior of the weights.
+    rate_prior : tuple of two floats, default (1, 1)
+        Concentrations of the Dirichlet prior of the gaps between rates: of the outer gaps, and of the inner ones.
+
+    Examples
+    --------
+    >>> from bayesanno.models.binomial_mixture import BinomialMixture
+    >>> BinomialMixture(types=3)
+    BinomialMixture(types=3, weight_prior=1.0, rate_prior=(1.0, 1.0))
+    """
+
+    name: ClassVar[str] = "binomial_mixture"
+    state_dim: ClassVar[str] = "item_type"
+    data_class: ClassVar[type] = CountData
+
+    types: Annotated[int, Range(0, np.inf)] = 2
+    weight_prior: Positive = 1.0
+    rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
+
+    def check(self, data: CountData) -> None:
+        require_data(self, data)
+        check_types(self.name, self.types, data)
+
+    def build(self, data: CountData) -> pm.Model:
+        require_data(self, data)
+        with pm.Model(coords=data.coords(item_type=self.states(data))) as model:
+            weight = mix(self.weight_prior, self.types)
+            rate = ascend("rate", hyper("rate_prior", self.rate_prior), self.types)
+            observe(self, data, weight=weight, rate=rate)
+        return model
+
+    def state_logp(self, counts: Counts, weight: TensorVariable, rate: TensorVariable) -> TensorVariable:
+        return pt.log(weight) + ordered_answers_logp(counts, rate)  # (item, item_type)
+
+    def generate(
+        self, design: CountDesign, weight: TensorVariable, rate: TensorVariable
+    ) -> tuple[TensorVariable, TensorVariable]:
+        item_type = pm.Categorical.dist(weight, shape=(design.n_items,))  # (item,)
+        return item_type, pm.Binomial.dist(design.trials, rate[item_type])
+
+    def views(
+        self,
+        counts: Counts,  # noqa: ARG002
+        probability: TensorVariable,
+        weight: TensorVariable,  # noqa: ARG002
+        rate: TensorVariable,
+    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
+        return read_hard(probability, rate)
+
+    def states(self, data: CountData) -> tuple[str, ...]:  # noqa: ARG002
+        return type_names(self.types)
+
+    def fixed(self, data: CountData) -> dict[str, np.ndarray]:  # noqa: ARG002
+        return known_weight(self.types)
+
+    def start(self, data: CountData) -> dict[str, np.ndarray]:
+        even = {} if self.types == 1 else {"weight": np.full(self.types, 1 / self.types)}
+        return even | {"rate": start_rates(data, self.types)}
+
+    def remarks(self, data: CountData, posterior: xarray.Dataset) -> list[str]:  # noqa: ARG002
+        return explain_types(
+            posterior,
+            rate="rate",
+            remedy=f"take fewer types (types={self.types - 1}), or a stronger prior, such as weight_prior=5 and "
+            "rate_prior=20:20, and know then that much of what is said of the types is that prior",
+        )

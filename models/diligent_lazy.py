@@ -1,0 +1,206 @@
+"""Diligent and lazy annotators: some answers come from the item's type, the others from one coin for all items.
+
+Story.  Beigman Klebanov and Beigman (2010), section 6.  An answer is given by a diligent annotator, who flips the coin of
+the item's type as in `binomial_mixture`, or by a lazy one, who flips the same coin whatever the item.  The types are
+known from an earlier fit, to answers of people who had reason to be diligent.
+
+Model (section 6 of the paper; it numbers no equations).
+
+    t_i             ~ Categorical(theta)                                  (1)  the type of item i
+    r_i             ~ Binomial(n_i, xi_D)                                 (2)  how many of its answers are diligent
+    x_i | t, r      ~ Binomial(r, p_t) + Binomial(n_i - r, p_L)           (3)
+    Pr(x_i | t)     = sum over r = 0..n of (2) times (3)
+                    = Binomial(x_i; n_i, xi_D p_t + xi_L p_L),  xi_L = 1 - xi_D          (4)
+
+(4) holds since each answer is positive with that probability by itself; the paper's sum begins at r = 1, and leaves out
+xi_L^n.  The likelihood of an item is that of its answers in their order, without C(n, x), as in `binomial_mixture`.
+
+Symbols.
+    theta    weight       (item_type)
+    p        rate         (item_type), of diligent answers
+    xi_D     diligence    the share of diligent answers; laziness is 1 - diligence
+    p_L      lazy_rate    the rate of the lazy coin
+    t                     the latent; `probability` (item, item_type)
+             hard         (item), a view: P(t_i is the type whose diligent rate is nearest to one half in the draw)
+
+Priors and what they imply.
+    diligence ~ Beta(diligence_prior), lazy_rate ~ Beta(lazy_rate_prior): uniform by default.
+    weight ~ Dirichlet(weight_strength * weight_mean), rate_t ~ Beta with mean rate_mean[t] and a strength of
+    rate_strength answers.  `DiligentLazy.from_fit` takes these numbers from the posterior of an earlier fit, by its
+    means and variances.  With known=True the means themselves are taken for the truth, as in the paper.
+
+Identifiability.  Only theta and the mixed rates xi_D p_t + xi_L p_L can be seen: k numbers for k + 2 unknown ones.  So
+`rate` and `diligence` are told apart by the prior of `rate` alone, however many items there are, and the fit warns of
+that.  With known rates, of two types or more, both are identified.  As diligence nears 1 nothing is left to tell
+lazy_rate.  Rates do not have to ascend here: their priors tell the types apart.
+
+Use when types were learnt elsewhere and a new crowd answered the same kind of question.  Avoid when it is known who gave
+which answer: then ask who is lazy, with `mace`.
+
+References.
+    B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
+    NAACL-HLT, pages 438-446, https://aclanthology.org/N10-1067.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from bayesanno.base import AnnotationModel, Fraction, Positive, hyper, require_data
+from bayesanno.data import CountData
+from bayesanno.errors import ModelError
+from bayesanno.item_types import known_weight, moments_of, ordered_answers_logp, read_hard, type_names
+from bayesanno.latent import observe
+from bayesanno.lazy import pm, pt
+
+if TYPE_CHECKING:
+    import xarray
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.evidence import CountDesign, Counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiligentLazy(AnnotationModel):
+    """Beigman Klebanov and Beigman's model of a crowd in which some answers are lazy.
+
+    Parameters
+    ----------
+    weight_mean, rate_mean : tuple of floats, one per type, default (0.5, 0.5) and (0.2, 0.8)
+        The prior means of the weights (which sum to 1) and of the diligent rates.
+    weight_strength : float, default 2
+        Total concentration of the Dirichlet prior of the weights: a number of items.
+    rate_strength : float, or tuple of one per type, default 20
+        Total concentration of the Beta prior of each rate: a number of answers.
+    known : bool, default False
+        Whether the weights and rates are known to be `weight_mean` and `rate_mean`; the strengths then do not matter.
+    diligence_prior, lazy_rate_prior : tuple of two floats, default (1, 1)
+        The Beta priors of the share of diligent answers and of the rate of the lazy ones.
+
+    Examples
+    --------
+    Model M of the paper's figure 3, taken for the truth:
+
+    >>> from bayesanno.models.diligent_lazy import DiligentLazy
+    >>> DiligentLazy(weight_mean=(0.42875, 0.19875, 0.3725), rate_mean=(0.1978, 0.5487, 0.8942), known=True).rate_mean
+    (0.1978, 0.5487, 0.8942)
+    """
+
+    name: ClassVar[str] = "diligent_lazy"
+    state_dim: ClassVar[str] = "item_type"
+    data_class: ClassVar[type] = CountData
+
+    weight_mean: tuple[Positive, ...] = (0.5, 0.5)
+    rate_mean: tuple[Fraction, ...] = (0.2, 0.8)
+    weight_strength: Positive = 2.0
+    rate_strength: Positive | tuple[Positive, ...] = 20.0
+    known: bool = False
+    diligence_prior: tuple[Positive, Positive] = (1.0, 1.0)
+    lazy_rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        """Check that there is one number per type, and that the weights sum to 1."""
+        super().__post_init__()
+        n_types = len(self.weight_mean)
+        for field, size in (("rate_mean", len(self.rate_mean)), ("rate_strength", np.size(self.rate_strength))):
+            if size != n_types and not isinstance(getattr(self, field), float):
+                raise ModelError(
+                    f"{self.name}: {field} has {size} numbers, weight_mean has {n_types}: give one per type"
+                )
+        if not np.isclose(sum(self.weight_mean), 1, rtol=0, atol=1e-6):
+            raise ModelError(
+                f"{self.name}: weight_mean is {self.weight_mean}: its sum must be 1, not {sum(self.weight_mean):g}"
+            )
+
+    @classmethod
+    def from_fit(cls, fit: xarray.DataTree, *, fixed: bool = False) -> Self:
+        """Take the types from a fit of `binomial_mixture` to other data.
+
+        Parameters
+        ----------
+        fit : xarray.DataTree
+        fixed : bool, default False
+            Take the posterior means for the truth, as in the paper; else the posterior is the prior.
+
+        Raises
+        ------
+        FitError
+            If it is a fit of another model.
+
+        Examples
+        --------
+        >>> DiligentLazy.from_fit(ba.load("careful"))  # doctest: +SKIP
+        """
+        return cls(**moments_of(fit), known=fixed)
+
+    def caveats(self, data: CountData) -> list[str]:  # noqa: ARG002
+        if self.known and len(self.rate_mean) > 1:
+            return []
+        worth = " to ".join(dict.fromkeys(f"{x:.0f}" for x in (np.min(self.rate_strength), np.max(self.rate_strength))))
+        rests = f"the prior of the rates, worth {worth} answers each" if len(self.rate_mean) > 1 else "priors"
+        return [
+            "counts show only the mixed rates diligence * rate + (1 - diligence) * lazy_rate: what is said of diligence "
+            f"rests on {rests}; take the rates from a fit to other data (DiligentLazy.from_fit), or as known (known=True)"
+        ]
+
+    def build(self, data: CountData) -> pm.Model:
+        require_data(self, data)
+        with pm.Model(coords=data.coords(item_type=self.states(data))) as model:
+            parameters = {name: hyper(name, values, dims="item_type") for name, values in self.fixed(data).items()}
+            if "weight" not in parameters:
+                items = hyper("weight_strength", self.weight_strength) * hyper("weight_mean", self.weight_mean)
+                parameters["weight"] = pm.Dirichlet("weight", items, dims="item_type")
+            if "rate" not in parameters:
+                mean, strength = hyper("rate_mean", self.rate_mean), hyper("rate_strength", self.rate_strength)
+                parameters["rate"] = pm.Beta("rate", strength * mean, strength * (1 - mean), dims="item_type")
+            diligent = hyper("diligence_prior", self.diligence_prior)
+            lazy = hyper("lazy_rate_prior", self.lazy_rate_prior)
+            parameters["diligence"] = pm.Beta("diligence", diligent[0], diligent[1])
+            parameters["lazy_rate"] = pm.Beta("lazy_rate", lazy[0], lazy[1])
+            observe(self, data, **parameters)
+        return model
+
+    def state_logp(
+        self,
+        counts: Counts,
+        weight: TensorVariable,
+        rate: TensorVariable,
+        diligence: TensorVariable,
+        lazy_rate: TensorVariable,
+    ) -> TensorVariable:
+        mixed = diligence * rate + (1 - diligence) * lazy_rate  # (item_type,)
+        return pt.log(weight) + ordered_answers_logp(counts, mixed)  # (item, item_type), (4)
+
+    def generate(
+        self,
+        design: CountDesign,
+        weight: TensorVariable,
+        rate: TensorVariable,
+        diligence: TensorVariable,
+        lazy_rate: TensorVariable,
+    ) -> tuple[TensorVariable, TensorVariable]:
+        item_type = pm.Categorical.dist(weight, shape=(design.n_items,))  # (item,)
+        diligent = pm.Binomial.dist(design.trials, diligence)  # (item,), answers
+        told = pm.Binomial.dist(diligent, rate[item_type])
+        return item_type, told + pm.Binomial.dist(design.trials - diligent, lazy_rate)
+
+    def views(
+        self, answers: Counts, probability: TensorVariable, *_: TensorVariable, **parameters: TensorVariable
+    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:  # fmt: skip
+        return read_hard(probability, parameters["rate"])
+
+    def states(self, data: CountData) -> tuple[str, ...]:  # noqa: ARG002
+        return type_names(len(self.weight_mean))
+
+    def fixed(self, data: CountData) -> dict[str, np.ndarray]:  # noqa: ARG002
+        known = {"weight": np.array(self.weight_mean), "rate": np.array(self.rate_mean)}
+        return known if self.known else known_weight(len(self.weight_mean))
+
+    def start(self, data: CountData) -> dict[str, np.ndarray]:
+        share = (data.successes.sum() + 1) / (data.trials.sum() + 2)
+        values = {"weight": np.array(self.weight_mean), "rate": np.array(self.rate_mean)}
+        values |= {"diligence": np.array(0.8), "lazy_rate": np.array(share)}
+        return {name: value for name, value in values.items() if name not in self.fixed(data)}

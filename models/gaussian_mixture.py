@@ -1,0 +1,169 @@
+"""Two normal humps: what counts would look like if annotators differed and items were of two types only.
+
+Story.  The contrast of Beigman Klebanov and Beigman (2010), section 5.  Items are of two types, but every annotator has
+coins of their own.  By the central limit theorem, the paper argues, the number of positive answers to items of one type
+is then nearly normal, with a spread that no coin ties to its mean, and a histogram of counts is the sum of two normal
+humps.  If that fits, annotators explain what `binomial_mixture` explains by types of items; if it does not, they do not.
+
+Model (section 5 of the paper; it numbers no equations).
+
+    t_i             ~ Categorical(theta)                                  (1)  the type of item i
+    z_i | t_i = t   ~ Normal(mu_t, sigma_t)                               (2)
+    x_i             = z_i rounded, and cut off at 0 and n                 (3)
+    Pr(x | t)       = Phi((x + 1/2 - mu_t) / sigma_t) - Phi((x - 1/2 - mu_t) / sigma_t)          (4)
+    Pr(x)           = sum_t theta_t Pr(x | t)                             (5), t summed out
+
+In (4) the tails belong to 0 and n, so that (5) is a distribution over counts: the paper's curve, the density at whole
+numbers, loses what falls outside 0..n.  The likelihood of an item is that of its answers in their order, (5) divided by
+C(n, x), as if all orders of the same count were equally likely: on the same scale as that of `binomial_mixture`.  To
+compare with the likelihood of a histogram, add log C(n, x).
+
+Symbols.
+    theta    weight    (item_type)
+    mu       mean      (item_type), a number of answers, ascending in every draw
+    sigma    sd        (item_type), a standard deviation (as the paper's footnote 6 has it), in answers
+    t                  the latent; `probability` (item, item_type)
+             hard      (item), a view: P(t_i is the type whose mean is nearest to n/2 in the draw)
+
+Priors and what they imply.
+    weight ~ Dirichlet(weight_prior): 1 by default, every mixture is as likely.
+    mean / n has the prior of the rates of `binomial_mixture`: gaps are Dirichlet, mean_prior is (outer, inner).  By
+    default (1, 1): independent uniform means between 0 and n, put in order.
+    sd / n ~ HalfNormal(sd_prior): 0.25 by default; a coin's own sd is at most 0.5 / sqrt(n) of n.
+
+Identifiability.  Types are ascending, so they cannot be permuted.  A hump narrower than one answer is as good as a
+spike: its sd then follows the prior.  With n below about 5 two humps cannot be seen.
+
+Use to ask whether types of items are needed at all: fit both, compare by PSIS-LOO.  Avoid for anything else: the normal
+is a caricature, and annotators who differ leave traces that counts do not keep; `model_b` sees them.
+
+References.
+    B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
+    NAACL-HLT, pages 438-446, https://aclanthology.org/N10-1067.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+
+from bayesanno.base import AnnotationModel, Positive, Range, hyper, require_data
+from bayesanno.data import CountData
+from bayesanno.errors import DataError
+from bayesanno.item_types import (
+    ascend,
+    check_types,
+    explain_types,
+    known_weight,
+    log_between,
+    log_orders,
+    mix,
+    read_hard,
+    start_rates,
+    type_names,
+)
+from bayesanno.latent import observe
+from bayesanno.lazy import pm, pt
+
+if TYPE_CHECKING:
+    import xarray
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.evidence import CountDesign, Counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianMixture(AnnotationModel):
+    """Beigman Klebanov and Beigman's model G: the counts are a mixture of normal humps.
+
+    Parameters
+    ----------
+    types : int, default 2
+        Number of item types.
+    weight_prior : float, default 1
+        Concentration of the symmetric Dirichlet prior of the weights.
+    mean_prior : tuple of two floats, default (1, 1)
+        Concentrations of the Dirichlet prior of the gaps between means: of the outer gaps, and of the inner ones.
+    sd_prior : float, default 0.25
+        Scale of the half-normal prior of the standard deviations, as a share of n.
+
+    Examples
+    --------
+    >>> from bayesanno.models.gaussian_mixture import GaussianMixture
+    >>> GaussianMixture(sd_prior=0.1).types
+    2
+    """
+
+    name: ClassVar[str] = "gaussian_mixture"
+    state_dim: ClassVar[str] = "item_type"
+    data_class: ClassVar[type] = CountData
+
+    types: Annotated[int, Range(0, np.inf)] = 2
+    weight_prior: Positive = 1.0
+    mean_prior: tuple[Positive, Positive] = (1.0, 1.0)
+    sd_prior: Positive = 0.25
+
+    def check(self, data: CountData) -> None:
+        self._n_answers(data)
+        check_types(self.name, self.types, data)
+
+    def _n_answers(self, data: CountData) -> int:
+        require_data(self, data)
+        numbers = np.unique(data.trials)
+        if numbers.size > 1:
+            few, many = (data.items[int(find(data.trials))] for find in (np.argmin, np.argmax))
+            raise DataError(
+                f"{self.name} needs the same number of answers to every item, but item {few!r} has {numbers[0]} and "
+                f"item {many!r} has {numbers[-1]}: leave items out, or take binomial_mixture"
+            )
+        return int(numbers[0])
+
+    def build(self, data: CountData) -> pm.Model:
+        n_answers = self._n_answers(data)
+        with pm.Model(coords=data.coords(item_type=self.states(data))) as model:
+            weight = mix(self.weight_prior, self.types)
+            mean = ascend("mean", hyper("mean_prior", self.mean_prior), self.types, top=n_answers)
+            sd = pm.HalfNormal("sd", n_answers * hyper("sd_prior", self.sd_prior), dims="item_type")
+            observe(self, data, weight=weight, mean=mean, sd=sd)
+        return model
+
+    def state_logp(
+        self, counts: Counts, weight: TensorVariable, mean: TensorVariable, sd: TensorVariable
+    ) -> TensorVariable:
+        x, n = counts.successes[:, None], counts.trials[:, None]  # (item, 1)
+        low, high = (x - 0.5 - mean) / sd, (x + 0.5 - mean) / sd  # (item, item_type)
+        return pt.log(weight) + log_between(low, high, pt.eq(x, 0), pt.eq(x, n)) - log_orders(counts)[:, None]
+
+    def generate(
+        self, design: CountDesign, weight: TensorVariable, mean: TensorVariable, sd: TensorVariable
+    ) -> tuple[TensorVariable, TensorVariable]:
+        item_type = pm.Categorical.dist(weight, shape=(design.n_items,))  # (item,)
+        z = pm.Normal.dist(mean[item_type], sd[item_type])
+        return item_type, pt.clip(pt.round(z), 0, design.trials).astype("int64")
+
+    def views(
+        self,
+        counts: Counts,
+        probability: TensorVariable,
+        weight: TensorVariable,  # noqa: ARG002
+        mean: TensorVariable,
+        sd: TensorVariable,  # noqa: ARG002
+    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
+        return read_hard(probability, mean / counts.trials[0])
+
+    def states(self, data: CountData) -> tuple[str, ...]:  # noqa: ARG002
+        return type_names(self.types)
+
+    def fixed(self, data: CountData) -> dict[str, np.ndarray]:  # noqa: ARG002
+        return known_weight(self.types)
+
+    def start(self, data: CountData) -> dict[str, np.ndarray]:
+        n_answers = self._n_answers(data)
+        even = {} if self.types == 1 else {"weight": np.full(self.types, 1 / self.types)}
+        spread = np.full(self.types, n_answers * self.sd_prior / 2)
+        return even | {"mean": n_answers * start_rates(data, self.types), "sd": spread}
+
+    def remarks(self, data: CountData, posterior: xarray.Dataset) -> list[str]:  # noqa: ARG002
+        return explain_types(posterior, rate=None, remedy="take fewer types, or a larger weight_prior")
