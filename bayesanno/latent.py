@@ -226,6 +226,28 @@ def draw_states(
     )
 
 
+def read_draws(
+    entry: AnnotationModel,
+    data: Data,
+    posterior: xr.Dataset,
+    reading: str,
+    *,
+    fixed: Mapping[str, np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a reading of items in every draw, instead of its mean over draws.
+
+    Items with the same answers have the same value, so that it is given per pattern: shape (sample, pattern, ...), and
+    the pattern of each item, shape (item,). The samples are the draws, chain after chain.
+    """
+    draws = _draws(entry, data, posterior)
+    patterns = kind_of(entry.data_class).find_patterns(data)
+    arrays = _all_arrays(entry, data, patterns, controlled=True)
+    constant = dict(entry.fixed(data) if fixed is None else fixed)
+    formula = compile_formula(entry, data, arrays, draws, constant)
+    each = [formula(parameters | constant, arrays)[1][reading] for parameters in _each(draws)]
+    return np.stack(each), patterns.back["item"]
+
+
 @dataclass(frozen=True)
 class Formula:
     """A model's formula, compiled: (parameters, arrays) -> log p(answers) (item,), and the readings by name.
