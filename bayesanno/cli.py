@@ -25,6 +25,7 @@ from bayesanno.cli_options import (
     ItemColumn,
     LabelColumn,
     LabelNames,
+    PositiveLabel,
     TableFormat,
     parse_labels,
 )
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import xarray
-
-    from bayesanno.data import AnnotationData
 
 app = typer.Typer(
     name="bayesanno",
@@ -144,15 +143,19 @@ def fit(
             metavar="FILE", help="Known true labels (item,label) for the model to use.", rich_help_panel=PANEL
         ),
     ] = None,
+    positive: PositiveLabel = None,
     coverage: Annotated[
         float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Fit MODEL to DATA and write posterior.nc, labels.csv, annotators.csv, summary.csv and run.json to DIR."""
+    """Fit MODEL to DATA and write posterior.nc, labels.csv, annotators.csv, summary.csv and run.json to DIR.
+
+    A model of counts reads a table of successes and trials, or counts a label of annotations (--positive).
+    """
     begin = time.perf_counter()
-    from bayesanno.formats import read_annotations
     from bayesanno.inference import check_settings
+    from bayesanno.reading import read_for
     from bayesanno.tables import check_coverage
     from bayesanno.zoo import get_model
 
@@ -170,19 +173,19 @@ def fit(
     check_settings(**sampling)
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as folder:
-        annotations = read_annotations(
-            data,
-            format=format_,  # type: ignore[arg-type]  # checked by the reader
-            item=item,
-            annotator=annotator,
-            label=label,
-            labels=parse_labels(labels),
-            gold=gold,
-            gold_file=gold_file,
-            controls=controls,
-        )
-        _announce(entry.name, annotations)
-        fitted = _fit(entry, annotations, **sampling)
+        reading = {
+            "format": format_,
+            "item": item,
+            "annotator": annotator,
+            "label": label,
+            "labels": parse_labels(labels),
+            "gold": gold,
+            "gold_file": gold_file,
+            "controls": controls,
+        }
+        answers, described = read_for(entry, data, reading=reading, positive=positive)
+        typer.echo(f"{entry.name}: {described}", err=True)
+        fitted = _fit(entry, answers, **sampling)
         run = write_fit(fitted, folder, coverage=coverage, began=begin)
     _report(run, out)
 
@@ -196,20 +199,23 @@ def _fit(*arguments: Any, **settings: Any) -> xarray.DataTree:
 @app.command()
 def simulate(
     model: ModelName,
-    out: Annotated[Path, typer.Option(metavar="FILE.csv", help="The annotations; FILE.json has the true parameters.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.csv", help="The answers; FILE.json has the true parameters.")],
     items: Annotated[int, typer.Option(help="Number of items.")] = 300,
-    annotators: Annotated[int, typer.Option(help="Number of annotators.")] = 20,
+    annotators: Annotated[int, typer.Option(help="Number of annotators; counts have none.")] = 20,
     per_item: Annotated[
         str, typer.Option(metavar="N|N-M", help="Annotations per item, by different annotators.")
     ] = "5",
-    labels: Annotated[str, typer.Option(metavar="K|A,B,...", help="Number of labels, or their names.")] = "3",
+    labels: Annotated[
+        str, typer.Option(metavar="K|A,B,...", help="Number of labels, or their names; counts have none.")
+    ] = "3",
     seed: Seed = None,
     settings: Settings = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Draw parameters from the prior of MODEL and let it annotate: a CSV with gold, and the truth as JSON."""
+    """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
     from bayesanno.checks import check_seed, known_seed
-    from bayesanno.simulation import make_design
+    from bayesanno.data import CountData
+    from bayesanno.simulation import make_count_design, make_design
     from bayesanno.simulation import simulate as simulate_model
     from bayesanno.zoo import get_model
 
@@ -222,12 +228,17 @@ def simulate(
             raise DataFileError(f"{path} exists: choose another name, or --overwrite")
     check_seed(seed)
     seed = known_seed(seed)
-    design = make_design(
-        items=items,
-        annotators=annotators,
-        labels=int(labels) if labels.isdecimal() else parse_labels(labels) or [],
-        per_item=_parse_range(per_item),
-        random_seed=seed,
+    each = _parse_range(per_item)
+    design: Any = (
+        make_count_design(items=items, per_item=each, random_seed=seed)
+        if entry.data_class is CountData
+        else make_design(
+            items=items,
+            annotators=annotators,
+            labels=int(labels) if labels.isdecimal() else parse_labels(labels) or [],
+            per_item=each,
+            random_seed=seed,
+        )
     )
     data, truth = simulate_model(entry, design, random_seed=seed)
     written = write_simulation(entry, data, truth, out, seed=seed)
@@ -295,14 +306,6 @@ def _parse_range(text: str) -> int | tuple[int, int]:
         raise typer.BadParameter(f"{text!r} is no whole number, nor a range such as 3-7", param_hint="--per-item")
     numbers = [int(part) for part in parts]
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
-
-
-def _announce(model: str, data: AnnotationData) -> None:
-    typer.echo(
-        f"{model}: {data.n_annotations} annotations of {data.n_items} items by {data.n_annotators} annotators, "
-        f"{data.n_labels} labels",
-        err=True,
-    )
 
 
 def _report(run: dict[str, Any], out: Path) -> None:

@@ -27,6 +27,13 @@ GoldFile = Annotated[
     typer.Option(metavar="FILE", help="Known true labels (item,gold), for evaluation.", rich_help_panel=PANEL),
 ]
 
+PositiveLabel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LABEL", help="For models of counts: the label to count, against all others.", rich_help_panel=PANEL
+    ),
+]
+
 
 def parse_labels(labels: str | None) -> list[str] | None:
     """Return the names in a comma-separated list."""

@@ -334,12 +334,12 @@ class CountData:
 
     @classmethod
     def from_annotations(cls, data: AnnotationData, *, positive: str) -> Self:
-        """Count how often `positive` was said of each item.
+        """Count how often `positive` was said of each item, against all other labels together.
 
         Raises
         ------
         DataError
-            If `positive` is not among the labels, or there are more than two labels.
+            If `positive` is not among the labels.
 
         Examples
         --------
@@ -350,8 +350,6 @@ class CountData:
         """
         if positive not in data.labels:
             raise DataError(f"positive label {positive!r} is not among the labels {listed(data.labels)}")
-        if data.n_labels > 2:
-            raise DataError(f"counts of a positive label need two labels, not {data.n_labels}: {listed(data.labels)}")
         votes = data.votes.astype(np.int64)  # (item, label)
         return cls(items=data.items, successes=votes[:, data.labels.index(positive)], trials=votes.sum(axis=1))
 

@@ -275,22 +275,52 @@ def write_annotations(
     """
     if format not in ("long", "wide"):
         raise DataError(f"annotations cannot be written in format {format!r}: give 'long' or 'wide'")
+    path = _text_path(path)
+    names = {"item": data.items, "annotator": data.annotators, "label": data.labels, "gold label": data.gold.values()}
+    _check_names_survive(names)
+    _write_rows(path, _long_rows(data) if format == "long" else _wide_rows(data))
+
+
+def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
+    """Write counts (item, successes, trials) so that `read_counts` gives them back; a file that is there is replaced.
+
+    Raises
+    ------
+    DataError
+        If a name would not read back the same, as for `write_annotations`.
+    DataFileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bayesanno import CountData
+    >>> from bayesanno.formats import read_counts, write_counts
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_counts(CountData(items=("s1", "s2"), successes=[3, 0], trials=[5, 5]), f"{folder}/counts.csv")
+    ...     read_counts(f"{folder}/counts.csv").successes
+    array([3, 0])
+    """
+    path = _text_path(path)
+    _check_names_survive({"item": data.items})
+    rows = zip(_quoted(data.items), data.successes.tolist(), data.trials.tolist(), strict=True)
+    _write_rows(path, [["item", "successes", "trials"], *([name, str(x), str(n)] for name, x, n in rows)])
+
+
+def _text_path(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         raise DataError(f"{path} would not be Parquet but text: give a name in .csv or .tsv")
-    _check_names_survive(data)
-    rows = _long_rows(data) if format == "long" else _wide_rows(data)
+    return path
+
+
+def _write_rows(path: Path, rows: Iterable[list[str]]) -> None:
     separator = "\t" if path.suffix.lower() == ".tsv" else ","
     _write_text(path, "".join(f"{separator.join(row)}\n" for row in rows))
 
 
-def _check_names_survive(data: AnnotationData) -> None:
-    for what, names in (
-        ("item", data.items),
-        ("annotator", data.annotators),
-        ("label", data.labels),
-        ("gold label", tuple(data.gold.values())),
-    ):
+def _check_names_survive(named: Mapping[str, Iterable[str]]) -> None:
+    for what, names in named.items():
         for name in names:
             if not name or name != name.strip() or "\0" in name or not _is_text(name):
                 raise DataError(

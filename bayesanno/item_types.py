@@ -6,17 +6,18 @@ so that "type 1" is the same type everywhere.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from bayesanno.base import hyper
+from bayesanno.base import AnnotationModel, hyper
 from bayesanno.errors import DataError, FitError
 from bayesanno.lazy import pm, pt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     import xarray
     from pytensor.tensor.variable import TensorVariable
@@ -27,6 +28,39 @@ if TYPE_CHECKING:
 FEW = 0.05  # a type with less of the items than this can hardly be told to exist,
 CLOSE = 0.05  # and so can two whose rates differ by less than this,
 OFTEN = 0.1  # if it is so in more of the draws than this
+
+
+class ItemTypeModel(AnnotationModel):
+    """A model whose items are of types 1, 2, ..., by ascending rate of positive answers."""
+
+    state_dim: ClassVar[str] = "item_type"
+
+    @property
+    @abstractmethod
+    def n_types(self) -> int:
+        """Number of item types."""
+
+    def rate_of(self, parameters: Mapping[str, Any], data: Any) -> Any:  # noqa: ARG002
+        """Return the rate of positive answers to each type, between 0 and 1, in whatever form the parameters have.
+
+        `data` are the data, or as `state_logp` sees them.
+        """
+        return parameters["rate"]
+
+    def states(self, data: Any) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the names of the types."""
+        return type_names(self.n_types)
+
+    def fixed(self, data: Any) -> dict[str, np.ndarray]:  # noqa: ARG002
+        """Return what is known beforehand: the weight of an only type."""
+        return known_weight(self.n_types)
+
+    def views(
+        self, answers: Any, probability: TensorVariable, *_: Any, **parameters: Any
+    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
+        """Return `hard`: P(an item is of the hard type), the one whose rate is nearest to one half in the draw."""
+        hard = pt.argmin(pt.abs(self.rate_of(parameters, answers) - 0.5))
+        return {"hard": (("item",), probability[:, hard])}
 
 
 def type_names(n_types: int) -> tuple[str, ...]:
@@ -157,25 +191,27 @@ def log_orders(counts: Counts) -> TensorVariable:
     return pt.gammaln(n + 1.0) - pt.gammaln(x + 1.0) - pt.gammaln(n - x + 1.0)
 
 
-def read_hard(probability: TensorVariable, rate: TensorVariable) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
-    """Return the view `hard`: P(an item is of the type whose rate is nearest to one half, in this draw)."""
-    return {"hard": (("item",), probability[:, pt.argmin(pt.abs(rate - 0.5))])}
-
-
 def log_between(
     low: TensorVariable, high: TensorVariable, first: TensorVariable, last: TensorVariable
 ) -> TensorVariable:
     """Return log(Phi(high) - Phi(low)), accurate in both tails; the `first` has no lower, the `last` no upper end."""
-    from pymc.distributions.dist_math import normal_lcdf
     from pymc.math import logdiffexp
 
     upper = low + high > 0  # there Phi is near 1, and the complement keeps its digits
     inside = ~(first | last)
     near = pt.switch(inside, pt.switch(upper, -low, high), 1.0)
     far = pt.switch(inside, pt.switch(upper, -high, low), -1.0)
-    between = logdiffexp(normal_lcdf(0.0, 1.0, near), normal_lcdf(0.0, 1.0, far))
-    end = pt.switch(first & last, 0.0, normal_lcdf(0.0, 1.0, pt.switch(first, high, -low)))
+    between = logdiffexp(_log_phi(near), _log_phi(far))
+    end = pt.switch(first & last, 0.0, _log_phi(pt.switch(first, high, -low)))
     return pt.switch(inside, between, end)
+
+
+def _log_phi(z: TensorVariable) -> TensorVariable:
+    """Return log Phi(z); PyMC's has an error of 1e-8, from a root of 2 in single precision."""
+    root = np.sqrt(2.0)
+    below, above = pt.minimum(z, -1.0), pt.maximum(z, -1.0)
+    tail = pt.log(pt.erfcx(-below / root) / 2) - below**2 / 2
+    return pt.switch(z < -1, tail, pt.log1p(-pt.erfc(above / root) / 2))
 
 
 # ------------------------------------------------------------------------------------------------------ the start
@@ -246,13 +282,9 @@ def explain_types(posterior: xarray.Dataset, *, rate: str | None, remedy: str) -
     if share <= OFTEN:
         return []
     n_types = posterior.sizes["item_type"]
-    reasons = [f"a type holds less than {FEW:.0%} of the items in {small.mean():.0%} of them"] if small.any() else []
-    reasons += [f"two rates are within {CLOSE} of each other in {near.mean():.0%}"] if near.any() else []
+    why = [f"a type holds less than {FEW:.0%} of the items in {small.mean():.0%} of them"] if small.any() else []
+    why += [f"two rates are within {CLOSE} of each other in {near.mean():.0%}"] if near.any() else []
     return [
-        f"in {share:.0%} of the draws one of the {n_types} types is hardly needed ({_join(reasons)}): the data do not "
+        f"in {share:.0%} of the draws one of the {n_types} types is hardly needed ({', '.join(why)}): the data do not "
         f"tell {n_types} types apart, and chains wander between explanations; {remedy}"
     ]
-
-
-def _join(reasons: Sequence[str]) -> str:
-    return ", ".join(reasons)

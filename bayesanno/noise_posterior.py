@@ -72,8 +72,8 @@ def noise_of_fit(fit: xarray.DataTree, *, confidence: float = 0.95) -> NoisePost
 
     gamma and t0 are those of section 2 of Beigman Klebanov and Beigman (2009), doi:10.1162/coli.2009.35.4.35402: t0 is
     the smallest t with P(more than t items are hard) < 1 - confidence, and gamma the like for the agreed items, as a
-    share of them. So both can be compared with those of `measure_noise`; as there, items with fewer than two annotations
-    are left out.
+    share of them. So both can be compared with those of `measure_noise`; as there, items with fewer than two
+    annotations are left out.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def noise_of_fit(fit: xarray.DataTree, *, confidence: float = 0.95) -> NoisePost
     if not shared.any():
         raise DataError("no item has two annotations: agreement is between at least two")
     agreed = shared & ((data.votes > 0).sum(axis=1) == 1)
-    hard, pattern = read_draws(entry, data, fit["posterior"].to_dataset(), "hard", fixed=fixed_of(fit))
+    hard, pattern = read_draws(entry, data, fit["posterior"].to_dataset(), "hard", fixed_of(fit))
     among = {
         name: count_successes(hard, np.bincount(pattern[chosen], minlength=hard.shape[1]))
         for name, chosen in (("shared", shared), ("agreed", agreed))

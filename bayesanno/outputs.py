@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayesanno.data import CountData
 from bayesanno.errors import DataFileError
 
 if TYPE_CHECKING:
@@ -84,25 +85,33 @@ def describe_run(fit: xarray.DataTree, *, total: float) -> dict[str, Any]:
         "engine": attrs["engine"],
         "seed": attrs["random_seed"],
         "versions": json.loads(attrs["versions"]),
-        "data": {
-            "items": data.n_items,
-            "annotators": data.n_annotators,
-            "labels": data.n_labels,
-            "annotations": data.n_annotations,
-            "label_names": list(data.labels),
-            "hash": attrs["data_hash"],
-        },
+        "data": _describe_data(data) | {"hash": attrs["data_hash"]},
         "seconds": {"compile": attrs["seconds_compile"], "sample": attrs["seconds_sample"], "total": total},
         "diagnostics": diagnostics_of(fit),
         **score(fit),
     }
 
 
+def _describe_data(data: AnnotationData | CountData) -> dict[str, Any]:
+    if isinstance(data, CountData):
+        return {"items": data.n_items, "trials": int(data.trials.sum()), "successes": int(data.successes.sum())}
+    return {
+        "items": data.n_items,
+        "annotators": data.n_annotators,
+        "labels": data.n_labels,
+        "annotations": data.n_annotations,
+        "label_names": list(data.labels),
+    }
+
+
 def write_simulation(
-    entry: AnnotationModel, data: AnnotationData, truth: xarray.Dataset, path: Path, *, seed: int | None
+    entry: AnnotationModel, data: AnnotationData | CountData, truth: xarray.Dataset, path: Path, *, seed: int | None
 ) -> list[Path]:
-    """Write simulated annotations (CSV with gold) and the parameters that made them (JSON beside it)."""
-    from bayesanno.formats import write_annotations
+    """Write simulated annotations (CSV with gold) or counts, and beside it what made them (JSON).
+
+    The JSON holds the parameters and, where they are no labels, the states of the items.
+    """
+    from bayesanno.formats import write_annotations, write_counts
 
     parameters = {
         name: {
@@ -113,7 +122,10 @@ def write_simulation(
         for name, variable in truth.data_vars.items()
     }
     story = {"model": entry.name, "fields": entry.to_fields(), "seed": seed, "parameters": parameters}
-    write_annotations(data, path)
+    if isinstance(data, CountData):
+        write_counts(data, path)
+    else:
+        write_annotations(data, path)
     beside = path.with_suffix(".json")
     beside.write_text(json.dumps(story, indent=2) + "\n", encoding="utf-8")
     return [path, beside]

@@ -55,10 +55,8 @@ def make_design(
     300
     """
     check_seed(random_seed)
-    item_names, annotator_names = _names(items, "i"), _names(annotators, "a")
+    item_names, annotator_names = _item_names(items), _names(annotators, "a")
     label_names = _names(labels, "", first=0)
-    if not item_names:
-        raise DataError(f"items is {items}: a design needs at least one item")
     least, most = (per_item, per_item) if isinstance(per_item, int) else per_item
     if not 0 <= least <= most <= len(annotator_names):
         raise DataError(
@@ -79,6 +77,39 @@ def make_design(
     )
 
 
+def make_count_design(
+    *, items: int | Sequence[str], per_item: int | tuple[int, int], random_seed: int | None = None
+) -> CountData:
+    """Lay out how many answers each item gets; every count of successes is a placeholder, 0.
+
+    Parameters
+    ----------
+    items : int or sequence of str
+        How many (then named i1, i2, ...), or the names.
+    per_item : int or tuple of two ints
+        Answers per item: so many, or evenly from the least to the most.
+    random_seed : int, optional
+
+    Raises
+    ------
+    DataError
+        If there is no item, or no answer.
+
+    Examples
+    --------
+    >>> from bayesanno.simulation import make_count_design
+    >>> make_count_design(items=3, per_item=10).trials
+    array([10, 10, 10])
+    """
+    check_seed(random_seed)
+    names = _item_names(items)
+    least, most = (per_item, per_item) if isinstance(per_item, int) else per_item
+    if not 0 <= least <= most:
+        raise DataError(f"per_item is {per_item}: each item can have 0 answers or more, from the least to the most")
+    each = np.random.default_rng(random_seed).integers(least, most, size=len(names), endpoint=True)  # (item,)
+    return CountData(items=names, successes=np.zeros_like(each), trials=each)
+
+
 def simulate(
     model: str | AnnotationModel,
     design: Data,
@@ -93,8 +124,8 @@ def simulate(
     model : str or AnnotationModel
         A name in the zoo, or an instance.
     design : AnnotationData, CountData or MultiAnnotationData, as the model takes
-        Who is asked about what (see `make_design`; real data do as well). Its answers are not looked at; its controls
-        are the truth of their items.
+        Who is asked about what (see `make_design` and `make_count_design`; real data do as well). Its answers are not
+        looked at; its controls are the truth of their items.
     parameters : mapping of variable name to array, optional
         Parameters to hold fixed; the others are drawn from the prior.
     random_seed : int, optional
@@ -172,6 +203,13 @@ def _gold(design: AnnotationData, states: Sequence[str], state: np.ndarray) -> d
     """Name the true labels; a state that is no label (nobody said the truth) names none."""
     named = zip(design.items, (states[code] for code in state), strict=True)
     return {item: label for item, label in named if label in design.labels}
+
+
+def _item_names(items: int | Sequence[str]) -> tuple[str, ...]:
+    names = _names(items, "i")
+    if not names:
+        raise DataError(f"items is {items}: a design needs at least one item")
+    return names
 
 
 def _names(given: int | Sequence[str], prefix: str, *, first: int = 1) -> tuple[str, ...]:

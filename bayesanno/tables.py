@@ -1,4 +1,4 @@
-"""What a user reads: tables of labels, annotators, parameters and accuracy, all from the fit alone."""
+"""What a user reads: tables of labels, types, annotators, parameters and accuracy, all from the fit alone."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.data import CountData
 from bayesanno.errors import FitError
-from bayesanno.storage import data_of, model_of
+from bayesanno.item_types import ItemTypeModel
+from bayesanno.latent import count_states
+from bayesanno.lazy import xr
+from bayesanno.storage import data_of, fixed_of, model_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +25,7 @@ HDI_PROB = 0.94
 
 
 def label_table(fit: xarray.DataTree, *, coverage: float | None = None) -> pd.DataFrame:
-    """Return the posterior of each item's true label.
+    """Return the posterior of each item's true label, or of its type where the items of a model are of types.
 
     Parameters
     ----------
@@ -33,7 +37,9 @@ def label_table(fit: xarray.DataTree, *, coverage: float | None = None) -> pd.Da
     -------
     pandas.DataFrame
         One row per item, in the data's order: `item`, `label` (the most probable one), `probability` (of that label),
-        `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `gold` where any is known, `kept`.
+        `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `gold` where any is known, `kept`. Of counts:
+        `item`, `p[<type>]` for each type, `successes`, `trials`, `hard` (the probability that the item is of the hard
+        type), `kept`.
 
     Raises
     ------
@@ -49,11 +55,37 @@ def label_table(fit: xarray.DataTree, *, coverage: float | None = None) -> pd.Da
     return tabulate_labels(data_of(fit), fit["latent"].to_dataset(), coverage)
 
 
-def tabulate_labels(data: AnnotationData, latent: xarray.Dataset, coverage: float | None = None) -> pd.DataFrame:
+def tabulate_labels(
+    data: AnnotationData | CountData, latent: xarray.Dataset, coverage: float | None = None
+) -> pd.DataFrame:
     """Return the label table of any posterior of states, of a fit's items or of new ones."""
+    check_coverage(coverage)
+    tabulate = _tabulate_types if isinstance(data, CountData) else _tabulate_classes
+    table = tabulate(data, latent)  # type: ignore[arg-type]  # each takes what it is chosen for
+    if coverage is not None:
+        order = np.argsort(latent["entropy"].values, kind="stable")
+        kept = np.zeros(len(table), dtype=bool)
+        kept[order[: n_kept(len(table), coverage)]] = True
+        table["kept"] = kept
+    return table
+
+
+def _tabulate_types(data: CountData, latent: xarray.Dataset) -> pd.DataFrame:
     import pandas as pd
 
-    check_coverage(coverage)
+    table = pd.DataFrame({"item": pd.Series(list(data.items), dtype="str")})
+    state_dim = latent["probability"].dims[1]
+    for code, state in enumerate(latent[state_dim].values):
+        table[f"p[{state}]"] = latent["probability"].values[:, code]
+    table["successes"], table["trials"] = data.successes, data.trials
+    if "hard" in latent:
+        table["hard"] = latent["hard"].values
+    return table
+
+
+def _tabulate_classes(data: AnnotationData, latent: xarray.Dataset) -> pd.DataFrame:
+    import pandas as pd
+
     state_dim = latent["probability"].dims[1]
     states = [str(state) for state in latent[state_dim].values]
     probability = latent["probability"].values  # (item, state)
@@ -71,11 +103,6 @@ def tabulate_labels(data: AnnotationData, latent: xarray.Dataset, coverage: floa
         table[f"p[{state}]"] = probability[:, code]
     if data.gold:
         table["gold"] = pd.Series([data.gold.get(item, "") for item in data.items], dtype="str")
-    if coverage is not None:
-        order = np.argsort(table["entropy"].to_numpy(), kind="stable")
-        kept = np.zeros(len(table), dtype=bool)
-        kept[order[: n_kept(len(table), coverage)]] = True
-        table["kept"] = kept
     return table
 
 
@@ -95,6 +122,60 @@ def n_kept(n_items: int, coverage: float) -> int:
     720
     """
     return max(1, round(coverage * n_items))
+
+
+def type_table(fit: xarray.DataTree) -> pd.DataFrame:
+    """Return the posterior of each type of item: how many items are of it, and how they are answered.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree
+        A fit of a model of item types, such as `binomial_mixture`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per type: `item_type`; of each parameter of types (`weight`, `rate`, ...) and of `expected_items`, the
+        number of items of the type that the parameters and the answers lead one to expect, `<name>_mean`, `<name>_sd`,
+        `<name>_hdi_low`, `<name>_hdi_high` (94%); and `hard`, the probability that it is the hard type: the one whose
+        rate is nearest to one half.
+
+    Raises
+    ------
+    FitError
+        If the items of the model are not of types.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("types")  # doctest: +SKIP
+    >>> ba.type_table(fit)[["item_type", "weight_mean", "rate_mean", "hard"]]  # doctest: +SKIP
+    """
+    import arviz_stats as azs
+    import pandas as pd
+
+    entry, data = model_of(fit), data_of(fit)
+    if not isinstance(entry, ItemTypeModel):
+        raise FitError(f"the items of {entry.name} are not of types: read label_table(fit)")
+    posterior, fixed = fit["posterior"].to_dataset(), fixed_of(fit)
+    found = {
+        str(name): variable for name, variable in posterior.data_vars.items() if variable.dims[2:] == ("item_type",)
+    }
+    like = xr.zeros_like(posterior["chain"] + posterior["draw"], dtype=float)  # (chain, draw)
+    for name, values in fixed.items():  # known, so that every draw has the same
+        found[name] = like + xr.DataArray(values, dims="item_type", coords={"item_type": list(entry.states(data))})
+    found = {name: found[name] for name in entry.parameter_names(data) if name in found}
+    nearest = abs(entry.rate_of(found, data) - 0.5).argmin("item_type")  # (chain, draw)
+    found["expected_items"] = count_states(entry, data, posterior, fixed)
+    table: dict[str, Any] = {"item_type": pd.Series([str(name) for name in entry.states(data)], dtype="str")}
+    for name, draws in found.items():
+        interval = azs.hdi(draws.rename("of").to_dataset(), prob=HDI_PROB)["of"]
+        table[f"{name}_mean"] = draws.mean(("chain", "draw")).values
+        table[f"{name}_sd"] = draws.std(("chain", "draw"), ddof=1).values
+        table[f"{name}_hdi_low"] = interval.sel(ci_bound="lower").values
+        table[f"{name}_hdi_high"] = interval.sel(ci_bound="upper").values
+    table["hard"] = [float((nearest == code).mean()) for code in range(entry.n_types)]
+    return pd.DataFrame(table)
 
 
 def annotator_table(fit: xarray.DataTree) -> pd.DataFrame:
@@ -235,7 +316,7 @@ def coverage_table(fit: xarray.DataTree, coverages: Sequence[float] | None = Non
 
 def score(fit: xarray.DataTree) -> dict[str, Any]:
     """Return accuracy against gold: over all items, and over the surest 90% and 75% of them; empty without gold."""
-    if not data_of(fit).gold:
+    if not getattr(data_of(fit), "gold", None):  # counts have none
         return {}
     accuracy = coverage_table(fit, [1.0, 0.9, 0.75])["accuracy"]
     return dict(zip(("accuracy", "accuracy_at_90", "accuracy_at_75"), map(float, accuracy), strict=True))

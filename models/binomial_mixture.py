@@ -51,18 +51,16 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
-from bayesanno.base import AnnotationModel, Positive, Range, hyper, require_data
+from bayesanno.base import Positive, Range, hyper, require_data
 from bayesanno.data import CountData
 from bayesanno.item_types import (
+    ItemTypeModel,
     ascend,
     check_types,
     explain_types,
-    known_weight,
     mix,
     ordered_answers_logp,
-    read_hard,
     start_rates,
-    type_names,
 )
 from bayesanno.latent import observe
 from bayesanno.lazy import pm, pt
@@ -75,7 +73,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BinomialMixture(AnnotationModel):
+class BinomialMixture(ItemTypeModel):
     """Beigman Klebanov and Beigman's model: every type of item has its own rate of positive answers.
 
     Parameters
@@ -95,12 +93,15 @@ class BinomialMixture(AnnotationModel):
     """
 
     name: ClassVar[str] = "binomial_mixture"
-    state_dim: ClassVar[str] = "item_type"
     data_class: ClassVar[type] = CountData
 
     types: Annotated[int, Range(0, np.inf)] = 2
     weight_prior: Positive = 1.0
     rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
+
+    @property
+    def n_types(self) -> int:
+        return self.types
 
     def check(self, data: CountData) -> None:
         require_data(self, data)
@@ -122,21 +123,6 @@ class BinomialMixture(AnnotationModel):
     ) -> tuple[TensorVariable, TensorVariable]:
         item_type = pm.Categorical.dist(weight, shape=(design.n_items,))  # (item,)
         return item_type, pm.Binomial.dist(design.trials, rate[item_type])
-
-    def views(
-        self,
-        counts: Counts,  # noqa: ARG002
-        probability: TensorVariable,
-        weight: TensorVariable,  # noqa: ARG002
-        rate: TensorVariable,
-    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
-        return read_hard(probability, rate)
-
-    def states(self, data: CountData) -> tuple[str, ...]:  # noqa: ARG002
-        return type_names(self.types)
-
-    def fixed(self, data: CountData) -> dict[str, np.ndarray]:  # noqa: ARG002
-        return known_weight(self.types)
 
     def start(self, data: CountData) -> dict[str, np.ndarray]:
         even = {} if self.types == 1 else {"weight": np.full(self.types, 1 / self.types)}

@@ -49,10 +49,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from bayesanno.base import AnnotationModel, Fraction, Positive, hyper, require_data
+from bayesanno.base import Fraction, Positive, hyper, require_data
 from bayesanno.data import CountData
 from bayesanno.errors import ModelError
-from bayesanno.item_types import known_weight, moments_of, ordered_answers_logp, read_hard, type_names
+from bayesanno.item_types import ItemTypeModel, moments_of, ordered_answers_logp
 from bayesanno.latent import observe
 from bayesanno.lazy import pm, pt
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiligentLazy(AnnotationModel):
+class DiligentLazy(ItemTypeModel):
     """Beigman Klebanov and Beigman's model of a crowd in which some answers are lazy.
 
     Parameters
@@ -90,7 +90,6 @@ class DiligentLazy(AnnotationModel):
     """
 
     name: ClassVar[str] = "diligent_lazy"
-    state_dim: ClassVar[str] = "item_type"
     data_class: ClassVar[type] = CountData
 
     weight_mean: tuple[Positive, ...] = (0.5, 0.5)
@@ -114,6 +113,10 @@ class DiligentLazy(AnnotationModel):
             raise ModelError(
                 f"{self.name}: weight_mean is {self.weight_mean}: its sum must be 1, not {sum(self.weight_mean):g}"
             )
+
+    @property
+    def n_types(self) -> int:
+        return len(self.weight_mean)
 
     @classmethod
     def from_fit(cls, fit: xarray.DataTree, *, fixed: bool = False) -> Self:
@@ -187,17 +190,9 @@ class DiligentLazy(AnnotationModel):
         told = pm.Binomial.dist(diligent, rate[item_type])
         return item_type, told + pm.Binomial.dist(design.trials - diligent, lazy_rate)
 
-    def views(
-        self, answers: Counts, probability: TensorVariable, *_: TensorVariable, **parameters: TensorVariable
-    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:  # fmt: skip
-        return read_hard(probability, parameters["rate"])
-
-    def states(self, data: CountData) -> tuple[str, ...]:  # noqa: ARG002
-        return type_names(len(self.weight_mean))
-
-    def fixed(self, data: CountData) -> dict[str, np.ndarray]:  # noqa: ARG002
+    def fixed(self, data: CountData) -> dict[str, np.ndarray]:
         known = {"weight": np.array(self.weight_mean), "rate": np.array(self.rate_mean)}
-        return known if self.known else known_weight(len(self.weight_mean))
+        return known if self.known else super().fixed(data)
 
     def start(self, data: CountData) -> dict[str, np.ndarray]:
         share = (data.successes.sum() + 1) / (data.trials.sum() + 2)

@@ -55,9 +55,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from bayesanno.base import AnnotationModel, Positive, Range, hyper, require_data
+from bayesanno.base import Positive, Range, hyper, require_data
 from bayesanno.data import CountData
-from bayesanno.item_types import ascend, explain_types, mix, start_rates, type_names
+from bayesanno.item_types import ItemTypeModel, ascend, explain_types, mix, start_rates
 from bayesanno.latent import observe
 from bayesanno.lazy import pm, pt
 
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiligentLazyAnnotators(AnnotationModel):
+class DiligentLazyAnnotators(ItemTypeModel):
     """Item types, and annotators each of whom answers so many of them lazily.
 
     Parameters
@@ -94,7 +94,6 @@ class DiligentLazyAnnotators(AnnotationModel):
     """
 
     name: ClassVar[str] = "diligent_lazy_annotators"
-    state_dim: ClassVar[str] = "item_type"
     competence: ClassVar[str | None] = "diligence"
     two_labels: ClassVar[bool] = True
     takes_controls: ClassVar[bool] = False
@@ -104,6 +103,10 @@ class DiligentLazyAnnotators(AnnotationModel):
     rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
     diligence_prior: tuple[Positive, Positive] = (2.0, 0.5)
     lazy_rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
+
+    @property
+    def n_types(self) -> int:
+        return self.types
 
     def build(self, data: AnnotationData) -> pm.Model:
         require_data(self, data)
@@ -119,9 +122,6 @@ class DiligentLazyAnnotators(AnnotationModel):
                 lazy_rate=pm.Beta("lazy_rate", lazy[0], lazy[1]),
             )
         return model
-
-    def states(self, data: AnnotationData) -> tuple[str, ...]:  # noqa: ARG002
-        return type_names(self.types)
 
     def state_logp(
         self,
@@ -148,15 +148,6 @@ class DiligentLazyAnnotators(AnnotationModel):
         item_type = pm.Categorical.dist(weight, shape=(design.n_items,))  # (item,)
         diligent = pm.Bernoulli.dist(diligence[design.annotator])  # (annotation,)
         return item_type, pm.Bernoulli.dist(pt.switch(diligent, rate[item_type[design.item]], lazy_rate))
-
-    def views(
-        self,
-        answers: Answers,  # noqa: ARG002
-        probability: TensorVariable,
-        rate: TensorVariable,
-        **_: TensorVariable,
-    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
-        return {"hard": (("item",), probability[:, pt.argmin(pt.abs(rate - 0.5))])}
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         counts = CountData.from_annotations(data, positive=data.labels[-1])

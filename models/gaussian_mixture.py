@@ -45,29 +45,29 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from bayesanno.base import AnnotationModel, Positive, Range, hyper, require_data
+from bayesanno.base import Positive, Range, hyper, require_data
 from bayesanno.data import CountData
 from bayesanno.errors import DataError
 from bayesanno.item_types import (
+    ItemTypeModel,
     ascend,
     check_types,
     explain_types,
-    known_weight,
     log_between,
     log_orders,
     mix,
-    read_hard,
     start_rates,
-    type_names,
 )
 from bayesanno.latent import observe
 from bayesanno.lazy import pm, pt
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianMixture(AnnotationModel):
+class GaussianMixture(ItemTypeModel):
     """Beigman Klebanov and Beigman's model G: the counts are a mixture of normal humps.
 
     Parameters
@@ -97,13 +97,16 @@ class GaussianMixture(AnnotationModel):
     """
 
     name: ClassVar[str] = "gaussian_mixture"
-    state_dim: ClassVar[str] = "item_type"
     data_class: ClassVar[type] = CountData
 
     types: Annotated[int, Range(0, np.inf)] = 2
     weight_prior: Positive = 1.0
     mean_prior: tuple[Positive, Positive] = (1.0, 1.0)
     sd_prior: Positive = 0.25
+
+    @property
+    def n_types(self) -> int:
+        return self.types
 
     def check(self, data: CountData) -> None:
         self._n_answers(data)
@@ -143,21 +146,8 @@ class GaussianMixture(AnnotationModel):
         z = pm.Normal.dist(mean[item_type], sd[item_type])
         return item_type, pt.clip(pt.round(z), 0, design.trials).astype("int64")
 
-    def views(
-        self,
-        counts: Counts,
-        probability: TensorVariable,
-        weight: TensorVariable,  # noqa: ARG002
-        mean: TensorVariable,
-        sd: TensorVariable,  # noqa: ARG002
-    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
-        return read_hard(probability, mean / counts.trials[0])
-
-    def states(self, data: CountData) -> tuple[str, ...]:  # noqa: ARG002
-        return type_names(self.types)
-
-    def fixed(self, data: CountData) -> dict[str, np.ndarray]:  # noqa: ARG002
-        return known_weight(self.types)
+    def rate_of(self, parameters: Mapping[str, Any], data: Any) -> Any:
+        return parameters["mean"] / data.trials[0]
 
     def start(self, data: CountData) -> dict[str, np.ndarray]:
         n_answers = self._n_answers(data)

@@ -14,7 +14,7 @@ from bayesanno.errors import BayesannoError
 settings.register_profile("bayesanno", deadline=None)
 settings.load_profile("bayesanno")
 
-pytest.register_assert_rewrite("tests.contract")
+pytest.register_assert_rewrite("tests.contract", "tests.contract_counts")
 
 SEED = 20080530
 
@@ -49,11 +49,15 @@ def rng(request):
 
 
 def pytest_generate_tests(metafunc):
-    """Run every test that takes a `case` for each model of the zoo, with each of its variants."""
+    """Run every test that takes a `case`, or of counts a `counted`, for each such model with each of its variants."""
     if "case" in metafunc.fixturenames:
         from tests.contract import cases
 
         metafunc.parametrize("case", cases(), indirect=True, scope="session")
+    if "counted" in metafunc.fixturenames:
+        from tests.contract_counts import count_cases
+
+        metafunc.parametrize("counted", count_cases(), indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +66,14 @@ def case(request):
     from tests.contract import make_case
 
     return make_case(*request.param)
+
+
+@pytest.fixture(scope="session")
+def counted(request):
+    """One model of counts, with its independent reference."""
+    from tests.contract_counts import CountCase
+
+    return CountCase(*request.param)
 
 
 @pytest.fixture(params=["free", "controlled"])

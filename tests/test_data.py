@@ -151,8 +151,14 @@ def test_counts_that_cannot_be_are_refused(refuses, successes, trials, match):
 def test_counts_need_a_positive_label_that_exists(refuses):
     with refuses(DataError, "positive label 'true' is not among the labels 'no', 'yes'"):
         CountData.from_annotations(AnnotationData.from_records(RECORDS), positive="true")
-    with refuses(DataError, "need two labels, not 3: 'no', 'yes', 'maybe'"):
-        CountData.from_annotations(AnnotationData(**{**FIELDS, "labels": ("no", "yes", "maybe")}), positive="yes")
+
+
+def test_the_positive_label_is_counted_against_all_others():
+    records = [("s1", "ada", "yes"), ("s1", "bo", "maybe"), ("s1", "cy", "no"), ("s2", "ada", "maybe")]
+    data = AnnotationData.from_records(records)
+    for positive, successes in (("yes", [1, 0]), ("maybe", [1, 1]), ("no", [1, 0])):
+        counts = CountData.from_annotations(data, positive=positive)
+        assert (counts.successes.tolist(), counts.trials.tolist()) == (successes, [3, 1])
 
 
 def test_labels_sort_as_numbers_only_if_all_are_whole_numbers():

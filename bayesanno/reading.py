@@ -1,0 +1,93 @@
+"""What DATA on the command line becomes: the kind of data that the model takes.
+
+The invariant: an option that the model has no use for is refused, not ignored.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.data import CountData, listed
+from bayesanno.datasets import load_named
+from bayesanno.errors import DataError
+from bayesanno.formats import read_annotations, read_counts
+from bayesanno.tables_in import read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayesanno.base import AnnotationModel
+    from bayesanno.data import AnnotationData
+
+
+def read_for(
+    entry: AnnotationModel, source: str, *, reading: Mapping[str, Any], positive: str | None = None
+) -> tuple[Any, str]:
+    """Read the data that a model takes, and describe them in a few words.
+
+    A model of counts takes a table of counts (see `read_counts`), or annotations, in which a label is counted.
+
+    Parameters
+    ----------
+    entry : AnnotationModel
+    source : str
+        A file or a named data set.
+    reading : mapping
+        The options of `read_annotations`; what is None is not given.
+    positive : str, optional
+        The label to count; of two labels by default the last.
+
+    Raises
+    ------
+    DataFileError, DataError
+        As for the readers; if an option does not suit the model; or if there are more than two labels and none of them
+        is said to be the positive one.
+    """
+    if entry.data_class is not CountData:
+        if positive is not None:
+            raise DataError(f"--positive is for models of counts: {entry.name} takes every label as it is")
+        data = read_annotations(source, **reading)
+        return data, _describe(data)
+    return _read_counts(entry, source, reading, positive)
+
+
+def _describe(data: AnnotationData) -> str:
+    return (
+        f"{data.n_annotations} annotations of {data.n_items} items by {data.n_annotators} annotators, "
+        f"{data.n_labels} labels"
+    )
+
+
+def _read_counts(
+    entry: AnnotationModel, source: str, reading: Mapping[str, Any], positive: str | None
+) -> tuple[CountData, str]:
+    for option in ("gold", "gold_file", "controls"):
+        if reading.get(option) is not None:
+            raise DataError(f"{entry.name} has no true labels: leave out --{option.replace('_', '-')}")
+    unnamed = all(reading.get(option) is None for option in ("annotator", "label", "labels"))
+    if unnamed and reading.get("format", "auto") == "auto" and _holds_counts(source):
+        if positive is not None:
+            raise DataError(f"{source} has columns of successes and trials, counted already: leave out --positive")
+        data, what = read_counts(source, item=reading.get("item")), "positive"
+    else:
+        annotations = read_annotations(source, **reading)
+        what = repr(positive)
+        if positive is None:
+            positive = _last_of_two(annotations)
+            what = f"{positive!r} (taken as positive; --positive takes another)"
+        data = CountData.from_annotations(annotations, positive=positive)
+    return data, f"{data.trials.sum()} answers to {data.n_items} items, {data.successes.sum()} of them {what}"
+
+
+def _holds_counts(source: str) -> bool:
+    """Tell whether a table is one of counts: it has columns for successes and for trials, and none for a label."""
+    table = read_table(load_named(source) if source.startswith("@") else source)
+    return all(table.matching(role) for role in ("successes", "trials")) and not table.matching("label")
+
+
+def _last_of_two(data: AnnotationData) -> str:
+    if data.n_labels > 2:
+        raise DataError(
+            f"there are {data.n_labels} labels, {listed(data.labels)}: say with --positive which of them to count"
+        )
+    return data.labels[-1]
