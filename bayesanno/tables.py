@@ -37,9 +37,10 @@ def label_table(fit: xarray.DataTree, *, coverage: float | None = None) -> pd.Da
     -------
     pandas.DataFrame
         One row per item, in the data's order: `item`, `label` (the most probable one), `probability` (of that label),
-        `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `gold` where any is known, `kept`. Of counts:
-        `item`, `p[<type>]` for each type, `successes`, `trials`, `hard` (the probability that the item is of the hard
-        type), `kept`.
+        `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `gold` where any is known, `kept`. Where items
+        are of types: `item_type` (the most probable one) in place of `label`, `p[<type>]` for each type, and `hard`,
+        the probability that the item is of the hard type. Of counts: `item`, `p[<type>]` for each type, `successes`,
+        `trials`, `hard`, `kept`.
 
     Raises
     ------
@@ -93,7 +94,7 @@ def _tabulate_classes(data: AnnotationData, latent: xarray.Dataset) -> pd.DataFr
     table = pd.DataFrame(
         {
             "item": pd.Series(list(data.items), dtype="str"),
-            "label": pd.Series([states[state] for state in best], dtype="str"),
+            "label" if state_dim == "true_class" else str(state_dim): pd.Series([states[k] for k in best], dtype="str"),
             "probability": probability.max(axis=1),
             "entropy": latent["entropy"].values,
             "n_annotations": np.bincount(data.item, minlength=data.n_items),
@@ -101,6 +102,8 @@ def _tabulate_classes(data: AnnotationData, latent: xarray.Dataset) -> pd.DataFr
     )
     for code, state in enumerate(states):
         table[f"p[{state}]"] = probability[:, code]
+    if "hard" in latent:
+        table["hard"] = latent["hard"].values
     if data.gold:
         table["gold"] = pd.Series([data.gold.get(item, "") for item in data.items], dtype="str")
     return table
@@ -281,7 +284,7 @@ def coverage_table(fit: xarray.DataTree, coverages: Sequence[float] | None = Non
     Raises
     ------
     FitError
-        If no gold label is known, or a coverage is out of its range.
+        If no gold label is known, the model tells types of items and not labels, or a coverage is out of its range.
 
     Examples
     --------
@@ -294,6 +297,8 @@ def coverage_table(fit: xarray.DataTree, coverages: Sequence[float] | None = Non
     labels = label_table(fit)
     if "gold" not in labels:
         raise FitError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
+    if "label" not in labels:
+        raise FitError(f"{model_of(fit).name} says of what type items are, not what their labels are")
     ordered = labels.iloc[np.argsort(labels["entropy"].to_numpy(), kind="stable")]
     known = (ordered["gold"] != "").to_numpy()
     right = (ordered["gold"] == ordered["label"]).to_numpy()
@@ -316,7 +321,8 @@ def coverage_table(fit: xarray.DataTree, coverages: Sequence[float] | None = Non
 
 def score(fit: xarray.DataTree) -> dict[str, Any]:
     """Return accuracy against gold: over all items, and over the surest 90% and 75% of them; empty without gold."""
-    if not getattr(data_of(fit), "gold", None):  # counts have none
+    # counts have no gold, and types of items are no labels
+    if not getattr(data_of(fit), "gold", None) or model_of(fit).state_dim != "true_class":
         return {}
     accuracy = coverage_table(fit, [1.0, 0.9, 0.75])["accuracy"]
     return dict(zip(("accuracy", "accuracy_at_90", "accuracy_at_75"), map(float, accuracy), strict=True))

@@ -29,16 +29,17 @@ Read off: who is lazy, with probability: `bayesanno.low_competence(fit)` gives P
 Priors and what they imply.
     weight ~ Dirichlet(weight_prior), 1 by default.
     rate: the gaps p_1 - 0, p_2 - p_1, ..., 1 - p_k are Dirichlet, with rate_prior[0] for the two outer gaps and
-    rate_prior[1] for the inner ones; (1, 1) by default, uniform rates put in order.
-    diligence ~ Beta(diligence_prior), (2, 0.5) by default: 0.8 on average (the paper finds 0.79), most mass next to 1,
-    and one annotator in nine lazy more often than not.
+    rate_prior[1] for the inner ones.  (3, 3) by default: rates are apart, and neither 0 nor 1, so that even diligent
+    annotators err now and then.
+    diligence ~ Beta(diligence_prior), (4, 1) by default: 0.8 on average (the paper finds 0.79), highest at 1, and one
+    annotator in sixteen lazy more often than not.
     lazy_rate ~ Beta(lazy_rate_prior), (1, 1) by default.
 
 Identifiability.  Answers show the e_jt of (1) alone.  These stay the same if all p_t move away from p_L by a factor and
 all delta_j are divided by it, so that the data bound the scale (no delta_j and no p_t above 1) and do not fix it.  The
-prior does: its mass next to 1 makes the most diligent annotators fully diligent, the more surely the more of them there
-are.  So "lazy" means: as much so compared with the best.  diligence_prior=2:2 would leave the scale wide open.  Whoever
-answers the contrary of the truth counts as lazy.  A type that the data do not need wanders, and the fit says so.
+prior does: its mass next to 1 makes the most diligent annotators fully diligent, the more surely the more of them
+there are.  So "lazy" means: as much so compared with the best.  diligence_prior=2:2 would leave the scale open.
+Whoever answers the contrary of the truth counts as lazy.  A type that the data do not need wanders; the fit says so.
 
 Use when answers are yes or no, annotators many, and it is asked who does not read the items while items differ in how
 hard they are.  Avoid when each item has one true label that a good annotator finds: `mace` says so more directly.
@@ -79,9 +80,9 @@ class DiligentLazyAnnotators(ItemTypeModel):
         Number of item types, at least 2: with one nobody could be told to be lazy.
     weight_prior : float, default 1
         Concentration of the symmetric Dirichlet prior of the weights.
-    rate_prior : tuple of two floats, default (1, 1)
+    rate_prior : tuple of two floats, default (3, 3)
         Concentrations of the Dirichlet prior of the gaps between rates: of the outer gaps, and of the inner ones.
-    diligence_prior : tuple of two floats, default (2, 0.5)
+    diligence_prior : tuple of two floats, default (4, 1)
         The Beta prior of each annotator's diligence.
     lazy_rate_prior : tuple of two floats, default (1, 1)
         The Beta prior of the rate of positive answers among the lazy ones.
@@ -90,7 +91,7 @@ class DiligentLazyAnnotators(ItemTypeModel):
     --------
     >>> from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
     >>> DiligentLazyAnnotators(types=3).diligence_prior
-    (2.0, 0.5)
+    (4.0, 1.0)
     """
 
     name: ClassVar[str] = "diligent_lazy_annotators"
@@ -100,8 +101,8 @@ class DiligentLazyAnnotators(ItemTypeModel):
 
     types: Annotated[int, Range(1, np.inf)] = 2
     weight_prior: Positive = 1.0
-    rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
-    diligence_prior: tuple[Positive, Positive] = (2.0, 0.5)
+    rate_prior: tuple[Positive, Positive] = (3.0, 3.0)
+    diligence_prior: tuple[Positive, Positive] = (4.0, 1.0)
     lazy_rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
 
     @property
@@ -151,10 +152,13 @@ class DiligentLazyAnnotators(ItemTypeModel):
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         counts = CountData.from_annotations(data, positive=data.labels[-1])
+        agreement = data.vote_shares[data.item, data.label]  # (annotation,)
+        agreed = np.bincount(data.annotator, weights=agreement, minlength=data.n_annotators)
+        n_answers = np.bincount(data.annotator, minlength=data.n_annotators)  # (annotator,)
         return {
             "weight": np.full(self.types, 1 / self.types),
             "rate": start_rates(counts, self.types),
-            "diligence": np.full(data.n_annotators, 0.8),
+            "diligence": np.clip(2 * (agreed + 0.9) / (n_answers + 1) - 1, 0.1, 0.9),
             "lazy_rate": np.array((counts.successes.sum() + 1) / (counts.trials.sum() + 2)),
         }
 

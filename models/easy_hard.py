@@ -30,8 +30,9 @@ Read off: how many items are hard, how many of those agreed on, and gamma, the n
 
 Priors and what they imply.
     hard_fraction ~ Beta(1, 1): any number of hard items is equally likely, the P(B_h) of the paper.
-    coin ~ Dirichlet(coin_prior): 1 by default, any coin is as likely; 100 says that coins are nearly fair, and brings
-    back the paper's p = 1/2 for two annotators and two labels.
+    coin ~ Dirichlet(coin_prior): 10 by default, nearly even until seen otherwise, as the habits of `mace`.  Of two
+    annotators and two labels, 100 brings back the paper's p = 1/2; 1, any coin is as likely, says that next to nothing
+    is known of p, and gamma is then several times as large.
     easy_prevalence ~ Dirichlet(easy_prevalence_prior): 1 by default.
     slip ~ Beta(1, 9): one in ten on average, and rather fewer.
 
@@ -79,7 +80,7 @@ class EasyHard(AnnotationModel):
     ----------
     hard_prior : tuple of two floats, default (1, 1)
         The Beta prior of the share of hard items.
-    coin_prior : float, default 1
+    coin_prior : float, default 10
         Concentration of the symmetric Dirichlet prior of each annotator's coin.
     easy_prevalence_prior : float, default 1
         Concentration of the symmetric Dirichlet prior of the labels of easy items.
@@ -99,7 +100,7 @@ class EasyHard(AnnotationModel):
     state_dim: ClassVar[str] = "item_type"
 
     hard_prior: tuple[Positive, Positive] = (1.0, 1.0)
-    coin_prior: Positive = 1.0
+    coin_prior: Positive = 10.0
     easy_prevalence_prior: Positive = 1.0
     easy_error: Literal["none", "learnt"] = "none"
     slip_prior: tuple[Positive, Positive] = (1.0, 9.0)

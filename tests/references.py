@@ -13,7 +13,13 @@ import numpy as np
 from scipy.stats import beta, dirichlet
 
 from tests.references_model_a import model_a_states
-from tests.references_types import easy_hard_log_prior, easy_hard_states
+from tests.references_types import (
+    diligent_lazy_annotators_log_prior,
+    diligent_lazy_annotators_states,
+    easy_hard_log_prior,
+    easy_hard_states,
+    nearest_to_a_half,
+)
 
 Parameters = Mapping[str, np.ndarray]
 Said = Sequence[tuple[int, int]]  # one item's (annotator, label) pairs
@@ -206,5 +212,15 @@ REFERENCES: dict[str, Reference] = {
         log_prior=easy_hard_log_prior,
         views={"hard": easy_hard_hard},
         known=easy_hard_known,
+    ),
+    "diligent_lazy_annotators": Reference(
+        variants={
+            # under the default prior annotators can be so much alike that a test cannot tell whose answers are whose
+            "two": {"rate_prior": (0.7, 4.0), "diligence_prior": (0.7, 0.7)},
+            "three": {"types": 3, "weight_prior": 2.0, "rate_prior": (0.7, 3.0), "diligence_prior": (0.7, 0.6)},
+        },
+        state_probability=diligent_lazy_annotators_states,
+        log_prior=diligent_lazy_annotators_log_prior,
+        views={"hard": nearest_to_a_half},
     ),
 }

@@ -43,3 +43,38 @@ def easy_hard_log_prior(parameters: Parameters, fields: Mapping) -> float:
     if fields["easy_error"] == "learnt":
         total += beta(*fields["slip_prior"]).logpdf(parameters["slip"]).sum()
     return float(total)
+
+
+# ------------------------------------------------------------------------------------- diligent and lazy annotators
+
+
+def diligent_lazy_annotators_states(parameters: Parameters, said: Said) -> np.ndarray:
+    """p(type, the answers), every choice of which answers are diligent enumerated."""
+    diligence, lazy_rate = parameters["diligence"], float(parameters["lazy_rate"])
+    joint = np.zeros(len(parameters["weight"]))
+    for item_type, rate in enumerate(parameters["rate"]):
+        for choice in product((True, False), repeat=len(said)):
+            probability = parameters["weight"][item_type]
+            for (annotator, label), diligent in zip(said, choice, strict=True):
+                positive = rate if diligent else lazy_rate
+                probability *= diligence[annotator] if diligent else 1 - diligence[annotator]
+                probability *= positive if label == 1 else 1 - positive
+            joint[item_type] += probability
+    return joint
+
+
+def nearest_to_a_half(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
+    """P(the item is of the type whose rate is nearest to one half)."""
+    distance = [abs(float(rate) - 0.5) for rate in parameters["rate"]]
+    return joint[distance.index(min(distance))] / joint.sum()
+
+
+def diligent_lazy_annotators_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    rate, weight = parameters["rate"], parameters["weight"]
+    outer, inner = fields["rate_prior"]
+    gaps = np.diff([0.0, *rate, 1.0])
+    total = dirichlet([outer, *[inner] * (len(rate) - 1), outer]).logpdf(gaps)
+    total += dirichlet(np.full(len(weight), fields["weight_prior"])).logpdf(weight)
+    total += beta(*fields["diligence_prior"]).logpdf(parameters["diligence"]).sum()
+    total += beta(*fields["lazy_rate_prior"]).logpdf(parameters["lazy_rate"])
+    return float(total)

@@ -289,7 +289,7 @@ def test_start_is_a_possible_point(case, design):
     for variable in graph.model.free_RVs:
         shape = tuple(variable.shape.eval(mode=FAST))
         assert start[variable.name].shape == shape
-        assert is_simplex(start[variable.name]) == is_simplex(case.prior_draws[0][variable.name])
+        assert is_simplex(start[variable.name]) or not is_simplex(case.prior_draws[0][variable.name])
     assert np.isfinite(graph.item_logp(start)).all()
     for values in unconstrained(graph.model, start).values():
         assert np.isfinite(values).all()
