@@ -31,15 +31,16 @@ Priors and what they imply.
     rate: the gaps p_1 - 0, p_2 - p_1, ..., 1 - p_k are Dirichlet, with rate_prior[0] for the two outer gaps and
     rate_prior[1] for the inner ones.  (3, 3) by default: rates are apart, and neither 0 nor 1, so that even diligent
     annotators err now and then.
-    diligence ~ Beta(diligence_prior), (4, 1) by default: 0.8 on average (the paper finds 0.79), highest at 1, and one
-    annotator in sixteen lazy more often than not.
+    diligence ~ Beta(diligence_prior), (1, 0.5) by default: two thirds on average, most mass next to 1, and three in ten
+    lazy more often than not; 0 is not excluded, as some people read nothing.
     lazy_rate ~ Beta(lazy_rate_prior), (1, 1) by default.
 
 Identifiability.  Answers show the e_jt of (1) alone.  These stay the same if all p_t move away from p_L by a factor and
 all delta_j are divided by it, so that the data bound the scale (no delta_j and no p_t above 1) and do not fix it.  The
 prior does: its mass next to 1 makes the most diligent annotators fully diligent, the more surely the more of them
 there are.  So "lazy" means: as much so compared with the best.  diligence_prior=2:2 would leave the scale open.
-Whoever answers the contrary of the truth counts as lazy.  A type that the data do not need wanders; the fit says so.
+Whoever answers the contrary of the truth counts as lazy.  The rate nearest to 0 or 1 and the diligence of the best mix
+slowly: if the fit says so, double the draws.  A type that the data do not need wanders, and the fit says that too.
 
 Use when answers are yes or no, annotators many, and it is asked who does not read the items while items differ in how
 hard they are.  Avoid when each item has one true label that a good annotator finds: `mace` says so more directly.
@@ -61,6 +62,7 @@ from bayesanno.data import CountData
 from bayesanno.item_types import ItemTypeModel, ascend, explain_types, mix, start_rates
 from bayesanno.latent import observe
 from bayesanno.lazy import pm, pt
+from bayesanno.probit import beta_by_probit
 
 if TYPE_CHECKING:
     import xarray
@@ -82,7 +84,7 @@ class DiligentLazyAnnotators(ItemTypeModel):
         Concentration of the symmetric Dirichlet prior of the weights.
     rate_prior : tuple of two floats, default (3, 3)
         Concentrations of the Dirichlet prior of the gaps between rates: of the outer gaps, and of the inner ones.
-    diligence_prior : tuple of two floats, default (4, 1)
+    diligence_prior : tuple of two floats, default (1, 0.5)
         The Beta prior of each annotator's diligence.
     lazy_rate_prior : tuple of two floats, default (1, 1)
         The Beta prior of the rate of positive answers among the lazy ones.
@@ -91,7 +93,7 @@ class DiligentLazyAnnotators(ItemTypeModel):
     --------
     >>> from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
     >>> DiligentLazyAnnotators(types=3).diligence_prior
-    (4.0, 1.0)
+    (1.0, 0.5)
     """
 
     name: ClassVar[str] = "diligent_lazy_annotators"
@@ -102,7 +104,7 @@ class DiligentLazyAnnotators(ItemTypeModel):
     types: Annotated[int, Range(1, np.inf)] = 2
     weight_prior: Positive = 1.0
     rate_prior: tuple[Positive, Positive] = (3.0, 3.0)
-    diligence_prior: tuple[Positive, Positive] = (4.0, 1.0)
+    diligence_prior: tuple[Positive, Positive] = (1.0, 0.5)
     lazy_rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
 
     @property
@@ -119,7 +121,7 @@ class DiligentLazyAnnotators(ItemTypeModel):
                 data,
                 weight=mix(self.weight_prior, self.types),
                 rate=ascend("rate", hyper("rate_prior", self.rate_prior), self.types),
-                diligence=pm.Beta("diligence", diligent[0], diligent[1], dims="annotator"),
+                diligence=beta_by_probit("diligence", diligent, dims="annotator"),
                 lazy_rate=pm.Beta("lazy_rate", lazy[0], lazy[1]),
             )
         return model

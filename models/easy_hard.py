@@ -42,7 +42,7 @@ easy, and is taken to be drawn from q in either case.  (The paper holds that har
 Identifiability.  Two annotators cannot tell a small share of hard items with fair coins from a large one with coins
 that agree: what is then said of h and gamma rests on coin_prior.  Three or more can, and the more the better.  With
 "none", one slip makes an item hard, so the more annotators there are, the more easy items count as hard; with "learnt"
-a coin that nearly always falls the same way looks like an easy label.
+coins that nearly always fall the same way can take the place of an easy label.
 
 Use when few annotators (two to five) label all items with care, and the question is how clean the agreed part is.
 Avoid for crowds, who slip and spam, and where hard items need a label too: `mace` and `model_b` give one.

@@ -58,7 +58,7 @@ def lazy_crowd():
     design = make_design(items=600, annotators=30, labels=["no", "yes"], per_item=8, random_seed=1)
     diligence = np.where(np.arange(30) < 6, 0.0, 0.97)
     given = {"weight": [0.6, 0.4], "rate": [0.1, 0.85], "diligence": diligence, "lazy_rate": 0.7}
-    return ba.simulate("diligent_lazy_annotators", design, parameters=given, random_seed=2)
+    return ba.simulate("diligent_lazy_annotators", design, parameters=given, random_seed=5)
 
 
 def test_the_lazy_are_found(lazy_crowd, fit_once):
