@@ -12,7 +12,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submodules=["models"],
     submod_attrs={
         "base": ["AnnotationModel"],
+        "correctness": ["correctness_table"],
         "data": ["AnnotationData", "CountData"],
+        "dimension_tables": ["read_dimensions", "write_dimensions"],
         "dimensions": ["MultiAnnotationData"],
         "datasets": ["list_datasets"],
         "decisions": ["better_probability", "cheapest_label", "label_draws", "low_competence", "predict"],
@@ -23,7 +25,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "inference": ["fit", "join", "relabel_classes"],
         "noise": ["measure_noise", "noise_level"],
         "noise_posterior": ["noise_of_fit"],
-        "simulation": ["make_count_design", "make_design", "simulate"],
+        "simulation": ["make_count_design", "make_design", "make_loop_design", "simulate"],
         "storage": ["data_of", "diagnostics_of", "load", "model_of", "save"],
         "tables": ["annotator_table", "coverage_table", "label_table", "parameter_table", "type_table"],
         "zoo": ["get_model", "list_models"],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NONE_SAID = "(none of those said)"
 MOST = 8  # annotations of an item; the number of ways in which they can agree grows as fast as 2**MOST
 TRIES = 100_000  # of an item whose true label is known, before its story is given up
-THREE = ((3,), (1, 2), (1, 1, 1))  # the sizes of blocks that three annotations can form
+THREE = ((2,), (0, 1), (0, 0, 0))  # the blocks that three annotations can form, by size less one
 
 
 def check_blocks(name: str, data: AnnotationData, *, exactly_three: bool = False) -> None:
@@ -59,7 +59,7 @@ def pattern_arrays(
     members = {block: code for code, block in enumerate(sorted({b for blocks in blocks_of for b in blocks.values()}))}
 
     def key(block: tuple[int, ...]) -> int:
-        return members[block] if by_annotator else len(block)
+        return members[block] if by_annotator else len(block) - 1
 
     keys = [{label: key(block) for label, block in blocks.items()} for blocks in blocks_of]
     occurring = [tuple(sorted(blocks.values())) for blocks in keys]
@@ -87,9 +87,9 @@ def pattern_arrays(
             arrays["block_member"][code, : len(block)] = block
     if unnormalised:
         state, total = recurrence.number, np.eye(len(recurrence.number), dtype=np.int64)
-        total[state[1,], :] = total[0]  # a wrong annotator alone coincides with nobody,
-        total[state[2,], :] = total[0] - total[state[1, 1]]  # two do so if they do not differ,
-        total[state[3,], :] = total[0] - 3 * total[state[1, 2]] - total[state[1, 1, 1]]  # three if no one differs
+        total[state[0,], :] = total[0]  # a wrong annotator alone coincides with nobody,
+        total[state[1,], :] = total[0] - total[state[0, 0]]  # two do so if they do not differ,
+        total[state[2,], :] = total[0] - 3 * total[state[0, 1]] - total[state[0, 0, 0]]  # three if no one differs
         arrays["coincide"] = total
     return arrays
 
@@ -101,15 +101,16 @@ def pattern_arrays(
 class Story:
     """Model A told outright, without a formula for how probable anything is.
 
-    Called with accuracy (annotator,), frequency (annotator, label), truth (label,), the annotator and item of each
-    annotation, and the known label of each item (-1: none), it returns the items' states, then what was said.
+    Called with the probability that each annotation is right, frequency (annotator, label), truth (label,), the
+    annotator and item of each annotation, and the known label of each item (-1: none), it returns the items' states,
+    then what was said.
     """
 
     alpha: Literal["normalised", "unnormalised"] = "normalised"
 
     def __call__(
         self,
-        accuracy: np.ndarray,
+        theta: np.ndarray,
         frequency: np.ndarray,
         truth: np.ndarray,
         annotator: np.ndarray,
@@ -128,8 +129,7 @@ class Story:
             pending = np.flatnonzero(n_answers == k)
             for _ in range(TRIES):
                 place = order[begin[pending][:, None] + np.arange(k)]  # (item, slot), where its annotations are
-                who = annotator[place]
-                state[pending], said[place] = self.tell(accuracy[who], frequency[who], truth, rng)
+                state[pending], said[place] = self.tell(theta[place], frequency[annotator[place]], truth, rng)
                 known = control[pending]
                 label = _name_truth(state[pending], said[place], truth, rng)
                 pending = pending[(known >= 0) & (known != label)]  # told again until the truth is the known one

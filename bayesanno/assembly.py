@@ -59,7 +59,7 @@ def assemble(
     found = diagnose(
         posterior,
         sample_stats,
-        modes=find_modes(posterior, sample_stats["lp"].transpose("chain", "draw").values),
+        modes=find_modes(posterior, sample_stats["lp"].transpose("chain", "draw").values, entry.competence),
         relabelled_fraction=0.0 if permutation is None else share_changed(permutation),
     ) | dict(more_diagnostics or {})
     if remarks := entry.remarks(data, posterior):

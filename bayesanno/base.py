@@ -138,9 +138,9 @@ class AnnotationModel(ABC):
 
     def item_logp(self, answers: Any, **parameters: Any) -> TensorVariable:
         """Return log p(the item's answers | parameters), the state summed out; symbolic, of shape (item,)."""
-        from bayesanno.lazy import pt
+        from bayesanno.logsumexp import sum_out_states
 
-        return pt.logsumexp(self._known_state_logp(answers, parameters), axis=-1)
+        return sum_out_states(self._known_state_logp(answers, parameters))[0]
 
     def readings(self, answers: Any, **parameters: Any) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
         """Return all that can be read off per draw: name -> (dims, values), symbolic.
@@ -148,9 +148,9 @@ class AnnotationModel(ABC):
         Names that begin with `probability` are posteriors of states: their MCSE and entropy are computed too. The first
         dimension is "item" or that of annotations.
         """
-        from bayesanno.lazy import pt
+        from bayesanno.logsumexp import sum_out_states
 
-        probability = pt.special.softmax(self._known_state_logp(answers, parameters), axis=-1)  # (item, state)
+        probability = sum_out_states(self._known_state_logp(answers, parameters))[1]  # (item, state)
         found = {"probability": (("item", self.state_dim), probability)}
         return found | self.views(answers, probability, **parameters)
 

@@ -24,6 +24,7 @@ from bayesanno.cli_options import (
     GoldFile,
     ItemColumn,
     LabelColumn,
+    LabelColumns,
     LabelNames,
     PositiveLabel,
     TableFormat,
@@ -133,7 +134,7 @@ def fit(
     format_: TableFormat = "auto",
     item: ItemColumn = None,
     annotator: AnnotatorColumn = None,
-    label: LabelColumn = None,
+    label: LabelColumns = None,
     labels: LabelNames = None,
     gold: GoldColumn = None,
     gold_file: GoldFile = None,
@@ -151,7 +152,8 @@ def fit(
 ) -> None:
     """Fit MODEL to DATA and write posterior.nc, labels.csv, annotators.csv, summary.csv and run.json to DIR.
 
-    A model of counts reads a table of successes and trials, or counts a label of annotations (--positive).
+    A model of counts reads a table of successes and trials, or counts a label of annotations (--positive). A model of
+    several dimensions reads a long table with a label column for each (--label A --label B).
     """
     begin = time.perf_counter()
     from bayesanno.inference import check_settings
@@ -208,6 +210,9 @@ def simulate(
     labels: Annotated[
         str, typer.Option(metavar="K|A,B,...", help="Number of labels, or their names; counts have none.")
     ] = "3",
+    dimensions: Annotated[
+        str, typer.Option(metavar="A,B,...", help="For models of several dimensions: their names.")
+    ] = "first,second",
     seed: Seed = None,
     settings: Settings = None,
     overwrite: Overwrite = False,
@@ -215,6 +220,7 @@ def simulate(
     """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
     from bayesanno.checks import check_seed, known_seed
     from bayesanno.data import CountData
+    from bayesanno.dimensions import MultiAnnotationData
     from bayesanno.simulation import make_count_design, make_design
     from bayesanno.simulation import simulate as simulate_model
     from bayesanno.zoo import get_model
@@ -229,17 +235,14 @@ def simulate(
     check_seed(seed)
     seed = known_seed(seed)
     each = _parse_range(per_item)
-    design: Any = (
-        make_count_design(items=items, per_item=each, random_seed=seed)
-        if entry.data_class is CountData
-        else make_design(
-            items=items,
-            annotators=annotators,
-            labels=int(labels) if labels.isdecimal() else parse_labels(labels) or [],
-            per_item=each,
-            random_seed=seed,
-        )
-    )
+    design: Any
+    if entry.data_class is CountData:
+        design = make_count_design(items=items, per_item=each, random_seed=seed)
+    else:
+        names = int(labels) if labels.isdecimal() else parse_labels(labels) or []
+        design = make_design(items=items, annotators=annotators, labels=names, per_item=each, random_seed=seed)
+    if entry.data_class is MultiAnnotationData:
+        design = MultiAnnotationData(by_dimension=dict.fromkeys(parse_labels(dimensions) or [], design))
     data, truth = simulate_model(entry, design, random_seed=seed)
     written = write_simulation(entry, data, truth, out, seed=seed)
     for path in written:

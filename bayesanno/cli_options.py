@@ -15,6 +15,12 @@ AnnotatorColumn = Annotated[
     str | None, typer.Option(metavar="COL", help="The annotator column.", rich_help_panel=PANEL)
 ]
 LabelColumn = Annotated[str | None, typer.Option(metavar="COL", help="The label column.", rich_help_panel=PANEL)]
+LabelColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label", metavar="COL", help="The label column; one for each dimension if several.", rich_help_panel=PANEL
+    ),
+]
 LabelNames = Annotated[
     str | None,
     typer.Option(metavar="A,B,...", help="All possible labels, used or not, in order.", rich_help_panel=PANEL),

@@ -10,7 +10,7 @@ from bayesanno.data import AnnotationData
 from bayesanno.errors import DataError, FitError
 from bayesanno.latent import draw_states, recover
 from bayesanno.storage import data_of, fixed_of, model_of
-from bayesanno.tables import competence_name, tabulate_labels
+from bayesanno.tables import competence_name, label_posterior, tabulate_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +39,8 @@ def predict(fit: xarray.DataTree, new_data: AnnotationData) -> pd.DataFrame:
     ------
     DataError
         If an annotator or a label is not among those of the fit.
+    FitError
+        If the fit is not of annotations.
 
     Examples
     --------
@@ -47,6 +49,8 @@ def predict(fit: xarray.DataTree, new_data: AnnotationData) -> pd.DataFrame:
     >>> ba.predict(fit, ba.read_annotations("new_answers.csv"))  # doctest: +SKIP
     """
     known = data_of(fit)
+    if not isinstance(known, AnnotationData):
+        raise FitError(f"labels of new items cannot be predicted from {type(known).__name__} yet")
     annotators = {name: code for code, name in enumerate(known.annotators)}
     labels = {name: code for code, name in enumerate(known.labels)}
     for what, names, among in (
@@ -73,7 +77,9 @@ def predict(fit: xarray.DataTree, new_data: AnnotationData) -> pd.DataFrame:
     return tabulate_labels(recoded, recovered.latent)
 
 
-def better_probability(fit: xarray.DataTree, annotators: Sequence[str] | None = None) -> pd.DataFrame:
+def better_probability(
+    fit: xarray.DataTree, annotators: Sequence[str] | None = None, *, dimension: str | None = None
+) -> pd.DataFrame:
     """Return the posterior probability that one annotator is better than another.
 
     Parameters
@@ -81,6 +87,8 @@ def better_probability(fit: xarray.DataTree, annotators: Sequence[str] | None = 
     fit : xarray.DataTree
     annotators : sequence of str, optional
         Whom to compare; everybody by default.
+    dimension : str, optional
+        In which dimension, where several were annotated together.
 
     Returns
     -------
@@ -91,7 +99,8 @@ def better_probability(fit: xarray.DataTree, annotators: Sequence[str] | None = 
     Raises
     ------
     FitError
-        If the model has no competence, or an annotator is not in the fit.
+        If the model has no competence, an annotator or the dimension is not in the fit, or which of several dimensions
+        is meant is not said.
 
     Examples
     --------
@@ -102,6 +111,12 @@ def better_probability(fit: xarray.DataTree, annotators: Sequence[str] | None = 
     import pandas as pd
 
     competence = fit["posterior"].to_dataset()[competence_name(fit)]
+    dimensions = [str(name) for name in competence["dimension"].values] if "dimension" in competence.dims else [None]
+    if dimension not in dimensions:
+        there_are = "has no dimensions" if dimensions == [None] else f"has dimensions {', '.join(map(str, dimensions))}"
+        raise FitError(f"this fit {there_are}, and dimension is {dimension!r}")
+    if dimension is not None:
+        competence = competence.sel(dimension=dimension)
     everybody = [str(name) for name in competence["annotator"].values]
     chosen = everybody if annotators is None else list(annotators)
     for name in chosen:
@@ -185,7 +200,7 @@ def cheapest_label(fit: xarray.DataTree, cost: pd.DataFrame | Mapping[str, Mappi
     import pandas as pd
 
     matrix = cost if isinstance(cost, pd.DataFrame) else pd.DataFrame(dict(cost)).T
-    probability = fit["latent"].to_dataset()["probability"]
+    probability = label_posterior(fit["latent"].to_dataset())
     states = [str(state) for state in probability[probability.dims[1]].values]
     rows = [str(name) for name in matrix.index]
     wrong = sorted(set(states) ^ set(rows))

@@ -105,11 +105,18 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
 
 
 def _explain_mode(other: dict[str, Any]) -> str:
-    swapped = ", ".join(f"{there!r} stands for {here!r}" for there, here in other.get("classes", {}).items())
+    how = ""
+    if "classes" in other:
+        swapped = ", ".join(f"{there!r} stands for {here!r}" for there, here in other["classes"].items())
+        how = f", with its classes swapped ({swapped})"
+    elif "competence" in other:
+        here, there = other["competence"]
+        how = f", with annotators at {here:.2f} on average who are at {there:.2f} there"
+    lower = other["nats_lower"]
     return (
-        f"chain {other['chain']} is in another mode than the best chain, {other['nats_lower']:.0f} nats lower in log "
-        f"density{f', with its classes swapped ({swapped})' if swapped else ''}: it explains the data differently, so "
-        "do not average over the chains; drop this one, or fit again with another seed"
+        f"chain {other['chain']} is in another mode than the best chain, {lower:.{0 if lower >= 10 else 1}f} nats "
+        f"lower in log density{how}: it explains the data differently, so do not average over the chains; drop this "
+        "one, or fit again with another seed"
     )
 
 

@@ -1,7 +1,7 @@
 """What the models of item types share: ordered types, binomial probabilities, which type is hard, where to start.
 
-The invariant: types are numbered by ascending rate, in every draw of the prior, of the posterior and of a simulation,
-so that "type 1" is the same type everywhere.
+The invariant: types are numbered by ascending rate, so that "type 1" is the same type everywhere: in every draw of the
+prior, of the posterior and of a simulation, or by their prior means where the priors of the types differ.
 """
 
 from __future__ import annotations

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.base import AnnotationModel
-    from bayesanno.evidence import Design
 
 BLOCK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
 
@@ -53,6 +52,9 @@ def observe(entry: AnnotationModel, data: Data, **parameters: TensorVariable) ->
     Call it last in `build`, inside the model's context, with the parameters under the names that the entry's
     formula and `generate` give them.
     """
+    from bayesanno.simplex import share_softmax
+
+    share_softmax(pm.modelcontext(None))
     kind = kind_of(entry.data_class)
     containers = {name: pm.Data(name, array) for name, array in design_arrays(entry, data).items()}
     observed = containers.pop(kind.values)
@@ -75,26 +77,30 @@ def observe(entry: AnnotationModel, data: Data, **parameters: TensorVariable) ->
 
 
 def tell(
-    story: Callable[..., tuple[np.ndarray, np.ndarray]], design: Design, *parameters: TensorVariable
+    story: Callable[..., tuple[np.ndarray, np.ndarray]],
+    inputs: Sequence[TensorVariable],
+    *,
+    n_states: TensorVariable,
+    n_annotations: TensorVariable,
 ) -> tuple[TensorVariable, TensorVariable]:
     """Put a story written in NumPy into a graph, for `generate` of a model whose story has too many turns for symbols.
 
     Parameters
     ----------
     story : callable
-        (parameters..., annotator, item, control, rng) -> states (item,), answers (annotation,), all arrays; control is
-        -1 where nothing is known.
-    design : Design
-    *parameters : TensorVariable
+        (inputs..., rng) -> states, answers: arrays of whole numbers.
+    inputs : sequence of TensorVariable
+        Vectors and matrices that the story depends on.
+    n_states, n_annotations : TensorVariable of int
+        The lengths of what it returns.
     """
-    control = pt.full((design.n_items,), -1) if design.control is None else design.control
-    inputs = [*parameters, design.annotator, design.item, control, pt.zeros(design.n_items + design.item.shape[0])]
+    shaped = [*inputs, pt.zeros(n_states + n_annotations)]  # the last one only gives the length
 
     def random(*arrays: Any, rng: np.random.Generator, size: Any = None) -> np.ndarray:  # noqa: ARG001
         return np.concatenate(story(*arrays[:-1], rng)).astype(np.int64)
 
-    told = pm.CustomDist.dist(*inputs, random=random, signature=_signature(inputs, like_last=True), dtype="int64")
-    return told[: design.n_items], told[design.n_items :]
+    told = pm.CustomDist.dist(*shaped, random=random, signature=_signature(shaped, like_last=True), dtype="int64")
+    return told[:n_states], told[n_states:]
 
 
 def _signature(inputs: Sequence[TensorVariable], *, like_last: bool = False) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.data import CountData
+from bayesanno.dimensions import MultiAnnotationData
 from bayesanno.errors import DataFileError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import xarray
 
     from bayesanno.base import AnnotationModel
-    from bayesanno.data import AnnotationData
+    from bayesanno.kinds import Data
 
 
 @contextmanager
@@ -92,9 +93,18 @@ def describe_run(fit: xarray.DataTree, *, total: float) -> dict[str, Any]:
     }
 
 
-def _describe_data(data: AnnotationData | CountData) -> dict[str, Any]:
+def _describe_data(data: Data) -> dict[str, Any]:
     if isinstance(data, CountData):
         return {"items": data.n_items, "trials": int(data.trials.sum()), "successes": int(data.successes.sum())}
+    if isinstance(data, MultiAnnotationData):
+        names = {name: list(part.labels) for name, part in data.by_dimension.items()}
+        return {
+            "items": data.n_items,
+            "annotators": data.n_annotators,
+            "labels": {name: len(labels) for name, labels in names.items()},
+            "annotations": data.n_annotations,
+            "label_names": names,
+        }
     return {
         "items": data.n_items,
         "annotators": data.n_annotators,
@@ -105,12 +115,13 @@ def _describe_data(data: AnnotationData | CountData) -> dict[str, Any]:
 
 
 def write_simulation(
-    entry: AnnotationModel, data: AnnotationData | CountData, truth: xarray.Dataset, path: Path, *, seed: int | None
+    entry: AnnotationModel, data: Data, truth: xarray.Dataset, path: Path, *, seed: int | None
 ) -> list[Path]:
     """Write simulated annotations (CSV with gold) or counts, and beside it what made them (JSON).
 
     The JSON holds the parameters and, where they are no labels, the states of the items.
     """
+    from bayesanno.dimension_tables import write_dimensions
     from bayesanno.formats import write_annotations, write_counts
 
     parameters = {
@@ -122,7 +133,9 @@ def write_simulation(
         for name, variable in truth.data_vars.items()
     }
     story = {"model": entry.name, "fields": entry.to_fields(), "seed": seed, "parameters": parameters}
-    if isinstance(data, CountData):
+    if isinstance(data, MultiAnnotationData):
+        write_dimensions(data, path)
+    elif isinstance(data, CountData):
         write_counts(data, path)
     else:
         write_annotations(data, path)

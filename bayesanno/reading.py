@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from bayesanno.data import CountData, listed
 from bayesanno.datasets import load_named
+from bayesanno.dimension_tables import read_dimensions
+from bayesanno.dimensions import MultiAnnotationData
 from bayesanno.errors import DataError
 from bayesanno.formats import read_annotations, read_counts
 from bayesanno.tables_in import read_table
@@ -33,7 +35,8 @@ def read_for(
     source : str
         A file or a named data set.
     reading : mapping
-        The options of `read_annotations`; what is None is not given.
+        The options of `read_annotations`; what is None is not given. `label` is a list, of one column for each
+        dimension.
     positive : str, optional
         The label to count; of two labels by default the last.
 
@@ -43,12 +46,40 @@ def read_for(
         As for the readers; if an option does not suit the model; or if there are more than two labels and none of them
         is said to be the positive one.
     """
-    if entry.data_class is not CountData:
-        if positive is not None:
-            raise DataError(f"--positive is for models of counts: {entry.name} takes every label as it is")
-        data = read_annotations(source, **reading)
-        return data, _describe(data)
-    return _read_counts(entry, source, reading, positive)
+    columns = reading.get("label") or []
+    if entry.data_class is MultiAnnotationData:
+        return _read_dimensions(entry, source, reading, positive)
+    if len(columns) > 1:
+        raise DataError(f"{entry.name} is of one label column, not {len(columns)}: name one, or take model_a_multi")
+    reading = {**reading, "label": columns[0] if columns else None}
+    if entry.data_class is CountData:
+        return _read_counts(entry, source, reading, positive)
+    _refuse_positive(entry, positive)
+    data = read_annotations(source, **reading)
+    return data, _describe(data)
+
+
+def _refuse_positive(entry: AnnotationModel, positive: str | None) -> None:
+    if positive is not None:
+        raise DataError(f"--positive is for models of counts: {entry.name} takes every label as it is")
+
+
+def _read_dimensions(
+    entry: AnnotationModel, source: str, reading: Mapping[str, Any], positive: str | None
+) -> tuple[MultiAnnotationData, str]:
+    _refuse_positive(entry, positive)
+    for option in ("labels", "gold", "gold_file", "controls"):
+        if reading.get(option) is not None:
+            name = option.replace("_", "-")
+            raise DataError(f"--{name} is for one label column: {entry.name} reads several, so leave it out")
+    if reading.get("format", "auto") not in ("auto", "long"):
+        raise DataError(f"{entry.name} reads a long table, with a label column for each dimension: leave out --format")
+    own = {option: reading.get(option) for option in ("item", "annotator")}
+    data = read_dimensions(source, reading.get("label") or [], **own)
+    return data, (
+        f"{data.n_annotations} annotations of {data.n_items} items by {data.n_annotators} annotators in "
+        f"{len(data.dimensions)} dimensions, {', '.join(data.dimensions)}"
+    )
 
 
 def _describe(data: AnnotationData) -> str:

@@ -83,9 +83,10 @@ def sample_nuts(
     """Draw from the posterior by NUTS; each chain starts at a jittered `start`."""
     check_engine(engine)
     if engine in ("numpyro", "blackjax"):
-        from bayesanno.tally import register_with_jax
+        from bayesanno import logsumexp, tally
 
-        register_with_jax()
+        for operations in (logsumexp, tally):
+            operations.register_with_jax()
     settings = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
     sampler = _sample_nutpie if engine == "nutpie" else _sample_pymc
     return sampler(model, dict(start), engine, settings, random_seed, progressbar)

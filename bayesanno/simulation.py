@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,53 @@ def make_design(
         items=item_names,
         annotators=annotator_names,
         labels=label_names,
+    )
+
+
+def make_loop_design(
+    *,
+    items: int | Sequence[str],
+    annotators: int | Sequence[str] = 8,
+    together: int = 3,
+    labels: int | Sequence[str],
+) -> AnnotationData:
+    """Lay out a loop: neighbours on a circle of annotators share items, each group of them equally many.
+
+    With 8 annotators, 3 together, the groups are 1-2-3, 2-3-4, ..., 8-1-2: the design of Rzhetsky et al. (2008),
+    doi:10.1371/journal.pcbi.1000391, in which everybody is compared with everybody, if only through others.
+
+    Parameters
+    ----------
+    items, annotators, labels : int or sequence of str
+        How many, or the names, as in `make_design`. Items go to the groups in turn.
+    together : int
+        Annotations per item.
+
+    Raises
+    ------
+    DataError
+        If there are fewer annotators than annotations of an item.
+
+    Examples
+    --------
+    >>> from bayesanno.simulation import make_loop_design
+    >>> design = make_loop_design(items=800, labels=4)
+    >>> design.n_annotations, [design.annotators[code] for code in design.annotator[-3:]]
+    (2400, ['a8', 'a1', 'a2'])
+    """
+    item_names, annotator_names = _item_names(items), _names(annotators, "a")
+    n_annotators = len(annotator_names)
+    if not 1 <= together <= n_annotators:
+        raise DataError(f"together is {together}: it must be between 1 and the number of annotators, {n_annotators}")
+    group = np.arange(len(item_names))[:, None] % n_annotators  # (item, 1)
+    annotator = (group + np.arange(together)) % n_annotators  # (item, slot)
+    return AnnotationData(
+        item=np.repeat(np.arange(len(item_names)), together),
+        annotator=annotator.ravel(),
+        label=np.zeros(annotator.size, dtype=np.int64),
+        items=item_names,
+        annotators=annotator_names,
+        labels=_names(labels, "", first=0),
     )
 
 
@@ -168,7 +216,9 @@ def simulate(
     kind = kind_of(entry.data_class)
     constants = {name: pt.as_tensor(array) for name, array in design_arrays(entry, design).items()}
     parameters_given = {name: pt.as_tensor(value) for name, value in values.items()}
-    state, said = pm.draw(list(entry.generate(kind.design(design, constants), **parameters_given)), random_seed=rng)
+    with warnings.catch_warnings():  # a story told in NumPy cannot be compiled, nor need it be
+        warnings.filterwarnings("ignore", "Numba will use object mode", UserWarning)
+        state, said = pm.draw(list(entry.generate(kind.design(design, constants), **parameters_given)), random_seed=rng)
     data = _answered(entry, design, state, said)
     named = {dim: list(names) for dim, names in graph.coords.items()}
     dims = {name: graph.named_vars_to_dims.get(name, ()) for name in values}

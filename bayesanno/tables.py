@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.data import CountData
+from bayesanno.dimensions import MultiAnnotationData
 from bayesanno.errors import FitError
 from bayesanno.item_types import ItemTypeModel
 from bayesanno.latent import count_states
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from bayesanno.data import AnnotationData
 
 HDI_PROB = 0.94
+OF_LATENT = ("probability", "probability_mcse", "entropy", "label_probability")  # one of each for each dimension
 
 
 def label_table(fit: xarray.DataTree, *, coverage: float | None = None) -> pd.DataFrame:
@@ -37,10 +39,12 @@ def label_table(fit: xarray.DataTree, *, coverage: float | None = None) -> pd.Da
     -------
     pandas.DataFrame
         One row per item, in the data's order: `item`, `label` (the most probable one), `probability` (of that label),
-        `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `gold` where any is known, `kept`. Where items
-        are of types: `item_type` (the most probable one) in place of `label`, `p[<type>]` for each type, and `hard`,
-        the probability that the item is of the hard type. Of counts: `item`, `p[<type>]` for each type, `successes`,
-        `trials`, `hard`, `kept`.
+        `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `gold` where any is known, `kept`. Models that
+        know of items whose true label nobody said have `p_none_said`; that probability is spread over the labels not
+        said. With several dimensions, one row per dimension and item, `dimension` first. Where items are of types:
+        `item_type` (the most probable one) in place of `label`, `p[<type>]` for each type, and `hard`, the probability
+        that the item is of the hard type. Of counts: `item`, `p[<type>]` for each type, `successes`, `trials`, `hard`,
+        `kept`.
 
     Raises
     ------
@@ -53,7 +57,29 @@ def label_table(fit: xarray.DataTree, *, coverage: float | None = None) -> pd.Da
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.label_table(fit, coverage=0.9).query("not kept")  # doctest: +SKIP
     """
-    return tabulate_labels(data_of(fit), fit["latent"].to_dataset(), coverage)
+    import pandas as pd
+
+    data, latent = data_of(fit), fit["latent"].to_dataset()
+    if not isinstance(data, MultiAnnotationData):
+        return tabulate_labels(data, latent, coverage)
+    parts = {
+        name: tabulate_labels(part, latent_of_dimension(latent, name), coverage)
+        for name, part in data.by_dimension.items()
+    }
+    table = pd.concat(parts, names=["dimension", None]).reset_index(level="dimension").reset_index(drop=True)
+    ending = [name for name in ("p_none_said", "gold", "kept") if name in table]
+    return table[[name for name in table if name not in ending] + ending]
+
+
+def latent_of_dimension(latent: xarray.Dataset, dimension: str) -> xarray.Dataset:
+    """Return what is known of one dimension's states, under the names that it has where there is only one."""
+    names = {f"{what}_{dimension}": what for what in OF_LATENT}
+    return latent[list(names)].rename_vars(names)
+
+
+def label_posterior(latent: xarray.Dataset) -> xarray.DataArray:
+    """Return the posterior of each item's true label, (item, label): the states', or the view that spells it out."""
+    return latent["label_probability"] if "label_probability" in latent else latent["probability"]
 
 
 def tabulate_labels(
@@ -64,7 +90,8 @@ def tabulate_labels(
     tabulate = _tabulate_types if isinstance(data, CountData) else _tabulate_classes
     table = tabulate(data, latent)  # type: ignore[arg-type]  # each takes what it is chosen for
     if coverage is not None:
-        order = np.argsort(latent["entropy"].values, kind="stable")
+        entropy = table["entropy"].to_numpy() if "entropy" in table else latent["entropy"].values
+        order = np.argsort(entropy, kind="stable")
         kept = np.zeros(len(table), dtype=bool)
         kept[order[: n_kept(len(table), coverage)]] = True
         table["kept"] = kept
@@ -86,17 +113,19 @@ def _tabulate_types(data: CountData, latent: xarray.Dataset) -> pd.DataFrame:
 
 def _tabulate_classes(data: AnnotationData, latent: xarray.Dataset) -> pd.DataFrame:
     import pandas as pd
+    from scipy.special import xlogy
 
-    state_dim = latent["probability"].dims[1]
-    states = [str(state) for state in latent[state_dim].values]
-    probability = latent["probability"].values  # (item, state)
+    posterior = label_posterior(latent)
+    states = [str(state) for state in posterior[posterior.dims[1]].values]
+    probability = posterior.values  # (item, label)
     best = probability.argmax(axis=1)
+    named = "item_type" if "item_type" in posterior.dims else "label"
     table = pd.DataFrame(
         {
             "item": pd.Series(list(data.items), dtype="str"),
-            "label" if state_dim == "true_class" else str(state_dim): pd.Series([states[k] for k in best], dtype="str"),
+            named: pd.Series([states[state] for state in best], dtype="str"),
             "probability": probability.max(axis=1),
-            "entropy": latent["entropy"].values,
+            "entropy": -xlogy(probability, probability).sum(axis=1),
             "n_annotations": np.bincount(data.item, minlength=data.n_items),
         }
     )
@@ -104,6 +133,8 @@ def _tabulate_classes(data: AnnotationData, latent: xarray.Dataset) -> pd.DataFr
         table[f"p[{state}]"] = probability[:, code]
     if "hard" in latent:
         table["hard"] = latent["hard"].values
+    if "label_probability" in latent:  # its last state is that nobody said the truth
+        table["p_none_said"] = latent["probability"].values[:, -1]
     if data.gold:
         table["gold"] = pd.Series([data.gold.get(item, "") for item in data.items], dtype="str")
     return table
@@ -189,7 +220,7 @@ def annotator_table(fit: xarray.DataTree) -> pd.DataFrame:
     pandas.DataFrame
         One row per annotator, in the data's order: `annotator`, `n_annotations`, `competence_mean`, `competence_sd`,
         `competence_hdi_low`, `competence_hdi_high` (94%), `competence_ess` (bulk), `competence_rhat`; the last two
-        are missing for approximations.
+        are missing for approximations. With several dimensions, one row per dimension and annotator, `dimension` first.
 
     Raises
     ------
@@ -202,11 +233,24 @@ def annotator_table(fit: xarray.DataTree) -> pd.DataFrame:
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.annotator_table(fit).sort_values("competence_mean").head(3)  # doctest: +SKIP
     """
-    import arviz_stats as azs
     import pandas as pd
 
     data, name = data_of(fit), competence_name(fit)
     competence = fit["posterior"].to_dataset()[[name]]
+    if not isinstance(data, MultiAnnotationData):
+        return _tabulate_competence(fit, data, competence.rename({name: "competence"}))
+    parts = {
+        dimension: _tabulate_competence(fit, part, competence.rename({name: "competence"}).sel(dimension=dimension))
+        for dimension, part in data.by_dimension.items()
+    }
+    return pd.concat(parts, names=["dimension", None]).reset_index(level="dimension").reset_index(drop=True)
+
+
+def _tabulate_competence(fit: xarray.DataTree, data: AnnotationData, competence: xarray.Dataset) -> pd.DataFrame:
+    import arviz_stats as azs
+    import pandas as pd
+
+    name = "competence"
     several = competence.sizes["chain"] > 1
     sampled = fit.attrs["method"] == "nuts"  # draws of an approximation are independent: no ESS, no R-hat
     interval = azs.hdi(competence, prob=HDI_PROB)[name]

@@ -26,16 +26,17 @@ Priors and what they imply.
     rate: its gaps, p_1 - 0, p_2 - p_1, ..., 1 - p_k, are Dirichlet, with rate_prior[0] for the two outer gaps and
     rate_prior[1] for the inner ones.  By default (1, 1): k independent uniform rates, put in order, so that p_t is
     Beta(t, k + 1 - t); ordering alone pushes neighbours apart a little.  With outer a and inner b, p_t is
-    Beta(a + (t - 1) b, a + (k - t) b): inner gaps above 1 keep types apart, outer ones below 1 welcome types at 0 and 1.
+    Beta(a + (t - 1) b, a + (k - t) b): inner gaps above 1 keep types apart, outer ones below 1 welcome types at 0
+    and 1.
 
 Identifiability.  Types are ascending, so they cannot be permuted.  k types need n of at least 2 k - 1 answers on
 enough items.  A type that the data do not need (few items, or a rate beside another's) follows its prior, and chains
-wander: the fit says so.  weight_prior=5, rate_prior=20:20 keeps three types in place even so, and much of what is then
+wander: the fit says so.  weight_prior=10, rate_prior=40:40 keeps three types in place even so, and much of what is then
 said of them is that prior.
 
 Use when answers are yes or no, several per item, and the question is which items are hard: exclude them from a
-benchmark, or ask again.  Avoid when annotators differ much, which (2) takes for differences of items: then `model_b`, or
-see whether `gaussian_mixture` or `diligent_lazy` explain the counts better.
+benchmark, or ask again.  Avoid when annotators differ much, which (2) takes for differences of items: then `model_b`,
+or see whether `gaussian_mixture` or `diligent_lazy` explain the counts better.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
@@ -132,6 +133,6 @@ class BinomialMixture(ItemTypeModel):
         return explain_types(
             posterior,
             rate="rate",
-            remedy=f"take fewer types (types={self.types - 1}), or a stronger prior, such as weight_prior=5 and "
-            "rate_prior=20:20, and know then that much of what is said of the types is that prior",
+            remedy=f"take fewer types (types={self.types - 1}), or a stronger prior, such as weight_prior=10 and "
+            "rate_prior=40:40, and know then that much of what is said of the types is that prior",
         )

@@ -1,7 +1,7 @@
 """Diligent and lazy annotators: some answers come from the item's type, the others from one coin for all items.
 
-Story.  Beigman Klebanov and Beigman (2010), section 6.  An answer is given by a diligent annotator, who flips the coin of
-the item's type as in `binomial_mixture`, or by a lazy one, who flips the same coin whatever the item.  The types are
+Story.  Beigman Klebanov and Beigman (2010), section 6.  An answer is given by a diligent annotator, who flips the coin
+of the item's type as in `binomial_mixture`, or by a lazy one, who flips the same coin whatever the item.  The types are
 known from an earlier fit, to answers of people who had reason to be diligent.
 
 Model (section 6 of the paper; it numbers no equations).
@@ -32,10 +32,10 @@ Priors and what they imply.
 Identifiability.  Only theta and the mixed rates xi_D p_t + xi_L p_L can be seen: k numbers for k + 2 unknown ones.  So
 `rate` and `diligence` are told apart by the prior of `rate` alone, however many items there are, and the fit warns of
 that.  With known rates, of two types or more, both are identified.  As diligence nears 1 nothing is left to tell
-lazy_rate.  Rates do not have to ascend here: their priors tell the types apart.
+lazy_rate.  Only the prior means of the rates must ascend: the priors tell the types apart.
 
-Use when types were learnt elsewhere and a new crowd answered the same kind of question.  Avoid when it is known who gave
-which answer: then ask who is lazy, with `mace`.
+Use when types were learnt elsewhere and a new crowd answered the same kind of question.  Avoid when it is known who
+gave which answer: then ask who is lazy, with `mace`.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
@@ -70,7 +70,7 @@ class DiligentLazy(ItemTypeModel):
     Parameters
     ----------
     weight_mean, rate_mean : tuple of floats, one per type, default (0.5, 0.5) and (0.2, 0.8)
-        The prior means of the weights (which sum to 1) and of the diligent rates.
+        The prior means of the weights (which sum to 1) and of the diligent rates (which ascend).
     weight_strength : float, default 2
         Total concentration of the Dirichlet prior of the weights: a number of items.
     rate_strength : float, or tuple of one per type, default 20
@@ -101,7 +101,7 @@ class DiligentLazy(ItemTypeModel):
     lazy_rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
-        """Check that there is one number per type, and that the weights sum to 1."""
+        """Check that there is one number per type, that rates ascend, and that the weights sum to 1."""
         super().__post_init__()
         n_types = len(self.weight_mean)
         for field, size in (("rate_mean", len(self.rate_mean)), ("rate_strength", np.size(self.rate_strength))):
@@ -109,6 +109,8 @@ class DiligentLazy(ItemTypeModel):
                 raise ModelError(
                     f"{self.name}: {field} has {size} numbers, weight_mean has {n_types}: give one per type"
                 )
+        if list(self.rate_mean) != sorted(self.rate_mean):
+            raise ModelError(f"{self.name}: rate_mean is {self.rate_mean}: types are numbered by ascending rate")
         if not np.isclose(sum(self.weight_mean), 1, rtol=0, atol=1e-6):
             raise ModelError(
                 f"{self.name}: weight_mean is {self.weight_mean}: its sum must be 1, not {sum(self.weight_mean):g}"
@@ -145,8 +147,9 @@ class DiligentLazy(ItemTypeModel):
         worth = " to ".join(dict.fromkeys(f"{x:.0f}" for x in (np.min(self.rate_strength), np.max(self.rate_strength))))
         rests = f"the prior of the rates, worth {worth} answers each" if len(self.rate_mean) > 1 else "priors"
         return [
-            "counts show only the mixed rates diligence * rate + (1 - diligence) * lazy_rate: what is said of diligence "
-            f"rests on {rests}; take the rates from a fit to other data (DiligentLazy.from_fit), or as known (known=True)"
+            "counts show only the mixed rates diligence * rate + (1 - diligence) * lazy_rate: what is said of diligence"
+            f" rests on {rests}; take the rates from a fit to other data (DiligentLazy.from_fit), or as known "
+            "(known=True)"
         ]
 
     def build(self, data: CountData) -> pm.Model:

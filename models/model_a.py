@@ -178,14 +178,10 @@ class ModelA(AnnotationModel):
             mass = wrong.sum(axis=2, keepdims=True)
             wrong = wrong / pt.switch(mass > 0, mass, 1.0)
         rows = pt.concatenate([wrong, drawn[:, None, :]], axis=1)  # (annotator, truth or whatever, response)
-        nobody = pt.ones_like(rows[:1])
         if share is None:
-            powers = [nobody[0]]  # all of a block draw the same label
-            for _ in range(MOST):
-                powers.append(powers[-1] * rows[0])
-            weights = pt.stack(powers)  # (size of block, truth or whatever, response)
+            weights = rows ** np.arange(1.0, MOST + 1)[:, None, None]  # (size - 1, ...): all of a block draw the same
         else:
-            members, weights = pt.concatenate([rows, nobody]), 1.0
+            members, weights = pt.concatenate([rows, pt.ones_like(rows[:1])]), 1.0
             for slot in range(MOST):
                 weights = weights * members[index["block_member"][:, slot]]  # (block, truth or whatever, response)
         sums = distinct_sums(weights, index["part"], index["child"], index["times"], n_labels)
@@ -227,7 +223,10 @@ class ModelA(AnnotationModel):
             known = pt.eq(pt.arange(n_labels)[None, :], answers.control[:, None]) * 1.0
             spread = pt.switch((answers.control >= 0)[:, None], known, spread)
         return {
-            "label_probability": (("item", "response"), probability[:, :n_labels] + probability[:, n_labels:] * spread),
+            "label_probability": (
+                ("item", "response"),
+                probability[:, :n_labels] + probability[:, n_labels][:, None] * spread,
+            ),
             "correct": (("annotation",), probability[answers.item, answers.said]),
         }
 
@@ -242,8 +241,10 @@ class ModelA(AnnotationModel):
         share: TensorVariable | None = None,
     ) -> tuple[TensorVariable, TensorVariable]:
         omega = pt.ones((accuracy.shape[0], 1)) * frequency  # (annotator, response)
-        truth = _truth_frequency(frequency, share)
-        return tell(Story(self.alpha), design, accuracy, omega, truth)
+        control = pt.full((design.n_items,), -1) if design.control is None else design.control
+        theta, truth = accuracy[design.annotator], _truth_frequency(frequency, share)
+        inputs = [theta, omega, truth, design.annotator, design.item, control]
+        return tell(Story(self.alpha), inputs, n_states=design.n_items, n_annotations=design.item.shape[0])
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         agreement = data.vote_shares[data.item, data.label]  # (annotation,)

@@ -159,7 +159,7 @@ class Case:
 
     def whole(self, parameters: Parameters) -> dict[str, np.ndarray]:
         """The parameters, those that were taken from data included."""
-        return {**parameters, **self.fixed}
+        return {**self.fixed, **parameters}
 
     def graph_of(self, data: AnnotationData) -> Graph:
         return self.controlled_graph if data.controls else self.graph

@@ -66,7 +66,7 @@ REFUSED = {
     "gold twice": (LONG, "mace answers.csv --out run --gold label --gold-file controls.csv", "gold is given twice"),
     "unknown name": (LONG, "mace @crowds --out run", "no data set '@crowds': .*did you mean '@crowd'"),
     "unknown model": (LONG, "model_bb answers.csv --out run", "no model 'model_bb': did you mean 'model_b'"),
-    "unknown model, far off": (LONG, "xyz answers.csv --out run", "no model 'xyz': the zoo has mace, model_b"),
+    "unknown model, far off": (LONG, "xyz answers.csv --out run", "no model 'xyz': the zoo has binomial_mixture, "),
     "unknown field": (LONG, "mace answers.csv --out run --set strategy_prio=1",
                       "mace has no field 'strategy_prio': did you mean 'strategy_prior'"),
     "field out of range": (LONG, "model_b answers.csv --out run --set confusion_accuracy=1.2",

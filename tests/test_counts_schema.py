@@ -8,8 +8,26 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayesanno import CountData, data_of, fit, label_table, load, model_of, parameter_table, save, type_table
-from bayesanno.errors import ConvergenceWarning, IdentifiabilityWarning
+from bayesanno import (
+    CountData,
+    annotator_table,
+    better_probability,
+    coverage_table,
+    data_of,
+    diagnostics_of,
+    fit,
+    label_table,
+    load,
+    model_of,
+    parameter_table,
+    predict,
+    relabel_classes,
+    save,
+    type_table,
+)
+from bayesanno.diagnostics import explain
+from bayesanno.errors import ConvergenceWarning, FitError, IdentifiabilityWarning
+from bayesanno.tables import score
 from tests.contract import EXACT, ROUND_TRIP, models_of
 from tests.contract_counts import CountCase
 
@@ -44,11 +62,10 @@ def fitted(request):
     if name not in SCHEMA:
         pytest.fail(f"the zoo has a model {name!r} of counts without a schema: add one to SCHEMA in {__name__}")
     case = CountCase(name, {})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws are always warned about
-        warnings.simplefilter("ignore", IdentifiabilityWarning)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         tree = fit(case.entry, case.data, draws=DRAWS, tune=60, chains=CHAINS, random_seed=7, progressbar=False)
-    return SimpleNamespace(tree=tree, case=case, schema=SCHEMA[name])
+    return SimpleNamespace(tree=tree, case=case, schema=SCHEMA[name], said=said)
 
 
 def dims_of(dataset):
@@ -69,6 +86,18 @@ def test_variables_and_dims(fitted):
     assert dims_of(tree["observed_data"]) == {"successes": ("item",)}
     assert dims_of(tree["constant_data"]) == {"trials": ("item",), **schema.priors}
     assert set(tree["log_prior"].data_vars) == set(schema.free)
+
+
+def test_what_cannot_be_learnt_and_what_does_not_mix_is_said(fitted):
+    """So few draws are always warned about; a model's own remarks come last, and are kept."""
+    ours = [one for one in fitted.said if one.category.__module__.startswith("bayesanno.")]
+    caveats = [str(one.message) for one in ours if one.category is IdentifiabilityWarning]
+    assert caveats == fitted.case.entry.caveats(fitted.case.data)
+    found = diagnostics_of(fitted.tree)
+    converging = [str(one.message) for one in ours if one.category is ConvergenceWarning]
+    assert converging == explain(found)
+    remarks = fitted.case.entry.remarks(fitted.case.data, fitted.tree["posterior"].to_dataset())
+    assert found.get("remarks", []) == remarks
 
 
 def test_coords_and_types(fitted):
@@ -135,6 +164,20 @@ def test_the_tables_agree_with_the_posterior(fitted):
         for kind in ("mean", "sd"):
             own = summary.loc[[f"{name}[type 1]", f"{name}[type 2]"], kind]
             np.testing.assert_allclose(types[f"{name}_{kind}"], own)
+
+
+def test_what_counts_do_not_have_is_refused(fitted, refuses):
+    name = fitted.case.entry.name
+    with refuses(FitError, "labels of new items cannot be predicted from CountData yet"):
+        predict(fitted.tree, fitted.case.data)
+    for table in (annotator_table, better_probability):
+        with refuses(FitError, f"{name} has no competence of annotators"):
+            table(fitted.tree)
+    with refuses(FitError, "no gold label is known"):
+        coverage_table(fitted.tree)
+    with refuses(FitError, f"relabelling would change .*: the prior of {name} tells the classes apart"):
+        relabel_classes(fitted.tree)
+    assert score(fitted.tree) == {}
 
 
 def test_items_can_be_left_out_one_by_one(fitted):

@@ -48,6 +48,21 @@ def test_spread_is_the_adjoint_of_sum(mode, indices, rng):
     np.testing.assert_allclose((found * table).sum(), (total * expected_total(table, *indices)).sum(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("n_states", [0, 1, 2, 3, 4, 5])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_loops_are_right_for_any_number_of_states(n_states, in_order, indices, rng):
+    annotator, said, kept, item = indices
+    indices = annotator, said, kept, np.sort(item) if in_order else item
+    table, total = pt.tensor3(), pt.matrix()
+    forth = sum_by_item(table, *indices, N_ITEMS)
+    back = spread_by_item(total, *indices, N_ANNOTATORS, N_RESPONSES)
+    values = rng.normal(size=(N_ANNOTATORS, N_RESPONSES, n_states)), rng.normal(size=(N_ITEMS, n_states))
+    loops = pytensor.function([table, total], [forth, back], mode=MODES["numba"])(*values)
+    expected = pytensor.function([table, total], [forth, back], mode=MODES["python"])(*values)
+    for one, other in zip(loops, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_gradients_of_both_are_right(indices, rng):
     table = rng.normal(size=(N_ANNOTATORS, N_RESPONSES, N_STATES))
     total = rng.normal(size=(N_ITEMS, N_STATES))
