@@ -9,6 +9,7 @@ import bayesanno as ba
 from bayesanno.errors import DataError, FitError, ModelError
 from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
 from bayesanno.outputs import write_simulation
+from bayesanno.reading import read_for
 from bayesanno.simulation import make_design
 from bayesanno.zoo import get_model
 from tests.contract import CONTROLLED, TINY, TWO_LABELS
@@ -134,3 +135,14 @@ def test_of_two_labels_the_positive_one_comes_last():
 def test_a_positive_label_that_nobody_could_say_is_refused(refuses):
     with refuses(DataError, "positive label 'maybe' is not among the labels 'no', 'perhaps', 'yes'"):
         TINY.binarise(positive="maybe")
+
+
+def test_the_command_line_sets_one_label_against_all_others(refuses):
+    entry = DiligentLazyAnnotators()
+    data, said = read_for(entry, "@crowd", reading={}, positive="other")
+    assert data.labels == ("not other", "other")
+    assert said.endswith("25 annotators, 2 labels")
+    with refuses(DataError, "there are 4 labels, .*: say with --positive which"):
+        read_for(entry, "@crowd", reading={})
+    with refuses(DataError, "--positive is for models of counts or of two labels: easy_hard takes every label"):
+        read_for(get_model("easy_hard"), "@crowd", reading={}, positive="other")
