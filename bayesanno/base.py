@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
-from bayesanno.data import AnnotationData
+from bayesanno.data import AnnotationData, listed
 from bayesanno.errors import DataError, ModelError
 
 if TYPE_CHECKING:
@@ -63,6 +63,10 @@ class AnnotationModel(ABC):
         The variable over annotators that the annotator table reports, if there is one.
     data_class : type
         The class of data that it is a model of.
+    two_labels : bool
+        Whether it takes two labels only, of which the last is the positive one.
+    takes_controls : bool
+        Whether a known true label tells it anything.
 
     Raises
     ------
@@ -74,6 +78,8 @@ class AnnotationModel(ABC):
     state_dim: ClassVar[str]
     competence: ClassVar[str | None] = None
     data_class: ClassVar[type] = AnnotationData
+    two_labels: ClassVar[bool] = False
+    takes_controls: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self), include_extras=True)
@@ -297,7 +303,16 @@ WHAT_DATA = {
 
 
 def require_data(model: AnnotationModel, data: object) -> None:
-    """Raise a DataError unless the data are of the model's class."""
+    """Raise a DataError unless the data are of the model's class, and have the labels and controls that it takes."""
     if not isinstance(data, model.data_class):
         needed = model.data_class.__name__
         raise DataError(f"{model.name} needs {needed} ({WHAT_DATA[needed]}), not {type(data).__name__}")
+    if not isinstance(data, AnnotationData):
+        return
+    if model.two_labels and data.n_labels > 2:
+        raise DataError(
+            f"{model.name} takes two labels, not {data.n_labels}: {listed(data.labels)}; set one of them against all "
+            "others: data.binarise(positive=...) (--positive)"
+        )
+    if not model.takes_controls and data.controls:
+        raise DataError(f"{model.name} knows no true labels, so that controls tell it nothing: leave them out")

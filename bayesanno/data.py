@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -214,6 +214,35 @@ class AnnotationData:
         for codes in (self.item, self.annotator, self.label):
             digest.update(codes.astype("<i8").tobytes())
         return digest.hexdigest()
+
+    def binarise(self, *, positive: str) -> Self:
+        """Set one label against all others: the same annotations with two labels, the positive one last.
+
+        The negative one is the other label where there are two, and "not <positive>" where there are more.
+
+        Raises
+        ------
+        DataError
+            If `positive` is not among the labels.
+
+        Examples
+        --------
+        >>> from bayesanno import read_annotations
+        >>> read_annotations("@crowd").binarise(positive="other").labels
+        ('not other', 'other')
+        """
+        if positive not in self.labels:
+            raise DataError(f"positive label {positive!r} is not among the labels {listed(self.labels)}")
+        others = [label for label in self.labels if label != positive]
+        negative = others[0] if len(others) == 1 else f"not {positive}"
+        name = dict.fromkeys(others, negative) | {positive: positive}
+        return replace(
+            self,
+            label=(self.label == self.labels.index(positive)).astype(np.int64),
+            labels=(negative, positive),
+            gold={item: name.get(label, label) for item, label in self.gold.items()},
+            controls={item: name[label] for item, label in self.controls.items()},
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return the annotations as a long table: item, annotator, label and, where any is known, gold."""

@@ -128,6 +128,50 @@ def better_probability(
     return pd.DataFrame(above, index=pd.Index(chosen, name="annotator"), columns=pd.Index(chosen, name="than"))
 
 
+def low_competence(fit: xarray.DataTree, *, below: float = 0.5) -> pd.DataFrame:
+    """Return the posterior probability that an annotator's competence is low.
+
+    Of `diligent_lazy_annotators`, whose competence is diligence, that is the probability that an annotator answers
+    lazily more often than not.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree
+    below : float, default 0.5
+        What competence is low below, between 0 and 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per annotator, in the data's order: `annotator`, `n_annotations`, `probability`.
+
+    Raises
+    ------
+    FitError
+        If the model has no competence, or `below` is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd")  # doctest: +SKIP
+    >>> ba.low_competence(fit).query("probability > 0.5")  # doctest: +SKIP
+    """
+    import pandas as pd
+
+    if not 0 < below < 1:
+        raise FitError(f"below is {below}: it must be above 0 and below 1")
+    data, competence = data_of(fit), fit["posterior"].to_dataset()[competence_name(fit)]
+    if not isinstance(data, AnnotationData):
+        raise FitError("competences of several dimensions are compared one dimension at a time: see annotator_table")
+    return pd.DataFrame(
+        {
+            "annotator": pd.Series(list(data.annotators), dtype="str"),
+            "n_annotations": np.bincount(data.annotator, minlength=data.n_annotators),
+            "probability": (competence < below).mean(("chain", "draw")).values,
+        }
+    )
+
+
 def cheapest_label(
     fit: xarray.DataTree,
     cost: pd.DataFrame | Mapping[str, Mapping[str, float]],

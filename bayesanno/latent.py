@@ -20,7 +20,7 @@ from bayesanno.kinds import Data, Patterns, cut, kind_of
 from bayesanno.lazy import pm, pt, xr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytensor.tensor.variable import TensorVariable
 
@@ -214,15 +214,11 @@ def draw_states(
 ) -> xr.DataArray:
     """Draw every item's state once per posterior draw: indices of states, dims (chain, draw, item)."""
     rng = np.random.default_rng(random_seed)
-    draws = _draws(entry, data, posterior)
-    patterns = kind_of(entry.data_class).find_patterns(data)
-    arrays = _all_arrays(entry, data, patterns, controlled=True)
-    constant = dict(entry.fixed(data) if fixed is None else fixed)
-    formula = compile_formula(entry, data, arrays, draws, constant)
+    each, patterns = _readings_of_draws(entry, data, posterior, fixed)
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
     states = np.empty((n_chains * n_draws, data.n_items), dtype=np.int64)  # (sample, item)
-    for sample, parameters in enumerate(_each(draws)):
-        probability = formula(parameters | constant, arrays)[1]["probability"]  # (pattern, state)
+    for sample, readings in enumerate(each):
+        probability = readings["probability"]  # (pattern, state)
         below = probability.cumsum(axis=1)[patterns.back["item"]]  # (item, state)
         u = rng.uniform(size=(data.n_items, 1)) * below[:, -1:]
         states[sample] = (u >= below).sum(axis=1)
@@ -236,15 +232,35 @@ def count_states(
     entry: AnnotationModel, data: Data, posterior: xr.Dataset, fixed: Mapping[str, np.ndarray]
 ) -> xr.DataArray:
     """Return how many items are expected in each state, given the answers and one draw: dims (chain, draw, state)."""
-    draws = _draws(entry, data, posterior)
-    patterns = kind_of(entry.data_class).find_patterns(data)
-    arrays = _all_arrays(entry, data, patterns, controlled=True)
-    formula = compile_formula(entry, data, arrays, draws, fixed)
+    each, patterns = _readings_of_draws(entry, data, posterior, fixed)
     n_items = np.bincount(patterns.back["item"], minlength=patterns.n_patterns)  # (pattern,)
-    counts = np.array([n_items @ formula(one | dict(fixed), arrays)[1]["probability"] for one in _each(draws)])
+    counts = np.array([n_items @ readings["probability"] for readings in each])
     coords = {"chain": posterior["chain"], "draw": posterior["draw"], entry.state_dim: list(entry.states(data))}
     shape = (posterior.sizes["chain"], posterior.sizes["draw"], -1)
     return xr.DataArray(counts.reshape(shape), dims=tuple(coords), coords=coords)
+
+
+def read_draws(
+    entry: AnnotationModel, data: Data, posterior: xr.Dataset, reading: str, fixed: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a reading of items in every draw, instead of its mean over draws.
+
+    Items with the same answers have the same value, so that it is given per pattern: shape (sample, pattern, ...), and
+    the pattern of each item, shape (item,). The samples are the draws, chain after chain.
+    """
+    each, patterns = _readings_of_draws(entry, data, posterior, fixed)
+    return np.stack([readings[reading] for readings in each]), patterns.back["item"]
+
+
+def _readings_of_draws(
+    entry: AnnotationModel, data: Data, posterior: xr.Dataset, fixed: Mapping[str, np.ndarray] | None
+) -> tuple[Iterator[dict[str, np.ndarray]], Patterns]:
+    draws = _draws(entry, data, posterior)
+    patterns = kind_of(entry.data_class).find_patterns(data)
+    arrays = _all_arrays(entry, data, patterns, controlled=True)
+    constant = dict(entry.fixed(data) if fixed is None else fixed)
+    formula = compile_formula(entry, data, arrays, draws, constant)
+    return (formula(parameters | constant, arrays)[1] for parameters in _each(draws)), patterns
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ def read_for(
 ) -> tuple[Any, str]:
     """Read the data that a model takes, and describe them in a few words.
 
-    A model of counts takes a table of counts (see `read_counts`), or annotations, in which a label is counted.
+    A model of counts takes a table of counts (see `read_counts`), or annotations, in which a label is counted. For a
+    model of two labels, one is set against all others.
 
     Parameters
     ----------
@@ -54,14 +55,17 @@ def read_for(
     reading = {**reading, "label": columns[0] if columns else None}
     if entry.data_class is CountData:
         return _read_counts(entry, source, reading, positive)
-    _refuse_positive(entry, positive)
+    if not entry.two_labels:
+        _refuse_positive(entry, positive)
     data = read_annotations(source, **reading)
+    if entry.two_labels:
+        data = data.binarise(positive=_last_of_two(data) if positive is None else positive)
     return data, _describe(data)
 
 
 def _refuse_positive(entry: AnnotationModel, positive: str | None) -> None:
     if positive is not None:
-        raise DataError(f"--positive is for models of counts: {entry.name} takes every label as it is")
+        raise DataError(f"--positive is for models of counts or of two labels: {entry.name} takes every label as it is")
 
 
 def _read_dimensions(

@@ -42,8 +42,10 @@ def label_table(fit: xarray.DataTree, *, coverage: float | None = None) -> pd.Da
         One row per item, in the data's order: `item`, `label` (the most probable one), `probability` (of that label),
         `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `gold` where any is known, `kept`. Models that
         know of items whose true label nobody said have `p_none_said`; that probability is spread over the labels not
-        said. With several dimensions, one row per dimension and item, `dimension` first. Of counts: `item`, `p[<type>]`
-        for each type, `successes`, `trials`, `hard` (the probability that the item is of the hard type), `kept`.
+        said. With several dimensions, one row per dimension and item, `dimension` first. Where items are of types:
+        `item_type` (the most probable one) in place of `label`, `p[<type>]` for each type, and `hard`, the probability
+        that the item is of the hard type. Of counts: `item`, `p[<type>]` for each type, `successes`, `trials`, `hard`,
+        `kept`.
 
     Raises
     ------
@@ -126,10 +128,11 @@ def _tabulate_classes(data: AnnotationData, latent: xarray.Dataset) -> pd.DataFr
     states = [str(state) for state in posterior[posterior.dims[1]].values]
     probability = posterior.values  # (item, label)
     best = probability.argmax(axis=1)
+    named = "item_type" if "item_type" in posterior.dims else "label"
     table = pd.DataFrame(
         {
             "item": pd.Series(list(data.items), dtype="str"),
-            "label": pd.Series([states[state] for state in best], dtype="str"),
+            named: pd.Series([states[state] for state in best], dtype="str"),
             "probability": probability.max(axis=1),
             "entropy": -xlogy(probability, probability).sum(axis=1),
             "n_annotations": np.bincount(data.item, minlength=data.n_items),
@@ -137,6 +140,8 @@ def _tabulate_classes(data: AnnotationData, latent: xarray.Dataset) -> pd.DataFr
     )
     for code, state in enumerate(states):
         table[f"p[{state}]"] = probability[:, code]
+    if "hard" in latent:
+        table["hard"] = latent["hard"].values
     if "label_probability" in latent:  # its last state is that nobody said the truth
         table["p_none_said"] = latent["probability"].values[:, -1]
     if data.gold:
@@ -332,7 +337,7 @@ def coverage_table(fit: xarray.DataTree, coverages: Sequence[float] | None = Non
     Raises
     ------
     FitError
-        If no gold label is known, or a coverage is out of its range.
+        If no gold label is known, the model tells types of items and not labels, or a coverage is out of its range.
 
     Examples
     --------
@@ -345,6 +350,8 @@ def coverage_table(fit: xarray.DataTree, coverages: Sequence[float] | None = Non
     labels = label_table(fit)
     if "gold" not in labels:
         raise FitError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
+    if "label" not in labels:
+        raise FitError(f"{model_of(fit).name} says of what type items are, not what their labels are")
     ordered = labels.iloc[np.argsort(labels["entropy"].to_numpy(), kind="stable")]
     known = (ordered["gold"] != "").to_numpy()
     right = (ordered["gold"] == ordered["label"]).to_numpy()
@@ -367,7 +374,8 @@ def coverage_table(fit: xarray.DataTree, coverages: Sequence[float] | None = Non
 
 def score(fit: xarray.DataTree) -> dict[str, Any]:
     """Return accuracy against gold: over all items, and over the surest 90% and 75% of them; empty without gold."""
-    if not getattr(data_of(fit), "gold", None):  # counts have none
+    # counts have no gold, and types of items are no labels
+    if not getattr(data_of(fit), "gold", None) or model_of(fit).state_dim != "true_class":
         return {}
     accuracy = coverage_table(fit, [1.0, 0.9, 0.75])["accuracy"]
     return dict(zip(("accuracy", "accuracy_at_90", "accuracy_at_75"), map(float, accuracy), strict=True))

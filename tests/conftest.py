@@ -78,12 +78,10 @@ def counted(request):
 
 @pytest.fixture(params=["free", "controlled"])
 def tiny(request, case):
-    """The tiny design, without and with items whose class is known."""
-    from tests.contract import CONTROLLED, TINY
-
-    if request.param == "controlled" and not case.has_classes:
-        pytest.skip(f"the states of {case.entry.name} are not classes that could be known")
-    return CONTROLLED if request.param == "controlled" else TINY
+    """The tiny design, without and with items whose true label is known."""
+    if request.param == "controlled" and not case.entry.takes_controls:
+        pytest.skip(f"{case.entry.name} takes no controls")
+    return case.designs.controlled if request.param == "controlled" else case.designs.tiny
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import wraps
+from dataclasses import dataclass
+from functools import cached_property, wraps
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -52,27 +53,50 @@ RECORDS = (
 )
 ITEMS = ("s1", "s2", "s3", "s4", "s5", "s6")  # s4 has no annotation
 LABELS = ("no", "perhaps", "yes")  # nobody says "perhaps"
-TINY = AnnotationData.from_records(RECORDS, items=ITEMS, labels=LABELS)
-# what models take from data beforehand, they take from these, where all labels are used
-EVERY_LABEL = AnnotationData.from_records(
-    [*RECORDS, ("s4", "bo", "perhaps"), ("s4", "cy", "perhaps")], items=ITEMS, labels=LABELS
-)
-CONTROLLED = AnnotationData.from_records(
-    RECORDS, items=ITEMS, labels=LABELS, controls={"s1": "yes", "s4": "perhaps", "s5": "no"}
-)
 
 
-def two_items(said: tuple[int, ...] = (0, 2, 0, 0, 2), *, control: str | None = None) -> AnnotationData:
-    """Item u, which ada answers twice and bo once, and item v, which bo and cy answer: 3**5 possible answers."""
-    return AnnotationData(
-        item=[0, 0, 0, 1, 1],
-        annotator=[0, 0, 1, 1, 2],
-        label=list(said),
-        items=("u", "v"),
-        annotators=("ada", "bo", "cy"),
-        labels=LABELS,
-        controls={} if control is None else {"u": control},
-    )
+@dataclass(frozen=True)
+class Designs:
+    """The tiny designs, with these labels: the first, the last, and whatever is between, which nobody says."""
+
+    labels: tuple[str, ...]
+
+    def annotations(self, *more: tuple[str, str, str], controls: Mapping[str, str] | None = None) -> AnnotationData:
+        """The records, and more."""
+        return AnnotationData.from_records([*RECORDS, *more], items=ITEMS, labels=self.labels, controls=controls)
+
+    @cached_property
+    def tiny(self) -> AnnotationData:
+        return self.annotations()
+
+    @cached_property
+    def every_label(self) -> AnnotationData:
+        """What models take from data beforehand, they take from these, where all labels are used."""
+        return self.annotations(("s4", "bo", self.labels[1]), ("s4", "cy", self.labels[1]))
+
+    @cached_property
+    def controlled(self) -> AnnotationData:
+        return self.annotations(controls={"s1": "yes", "s4": self.labels[1], "s5": "no"})
+
+    def two_items(self, said: tuple[int, ...] | None = None, *, control: str | None = None) -> AnnotationData:
+        """Item u, which ada answers twice and bo once, and item v, which bo and cy answer: five answers."""
+        last = len(self.labels) - 1
+        return AnnotationData(
+            item=[0, 0, 0, 1, 1],
+            annotator=[0, 0, 1, 1, 2],
+            label=[0, last, 0, 0, last] if said is None else list(said),
+            items=("u", "v"),
+            annotators=("ada", "bo", "cy"),
+            labels=self.labels,
+            controls={} if control is None else {"u": control},
+        )
+
+    def answers_to(self, n_questions: int) -> list[tuple[int, ...]]:
+        return list(product(range(len(self.labels)), repeat=n_questions))
+
+
+THREE_LABELS, TWO_LABELS = Designs(LABELS), Designs(("no", "yes"))
+TINY, CONTROLLED = THREE_LABELS.tiny, THREE_LABELS.controlled
 
 
 def replicate(data: AnnotationData, copies: int) -> AnnotationData:
@@ -116,9 +140,9 @@ class Case:
     def __init__(self, entry: AnnotationModel, reference: Reference) -> None:
         self.entry = entry
         self.reference = reference
-        self.fixed = entry.fixed(EVERY_LABEL)
-        self.graph = Graph(entry, TINY, self.fixed)
-        self.controlled_graph = Graph(entry, CONTROLLED, self.fixed)
+        self.designs = designs_for(entry)
+        self.fixed = entry.fixed(self.designs.every_label)
+        self.graph = Graph(entry, self.designs.tiny, self.fixed)
         free = self.graph.model.free_RVs
         values = pm.draw(free, draws=PRIOR_DRAWS, random_seed=PRIOR_DRAWS, mode=FAST)
         names = [variable.name for variable in free]
@@ -126,8 +150,12 @@ class Case:
 
     @property
     def has_classes(self) -> bool:
-        """The states are the labels: they can be known beforehand, and be permuted."""
+        """The states are the labels, and can be permuted."""
         return self.entry.state_dim == "true_class"
+
+    @cached_property
+    def controlled_graph(self) -> Graph:
+        return Graph(self.entry, self.designs.controlled, self.fixed)
 
     def whole(self, parameters: Parameters) -> dict[str, np.ndarray]:
         """The parameters, those that were taken from data included."""
@@ -152,6 +180,10 @@ class Case:
 
     def posterior(self, samples: list[Parameters], n_chains: int) -> xr.Dataset:
         return as_posterior(self.graph.model, samples, n_chains)
+
+
+def designs_for(entry: AnnotationModel) -> Designs:
+    return TWO_LABELS if entry.two_labels else THREE_LABELS
 
 
 def make_case(name: str, fields: Mapping[str, Any]) -> Case:
@@ -244,7 +276,7 @@ def with_wrong_truth(entry: AnnotationModel) -> AnnotationModel:
 
     def generate(self: AnnotationModel, design: Design, **parameters: Any) -> Any:
         state, said = type(entry).generate(self, design, **parameters)
-        return pt.mod(state + 1, 3), said
+        return pt.mod(state + 1, len(entry.states(designs_for(entry).tiny))), said
 
     return broken(entry, generate=generate)
 
@@ -252,12 +284,9 @@ def with_wrong_truth(entry: AnnotationModel) -> AnnotationModel:
 # --------------------------------------------------------------------------------------------------- statistics
 
 
-def answers_to(n_questions: int) -> list[tuple[int, ...]]:
-    return list(product(range(len(LABELS)), repeat=n_questions))
-
-
 def joint_pmf(case: Case, parameters: Parameters, *, control: str | None = None) -> dict[Hashable, float]:
     """By enumeration, p(state of u, state of v, all five answers), given the control if there is one."""
+    two_items, answers_to = case.designs.two_items, case.designs.answers_to
     u = {said: case.states(parameters, two_items((*said, 0, 0), control=control))[0] for said in answers_to(3)}
     v = {said: case.states(parameters, two_items((0, 0, 0, *said)))[1] for said in answers_to(2)}
     pmf = {

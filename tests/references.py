@@ -13,6 +13,13 @@ import numpy as np
 from scipy.stats import beta, dirichlet
 
 from tests.references_model_a import model_a_states
+from tests.references_types import (
+    diligent_lazy_annotators_log_prior,
+    diligent_lazy_annotators_states,
+    easy_hard_log_prior,
+    easy_hard_states,
+    nearest_to_a_half,
+)
 
 Parameters = Mapping[str, np.ndarray]
 Said = Sequence[tuple[int, int]]  # one item's (annotator, label) pairs
@@ -158,6 +165,18 @@ def model_a_log_prior(parameters: Parameters, fields: Mapping) -> float:
     return float(total)
 
 
+def easy_hard_hard(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
+    return joint[-1] / joint.sum()
+
+
+def easy_hard_known(joint: np.ndarray, parameters: Parameters, said: Said, control: int) -> np.ndarray:
+    """A known label leaves the item easy with that label, or hard; it comes from the prevalence either way."""
+    kept = np.zeros_like(joint)
+    kept[control] = joint[control]
+    kept[-1] = joint[-1] * parameters["easy_prevalence"][control]
+    return kept
+
+
 REFERENCES: dict[str, Reference] = {
     "model_b": Reference(
         variants={"default": {}, "exchangeable": {"confusion_accuracy": 1 / 3, "confusion_strength": 3.0}},
@@ -183,5 +202,25 @@ REFERENCES: dict[str, Reference] = {
         log_prior=model_a_log_prior,
         views={"label_probability": model_a_label, "correct": model_a_correct},
         known=model_a_known,
+    ),
+    "easy_hard": Reference(
+        variants={
+            "default": {},
+            "slips": {"easy_error": "learnt", "slip_prior": (2.0, 3.0), "hard_prior": (2.0, 3.0), "coin_prior": 2.0},
+        },
+        state_probability=easy_hard_states,
+        log_prior=easy_hard_log_prior,
+        views={"hard": easy_hard_hard},
+        known=easy_hard_known,
+    ),
+    "diligent_lazy_annotators": Reference(
+        variants={
+            # under the default prior annotators can be so much alike that a test cannot tell whose answers are whose
+            "two": {"rate_prior": (0.7, 4.0), "diligence_prior": (0.7, 0.7)},
+            "three": {"types": 3, "weight_prior": 2.0, "rate_prior": (0.7, 3.0), "diligence_prior": (0.7, 0.6)},
+        },
+        state_probability=diligent_lazy_annotators_states,
+        log_prior=diligent_lazy_annotators_log_prior,
+        views={"hard": nearest_to_a_half},
     ),
 }

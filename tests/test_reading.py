@@ -68,7 +68,7 @@ def test_an_option_that_counts_have_no_use_for_is_refused(read, refuses, option)
 
 
 def test_a_positive_label_needs_something_to_count(read, refuses):
-    with refuses(DataError, "--positive is for models of counts: mace takes every label as it is"):
+    with refuses(DataError, "--positive is for models of counts or of two labels: mace takes every label as it is"):
         read(LONG, model="mace", positive="yes")
     with refuses(DataError, "columns of successes and trials, counted already: leave out --positive"):
         read(COUNTS, positive="yes")

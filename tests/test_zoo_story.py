@@ -17,10 +17,8 @@ from tests.contract import (
     FAST,
     FEW_COPIES,
     ITEMS,
-    LABELS,
     P_VALUE,
     ROUND_TRIP,
-    TINY,
     Graph,
     answers_pmf,
     chi_square,
@@ -28,7 +26,6 @@ from tests.contract import (
     joint_pmf,
     replicate,
     said_of,
-    two_items,
     with_wrong_annotators,
     with_wrong_formula,
     with_wrong_truth,
@@ -53,10 +50,10 @@ def tell_story(entry, parameters, data, rng, copies=COPIES):
 
 @pytest.mark.parametrize("control", [None, "yes"], ids=["free", "controlled"])
 def test_the_story_is_told_with_the_probabilities_of_the_formula(case, control, rng):
-    if control and not case.has_classes:
-        pytest.skip("its states are not classes that could be known")
+    if control and not case.entry.takes_controls:
+        pytest.skip("it takes no controls")
     (parameters,) = case.draw(1, rng)
-    data = two_items(control=control)
+    data = case.designs.two_items(control=control)
     pmf = joint_pmf(case, parameters, control=control)
     whole = case.whole(parameters)
     assert chi_square(tell_story(case.entry, whole, data, rng), pmf) > P_VALUE
@@ -66,7 +63,7 @@ def test_the_story_is_told_with_the_probabilities_of_the_formula(case, control, 
 
 def predict_answers(entry, case, parameters, rng, copies=COPIES):
     """Draws of the observed variable with the parameters held, one row per copy of the design."""
-    held = pm.do(Graph(entry, replicate(two_items(), copies), case.fixed).model, parameters)
+    held = pm.do(Graph(entry, replicate(case.designs.two_items(), copies), case.fixed).model, parameters)
     return pm.draw(held["annotations"], random_seed=rng, mode=FAST).reshape(copies, -1)
 
 
@@ -79,18 +76,19 @@ def test_predictions_have_the_probabilities_of_the_formula(case, rng):
 
 
 def test_prior_predictive_has_named_coords(case):
+    tiny, labels = case.designs.tiny, case.designs.labels
     tree = pm.sample_prior_predictive(
-        draws=3, model=case.entry.build(TINY), random_seed=1, compile_kwargs={"mode": FAST}
+        draws=3, model=case.entry.build(tiny), random_seed=1, compile_kwargs={"mode": FAST}
     )
     said = tree["prior_predictive"]["annotations"]
     assert said.dims == ("chain", "draw", "annotation")
-    assert set(np.unique(said)) <= {0, 1, 2}
+    assert set(np.unique(said)) <= set(range(len(labels)))
     for group in ("prior", "prior_predictive", "observed_data"):
         for dim in tree[group].dims:
             assert dim in tree[group].coords
             assert dim != "label"
             assert "_dim_" not in dim
-    for name, names in (("annotator", TINY.annotators), ("response", LABELS), ("true_class", LABELS)):
+    for name, names in (("annotator", tiny.annotators), ("response", labels), ("true_class", labels)):
         if name in tree["prior"].dims:
             assert tuple(tree["prior"][name].values) == names
 

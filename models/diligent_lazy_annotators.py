@@ -1,0 +1,171 @@
+"""Diligent and lazy annotators, one by one: who reads the items, and who flips the same coin for all of them.
+
+Story.  Items are of types as in `binomial_mixture`, each with its rate of positive answers.  Annotator j answers either
+diligently, from the coin of the item's type, or lazily, from a coin that is the same whatever the item.  In Beigman
+Klebanov and Beigman (2010, section 6) any answer is as likely to be a lazy one, since they look at counts alone
+(`diligent_lazy`).  Here it is known who gave which answer, and each annotator has a diligence.  This model is ours.
+
+Model.
+
+    t_i              ~ Categorical(theta)                                          the type of item i
+    D_ij             ~ Bernoulli(delta_j)                                          1: j answers item i diligently
+    X_ij             ~ Bernoulli(p_t(i)) if D_ij = 1, else ~ Bernoulli(p_L)        1: the positive answer
+    e_jt             = delta_j p_t + (1 - delta_j) p_L                             (1)  D is summed out
+    p(t_i = t, X_i)  = theta_t prod_j e_jt^X_ij (1 - e_jt)^(1 - X_ij)              (2)
+    p(X_i)           = sum_t p(t_i = t, X_i)                                       the likelihood
+
+The data have two labels, of which the last is the positive one; `data.binarise(positive=...)` makes two of more.
+An annotator who answers an item twice contributes two factors.
+
+Symbols.
+    theta    weight      (item_type)
+    p        rate        (item_type), ascending in every draw
+    delta    diligence   (annotator); laziness is 1 - delta
+    p_L      lazy_rate   (), a number
+             hard        (item), a view: P(t_i is the type whose rate is nearest to one half in the draw)
+
+Read off: who is lazy, with probability: `bayesanno.low_competence(fit)` gives P(delta_j < 1/2) for each annotator.
+
+Priors and what they imply.
+    weight ~ Dirichlet(weight_prior), 1 by default.
+    rate: the gaps p_1 - 0, p_2 - p_1, ..., 1 - p_k are Dirichlet, with rate_prior[0] for the two outer gaps and
+    rate_prior[1] for the inner ones.  (3, 3) by default: rates are apart, and neither 0 nor 1, so that even diligent
+    annotators err now and then.
+    diligence ~ Beta(diligence_prior), (1, 0.5) by default: two thirds on average, most mass next to 1, and three in ten
+    lazy more often than not; 0 is not excluded, as some people read nothing.
+    lazy_rate ~ Beta(lazy_rate_prior), (1, 1) by default.
+
+Identifiability.  Answers show the e_jt of (1) alone.  These stay the same if all p_t move away from p_L by a factor and
+all delta_j are divided by it, so that the data bound the scale (no delta_j and no p_t above 1) and do not fix it.  The
+prior does: its mass next to 1 makes the most diligent annotators fully diligent, the more surely the more of them
+there are.  So "lazy" means: as much so compared with the best.  diligence_prior=2:2 would leave the scale open.
+Whoever answers the contrary of the truth counts as lazy.  The rate nearest to 0 or 1 and the diligence of the best mix
+slowly: if the fit says so, double the draws.  A type that the data do not need wanders, and the fit says that too.
+
+Use when answers are yes or no, annotators many, and it is asked who does not read the items while items differ in how
+hard they are.  Avoid when each item has one true label that a good annotator finds: `mace` says so more directly.
+
+References.
+    B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
+    NAACL-HLT, pages 438-446, https://aclanthology.org/N10-1067.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+
+from bayesanno.base import Positive, Range, hyper, require_data
+from bayesanno.data import CountData
+from bayesanno.item_types import ItemTypeModel, ascend, explain_types, mix, start_rates
+from bayesanno.latent import observe
+from bayesanno.lazy import pm, pt
+from bayesanno.probit import beta_by_probit
+
+if TYPE_CHECKING:
+    import xarray
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.data import AnnotationData
+    from bayesanno.evidence import Answers, Design
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiligentLazyAnnotators(ItemTypeModel):
+    """Item types, and annotators each of whom answers so many of them lazily.
+
+    Parameters
+    ----------
+    types : int, default 2
+        Number of item types, at least 2: with one nobody could be told to be lazy.
+    weight_prior : float, default 1
+        Concentration of the symmetric Dirichlet prior of the weights.
+    rate_prior : tuple of two floats, default (3, 3)
+        Concentrations of the Dirichlet prior of the gaps between rates: of the outer gaps, and of the inner ones.
+    diligence_prior : tuple of two floats, default (1, 0.5)
+        The Beta prior of each annotator's diligence.
+    lazy_rate_prior : tuple of two floats, default (1, 1)
+        The Beta prior of the rate of positive answers among the lazy ones.
+
+    Examples
+    --------
+    >>> from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
+    >>> DiligentLazyAnnotators(types=3).diligence_prior
+    (1.0, 0.5)
+    """
+
+    name: ClassVar[str] = "diligent_lazy_annotators"
+    competence: ClassVar[str | None] = "diligence"
+    two_labels: ClassVar[bool] = True
+    takes_controls: ClassVar[bool] = False
+
+    types: Annotated[int, Range(1, np.inf)] = 2
+    weight_prior: Positive = 1.0
+    rate_prior: tuple[Positive, Positive] = (3.0, 3.0)
+    diligence_prior: tuple[Positive, Positive] = (1.0, 0.5)
+    lazy_rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
+
+    @property
+    def n_types(self) -> int:
+        return self.types
+
+    def build(self, data: AnnotationData) -> pm.Model:
+        require_data(self, data)
+        with pm.Model(coords=data.coords(item_type=self.states(data))) as model:
+            diligent = hyper("diligence_prior", self.diligence_prior)
+            lazy = hyper("lazy_rate_prior", self.lazy_rate_prior)
+            observe(
+                self,
+                data,
+                weight=mix(self.weight_prior, self.types),
+                rate=ascend("rate", hyper("rate_prior", self.rate_prior), self.types),
+                diligence=beta_by_probit("diligence", diligent, dims="annotator"),
+                lazy_rate=pm.Beta("lazy_rate", lazy[0], lazy[1]),
+            )
+        return model
+
+    def state_logp(
+        self,
+        answers: Answers,
+        weight: TensorVariable,
+        rate: TensorVariable,
+        diligence: TensorVariable,
+        lazy_rate: TensorVariable,
+    ) -> TensorVariable:
+        delta = diligence[:, None]
+        positive = delta * rate + (1 - delta) * lazy_rate  # (annotator, item_type), (1)
+        negative = delta * (1 - rate) + (1 - delta) * (1 - lazy_rate)
+        table = pt.log(pt.stack([negative, positive], axis=1))  # (annotator, response, item_type)
+        return pt.log(weight) + answers.total(table)  # (item, item_type), (2)
+
+    def generate(
+        self,
+        design: Design,
+        weight: TensorVariable,
+        rate: TensorVariable,
+        diligence: TensorVariable,
+        lazy_rate: TensorVariable,
+    ) -> tuple[TensorVariable, TensorVariable]:
+        item_type = pm.Categorical.dist(weight, shape=(design.n_items,))  # (item,)
+        diligent = pm.Bernoulli.dist(diligence[design.annotator])  # (annotation,)
+        return item_type, pm.Bernoulli.dist(pt.switch(diligent, rate[item_type[design.item]], lazy_rate))
+
+    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        counts = CountData.from_annotations(data, positive=data.labels[-1])
+        agreement = data.vote_shares[data.item, data.label]  # (annotation,)
+        agreed = np.bincount(data.annotator, weights=agreement, minlength=data.n_annotators)
+        n_answers = np.bincount(data.annotator, minlength=data.n_annotators)  # (annotator,)
+        return {
+            "weight": np.full(self.types, 1 / self.types),
+            "rate": start_rates(counts, self.types),
+            "diligence": np.clip(2 * (agreed + 0.9) / (n_answers + 1) - 1, 0.1, 0.9),
+            "lazy_rate": np.array((counts.successes.sum() + 1) / (counts.trials.sum() + 2)),
+        }
+
+    def remarks(self, data: Any, posterior: xarray.Dataset) -> list[str]:  # noqa: ARG002
+        fewer = f"take fewer types (types={self.types - 1}), or " if self.types > 2 else ""
+        return explain_types(
+            posterior, rate="rate", remedy=f"{fewer}a stronger prior (weight_prior=5, rate_prior=20:20)"
+        )

@@ -1,0 +1,197 @@
+"""Easy and hard items: all agree on an easy one, on a hard one each flips a coin (Beigman Klebanov and Beigman 2009).
+
+Story.  An item is easy or hard.  On an easy item every annotator sees the label, and says it.  On a hard one nobody
+does, and annotator j flips a coin of their own, which may favour a label.  So whatever is disagreed on is hard; of what
+is agreed on, some is hard too and agreed on by luck: that is the annotation noise of a gold standard of agreed items.
+
+Model (section 2 of the paper; it numbers no equation before its eq. 1, which is in `bayesanno.noise`).
+
+    L_i                          ~ Categorical(q)                    the label of item i, if it has one that can be seen
+    H_i                          ~ Bernoulli(h)                      1: hard
+    X_ij                         = L_i if H_i = 0, else ~ Categorical(b_j)
+
+    p(H_i = 0, L_i = k, X_i)     = (1 - h) q_k prod_j [X_ij = k]                       (1)  easy, with label k
+    p(H_i = 1, X_i)              = h prod_j b_j[X_ij]                                  (2)  hard
+    p(X_i)                       = (2) + sum_k (1)                                     the likelihood
+
+With easy_error="learnt" annotators err on easy items (the extension that section 5.2 of the paper proposes): j misses
+with probability s_j, and then says any of the other K - 1 labels.  [X_ij = k] in (1) becomes 1 - s_j if X_ij = k, else
+s_j / (K - 1).  An annotator who answers an item twice contributes two factors, that is flips or misses twice.
+
+Symbols.
+    h    hard_fraction     (), a number
+    q    easy_prevalence   (response)
+    b    coin              (annotator, response)
+    s    slip              (annotator), only with easy_error="learnt"
+         hard              (item), a view: p(H_i = 1 | X_i), which is the last state's probability
+
+Read off: how many items are hard, how many of those agreed on, and gamma, the noise level of the agreed set:
+`bayesanno.noise_of_fit`, with the coins' uncertainty; `bayesanno.measure_noise` takes the coins as known.
+
+Priors and what they imply.
+    hard_fraction ~ Beta(1, 1): any number of hard items is equally likely, the P(B_h) of the paper.
+    coin ~ Dirichlet(coin_prior): 10 by default, nearly even until seen otherwise, as the habits of `mace`.  Of two
+    annotators and two labels, 100 brings back the paper's p = 1/2; 1, any coin is as likely, says that next to nothing
+    is known of p, and gamma is then several times as large.
+    easy_prevalence ~ Dirichlet(easy_prevalence_prior): 1 by default.
+    slip ~ Beta(1, 9): one in ten on average, and rather fewer.
+
+Controls.  A known true label says nothing of whether its item is hard: it excludes the other labels if the item is
+easy, and is taken to be drawn from q in either case.  (The paper holds that hard items have no label one could know.)
+
+Identifiability.  Two annotators cannot tell a small share of hard items with fair coins from a large one with coins
+that agree: what is then said of h and gamma rests on coin_prior.  Three or more can, and the more the better.  With
+"none", one slip makes an item hard, so the more annotators there are, the more easy items count as hard; with "learnt"
+coins that nearly always fall the same way can take the place of an easy label.
+
+Use when few annotators (two to five) label all items with care, and the question is how clean the agreed part is.
+Avoid for crowds, who slip and spam, and where hard items need a label too: `mace` and `model_b` give one.
+
+References.
+    B. Beigman Klebanov and E. Beigman (2009), From annotator agreement to noise models, Computational Linguistics
+    35(4):495-503, doi:10.1162/coli.2009.35.4.35402.
+    M. Aickin (1990), Maximum likelihood estimation of agreement in the constant predictive probability model, and its
+    relation to Cohen's kappa, Biometrics 46(2):293-302.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from bayesanno.base import AnnotationModel, Positive, hyper, require_data
+from bayesanno.latent import observe
+from bayesanno.lazy import pm, pt
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.data import AnnotationData
+    from bayesanno.evidence import Answers, Design
+
+
+@dataclass(frozen=True, kw_only=True)
+class EasyHard(AnnotationModel):
+    """Beigman Klebanov and Beigman's model: agreement on easy items, coins on hard ones.
+
+    Parameters
+    ----------
+    hard_prior : tuple of two floats, default (1, 1)
+        The Beta prior of the share of hard items.
+    coin_prior : float, default 10
+        Concentration of the symmetric Dirichlet prior of each annotator's coin.
+    easy_prevalence_prior : float, default 1
+        Concentration of the symmetric Dirichlet prior of the labels of easy items.
+    easy_error : {"none", "learnt"}, default "none"
+        Whether annotators never err on easy items, as in the paper, or each with a probability that is learnt.
+    slip_prior : tuple of two floats, default (1, 9)
+        The Beta prior of that probability.
+
+    Examples
+    --------
+    >>> from bayesanno.models.easy_hard import EasyHard
+    >>> EasyHard(easy_error="learnt").slip_prior
+    (1.0, 9.0)
+    """
+
+    name: ClassVar[str] = "easy_hard"
+    state_dim: ClassVar[str] = "item_type"
+
+    hard_prior: tuple[Positive, Positive] = (1.0, 1.0)
+    coin_prior: Positive = 10.0
+    easy_prevalence_prior: Positive = 1.0
+    easy_error: Literal["none", "learnt"] = "none"
+    slip_prior: tuple[Positive, Positive] = (1.0, 9.0)
+
+    def build(self, data: AnnotationData) -> pm.Model:
+        require_data(self, data)
+        each_label = np.ones(data.n_labels)
+        with pm.Model(coords=data.coords(item_type=self.states(data))) as model:
+            hard = hyper("hard_prior", self.hard_prior)
+            coin = hyper("coin_prior", self.coin_prior)
+            easy = hyper("easy_prevalence_prior", self.easy_prevalence_prior)
+            parameters = {
+                "hard_fraction": pm.Beta("hard_fraction", hard[0], hard[1]),
+                "coin": pm.Dirichlet("coin", coin * each_label, dims=("annotator", "response")),
+                "easy_prevalence": pm.Dirichlet("easy_prevalence", easy * each_label, dims="response"),
+            }
+            if self.easy_error == "learnt":
+                errs = hyper("slip_prior", self.slip_prior)
+                parameters["slip"] = pm.Beta("slip", errs[0], errs[1], dims="annotator")
+            observe(self, data, **parameters)
+        return model
+
+    def states(self, data: AnnotationData) -> tuple[str, ...]:
+        return (*(f"easy: {label}" for label in data.labels), "hard")
+
+    def state_logp(
+        self,
+        answers: Answers,
+        hard_fraction: TensorVariable,
+        coin: TensorVariable,
+        easy_prevalence: TensorVariable,
+        slip: TensorVariable | None = None,
+    ) -> TensorVariable:
+        right = np.tile(np.eye(answers.n_labels, dtype=bool), (answers.n_annotators, 1, 1))
+        if slip is None:
+            log_easy = pt.as_tensor(np.where(right, 0.0, -np.inf))  # (annotator, response, label)
+        else:
+            miss = slip[:, None, None]
+            log_easy = pt.log(pt.switch(right, 1 - miss, miss / (answers.n_labels - 1)))
+        table = pt.concatenate([log_easy, pt.log(coin)[:, :, None]], axis=2)  # (annotator, response, state)
+        easy, hard = pt.log1p(-hard_fraction) + pt.log(easy_prevalence), pt.log(hard_fraction)
+        return pt.concatenate([easy, hard[None]]) + answers.total(table)  # (item, state), (1) and (2)
+
+    def constrain(
+        self, logp: TensorVariable, answers: Answers, easy_prevalence: TensorVariable, **_: TensorVariable
+    ) -> TensorVariable:
+        # a known label is drawn from q, of an easy item and of a hard one: that of a hard one is in no factor of (2)
+        known = answers.control[:, None]  # type: ignore[index]  # only called where there are controls
+        state = pt.arange(logp.shape[1])[None, :]
+        hard = pt.eq(state, answers.n_labels)
+        of_hard = logp + pt.log(easy_prevalence)[pt.maximum(known, 0)]
+        return pt.switch(known < 0, logp, pt.switch(hard, of_hard, pt.switch(pt.eq(state, known), logp, -np.inf)))
+
+    def generate(
+        self,
+        design: Design,
+        hard_fraction: TensorVariable,
+        coin: TensorVariable,
+        easy_prevalence: TensorVariable,
+        slip: TensorVariable | None = None,
+    ) -> tuple[TensorVariable, TensorVariable]:
+        n_labels = easy_prevalence.shape[0]
+        label = design.clamp(pm.Categorical.dist(easy_prevalence, shape=(design.n_items,)))  # (item,)
+        hard = pm.Bernoulli.dist(hard_fraction, shape=(design.n_items,))
+        said = label[design.item]  # (annotation,), if all are easy
+        if slip is not None:
+            another = pt.mod(said + pm.DiscreteUniform.dist(1, n_labels - 1, shape=(design.item.shape[0],)), n_labels)
+            said = pt.switch(pm.Bernoulli.dist(slip[design.annotator]), another, said)
+        flipped = pm.Categorical.dist(coin[design.annotator])
+        return pt.switch(hard, n_labels, label), pt.switch(hard[design.item], flipped, said)
+
+    def views(
+        self,
+        answers: Answers,  # noqa: ARG002
+        probability: TensorVariable,
+        **_: TensorVariable,
+    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
+        return {"hard": (("item",), probability[:, -1])}
+
+    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        ranked = np.sort(data.vote_shares, axis=1)  # (item, label)
+        margin = ranked[:, -1] - ranked[:, -2]  # (item,), 1 where all agree
+        hard = (margin < 1) * 1.0 if self.easy_error == "none" else 1 - margin
+        said = np.ones((data.n_annotators, data.n_labels))
+        np.add.at(said, (data.annotator, data.label), hard[data.item])
+        easy = ((1 - hard)[:, None] * data.vote_shares).sum(axis=0) + 1  # (response,)
+        values = {
+            "hard_fraction": np.array((hard.sum() + 1) / (data.n_items + 2)),
+            "coin": said / said.sum(axis=1, keepdims=True),
+            "easy_prevalence": easy / easy.sum(),
+        }
+        if self.easy_error == "learnt":
+            values["slip"] = np.full(data.n_annotators, 0.1)
+        return values
