@@ -39,7 +39,8 @@ Identifiability.  Answers show the e_jt of (1) alone.  These stay the same if al
 all delta_j are divided by it, so that the data bound the scale (no delta_j and no p_t above 1) and do not fix it.  The
 prior does: its mass next to 1 makes the most diligent annotators fully diligent, the more surely the more of them
 there are.  So "lazy" means: as much so compared with the best.  diligence_prior=2:2 would leave the scale open.
-Whoever answers the contrary of the truth counts as lazy.  The rate nearest to 0 or 1 and the diligence of the best mix
+Whoever answers the contrary of the truth counts as lazy.  In a second, far worse mode one spammer is diligent and
+all others lazy; a chain that ends there is reported.  The rate nearest to 0 or 1 and the diligence of the best mix
 slowly: if the fit says so, double the draws.  A type that the data do not need wanders, and the fit says that too.
 
 Use when answers are yes or no, annotators many, and it is asked who does not read the items while items differ in how
@@ -59,7 +60,7 @@ import numpy as np
 
 from bayesanno.base import Positive, Range, hyper, require_data
 from bayesanno.data import CountData
-from bayesanno.item_types import ItemTypeModel, ascend, explain_types, mix, start_rates
+from bayesanno.item_types import ItemTypeModel, ascend, explain_types, mix
 from bayesanno.latent import observe
 from bayesanno.lazy import pm, pt
 from bayesanno.probit import beta_by_probit
@@ -157,9 +158,12 @@ class DiligentLazyAnnotators(ItemTypeModel):
         agreement = data.vote_shares[data.item, data.label]  # (annotation,)
         agreed = np.bincount(data.annotator, weights=agreement, minlength=data.n_annotators)
         n_answers = np.bincount(data.annotator, minlength=data.n_annotators)  # (annotator,)
+        rate = np.linspace(0.1, 0.9, self.types)
+        nearest = np.abs(data.vote_shares[:, -1:] - rate).argmin(axis=1)  # (item,)
+        items = np.bincount(nearest, minlength=self.types) + 1
         return {
-            "weight": np.full(self.types, 1 / self.types),
-            "rate": start_rates(counts, self.types),
+            "weight": items / items.sum(),
+            "rate": rate,
             "diligence": np.clip(2 * (agreed + 0.9) / (n_answers + 1) - 1, 0.1, 0.9),
             "lazy_rate": np.array((counts.successes.sum() + 1) / (counts.trials.sum() + 2)),
         }
