@@ -10,14 +10,14 @@ import numpy as np
 import nutpie
 import pytest
 from arviz_stats.base import array_stats
-from scipy.special import logsumexp
+from scipy.special import comb, logsumexp
 
 from bayesanno import CountData, compare_types, count_histogram, fit_binomials, make_count_design
 from bayesanno.latent import design_arrays
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.samplers import exact_arithmetic
 
-SIMULATIONS, WITH_LOO = 100, 40
+SIMULATIONS = 100
 ITEMS, TRIALS = 800, 10
 WEIGHT, RATE = np.array([343, 159, 298]) / 800, np.array([0.1978, 0.5487, 0.8942])
 TYPES = (1, 2, 3, 4)
@@ -68,42 +68,61 @@ def log_probability(posterior):
     return logsumexp(np.log(weight) + bins * np.log(rate) + (TRIALS - bins) * np.log1p(-rate), axis=2)
 
 
-def leave_one_out(compiled, entry, data, number):
-    """elpd of each number of successes, (bin,), and the largest Pareto k; items with as many successes are alike."""
+def draw_logp(compiled, entry, data, number):
+    """Log p(answers in their order | draw) of 0..n successes, after a fit by NUTS; shape (draw, bin)."""
     used = {variable.name for variable in compiled.shared_var_keys}
     arrays = {name: array for name, array in design_arrays(entry, data).items() if name in used}
     tree = nutpie.sample(
         compiled.with_data(**arrays), draws=500, tune=500, chains=4, cores=2, seed=number, progress_bar=False
     )
-    logp = log_probability(tree["posterior"].to_dataset())
+    return log_probability(tree["posterior"].to_dataset()).reshape(-1, TRIALS + 1)
+
+
+def leave_one_out(logp):
+    """elpd of each number of successes, (bin,), and the largest Pareto k; items with as many successes are alike."""
     elpd, worst = np.empty(TRIALS + 1), -np.inf
-    for j in range(TRIALS + 1):
-        weights, k = array_stats.psislw(logp[..., j].ravel())
-        elpd[j], worst = logsumexp(weights + logp[..., j].ravel()), max(worst, float(k))
+    for j, values in enumerate(logp.T):
+        weights, k = array_stats.psislw(values)  # of 1 / p: ArviZ's smoother negates its argument itself
+        elpd[j], worst = logsumexp(weights + values), max(worst, float(k))
     return elpd, worst
 
 
+def predictive_p_value(logp, histogram, rng):
+    expected = ITEMS * comb(TRIALS, np.arange(TRIALS + 1)) * np.exp(logp)  # (draw, bin)
+    replicates = rng.multinomial(ITEMS, expected / expected.sum(axis=1, keepdims=True))
+    seen, again = (((counts - expected) ** 2 / expected).sum(axis=1) for counts in (histogram, replicates))
+    return np.mean(again >= seen)
+
+
 @pytest.mark.slow
-def test_leave_one_out_prefers_three_types():
-    differences, standard_errors, pareto = [], [], []
+def test_leave_one_out_and_predictive_checks_of_two_and_three_types():
+    """Each model is compiled once."""
+    gains, errors, pareto, p_values = [], [], [], []
     entries = [BinomialMixture(types=k) for k in (2, 3)]
+    rng = np.random.default_rng(SEED)
     with exact_arithmetic():
-        compiled = []
-        for entry in entries:
-            model = entry.build(simulate_counts(0))
-            compiled.append(nutpie.compile_pymc_model(model, initial_points=entry.start(simulate_counts(0))))
-        for number in range(WITH_LOO):
+        models = [entry.build(simulate_counts(0)) for entry in entries]
+        starts = [entry.start(simulate_counts(0)) for entry in entries]
+        compiled = [
+            nutpie.compile_pymc_model(model, initial_points=start) for model, start in zip(models, starts, strict=True)
+        ]
+        for number in range(SIMULATIONS):
             data = simulate_counts(number)
             histogram = count_histogram(data)
-            both = [leave_one_out(c, entry, data, number) for c, entry in zip(compiled, entries, strict=True)]
-            gain = both[1][0] - both[0][0]  # (bin,)
-            mean = histogram @ gain / ITEMS
-            differences.append(ITEMS * mean)
-            standard_errors.append(np.sqrt(histogram @ (gain - mean) ** 2))
-            pareto.append(max(both[0][1], both[1][1]))
-    far = np.array(differences) > 2 * np.array(standard_errors)
-    print(f"elpd of 3 less that of 2: mean {np.mean(differences):.1f}, least {min(differences):.1f}")
-    print(f"3 preferred {np.sum(np.array(differences) > 0)}, by more than 2 se {far.sum()}; Pareto k {max(pareto):.2f}")
-    assert len(differences) == WITH_LOO
+            logp = [draw_logp(*pair, data, number) for pair in zip(compiled, entries, strict=True)]
+            (two, k_two), (three, k_three) = map(leave_one_out, logp)
+            gain = three - two  # (bin,)
+            gains.append(histogram @ gain)
+            errors.append(np.sqrt(histogram @ (gain - gains[-1] / ITEMS) ** 2))
+            pareto.append(max(k_two, k_three))
+            p_values.append([predictive_p_value(values, histogram, rng) for values in logp])
+    gains, errors, p_values = np.array(gains), np.array(errors), np.array(p_values)
+    preferred, clearly, rejected = np.sum(gains > 0), np.sum(gains > 2 * errors), (p_values < 0.05).sum(axis=0)
+    print(f"elpd of 3 less that of 2: mean {gains.mean():.1f}, least {gains.min():.1f}; Pareto k {max(pareto):.2f}")
+    print(f"3 preferred {preferred}, by more than 2 se {clearly}; p < .05 with 2, 3 types: {rejected.tolist()}")
+    print(f"predictive p: most with 2 types {p_values[:, 0].max():.3f}, median with 3 {np.median(p_values[:, 1]):.2f}")
+    assert p_values.shape == (SIMULATIONS, 2)
     assert max(pareto) < 0.7
-    assert np.sum(np.array(differences) > 0) >= 0.9 * WITH_LOO
+    assert preferred >= 95
+    assert rejected[0] >= 95
+    assert rejected[1] <= 15
