@@ -68,8 +68,8 @@ def check_histogram(fit: xarray.DataTree, random_seed: int | None = None) -> His
     Parameters
     ----------
     fit : xarray.DataTree
-        Of `binomial_mixture`, `gaussian_mixture` or `diligent_lazy`; 1000 of its draws, evenly spaced, or a few more are
-        taken.
+        Of `binomial_mixture`, `gaussian_mixture` or `diligent_lazy`; 1000 of its draws or a few more, evenly spaced,
+        are taken.
     random_seed : int, optional
 
     Raises
