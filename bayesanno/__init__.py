@@ -23,11 +23,13 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "histogram_fits": ["compare_types", "fit_binomials", "fit_diligence"],
         "histograms": ["assess_fit", "count_histogram"],
         "inference": ["fit", "join", "relabel_classes"],
+        "marginal_likelihood": ["estimate_marginal_likelihood"],
         "noise": ["measure_noise", "noise_level"],
         "noise_posterior": ["noise_of_fit"],
         "simulation": ["make_count_design", "make_design", "make_loop_design", "simulate"],
         "storage": ["data_of", "diagnostics_of", "load", "model_of", "save"],
         "tables": ["annotator_table", "coverage_table", "label_table", "parameter_table", "type_table"],
+        "type_evidence": ["check_histogram", "compare_type_numbers"],
         "zoo": ["get_model", "list_models"],
     },
 )

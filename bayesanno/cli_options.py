@@ -36,7 +36,7 @@ GoldFile = Annotated[
 PositiveLabel = Annotated[
     str | None,
     typer.Option(
-        metavar="LABEL", help="For models of counts: the label to count, against all others.", rich_help_panel=PANEL
+        metavar="LABEL", help="The label that counts, against all others (models of two labels).", rich_help_panel=PANEL
     ),
 ]
 

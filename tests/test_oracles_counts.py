@@ -14,7 +14,9 @@ from scipy.special import gammaln
 
 from bayesanno import (
     CountData,
+    check_histogram,
     diagnostics_of,
+    estimate_marginal_likelihood,
     label_table,
     make_count_design,
     parameter_table,
@@ -122,6 +124,14 @@ def test_two_types_are_sampled_well(two_types):
     labels = label_table(two_types)
     np.testing.assert_allclose(labels["p[type 1]"] + labels["p[type 2]"], 1)
     assert labels["hard"].tolist() == labels["p[type 1]"].tolist()
+
+
+def test_two_types_explain_the_histogram(two_types):
+    """The marginal likelihood of the answers in their order is by quadrature, in a box that holds the posterior."""
+    found = estimate_marginal_likelihood(two_types, random_seed=1)
+    assert found.error < 0.02
+    assert abs(found.value - -4908.830095) < 4 * found.error
+    assert 0.08 < check_histogram(two_types, random_seed=1).p_value < 0.2
 
 
 def test_leaving_items_out_prefers_two_types_to_one(srte, two_types, fit_once):
