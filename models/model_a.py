@@ -44,7 +44,9 @@ Priors and what they imply.
 Identifiability.  omega is not the frequency of labels in the data, except where items have one annotation: beta raises
 it to the size of blocks, so that `shared` differs widely from the pooled shares.  There are two modes, accuracies high
 and accuracies low, far apart in density unless labels are few; a chain in the lower one is reported.  With two labels
-the likelihood does not change under theta -> 1 - theta, and only the prior tells them apart.
+the likelihood does not change under theta -> 1 - theta, and only the prior tells them apart.  An item with one
+annotation says nothing of accuracy: with pooled frequencies its likelihood is the same in every draw, and ArviZ's `loo`
+stops at it; leave such items out of the log likelihood.
 
 Use when items have few annotations each, and accuracy is one number per annotator.  On data in which annotators confuse
 particular labels, `model_b` scores higher: on Table 9 its maximum lies 123 nats above that of model A.  Avoid for more
