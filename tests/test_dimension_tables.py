@@ -323,7 +323,10 @@ NOT_FITTED = {
     "gold file": (f"model_a_multi a.csv {COLUMNS} --gold-file a.csv", "--gold-file is for one label column"),
     "controls": (f"model_a_multi a.csv {COLUMNS} --controls a.csv", "--controls is for one label column"),
     "labels": (f"model_a_multi a.csv {COLUMNS} --labels +,-", "--labels is for one label column"),
-    "positive": (f"model_a_multi a.csv {COLUMNS} --positive +", "--positive is for models of counts or of two labels: model_a_multi"),
+    "positive": (
+        f"model_a_multi a.csv {COLUMNS} --positive +",
+        "--positive is for models of counts or of two labels: model_a_multi",
+    ),
     "wide": (f"model_a_multi a.csv {COLUMNS} --format wide", "model_a_multi reads a long table"),
 }
 
