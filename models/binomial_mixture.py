@@ -52,9 +52,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
-from bayesanno.base import Positive, Range, hyper, require_data
-from bayesanno.data import CountData
-from bayesanno.item_types import (
+from bayesanno.data.annotations import CountData
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import Positive, Range, hyper, require_data
+from bayesanno.modeling.item_types import (
     ItemTypeModel,
     ascend,
     check_types,
@@ -63,14 +64,13 @@ from bayesanno.item_types import (
     ordered_answers_logp,
     start_rates,
 )
-from bayesanno.latent import observe
-from bayesanno.lazy import pm, pt
+from bayesanno.modeling.likelihood import observe
 
 if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.evidence import CountDesign, Counts
+    from bayesanno.modeling.observations import CountDesign, Counts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,18 +49,18 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from bayesanno.base import Fraction, Positive, hyper, require_data
-from bayesanno.data import CountData
-from bayesanno.errors import ModelError
-from bayesanno.item_types import ItemTypeModel, moments_of, ordered_answers_logp
-from bayesanno.latent import observe
-from bayesanno.lazy import pm, pt
+from bayesanno.data.annotations import CountData
+from bayesanno.ground.errors import ModelError
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import Fraction, Positive, hyper, require_data
+from bayesanno.modeling.item_types import ItemTypeModel, moments_of, ordered_answers_logp
+from bayesanno.modeling.likelihood import observe
 
 if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.evidence import CountDesign, Counts
+    from bayesanno.modeling.observations import CountDesign, Counts
 
 
 @dataclass(frozen=True, kw_only=True)

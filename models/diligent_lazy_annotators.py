@@ -58,19 +58,19 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from bayesanno.base import Positive, Range, hyper, require_data
-from bayesanno.data import CountData
-from bayesanno.item_types import ItemTypeModel, ascend, explain_types, mix
-from bayesanno.latent import observe
-from bayesanno.lazy import pm, pt
-from bayesanno.probit import beta_by_probit
+from bayesanno.data.annotations import CountData
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import Positive, Range, hyper, require_data
+from bayesanno.modeling.item_types import ItemTypeModel, ascend, explain_types, mix
+from bayesanno.modeling.likelihood import observe
+from bayesanno.modeling.ops.probit import beta_by_probit
 
 if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.data import AnnotationData
-    from bayesanno.evidence import Answers, Design
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.observations import Answers, Design
 
 
 @dataclass(frozen=True, kw_only=True)

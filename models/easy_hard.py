@@ -4,7 +4,7 @@ Story.  An item is easy or hard.  On an easy item every annotator sees the label
 does, and annotator j flips a coin of their own, which may favour a label.  So whatever is disagreed on is hard; of what
 is agreed on, some is hard too and agreed on by luck: that is the annotation noise of a gold standard of agreed items.
 
-Model (section 2 of the paper; it numbers no equation before its eq. 1, which is in `bayesanno.noise`).
+Model (section 2 of the paper; it numbers no equation before its eq. 1, which is in `bayesanno.agreement.noise`).
 
     L_i                          ~ Categorical(q)                    the label of item i, if it has one that can be seen
     H_i                          ~ Bernoulli(h)                      1: hard
@@ -61,15 +61,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from bayesanno.base import AnnotationModel, Positive, hyper, require_data
-from bayesanno.latent import observe
-from bayesanno.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import AnnotationModel, Positive, hyper, require_data
+from bayesanno.modeling.likelihood import observe
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.data import AnnotationData
-    from bayesanno.evidence import Answers, Design
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.observations import Answers, Design
 
 
 @dataclass(frozen=True, kw_only=True)

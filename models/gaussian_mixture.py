@@ -50,10 +50,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from bayesanno.base import Positive, Range, hyper, require_data
-from bayesanno.data import CountData
-from bayesanno.errors import DataError
-from bayesanno.item_types import (
+from bayesanno.data.annotations import CountData
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import Positive, Range, hyper, require_data
+from bayesanno.modeling.item_types import (
     ItemTypeModel,
     ascend,
     check_types,
@@ -63,8 +64,7 @@ from bayesanno.item_types import (
     mix,
     start_rates,
 )
-from bayesanno.latent import observe
-from bayesanno.lazy import pm, pt
+from bayesanno.modeling.likelihood import observe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.evidence import CountDesign, Counts
+    from bayesanno.modeling.observations import CountDesign, Counts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,15 +44,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from bayesanno.base import AnnotationModel, Positive, hyper, require_data
-from bayesanno.latent import observe
-from bayesanno.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import AnnotationModel, Positive, hyper, require_data
+from bayesanno.modeling.likelihood import observe
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.data import AnnotationData
-    from bayesanno.evidence import Answers, Design
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.observations import Answers, Design
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ per item; here k is anything from 1 to 8.  lambda is the sizes of the blocks of 
     p(block b is right, V)    = beta  prod_(j in b) theta_j  prod_(j not in b) (1 - theta_j)  alpha(lambda without n_b)
     p(nobody is right, V)     = beta  prod_j (1 - theta_j)  alpha(lambda)
 
-    D_lambda(w) sums prod_b w[x_b]^n_b over all ways to give the blocks different labels x_b (`bayesanno.blocks`).
+    D_lambda(w) sums prod_b w[x_b]^n_b over all ways to give the blocks different labels x_b (`bayesanno.models._correctness.blocks`).
 
 Given what was said, the correct annotators are exactly one block, or nobody: these are the states that are summed out.
 An annotator who answers an item twice has two annotations with the same accuracy, each right or wrong for itself.
@@ -64,19 +64,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from bayesanno.agreement_patterns import MOST, NONE_SAID, Story, check_blocks, pattern_arrays
-from bayesanno.base import AnnotationModel, Positive, hyper, require_data
-from bayesanno.blocks import distinct_sums
-from bayesanno.errors import DataError
-from bayesanno.latent import observe, tell
-from bayesanno.lazy import pm, pt
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import AnnotationModel, Positive, hyper, require_data
+from bayesanno.modeling.likelihood import observe, tell
+from bayesanno.models._correctness.agreement_patterns import MOST, NONE_SAID, Story, check_blocks, pattern_arrays
+from bayesanno.models._correctness.blocks import distinct_sums
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.data import AnnotationData
-    from bayesanno.evidence import Answers, Design
-    from bayesanno.kinds import Patterns
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.data_kinds import Patterns
+    from bayesanno.modeling.observations import Answers, Design
 
 FIXED = {"frequency": "response", "share": "annotator"}  # what is taken from the data, and its dimension
 

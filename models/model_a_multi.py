@@ -58,20 +58,20 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from bayesanno.agreement_patterns import NONE_SAID, pattern_arrays
-from bayesanno.base import AnnotationModel, Positive, hyper, require_data
-from bayesanno.correlated_story import check_dimension, maximal_sets, tell_together
-from bayesanno.correlation import OneDimension, admissible
-from bayesanno.dimensions import MultiAnnotationData
-from bayesanno.latent import observe, tell
-from bayesanno.lazy import pm, pt
+from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import AnnotationModel, Positive, hyper, require_data
+from bayesanno.modeling.likelihood import observe, tell
+from bayesanno.models._correctness.agreement_patterns import NONE_SAID, pattern_arrays
+from bayesanno.models._correctness.correlated_story import check_dimension, maximal_sets, tell_together
+from bayesanno.models._correctness.correlation import OneDimension, admissible
 from bayesanno.models.model_a import ModelA
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.evidence import Dimensions, DimensionsDesign
-    from bayesanno.kinds import Patterns
+    from bayesanno.modeling.data_kinds import Patterns
+    from bayesanno.modeling.observations import Dimensions, DimensionsDesign
 
 RENAMED = {"item": "{0}", "response": "{0}_{1}", "annotation": "{0}_{1}"}  # a dim of one dimension among several
 

@@ -26,7 +26,7 @@ Priors and what they imply.
     the classes exchangeable; p < 1/K says that annotators are wrong more often than chance.
 
 Identifiability.  The likelihood does not change when the classes are permuted (eq. 53); the prior tells them apart when
-p > 1/K.  When p = 1/K it does not either, and `bayesanno.relabel` chooses, per draw, the permutation under which
+p > 1/K.  When p = 1/K it does not either, and `bayesanno.inference.relabel` chooses, per draw, the permutation under which
 annotators are right most often (eq. 56).  At least three annotators must answer the same items.  Annotators with few
 answers keep their prior.
 
@@ -47,15 +47,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bayesanno.base import AnnotationModel, Fraction, Positive, hyper, require_data
-from bayesanno.latent import observe
-from bayesanno.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import AnnotationModel, Fraction, Positive, hyper, require_data
+from bayesanno.modeling.likelihood import observe
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.data import AnnotationData
-    from bayesanno.evidence import Answers, Design
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.observations import Answers, Design
 
 
 @dataclass(frozen=True, kw_only=True)

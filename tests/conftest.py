@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from bayesanno.errors import BayesannoError
+from bayesanno.ground.errors import BayesannoError
 
 # A time limit per example says more about the machine than about the code.
 settings.register_profile("bayesanno", deadline=None)
 settings.load_profile("bayesanno")
 
-pytest.register_assert_rewrite("tests.contract", "tests.contract_counts")
+pytest.register_assert_rewrite("tests.models.contract", "tests.models.contract_counts")
 
 SEED = 20080530
 
@@ -51,11 +51,11 @@ def rng(request):
 def pytest_generate_tests(metafunc):
     """Run every test that takes a `case`, or of counts a `counted`, for each such model with each of its variants."""
     if "case" in metafunc.fixturenames:
-        from tests.contract import cases
+        from tests.models.contract import cases
 
         metafunc.parametrize("case", cases(), indirect=True, scope="session")
     if "counted" in metafunc.fixturenames:
-        from tests.contract_counts import count_cases
+        from tests.models.contract_counts import count_cases
 
         metafunc.parametrize("counted", count_cases(), indirect=True, scope="session")
 
@@ -63,7 +63,7 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture(scope="session")
 def case(request):
     """One model of the zoo, with its independent reference."""
-    from tests.contract import make_case
+    from tests.models.contract import make_case
 
     return make_case(*request.param)
 
@@ -71,7 +71,7 @@ def case(request):
 @pytest.fixture(scope="session")
 def counted(request):
     """One model of counts, with its independent reference."""
-    from tests.contract_counts import CountCase
+    from tests.models.contract_counts import CountCase
 
     return CountCase(*request.param)
 

@@ -14,8 +14,8 @@ import bayesanno as ba
 ROOT = Path(__file__).parents[1]
 HEAVY = ("pymc", "pytensor", "arviz", "nutpie", "xarray", "pandas", "scipy", "matplotlib", "typer")
 SHIPPED = {
-    "bayesanno/py.typed", "bayesanno/named_data/crowd.csv", "bayesanno/named_data/table9.csv",
-    "bayesanno/named_data/table14.csv", "bayesanno/named_data/table15.csv",
+    "bayesanno/py.typed", "bayesanno/io/named_data/crowd.csv", "bayesanno/io/named_data/table9.csv",
+    "bayesanno/io/named_data/table14.csv", "bayesanno/io/named_data/table15.csv",
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ def run_bayesanno(source: str, draws: int, seed: int) -> dict[str, Any]:
     import pymc  # noqa: F401
 
     import bayesanno as ba
-    from bayesanno.samplers import exact_arithmetic, sample_nuts
+    from bayesanno.inference.nuts import exact_arithmetic, sample_nuts
 
     data = ba.read_annotations(source)
     model = ba.get_model("model_b")
@@ -59,7 +59,7 @@ def run_numpyro(source: str, draws: int, seed: int) -> dict[str, Any]:
     from numpyro.infer import MCMC, NUTS, init_to_value
 
     import bayesanno as ba
-    from bayesanno.lazy import xr
+    from bayesanno.ground.lazy import xr
 
     jax.config.update("jax_enable_x64", True)
     data = ba.read_annotations(source)

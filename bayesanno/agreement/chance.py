@@ -1,0 +1,333 @@
+"""What chance explains: agreement of annotators who flip coins, kappa, a difference between two systems.
+
+The invariant: an item counts only if it has two annotations or more, since one annotation agrees with nobody.
+
+References
+----------
+B. Beigman Klebanov and E. Beigman (2009), From annotator agreement to noise models, Computational Linguistics 35(4),
+495-503, https://doi.org/10.1162/coli.2009.35.4.35402 ("the paper" below).
+S. Siegel and N. J. Castellan (1988), Nonparametric statistics for the behavioral sciences, second edition.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.ground.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from bayesanno.data.annotations import AnnotationData
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kappa:
+    """Agreement beyond chance, eq. 2 of the paper.
+
+    Parameters
+    ----------
+    observed : float
+        P_A, the share of agreeing pairs of annotations, averaged over items.
+    expected : float
+        P_E, the chance that two annotations agree if both are drawn from the labels as used by all.
+    kappa : float or None
+        (P_A - P_E) / (1 - P_E); None where everything has the same label, so that P_E is 1.
+    """
+
+    observed: float
+    expected: float
+    kappa: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disagreement:
+    """What a table of annotations says about the items on which annotators disagree.
+
+    Parameters
+    ----------
+    n : int
+        Items with two annotations or more.
+    d : int
+        Those of them with two labels or more.
+    p : float or None
+        The estimated chance that the annotators of a hard item agree; None where no item is disagreed on.
+    kappa : float or None
+        Eq. 2 of the paper; None where it is not defined: unequal numbers of annotations, or one label throughout.
+    left_out : int
+        Items with fewer than two annotations.
+    """
+
+    n: int
+    d: int
+    p: float | None
+    kappa: float | None
+    left_out: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChanceDifference:
+    """By how many items two equally good systems may differ on noise (section 4.1 of the paper).
+
+    Parameters
+    ----------
+    noise : int
+        R, the items of the test set that are noise.
+    confidence : float
+        Of the bounds.
+    sd : float
+        Standard deviation of the difference, sqrt(R / 2).
+    chebyshev : int
+        Bound by Chebyshev's inequality, as in the paper.
+    exact : int
+        The smallest s such that chance exceeds s with probability below 1 - confidence.
+    """
+
+    noise: int
+    confidence: float
+    sd: float
+    chebyshev: int
+    exact: int
+
+
+def chance_agreement(coins: ArrayLike) -> float:
+    """Return the probability that annotators who flip coins all give the same label (section 2 of the paper).
+
+        p = sum_m prod_j coin_jm                                              for any number of labels m
+
+    Parameters
+    ----------
+    coins : array, shape (annotator, label)
+        The probability of each label in each annotator's coin; rows sum to 1.
+
+    Raises
+    ------
+    DataError
+        If a row is no probability distribution.
+
+    Examples
+    --------
+    >>> [chance_agreement([[0.5, 0.5]] * annotators) for annotators in (2, 3, 5)]
+    [0.5, 0.25, 0.0625]
+    """
+    given = np.asarray(coins, dtype=float)
+    if given.ndim != 2 or not given.size:
+        raise DataError(f"coins have shape {given.shape}: give one row per annotator, one column per label")
+    wrong = ~((given >= 0).all(axis=1) & (np.abs(given.sum(axis=1) - 1) < 1e-8))  # (annotator,)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(f"coin {row + 1} is {given[row].tolist()}: probabilities must be 0 or more and sum to 1")
+    return float(np.prod(given, axis=0).sum())
+
+
+def estimate_coins(data: AnnotationData) -> np.ndarray:
+    """Estimate each annotator's coin on hard items: their labels on the items disagreed on (footnote 3 of the paper).
+
+    An annotator who has no part in any disagreement gets the coin of all the others together. Disagreement makes coins
+    look fairer than they are: of two annotators who both say "no" nine times in ten, each says it in half of the items
+    on which they differ. Where such a preference is known, give the chance of agreement instead of estimating it.
+
+    Returns
+    -------
+    array, shape (annotator, label)
+        Rows sum to 1.
+
+    Raises
+    ------
+    DataError
+        If no item is disagreed on.
+
+    Examples
+    --------
+    >>> from bayesanno import AnnotationData
+    >>> rows = [("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "ada", "yes"), ("s2", "bo", "no"), ("s3", "ada", "no")]
+    >>> estimate_coins(AnnotationData.from_records(rows))
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+    hard = _disagreed(data)[data.item]  # (annotation,)
+    if not hard.any():
+        raise DataError("no item is disagreed on: there is nothing to estimate coins from")
+    said = np.zeros((data.n_annotators, data.n_labels))  # (annotator, label)
+    np.add.at(said, (data.annotator[hard], data.label[hard]), 1.0)
+    said[said.sum(axis=1) == 0] = said.sum(axis=0)
+    coins: np.ndarray = said / said.sum(axis=1, keepdims=True)
+    return coins
+
+
+def estimate_chance_agreement(data: AnnotationData) -> float:
+    """Estimate the chance that the annotators of a hard item agree, from the coins of `estimate_coins`.
+
+    Where all annotators label all items this is the p of the paper's section 2 with the coins of its footnote 3. Where
+    each item has annotators of its own, and maybe a number of its own, each item has its own p_i; what is returned is
+    their mean over the items agreed on. Eq. 1 with that mean never understates the noise: if any h items are as likely
+    to be the hard ones as any others, its p^(h - d) stands for the mean product of h - d of the p_i, and that is the
+    mean p to this power times a factor that falls as h grows (the inequalities of Newton and Maclaurin).
+
+    Raises
+    ------
+    DataError
+        If no item is disagreed on.
+
+    Examples
+    --------
+    >>> from bayesanno import read_annotations
+    >>> round(estimate_chance_agreement(read_annotations("@crowd")), 4)
+    0.0313
+    """
+    coins = estimate_coins(data)
+    with np.errstate(divide="ignore"):  # a label never said: log 0 = -inf, and the product is 0
+        log_coins = np.log(coins)
+    log_same = np.zeros((data.n_items, data.n_labels))  # (item, label)
+    np.add.at(log_same, data.item, log_coins[data.annotator])
+    by_item = np.exp(log_same).sum(axis=1)  # (item,)
+    shared = data.votes.sum(axis=1) >= 2  # (item,)
+    agreed = shared & ~_disagreed(data)
+    return float(by_item[agreed if agreed.any() else shared].mean())
+
+
+def count_disagreement(data: AnnotationData) -> Disagreement:
+    """Count the items disagreed on, and measure what else the noise model needs.
+
+    Raises
+    ------
+    DataError
+        If no item has two annotations.
+
+    Examples
+    --------
+    >>> from bayesanno import AnnotationData
+    >>> rows = [("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "ada", "yes"), ("s2", "bo", "yes"), ("s3", "bo", "no")]
+    >>> found = count_disagreement(AnnotationData.from_records(rows))
+    >>> found.n, found.d, found.left_out
+    (2, 1, 1)
+    """
+    total = data.votes.sum(axis=1)  # (item,)
+    shared = total >= 2
+    if not shared.any():
+        raise DataError("no item has two annotations: agreement is between at least two")
+    d = int(_disagreed(data).sum())
+    equal = np.unique(total[shared]).size == 1
+    return Disagreement(
+        n=int(shared.sum()),
+        d=d,
+        p=estimate_chance_agreement(data) if d else None,
+        kappa=measure_kappa(data.votes[shared]).kappa if equal else None,
+        left_out=int((~shared).sum()),
+    )
+
+
+def measure_kappa(votes: ArrayLike) -> Kappa:
+    """Measure agreement beyond chance as Siegel and Castellan (1988) do: K, eq. 2 of the paper.
+
+        p_m = sum_i a_im / (n k)      P_E = sum_m p_m^2      P_A = mean_i sum_m C(a_im, 2) / C(k, 2)
+
+    Parameters
+    ----------
+    votes : array, shape (item, label)
+        a_im, how many of the k annotators gave item i label m; `AnnotationData.votes` is such a table.
+
+    Raises
+    ------
+    DataError
+        If the items do not all have the same number k of annotations, at least 2.
+
+    Examples
+    --------
+    Two annotators, 1,000 items, 100 disagreements, both labels equally frequent (section 3.1):
+
+    >>> found = measure_kappa([[2, 0]] * 450 + [[0, 2]] * 450 + [[1, 1]] * 100)
+    >>> round(found.observed, 12), found.expected, round(found.kappa, 12)
+    (0.9, 0.5, 0.8)
+    """
+    counts = np.asarray(votes, dtype=float)  # (item, label)
+    if counts.ndim != 2 or not counts.size or (counts < 0).any():
+        raise DataError("votes must be a table of counts, one row per item and one column per label")
+    each = counts.sum(axis=1)  # (item,)
+    k = float(each[0])
+    if not (each == k).all() or k < 2:
+        raise DataError(
+            f"items have {each.min():g} to {each.max():g} annotations: kappa as in eq. 2 needs the same number, 2 or "
+            "more, for every item"
+        )
+    shares = counts.sum(axis=0) / counts.sum()  # (label,)
+    expected = float(shares @ shares)
+    observed = float((counts * (counts - 1)).sum(axis=1).mean() / (k * (k - 1)))
+    one_label = (shares > 0).sum() == 1
+    return Kappa(
+        observed=observed,
+        expected=expected,
+        kappa=None if one_label else (observed - expected) / (1 - expected),
+    )
+
+
+def bound_chance_difference(noise: int, *, confidence: float = 0.95) -> ChanceDifference:
+    """Bound the difference between two systems that noise in the test set explains (section 4.1 of the paper).
+
+    On each of R noisy items one system alone is counted right with probability 1/4, the other alone with 1/4. The
+    difference S has sd sqrt(R / 2), and S + R is Binomial(2 R, 1/2), from which the exact bound comes; the paper
+    bounds it by Chebyshev's inequality, which is far wider.
+
+    Parameters
+    ----------
+    noise : int
+        R, the items of the test set that are noise; `NoiseLevel.n_noise` is a bound of it.
+    confidence : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    DataError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> found = bound_chance_difference(125)
+    >>> found.chebyshev, found.exact
+    (35, 15)
+    """
+    noise, _ = check_counts(noise, 0, what="noise", least=0)
+    check_share("confidence", confidence)
+    from scipy.stats import binom
+
+    sd = math.sqrt(noise / 2)
+    exceeds = 2 * binom.sf(noise + np.arange(noise + 1), 2 * noise, 0.5)  # P(|S| > s), s = 0..R
+    chebyshev = math.floor(sd / math.sqrt(1 - confidence) + 1e-9)
+    return ChanceDifference(
+        noise=noise,
+        confidence=confidence,
+        sd=sd,
+        chebyshev=min(chebyshev, noise),
+        exact=int(np.argmax(exceeds < 1 - confidence)),
+    )
+
+
+def check_counts(n: int, d: int, *, what: str = "n, the number of items,", least: int = 1) -> tuple[int, int]:
+    """Return the number of items and of disagreements, or raise a DataError that says what is wrong with them."""
+    for name, value, lowest in ((what, n, least), ("d, the number of disagreements,", d, 0)):
+        try:
+            whole = operator.index(value)
+        except TypeError:
+            raise DataError(f"{name} is {value!r}: it must be a whole number") from None
+        if whole < lowest:
+            raise DataError(f"{name} is {whole}: it must be {lowest} or more")
+    if d > n:
+        raise DataError(f"{d} disagreements among {n} items: there cannot be more disagreements than items")
+    return int(n), int(d)
+
+
+def check_share(what: str, value: float) -> None:
+    """Raise a DataError unless a value lies strictly between 0 and 1."""
+    if not 0 < value < 1:  # nan is refused too
+        raise DataError(f"{what} is {value}: it must be above 0 and below 1")
+
+
+def _disagreed(data: AnnotationData) -> np.ndarray:
+    """Whether an item has two labels or more, shape (item,)."""
+    differ: np.ndarray = (data.votes > 0).sum(axis=1) >= 2
+    return differ

@@ -1,0 +1,368 @@
+"""Models of item types fitted to a histogram of counts, by least squares, chi-square or likelihood.
+
+The invariant: a fit is a function of its arguments alone; it has no seed. Rates end on their bounds, 0 and 1, where the
+data say so.
+
+References
+----------
+B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
+NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below), which fits by least squares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.agreement.histograms import (
+    GoodnessOfFit,
+    assess_fit,
+    binomial_probabilities,
+    check_types,
+    count_histogram,
+    dilute_rates,
+    measure_log_likelihood,
+    mix_binomials,
+    mix_gaussians,
+)
+from bayesanno.agreement.optimise import make_criterion, minimise, spread
+from bayesanno.ground.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from bayesanno.agreement.optimise import Method
+    from bayesanno.data.annotations import CountData
+
+NARROWEST_SD = 0.25  # below that, a density at the integers is a spike on one bin, whatever its mass
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BinomialFit:
+    """A mixture of binomials fitted to a histogram.
+
+    Parameters
+    ----------
+    weight, rate : tuple of float
+        The share of each item type, and its probability of a positive answer, by ascending rate.
+    method : str
+        What was minimised or maximised.
+    expected : array, shape (n + 1,)
+        The expected histogram.
+    log_likelihood : float
+        Of the counts, with the log binomial coefficients; `ordered_log_likelihood` is without them, of the answers in
+        their order.
+    ordered_log_likelihood : float
+        See there.
+    goodness : GoodnessOfFit
+        Chi-square, with 2 k - 1 parameters fitted.
+    """
+
+    weight: tuple[float, ...]
+    rate: tuple[float, ...]
+    method: str
+    expected: np.ndarray
+    log_likelihood: float
+    ordered_log_likelihood: float
+    goodness: GoodnessOfFit
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GaussianFit:
+    """Two normal distributions fitted to a histogram.
+
+    Parameters
+    ----------
+    weight, mean, sd : tuple of float
+        By ascending mean.
+    expected : array, shape (n + 1,)
+        The number of items times the density at 0, 1, ..., n; need not sum to the number of items.
+    goodness : GoodnessOfFit
+        Chi-square, with 5 parameters fitted.
+    """
+
+    weight: tuple[float, ...]
+    mean: tuple[float, ...]
+    sd: tuple[float, ...]
+    expected: np.ndarray
+    goodness: GoodnessOfFit
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DiligenceFit:
+    """The share of diligent answers, and the habit of the lazy ones, fitted to a histogram.
+
+    Parameters
+    ----------
+    diligence : float
+        xi_D, the probability that an answer is diligent.
+    lazy_rate : float
+        p_L, the probability that a lazy answer is positive; arbitrary where diligence is 1.
+    method, expected, log_likelihood, ordered_log_likelihood
+        As for `BinomialFit`.
+    goodness : GoodnessOfFit
+        Chi-square, with 2 parameters fitted.
+    """
+
+    diligence: float
+    lazy_rate: float
+    method: str
+    expected: np.ndarray
+    log_likelihood: float
+    ordered_log_likelihood: float
+    goodness: GoodnessOfFit
+
+
+def fit_binomials(
+    data: CountData | ArrayLike, types: int, *, method: Method = "likelihood", level: float = 0.05
+) -> BinomialFit:
+    """Fit a mixture of binomials to a histogram (section 4 of the paper).
+
+    Parameters
+    ----------
+    data : CountData, or array of shape (n + 1,)
+        Items with the same number n of answers, or their histogram.
+    types : int
+        k, the number of item types; 2 k - 1 parameters are fitted.
+    method : {"likelihood", "least_squares", "chi_square"}
+        Maximum likelihood; least squares between the histograms, as the paper; or minimum chi-square.
+    level : float
+        The level of the test of fit.
+
+    Raises
+    ------
+    DataError
+        As from `count_histogram`; if there are more types than different counts in the data, or than n answers can tell
+        apart (2 k - 1 must not exceed n); or if there is no such method.
+
+    Examples
+    --------
+    >>> fit = fit_binomials([5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73], 2, method="least_squares")
+    >>> [round(value, 3) for value in (*fit.weight, *fit.rate, fit.goodness.chi_square)]
+    [0.552, 0.448, 0.347, 0.836, 13.278]
+    """
+    histogram = count_histogram(data)
+    trials = histogram.size - 1
+    criterion = make_criterion(histogram, method)
+    seen = int((histogram > 0).sum())
+    if types < 1:
+        raise DataError(f"types is {types}: it must be 1 or more")
+    if types > seen:
+        raise DataError(f"{types} types of item, but only {seen} different counts in the data: fit at most {seen}")
+    if 2 * types - 1 > trials:
+        raise DataError(
+            f"{types} types of item cannot be told apart with n = {trials} answers per item: fit at most "
+            f"{(trials + 1) // 2}"
+        )
+
+    def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
+        weight, rate = values[:types], values[types:]
+        by_type, slope = _binomials(rate, trials)  # (type, bin)
+        value, gradient = criterion(weight @ by_type)
+        return value, np.concatenate([by_type @ gradient, weight * (slope @ gradient)])
+
+    even = np.full(types, 1 / types)
+    below = histogram.cumsum() / histogram.sum()  # (bin,)
+    middle = np.searchsorted(below, (np.arange(types) + 0.5) / types)  # the counts in the middle of k equal parts
+    starts = [np.concatenate([even, rate]) for rate in ((middle + 0.5) / (trials + 1), *spread(types))]
+    if method == "chi_square":  # it is astronomical away from its minimum: searches from afar may not arrive
+        likely = fit_binomials(histogram, types)
+        starts.append(np.array([*likely.weight, *likely.rate]))
+    best = minimise(objective, starts, [(0, 1)] * (2 * types), n_weights=types)
+    order = np.argsort(best[types:], kind="stable")
+    weight, rate = (best[:types] / best[:types].sum())[order], best[types:][order]
+    probability = mix_binomials(weight, rate, trials)
+    expected = histogram.sum() * probability
+    return BinomialFit(
+        weight=tuple(weight.tolist()),
+        rate=tuple(rate.tolist()),
+        method=method,
+        expected=expected,
+        log_likelihood=measure_log_likelihood(histogram, probability),
+        ordered_log_likelihood=measure_log_likelihood(histogram, probability, ordered=True),
+        goodness=assess_fit(histogram, expected, n_parameters=2 * types - 1, level=level),
+    )
+
+
+def fit_gaussians(data: CountData | ArrayLike, *, level: float = 0.05) -> GaussianFit:
+    """Fit two normal distributions to a histogram by least squares (section 5 of the paper).
+
+    The paper's contrast: two item types, and annotators that differ in any way. Standard deviations are kept at 0.25 or
+    more.
+
+    Parameters
+    ----------
+    data, level
+        As for `fit_binomials`; items must have 5 answers or more.
+
+    Raises
+    ------
+    DataError
+        As from `count_histogram`, or if items have fewer than 5 answers.
+
+    Examples
+    --------
+    >>> fit = fit_gaussians([5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73])
+    >>> [round(value, 2) for value in (*fit.mean, *fit.sd, fit.goodness.chi_square)]
+    [3.36, 8.57, 1.5, 1.43, 15.73]
+    """
+    histogram = count_histogram(data)
+    trials = histogram.size - 1
+    if trials < 5:
+        raise DataError(f"{trials} answers per item are too few for the 5 parameters of two normal distributions")
+    criterion = make_criterion(histogram, "least_squares")
+    bins = np.arange(trials + 1)
+
+    def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
+        weight, mean, sd = values[:2], values[2:4], values[4:]
+        away = (bins - mean[:, None]) / sd[:, None]  # (type, bin)
+        density = np.exp(-0.5 * away**2) / (sd[:, None] * np.sqrt(2 * np.pi))
+        value, gradient = criterion(weight @ density)
+        by_mean = weight * ((density * away) @ gradient) / sd
+        by_sd = weight * ((density * (away**2 - 1)) @ gradient) / sd
+        return value, np.concatenate([density @ gradient, by_mean, by_sd])
+
+    starts = [
+        np.concatenate([[0.5, 0.5], trials * mean, np.full(2, trials * width)])
+        for mean in spread(2)
+        for width in (0.1, 0.25)
+    ]
+    bounds = [(0.0, 1.0)] * 2 + [(-float(trials), 2.0 * trials)] * 2 + [(NARROWEST_SD, 2.0 * trials)] * 2
+    best = minimise(objective, starts, bounds, n_weights=2)
+    order = np.argsort(best[2:4], kind="stable")
+    weight, mean, sd = (best[:2] / best[:2].sum())[order], best[2:4][order], best[4:][order]
+    expected = histogram.sum() * mix_gaussians(weight, mean, sd, trials)
+    return GaussianFit(
+        weight=tuple(weight.tolist()),
+        mean=tuple(mean.tolist()),
+        sd=tuple(sd.tolist()),
+        expected=expected,
+        goodness=assess_fit(histogram, expected, n_parameters=5, level=level),
+    )
+
+
+def fit_diligence(
+    data: CountData | ArrayLike,
+    weight: ArrayLike,
+    rate: ArrayLike,
+    *,
+    method: Method = "likelihood",
+    level: float = 0.05,
+) -> DiligenceFit:
+    """Fit the share of diligent answers and the habit of the lazy ones, given the item types (section 6 of the paper).
+
+    Parameters
+    ----------
+    data, method, level
+        As for `fit_binomials`.
+    weight, rate : array, shape (type,)
+        The item types as diligent annotators see them, from elsewhere: they are not fitted. Weights are taken in
+        proportion.
+
+    Raises
+    ------
+    DataError
+        As from `count_histogram`; if items have a single answer, the types are out of range, or there is no such
+        method.
+
+    Examples
+    --------
+    >>> seen = [5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73]
+    >>> fit = fit_diligence(seen, [343, 159, 298], [0.1978, 0.5487, 0.8942], method="least_squares")
+    >>> round(fit.diligence, 2), round(fit.lazy_rate, 2), round(fit.goodness.chi_square, 2), fit.goodness.rejected
+    (0.79, 0.74, 14.77, False)
+    """
+    histogram = count_histogram(data)
+    trials = histogram.size - 1
+    if trials < 2:
+        raise DataError("items have a single answer: that is too few to tell diligent and lazy answers apart")
+    shares, rates = check_types(weight, rate)
+    criterion = make_criterion(histogram, method)
+
+    def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
+        diligence, lazy_rate = values
+        by_type, slope = _binomials(dilute_rates(rates, diligence, lazy_rate), trials)  # (type, bin)
+        value, gradient = criterion(shares @ by_type)
+        by_rate = shares * (slope @ gradient)  # (type,)
+        return value, np.array([by_rate @ (rates - lazy_rate), by_rate.sum() * (1 - diligence)])
+
+    starts = [*spread(2)]
+    if method == "chi_square":  # as in `fit_binomials`
+        likely = fit_diligence(histogram, weight, rate)
+        starts.append(np.array([likely.diligence, likely.lazy_rate]))
+    best = minimise(objective, starts, [(0, 1)] * 2)
+    diligence, lazy_rate = best.tolist()
+    probability = mix_binomials(shares, dilute_rates(rates, diligence, lazy_rate), trials)
+    expected = histogram.sum() * probability
+    return DiligenceFit(
+        diligence=diligence,
+        lazy_rate=lazy_rate,
+        method=method,
+        expected=expected,
+        log_likelihood=measure_log_likelihood(histogram, probability),
+        ordered_log_likelihood=measure_log_likelihood(histogram, probability, ordered=True),
+        goodness=assess_fit(histogram, expected, n_parameters=2, level=level),
+    )
+
+
+def compare_types(
+    data: CountData | ArrayLike, *, method: Method = "likelihood", level: float = 0.05, first: int = 1
+) -> pd.DataFrame:
+    """Add item types until the mixture of binomials is not rejected, or no degree of freedom is left (section 4).
+
+    Parameters
+    ----------
+    data, method, level
+        As for `fit_binomials`.
+    first : int
+        The number of types to begin with; the paper begins with 2.
+
+    Returns
+    -------
+    DataFrame
+        One row per mixture tried: types, log_likelihood (of the counts, with the binomial coefficients), chi_square,
+        df, p_value, rejected. Only the last row can be one that is not rejected.
+
+    Raises
+    ------
+    DataError
+        As from `fit_binomials`, for the first mixture.
+
+    Examples
+    --------
+    >>> table = compare_types([5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73])
+    >>> table[["types", "df", "rejected"]].to_numpy().tolist()
+    [[1, 9, True], [2, 7, False]]
+    """
+    import pandas as pd
+
+    histogram = count_histogram(data)
+    last = max(first, min((histogram.size - 1) // 2, int((histogram > 0).sum())))
+    rows = []
+    for types in range(first, last + 1):
+        fit = fit_binomials(histogram, types, method=method, level=level)
+        goodness = fit.goodness
+        rows.append(
+            {
+                "types": types,
+                "log_likelihood": fit.log_likelihood,
+                "chi_square": goodness.chi_square,
+                "df": goodness.df,
+                "p_value": goodness.p_value,
+                "rejected": goodness.rejected,
+            }
+        )
+        if not goodness.rejected:
+            break
+    return pd.DataFrame(rows)
+
+
+def _binomials(rate: np.ndarray, trials: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return binomial probabilities and their derivatives by the rate, both (type, bin)."""
+    by_type = binomial_probabilities(rate, trials)
+    # d/dp Binomial(n, p) = n (Binomial(n-1, p) shifted by one - Binomial(n-1, p)), which holds at 0 and 1 as well
+    fewer = np.pad(binomial_probabilities(rate, trials - 1), ((0, 0), (1, 1)))
+    return by_type, trials * (fewer[:, :-1] - fewer[:, 1:])

@@ -1,0 +1,323 @@
+"""Histograms of counts: how many items got 0, 1, ..., n positive answers, what models expect, and whether that fits.
+
+The invariant: one histogram is of items with the same number n of answers, so that its n + 1 bins mean the same for
+all.
+
+Two log-likelihoods are in use.  An item's answers in their order, j of n of them positive, have probability
+sum_t weight_t rate_t^j (1 - rate_t)^(n - j); the models of the zoo report that one, item by item.  The number j of
+positive answers has C(n, j) times that probability.  A histogram shows no order, so a log-likelihood here is of the
+counts and has the log binomial coefficients in it (never the multinomial coefficient of the whole histogram), unless it
+is called ordered.
+
+References
+----------
+B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
+NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.data.annotations import CountData
+from bayesanno.ground.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoodnessOfFit:
+    """Pearson's chi-square of an expected histogram.
+
+    Parameters
+    ----------
+    chi_square : float
+        sum_j (observed_j - expected_j)^2 / expected_j; infinite if something was seen that could not be.
+    df : int
+        Bins - 1 - fitted parameters (footnote 3 of the paper: the number of items is known).
+    p_value : float
+        P(a chi-square variable with df degrees of freedom is larger); nan if df is 0, where there is no test.
+    level : float
+        The level of the test.
+    critical : float
+        The value that chi_square must not exceed at that level; nan if df is 0.
+    rejected : bool
+        Whether it does.
+    """
+
+    chi_square: float
+    df: int
+    p_value: float
+    level: float
+    critical: float
+    rejected: bool
+
+
+def count_histogram(data: CountData | ArrayLike) -> np.ndarray:
+    """Return how many items have 0, 1, ..., n successes.
+
+    Parameters
+    ----------
+    data : CountData, or array of shape (n + 1,)
+        Counts; or a histogram, which is checked and returned (its entries need not be whole, so that what a model
+        expects can be looked at in the same way).
+
+    Returns
+    -------
+    array, shape (n + 1,)
+
+    Raises
+    ------
+    DataError
+        If items have different numbers of trials, or the array is no histogram: fewer than two bins, an entry that is
+        negative or not finite, or nothing in it.
+
+    Examples
+    --------
+    >>> from bayesanno import CountData
+    >>> count_histogram(CountData(items=("a", "b", "c"), successes=[0, 3, 3], trials=[3, 3, 3]))
+    array([1., 0., 0., 2.])
+    """
+    if isinstance(data, CountData):
+        trials = int(data.trials[0])
+        other = np.flatnonzero(data.trials != trials)
+        if other.size:
+            raise DataError(
+                f"item {data.items[other[0]]!r} has {data.trials[other[0]]} trials and item {data.items[0]!r} "
+                f"{trials}: a histogram needs items with the same number, so keep those of one number"
+            )
+        return np.bincount(data.successes, minlength=trials + 1).astype(float)
+    histogram = np.asarray(data, dtype=float)  # (bin,)
+    if histogram.ndim != 1 or histogram.size < 2:
+        raise DataError(f"a histogram has one entry for each of 0, 1, ..., n successes, not shape {histogram.shape}")
+    if not (np.isfinite(histogram) & (histogram >= 0)).all() or not histogram.any():
+        raise DataError("a histogram has entries of 0 or more, and something in at least one")
+    return histogram
+
+
+def mix_binomials(weight: ArrayLike, rate: ArrayLike, trials: int) -> np.ndarray:
+    """Return the probability of each number of successes in a mixture of binomials (section 2 of the paper).
+
+        Pr(x = j) = C(n, j) sum_t weight_t rate_t^j (1 - rate_t)^(n - j)
+
+    Parameters
+    ----------
+    weight, rate : array, shape (type,)
+        The share of each item type and its probability of a positive answer. Shares that do not sum to 1 are taken in
+        proportion, so that numbers of items can be given.
+    trials : int
+        n, the number of answers.
+
+    Returns
+    -------
+    array, shape (trials + 1,)
+
+    Raises
+    ------
+    DataError
+        If the arrays do not fit together or are out of range.
+
+    Examples
+    --------
+    >>> mix_binomials([1, 1], [0, 0.5], 2)
+    array([0.625, 0.25 , 0.125])
+    """
+    shares, rates = check_types(weight, rate)
+    if trials < 1:
+        raise DataError(f"trials is {trials}: it must be 1 or more")
+    mixed: np.ndarray = shares @ binomial_probabilities(rates, trials)
+    return mixed
+
+
+def mix_gaussians(weight: ArrayLike, mean: ArrayLike, sd: ArrayLike, trials: int) -> np.ndarray:
+    """Return the density of a mixture of normal distributions at 0, 1, ..., n (section 5 of the paper).
+
+    The paper's contrast to a mixture of binomials: what two item types look like if annotators differ in any way. The
+    second number of its N(mean, sd) is the standard deviation (footnote 6). A density: its values at 0..n need not sum
+    to 1.
+
+    Parameters
+    ----------
+    weight, mean, sd : array, shape (type,)
+        Shares, in proportion, means and standard deviations.
+    trials : int
+        n, the number of answers.
+
+    Returns
+    -------
+    array, shape (trials + 1,)
+
+    Raises
+    ------
+    DataError
+        If the arrays do not fit together or are out of range.
+
+    Examples
+    --------
+    >>> mix_gaussians([1], [1], [0.5], 2).round(4)
+    array([0.108 , 0.7979, 0.108 ])
+    """
+    from scipy.stats import norm
+
+    shares, means = check_types(weight, mean, unit=False)
+    sds = np.asarray(sd, dtype=float)  # (type,)
+    if sds.shape != means.shape or not (sds > 0).all():
+        raise DataError(f"sd is {sds.tolist()}: it must have one value above 0 for each of {means.size} types")
+    mixed: np.ndarray = shares @ norm.pdf(np.arange(trials + 1), means[:, None], sds[:, None])
+    return mixed
+
+
+def dilute_rates(rate: ArrayLike, diligence: float, lazy_rate: float) -> np.ndarray:
+    """Return the rates of item types where some answers are lazy (section 6 of the paper).
+
+    An answer is diligent with probability diligence, and then positive at the rate of the item's type; else it is lazy,
+    and positive at a rate that is the same for all items. The paper sums over the number r of diligent answers, from 1;
+    with r = 0 in it, as it must be, the sum is Binomial(n, diligence * rate_t + (1 - diligence) * lazy_rate).
+
+    Examples
+    --------
+    >>> dilute_rates([0.0, 1.0], 0.5, 0.5)
+    array([0.25, 0.75])
+    """
+    diluted: np.ndarray = diligence * np.asarray(rate, dtype=float) + (1 - diligence) * lazy_rate
+    return diluted
+
+
+def assess_fit(
+    data: CountData | ArrayLike, expected: ArrayLike, *, n_parameters: int = 0, level: float = 0.05
+) -> GoodnessOfFit:
+    """Compare a histogram with what a model expects, by Pearson's chi-square.
+
+    As in the paper no bins are joined, however little is expected in them.
+
+    Parameters
+    ----------
+    data : CountData, or array of shape (n + 1,)
+        What was seen.
+    expected : array, shape (n + 1,)
+        Expected numbers of items, not probabilities.
+    n_parameters : int
+        How many parameters were fitted to these data; 0 for a model that comes from elsewhere.
+    level : float
+        The level of the test, between 0 and 1.
+
+    Raises
+    ------
+    DataError
+        If the shapes differ, an expected number is negative or not finite, more parameters were fitted than the bins
+        allow, or the level is out of range.
+
+    Examples
+    --------
+    >>> fit = assess_fit([18, 55, 27], [25, 50, 25])
+    >>> round(fit.chi_square, 4), fit.df, round(fit.p_value, 4), fit.rejected
+    (2.62, 2, 0.2698, False)
+    """
+    from scipy.stats import chi2
+
+    observed = count_histogram(data)  # (bin,)
+    means = np.asarray(expected, dtype=float)  # (bin,)
+    if means.shape != observed.shape:
+        raise DataError(f"the expected histogram has shape {means.shape}, what was seen {observed.shape}")
+    if not (np.isfinite(means) & (means >= 0)).all():
+        raise DataError("the expected histogram has an entry that is negative or not finite")
+    if not 0 < level < 1:
+        raise DataError(f"level is {level}: it must be above 0 and below 1")
+    df = observed.size - 1 - n_parameters
+    if df < 0 or n_parameters < 0:
+        raise DataError(
+            f"{n_parameters} fitted parameters and {observed.size} bins leave {df} degrees of freedom: there must be "
+            f"0 to {observed.size - 1} parameters"
+        )
+    possible = means > 0
+    chi_square = float(((observed - means)[possible] ** 2 / means[possible]).sum())
+    if observed[~possible].any():
+        chi_square = float("inf")
+    p_value = float(chi2.sf(chi_square, df)) if df else float("nan")
+    critical = float(chi2.isf(level, df)) if df else float("nan")
+    return GoodnessOfFit(
+        chi_square=chi_square, df=df, p_value=p_value, level=level, critical=critical, rejected=chi_square > critical
+    )
+
+
+def measure_log_likelihood(data: CountData | ArrayLike, probability: ArrayLike, *, ordered: bool = False) -> float:
+    """Return the log-likelihood of a histogram.
+
+        sum_j histogram_j log Pr(x = j)                                         of the counts, the default
+        sum_j histogram_j (log Pr(x = j) - log C(n, j))                         ordered: of the answers in their order
+
+    Parameters
+    ----------
+    data : CountData, or array of shape (n + 1,)
+        What was seen.
+    probability : array, shape (n + 1,)
+        Pr(x = j), as of `mix_binomials`: it has the binomial coefficients in it.
+    ordered : bool
+        Take the binomial coefficients out.
+
+    Raises
+    ------
+    DataError
+        If the shapes differ, or an entry is no probability.
+
+    Examples
+    --------
+    >>> counts, ordered = (measure_log_likelihood([0, 4, 0], [0.25, 0.5, 0.25], ordered=flag) for flag in (False, True))
+    >>> round(counts, 6), round(ordered, 6)  # 4 log 1/2, 4 log 1/4
+    (-2.772589, -5.545177)
+    """
+    from scipy.special import xlogy
+
+    observed = count_histogram(data)  # (bin,)
+    chances = np.asarray(probability, dtype=float)  # (bin,)
+    if chances.shape != observed.shape:
+        raise DataError(f"the probabilities have shape {chances.shape}, the histogram {observed.shape}")
+    if not ((chances >= 0) & (chances <= 1 + 1e-9)).all():
+        raise DataError("a probability is below 0 or above 1")
+    total = float(xlogy(observed, chances).sum())
+    if not ordered:
+        return total
+    return total - float(observed @ _log_coefficients(observed.size - 1))
+
+
+def binomial_probabilities(rate: np.ndarray, trials: int) -> np.ndarray:
+    """Return the binomial probabilities of 0..trials for each rate, shape (type, trials + 1).
+
+    In place of `scipy.stats.binom.pmf`, which raises an OverflowError at rates of about 1e-308.
+
+    Examples
+    --------
+    >>> binomial_probabilities(np.array([0.0, 0.5, 1.0]), 2).round(12).tolist()
+    [[1.0, 0.0, 0.0], [0.25, 0.5, 0.25], [0.0, 0.0, 1.0]]
+    """
+    from scipy.special import xlog1py, xlogy
+
+    bins, rates = np.arange(trials + 1), rate[:, None]  # (bin,), (type, 1)
+    logs = _log_coefficients(trials) + xlogy(bins, rates) + xlog1py(trials - bins, -rates)
+    probabilities: np.ndarray = np.exp(logs)
+    return probabilities
+
+
+def _log_coefficients(trials: int) -> np.ndarray:
+    """Return log C(trials, j) for j = 0..trials."""
+    from scipy.special import gammaln
+
+    bins = np.arange(trials + 1)
+    logs: np.ndarray = gammaln(trials + 1) - gammaln(bins + 1) - gammaln(trials - bins + 1)
+    return logs
+
+
+def check_types(weight: ArrayLike, rate: ArrayLike, *, unit: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Return shares that sum to 1, and rates (or, unless `unit`, means), or raise a DataError."""
+    weights, rates = np.asarray(weight, dtype=float), np.asarray(rate, dtype=float)  # (type,)
+    if weights.ndim != 1 or weights.shape != rates.shape or not weights.size:
+        raise DataError(f"weights and rates must be two rows of equal length, not {weights.shape} and {rates.shape}")
+    if not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
+        raise DataError(f"weights are {weights.tolist()}: they must be 0 or more, and not all 0")
+    if not np.isfinite(rates).all() or (unit and not ((rates >= 0) & (rates <= 1)).all()):
+        raise DataError(f"rates are {rates.tolist()}: they must be {'between 0 and 1' if unit else 'finite'}")
+    return weights / weights.sum(), rates

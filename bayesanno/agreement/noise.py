@@ -1,0 +1,332 @@
+"""From agreement to noise: how many of the items that all annotators agree on may be agreed on by chance.
+
+The model (Beigman Klebanov and Beigman 2009, section 2).  An item is easy, and then all annotators agree, or hard, and
+then each flips a coin of their own.  Of n items, d are disagreed on: those are hard.  Hard items surface as agreement
+with probability p, so there may be more:
+
+    P(A_d | B_h) = C(h, d) (1 - p)^d p^(h - d)                                   d disagreements, given h hard items
+    P(B_h | A_d) = C(h, d) p^(h - d) P(B_h) / sum_i C(i, d) p^(i - d) P(B_i)     h, i = d .. n
+    P(X > t | A_d) = sum of P(B_h | A_d) over h = t+1 .. n                                                     (eq. 1)
+    t0 = the smallest t with P(X > t | A_d) < 1 - confidence          gamma = (t0 - d) / (n - d)
+
+gamma bounds the share of hard items among the agreed ones, the annotation noise, at that confidence.  p is taken as
+known; `bayesanno.agreement.chance` estimates it.
+
+References
+----------
+B. Beigman Klebanov and E. Beigman (2009), From annotator agreement to noise models, Computational Linguistics 35(4),
+495-503, https://doi.org/10.1162/coli.2009.35.4.35402 ("the paper" below).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.agreement.chance import chance_agreement, check_counts, check_share, count_disagreement
+from bayesanno.ground.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from bayesanno.data.annotations import AnnotationData
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseLevel:
+    """How noisy the agreed items may be.
+
+    Parameters
+    ----------
+    n, d : int
+        Items, and items disagreed on.
+    p : float
+        The chance that the annotators of a hard item agree.
+    confidence : float
+        Of the bounds t0 and gamma.
+    t0 : int
+        With that confidence no more than t0 items are hard.
+    gamma : float or None
+        (t0 - d) / (n - d), the share of the agreed items that may be noise; None where no item is agreed on.
+    kappa : float or None
+        Agreement beyond chance, where the annotations are there to measure it.
+    """
+
+    n: int
+    d: int
+    p: float
+    confidence: float
+    t0: int
+    gamma: float | None
+    kappa: float | None = None
+
+    @property
+    def n_agreed(self) -> int:
+        """Items agreed on."""
+        return self.n - self.d
+
+    @property
+    def n_noise(self) -> int:
+        """Agreed items that may be hard ones, at most."""
+        return self.t0 - self.d
+
+
+def hard_items_posterior(n: int, d: int, p: float, *, prior: ArrayLike | None = None) -> np.ndarray:
+    """Return the posterior probability of each number of hard items, given d disagreements: eq. 1, exactly.
+
+    Parameters
+    ----------
+    n, d : int
+        Items, and items disagreed on.
+    p : float
+        The chance that the annotators of a hard item agree.
+    prior : array, shape (n + 1,), optional
+        P(B_h) for h = 0..n, in any scale; uniform by default, as in the paper.
+
+    Returns
+    -------
+    array, shape (n + 1,)
+        P(B_h | A_d) for h = 0..n; 0 below d.
+
+    Raises
+    ------
+    DataError
+        If d is not in 0..n, p not between 0 and 1, or the prior is no array of n + 1 weights with some at h >= d.
+
+    Examples
+    --------
+    >>> hard_items_posterior(3, 1, 0.5).round(4)  # in proportion 1 : 2 * 0.5 : 3 * 0.25
+    array([0.    , 0.3636, 0.3636, 0.2727])
+    """
+    n, d = check_counts(n, d)
+    check_share("p, the chance of agreement on a hard item,", p)
+    hard = np.arange(d + 1, n + 1)
+    # C(h, d) p^(h-d) as a running product of the ratios h / (h - d) * p, on the log scale
+    log_weight = np.concatenate([[0.0], np.cumsum(np.log(hard) - np.log(hard - d) + math.log(p))])  # (n - d + 1,)
+    if prior is not None:
+        with np.errstate(divide="ignore"):
+            log_weight += np.log(_check_prior(prior, n, d)[d:])
+    weight = np.exp(log_weight - log_weight.max())
+    return np.concatenate([np.zeros(d), weight / weight.sum()])
+
+
+def noise_level(
+    n: int,
+    d: int,
+    p: float,
+    *,
+    confidence: float = 0.95,
+    prior: ArrayLike | None = None,
+) -> NoiseLevel:
+    """Bound the hard items, and the noise of the agreed ones, at a confidence (section 2 of the paper).
+
+    Parameters
+    ----------
+    n, d, p, prior
+        As for `hard_items_posterior`.
+    confidence : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    DataError
+        As from `hard_items_posterior`, or if the confidence is not between 0 and 1.
+
+    Examples
+    --------
+    Two annotators, 1,000 items, 100 disagreements (section 3.1):
+
+    >>> level = noise_level(1000, 100, 0.5)
+    >>> level.t0, level.n_noise, round(level.gamma, 4)
+    (225, 125, 0.1389)
+    """
+    check_share("confidence", confidence)
+    posterior = hard_items_posterior(n, d, p, prior=prior)
+    exceeds = np.append(np.cumsum(posterior[::-1])[::-1][1:], 0.0)  # (n + 1,): P(X > t)
+    t0 = max(int(np.argmax(exceeds < 1 - confidence)), d)  # rounding may leave P(X > d - 1) a hair below 1
+    return NoiseLevel(
+        n=int(n), d=int(d), p=float(p), confidence=confidence, t0=t0, gamma=(t0 - d) / (n - d) if n > d else None
+    )
+
+
+def measure_noise(
+    data: AnnotationData,
+    *,
+    confidence: float = 0.95,
+    chance: float | None = None,
+    prior: ArrayLike | None = None,
+) -> NoiseLevel:
+    """Bound the noise of the agreed items of a table of annotations.
+
+    Parameters
+    ----------
+    data : AnnotationData
+        The annotations, with any number of labels and annotators. Items with fewer than two annotations are left out.
+    confidence : float
+        Between 0 and 1.
+    chance : float, optional
+        The chance that the annotators of a hard item agree; estimated by `estimate_chance_agreement` by default.
+    prior : array, shape (n + 1,), optional
+        As for `hard_items_posterior`; n is the number of items with two annotations or more.
+
+    Raises
+    ------
+    DataError
+        As from `noise_level`; or if no item has two annotations, or the chance has to be given because it cannot be
+        estimated.
+
+    Examples
+    --------
+    >>> from bayesanno import AnnotationData
+    >>> said = [("no", "yes"), ("yes", "no"), ("yes", "yes"), ("no", "no"), ("yes", "yes")]
+    >>> rows = [(item, who, pair[who]) for item, pair in enumerate(said) for who in (0, 1)]
+    >>> level = measure_noise(AnnotationData.from_records(rows))
+    >>> level.n, level.d, level.p, level.t0, level.gamma
+    (5, 2, 0.5, 5, 1.0)
+    """
+    found = count_disagreement(data)
+    p = found.p if chance is None else chance
+    if p is None:
+        raise DataError("no item is disagreed on, so the chance of agreement cannot be estimated: give it (--chance)")
+    if chance is None and not 0 < p < 1:
+        raise DataError(
+            f"the {found.d} items disagreed on say that coins agree with probability {p:g}, which is no estimate to "
+            "rely on: give the chance of agreement (--chance)"
+        )
+    level = noise_level(found.n, found.d, p, confidence=confidence, prior=prior)
+    return replace(level, kappa=found.kappa)
+
+
+def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float = 0.95) -> int | None:
+    """Return how many disagreements leave the agreed items with noise of at most gamma (section 3.1 of the paper).
+
+    The number D returned is the largest such that 0..D disagreements are all tolerated; the prior is uniform. X - d is
+    then negative binomial (d + 1 successes of probability 1 - p), cut off at n - d, which answers for every d at once.
+
+    Parameters
+    ----------
+    n : int
+        Items.
+    p : float
+        The chance that the annotators of a hard item agree.
+    gamma : float
+        The noise wanted, at least 0 and below 1.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    int or None
+        None where even full agreement would be too noisy: there are too few items to tell.
+
+    Raises
+    ------
+    DataError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> tolerated_disagreements(1000, 0.5, 0.05)
+    33
+    """
+    n, _ = check_counts(n, 0)
+    check_share("p, the chance of agreement on a hard item,", p)
+    check_share("confidence", confidence)
+    if not 0 <= gamma < 1:
+        raise DataError(f"gamma is {gamma}: it must be at least 0 and below 1")
+    from scipy.special import betainc
+
+    d = np.arange(n)  # (d,)
+    most = np.floor(gamma * (n - d) + 1e-9)  # hard items allowed among the agreed ones
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 where p^n is all that counts: not tolerated
+        within = betainc(d + 1, most + 1, 1 - p) / betainc(d + 1, n - d + 1.0, 1 - p)  # P(X - d <= most)
+    tolerated = int(np.argmin(np.append(within > confidence, False)))  # 0..tolerated-1 are
+    return tolerated - 1 if tolerated else None
+
+
+def plan_annotators(
+    n: int, hard: int, annotators: int, *, coin: Sequence[float] = (0.5, 0.5), confidence: float = 0.95
+) -> NoiseLevel:
+    """Say what noise level to expect from more annotators (section 5.3 of the paper).
+
+    The more annotators have to agree, the smaller p. The disagreements taken are the most likely number, the mode of
+    Binomial(hard, 1 - p).
+
+    Parameters
+    ----------
+    n, hard : int
+        Items, and how many of them are supposed to be hard.
+    annotators : int
+        At least 2.
+    coin : sequence of float
+        The probability of each label when an annotator, any of them, flips a coin.
+    confidence : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    DataError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> for annotators in (2, 3, 5):
+    ...     level = plan_annotators(1000, 200, annotators)
+    ...     print(level.p, level.d, round(level.gamma, 3))
+    0.5 100 0.139
+    0.25 150 0.075
+    0.0625 188 0.023
+    """
+    n, hard = check_counts(n, hard)
+    if annotators < 2:
+        raise DataError(f"annotators is {annotators}: agreement is between at least 2")
+    p = chance_agreement([coin] * annotators)
+    check_share("p, the chance of agreement on a hard item,", p)
+    return noise_level(n, min(math.floor((hard + 1) * (1 - p)), hard), p, confidence=confidence)
+
+
+def noise_from_kappa(kappa: float, n: int, d: int) -> float:
+    """Estimate the noise of the agreed items from kappa (section 3.3 of the paper).
+
+    Kappa estimates the share of easy items where labels are equally frequent on easy and on hard ones, so kappa * n of
+    the n - d agreed items are easy. An estimate, not a bound, and so mostly below gamma; kept within 0..1.
+
+    Parameters
+    ----------
+    kappa : float
+        Agreement beyond chance, as of `measure_kappa`; at most 1.
+    n, d : int
+        Items, and items disagreed on; at least one is agreed on.
+
+    Raises
+    ------
+    DataError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> round(noise_from_kappa(0.8, 1000, 100), 4)
+    0.1111
+    """
+    n, d = check_counts(n, d)
+    if n == d:
+        raise DataError(f"all {n} items are disagreed on: there is no agreed item to be noise")
+    if not kappa <= 1:
+        raise DataError(f"kappa is {kappa}: it must be at most 1")
+    return min(max(1 - kappa * n / (n - d), 0.0), 1.0)
+
+
+def _check_prior(prior: ArrayLike, n: int, d: int) -> np.ndarray:
+    weights = np.asarray(prior, dtype=float)  # (n + 1,)
+    if weights.shape != (n + 1,):
+        raise DataError(f"the prior has shape {weights.shape}: give one weight for each number of hard items 0..{n}")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise DataError("the prior has a weight that is negative or not finite")
+    if not weights[d:].any():
+        raise DataError(f"the prior rules out {d} hard items or more, but {d} items are disagreed on")
+    return weights

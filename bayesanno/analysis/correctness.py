@@ -1,0 +1,91 @@
+"""Who of an item's annotators is right, all together: the correctness patterns of model A."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.analysis.labels import check_dimension, latent_of_dimension
+from bayesanno.fits.storage import data_of, model_of
+from bayesanno.ground.errors import FitError
+from bayesanno.models._correctness.agreement_patterns import NONE_SAID
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import xarray
+
+    from bayesanno.data.annotations import AnnotationData
+
+
+def correctness_table(
+    fit: xarray.DataTree, items: Sequence[str] | None = None, *, dimension: str | None = None
+) -> pd.DataFrame:
+    """Return the posterior of each item's correctness pattern: who is right (C) and who is not (I).
+
+    Given what was said, those who are right are exactly those who said one of the labels, or nobody; all other
+    patterns are impossible. Table 8 of the supplement to Rzhetsky et al. (2008), doi:10.1371/journal.pcbi.1000391, is
+    this table for three annotators; the first row of each item is its most probable pattern (eq. 6).
+
+    Parameters
+    ----------
+    fit : xarray.DataTree
+        A fit of a model whose states are the labels and "none of those said", such as model A.
+    items : sequence of str, optional
+        Which items; all by default.
+    dimension : str, optional
+        Which dimension, where several were annotated together.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Per item, by falling probability: `item`, `pattern` (one letter per annotation), `label` (what is true then),
+        `probability`, and `annotators`, in the order of the letters, separated by spaces.
+
+    Raises
+    ------
+    FitError
+        If the model of the fit has no correctness patterns, an item is not in the fit, or the dimension is not one of
+        the fit's.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("table9")  # doctest: +SKIP
+    >>> ba.correctness_table(fit, ["1"])[["pattern", "probability"]]  # doctest: +SKIP
+    """
+    import pandas as pd
+
+    data, latent = data_of(fit), fit["latent"].to_dataset()
+    check_dimension(data, dimension)
+    if dimension is not None:
+        latent, data = latent_of_dimension(latent, dimension), data.by_dimension[dimension]
+    probability = latent["probability"]
+    states = [str(name) for name in probability[probability.dims[1]].values]
+    if states[-1] != NONE_SAID:
+        raise FitError(f"{model_of(fit).name} has no correctness patterns: fit model_a")
+    chosen = range(data.n_items) if items is None else [_position(data, item) for item in items]
+    rows = []
+    for item in chosen:
+        mine = np.flatnonzero(data.item == item)
+        annotators = " ".join(data.annotators[code] for code in data.annotator[mine])
+        of_item = [
+            {
+                "item": data.items[item],
+                "pattern": "".join("C" if label == state else "I" for label in data.label[mine]),
+                "label": states[state],
+                "probability": float(probability.values[item, state]),
+                "annotators": annotators,
+            }
+            for state in [*dict.fromkeys(data.label[mine].tolist()), len(states) - 1]
+        ]
+        rows += sorted(of_item, key=lambda row: -float(row["probability"]))
+    return pd.DataFrame(rows)
+
+
+def _position(data: AnnotationData, item: str) -> int:
+    if item not in data.items:
+        raise FitError(f"item {item!r} is not in this fit, which has {data.n_items}, {data.items[0]!r} first")
+    return data.items.index(item)

@@ -1,0 +1,182 @@
+"""From a fit to noise: the posterior of how many items are hard, and how many of those that all annotators agree on.
+
+Given the parameters, items are hard independently of each other, each with a probability of its own. So the number of
+hard items among any given ones is Poisson-binomial in every draw, and its posterior is the mean of these distributions
+over the draws: no label and no type is sampled. Unlike eq. 1 in `bayesanno.agreement.noise`, which takes the chance of agreement
+as known, this carries the uncertainty of the annotators' coins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.agreement.chance import check_share
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.storage import data_of, fixed_of, model_of
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.modeling.likelihood import read_draws
+
+if TYPE_CHECKING:
+    import xarray
+
+_CHUNK = 2**21  # how many complex numbers are in memory at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisePosterior:
+    """How noisy the agreed items may be, in the light of a fit.
+
+    Parameters
+    ----------
+    n, d : int
+        Items with two annotations or more, and those of them that are disagreed on.
+    confidence : float
+        Of the bounds t0 and gamma.
+    t0 : int
+        With that confidence no more than t0 of the n items are hard.
+    gamma : float or None
+        With that confidence no larger a share of the agreed items is hard; None where no item is agreed on.
+    expected : float or None
+        The posterior mean of that share.
+    hard : array, shape (n + 1,)
+        The posterior probability of each number of hard items among the n.
+    hard_agreed : array, shape (n - d + 1,)
+        The same among the agreed ones.
+    """
+
+    n: int
+    d: int
+    confidence: float
+    t0: int
+    gamma: float | None
+    expected: float | None
+    hard: np.ndarray = field(repr=False)
+    hard_agreed: np.ndarray = field(repr=False)
+
+    @property
+    def n_agreed(self) -> int:
+        """Items agreed on."""
+        return self.n - self.d
+
+    @property
+    def n_noise(self) -> int:
+        """Agreed items that may be hard ones, at most."""
+        return bound_count(self.hard_agreed, self.confidence)
+
+
+def noise_of_fit(fit: xarray.DataTree, *, confidence: float = 0.95) -> NoisePosterior:
+    """Bound the noise of the items that all annotators agree on, as a fit sees it.
+
+    gamma and t0 are those of section 2 of Beigman Klebanov and Beigman (2009), doi:10.1162/coli.2009.35.4.35402: t0 is
+    the smallest t with P(more than t items are hard) < 1 - confidence, and gamma the like for the agreed items, as a
+    share of them. So both can be compared with those of `measure_noise`; as there, items with fewer than two
+    annotations are left out.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree
+        A fit of a model of annotations that reads off which items are hard, such as `easy_hard`.
+    confidence : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    DataError
+        If the confidence is not between 0 and 1, or no item has two annotations.
+    FitError
+        If the model does not tell hard items, or is not one of annotations.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("easy")  # doctest: +SKIP
+    >>> ba.noise_of_fit(fit).gamma, ba.measure_noise(ba.data_of(fit)).gamma  # doctest: +SKIP
+    """
+    check_share("confidence", confidence)
+    entry, data = model_of(fit), data_of(fit)
+    if "hard" not in fit["latent"] or not isinstance(data, AnnotationData):
+        raise FitError(f"{entry.name} does not say which of the annotated items are hard: fit easy_hard")
+    shared = data.votes.sum(axis=1) >= 2  # (item,)
+    if not shared.any():
+        raise DataError("no item has two annotations: agreement is between at least two")
+    agreed = shared & ((data.votes > 0).sum(axis=1) == 1)
+    hard, pattern = read_draws(entry, data, fit["posterior"].to_dataset(), "hard", fixed_of(fit))
+    among = {
+        name: count_successes(hard, np.bincount(pattern[chosen], minlength=hard.shape[1]))
+        for name, chosen in (("shared", shared), ("agreed", agreed))
+    }
+    n, n_agreed = int(shared.sum()), int(agreed.sum())
+    mean = float(among["agreed"] @ np.arange(n_agreed + 1))
+    return NoisePosterior(
+        n=n,
+        d=n - n_agreed,
+        confidence=confidence,
+        t0=bound_count(among["shared"], confidence),
+        gamma=bound_count(among["agreed"], confidence) / n_agreed if n_agreed else None,
+        expected=mean / n_agreed if n_agreed else None,
+        hard=among["shared"],
+        hard_agreed=among["agreed"],
+    )
+
+
+def bound_count(pmf: np.ndarray, confidence: float) -> int:
+    """Return the smallest t with P(X > t) < 1 - confidence, X = 0, 1, ... with these probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bound_count(np.array([0.5, 0.3, 0.16, 0.04]), 0.95)
+    2
+    """
+    exceeds = np.append(np.cumsum(pmf[::-1])[::-1][1:], 0.0)  # P(X > t)
+    return int(np.argmax(exceeds < 1 - confidence))
+
+
+def count_successes(probability: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Return the distribution of the number of successes in independent trials, averaged over samples.
+
+    In each sample the number is Poisson-binomial; it comes from its characteristic function, at as many frequencies as
+    the number can spread over values. Values further from the mean than 10 standard deviations and 20 are left out: the
+    probability of all of them together is below 1e-10.
+
+    Parameters
+    ----------
+    probability : array, shape (sample, kind)
+        Of a success in a trial of each kind.
+    times : array of int, shape (kind,)
+        How many trials there are of each kind.
+
+    Returns
+    -------
+    array, shape (n + 1,)
+        The probability of 0, 1, ..., n successes, n = times.sum().
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> count_successes(np.array([[0.5, 0.0], [1.0, 0.0]]), np.array([2, 3])).round(6)  # 0.25 0.5 0.25 and 0 0 1
+    array([0.125, 0.25 , 0.625, 0.   , 0.   , 0.   ])
+    """
+    n = int(times.sum())
+    p, times = probability[:, times > 0], times[times > 0]
+    mean = p @ times  # (sample,)
+    reach = 10 * np.sqrt((p * (1 - p)) @ times) + 20
+    begin = np.maximum(np.floor(mean - reach), 0).astype(np.int64)
+    end = np.minimum(np.ceil(mean + reach), n).astype(np.int64)
+    width = int((end - begin).max()) + 1
+    turn = np.exp(2j * np.pi * np.arange(width // 2 + 1) / width)  # (frequency,)
+    total = np.zeros(n + width + 1)
+    per_chunk = max(1, _CHUNK // turn.size)
+    for chunk in (slice(first, first + per_chunk) for first in range(0, len(p), per_chunk)):
+        characteristic = turn[None, :] ** -begin[chunk, None]  # (sample, frequency)
+        for kind, count in enumerate(times):
+            one = p[chunk, kind, None]
+            characteristic *= (1 - one + one * turn) ** count
+        pmf = np.fft.irfft(characteristic.conj(), n=width, axis=1).clip(min=0)  # (sample, successes - begin)
+        np.add.at(total, begin[chunk, None] + np.arange(width), pmf)
+    inside = total[: n + 1]
+    averaged: np.ndarray = inside / inside.sum()
+    return averaged

@@ -1,0 +1,335 @@
+"""The command line: reads options, calls the library, writes files whole or not at all.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 done; 1 bad data, model, field or value, with one line
+`error: ...`; 2 what the option parser rejects; 130 interrupted. Nothing heavy is imported before the data are read and
+the options checked.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayesanno.cli.files import new_folder, write_fit, write_simulation
+from bayesanno.cli.options import (
+    DATA_HELP,
+    PANEL,
+    AnnotatorColumn,
+    DataSource,
+    GoldColumn,
+    GoldFile,
+    ItemColumn,
+    LabelColumn,
+    LabelColumns,
+    LabelNames,
+    PositiveLabel,
+    TableFormat,
+    parse_labels,
+)
+from bayesanno.ground.errors import BayesannoError, DataError, DataFileError, ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import xarray
+
+app = typer.Typer(
+    name="bayesanno",
+    help="Bayesian models of annotation: what is true, whom to trust, and how sure to be.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+INTERRUPTED = 130
+SAMPLING = "Sampling"
+
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the zoo: see `bayesanno models`.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="Set a field of the model; tuples are written 0.5:0.5."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+
+
+def main() -> None:
+    """Run the command line; turn errors of ours into one line and an exit code."""
+    warnings.showwarning = _show_warning
+    try:
+        app(standalone_mode=True)
+    except BayesannoError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:  # typer has turned the KeyboardInterrupt into its exit code
+            typer.echo("interrupted: nothing was written", err=True)
+        raise
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Print our own warnings as one line each; leave out what libraries say to programmers."""
+    if category.__module__.startswith("bayesanno."):
+        typer.echo(f"warning: {message}", err=True)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        typer.echo(f"bayesanno {version('bayesanno')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def models() -> None:
+    """List the zoo."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from bayesanno.modeling.registry import describe_models
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("name", no_wrap=True)
+    table.add_column("model")
+    table.add_column("fields (--set)")
+    for row in describe_models():
+        table.add_row(row["name"], row["model"], row["fields"].replace(", ", "\n"))
+    Console(markup=False, highlight=False, emoji=False).print(table)
+
+
+@app.command()
+def fit(
+    model: ModelName,
+    data: DataSource,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")],
+    settings: Settings = None,
+    method: Annotated[str, typer.Option(help="nuts, advi or fullrank_advi.", rich_help_panel=SAMPLING)] = "nuts",
+    engine: Annotated[
+        str, typer.Option(help="nutpie, pymc, numpyro or blackjax.", rich_help_panel=SAMPLING)
+    ] = "nutpie",
+    draws: Annotated[int, typer.Option(help="Draws kept, per chain.", rich_help_panel=SAMPLING)] = 1000,
+    tune: Annotated[int, typer.Option(help="Tuning steps, per chain.", rich_help_panel=SAMPLING)] = 1000,
+    chains: Annotated[int, typer.Option(help="Number of chains.", rich_help_panel=SAMPLING)] = 4,
+    target_accept: Annotated[
+        float, typer.Option(help="Target acceptance rate of NUTS.", rich_help_panel=SAMPLING)
+    ] = 0.9,
+    advi_steps: Annotated[int, typer.Option(help="The most steps that ADVI takes.", rich_help_panel=SAMPLING)] = 50_000,
+    seed: Seed = None,
+    format_: TableFormat = "auto",
+    item: ItemColumn = None,
+    annotator: AnnotatorColumn = None,
+    label: LabelColumns = None,
+    labels: LabelNames = None,
+    gold: GoldColumn = None,
+    gold_file: GoldFile = None,
+    controls: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Known true labels (item,label) for the model to use.", rich_help_panel=PANEL
+        ),
+    ] = None,
+    positive: PositiveLabel = None,
+    coverage: Annotated[
+        float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Fit MODEL to DATA and write posterior.nc, labels.csv, annotators.csv, summary.csv and run.json to DIR.
+
+    A model of counts reads a table of successes and trials, or counts a label of annotations (--positive). A model of
+    several dimensions reads a long table with a label column for each (--label A --label B).
+    """
+    begin = time.perf_counter()
+    from bayesanno.analysis.labels import check_coverage
+    from bayesanno.cli.for_model import read_for
+    from bayesanno.inference.fit import check_settings
+    from bayesanno.modeling.registry import get_model
+
+    entry = get_model(model, _parse_settings(settings))
+    sampling: dict[str, Any] = {
+        "method": method,
+        "engine": engine,
+        "draws": draws,
+        "tune": tune,
+        "chains": chains,
+        "target_accept": target_accept,
+        "advi_steps": advi_steps,
+        "random_seed": seed,
+    }
+    check_settings(**sampling)
+    check_coverage(coverage)
+    with new_folder(out, overwrite=overwrite) as folder:
+        reading = {
+            "format": format_,
+            "item": item,
+            "annotator": annotator,
+            "label": label,
+            "labels": parse_labels(labels),
+            "gold": gold,
+            "gold_file": gold_file,
+            "controls": controls,
+        }
+        answers, described = read_for(entry, data, reading=reading, positive=positive)
+        typer.echo(f"{entry.name}: {described}", err=True)
+        fitted = _fit(entry, answers, **sampling)
+        run = write_fit(fitted, folder, coverage=coverage, began=begin)
+    _report(run, out)
+
+
+def _fit(*arguments: Any, **settings: Any) -> xarray.DataTree:
+    from bayesanno.inference.fit import fit as fit_model
+
+    return fit_model(*arguments, progressbar=sys.stderr.isatty(), **settings)
+
+
+@app.command()
+def simulate(
+    model: ModelName,
+    out: Annotated[Path, typer.Option(metavar="FILE.csv", help="The answers; FILE.json has the true parameters.")],
+    items: Annotated[int, typer.Option(help="Number of items.")] = 300,
+    annotators: Annotated[int, typer.Option(help="Number of annotators; counts have none.")] = 20,
+    per_item: Annotated[
+        str, typer.Option(metavar="N|N-M", help="Annotations per item, by different annotators.")
+    ] = "5",
+    labels: Annotated[
+        str, typer.Option(metavar="K|A,B,...", help="Number of labels, or their names; counts have none.")
+    ] = "3",
+    dimensions: Annotated[
+        str, typer.Option(metavar="A,B,...", help="For models of several dimensions: their names.")
+    ] = "first,second",
+    seed: Seed = None,
+    settings: Settings = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
+    from bayesanno.data.annotations import CountData, listed
+    from bayesanno.data.dimensions import MultiAnnotationData
+    from bayesanno.inference.identifiability import check_seed, known_seed
+    from bayesanno.modeling.registry import get_model
+    from bayesanno.simulation.simulate import make_count_design, make_design
+    from bayesanno.simulation.simulate import simulate as simulate_model
+
+    entry = get_model(model, _parse_settings(settings))
+    beside = out.with_suffix(".json")
+    if beside == out:
+        raise DataFileError(f"{out} is where the parameters go: give a name in .csv")
+    for path in (out, beside):
+        if path.exists() and not overwrite:
+            raise DataFileError(f"{path} exists: choose another name, or --overwrite")
+    check_seed(seed)
+    seed = known_seed(seed)
+    each = _parse_range(per_item)
+    design: Any
+    if entry.data_class is CountData:
+        design = make_count_design(items=items, per_item=each, random_seed=seed)
+    else:
+        names = int(labels) if labels.isdecimal() else parse_labels(labels) or []
+        design = make_design(items=items, annotators=annotators, labels=names, per_item=each, random_seed=seed)
+    if entry.data_class is MultiAnnotationData:
+        each_name = parse_labels(dimensions) or []
+        if len(set(each_name)) < len(each_name):
+            raise DataError(f"a dimension is named twice among {listed(each_name)}")
+        design = MultiAnnotationData(by_dimension=dict.fromkeys(each_name, design))
+    data, truth = simulate_model(entry, design, random_seed=seed)
+    written = write_simulation(entry, data, truth, out, seed=seed)
+    for path in written:
+        typer.echo(path)
+
+
+@app.command()
+def noise(
+    data: Annotated[str | None, typer.Argument(metavar="DATA", help=f"{DATA_HELP} Or give the counts.")] = None,
+    items: Annotated[int | None, typer.Option(metavar="N", help="Number of items.")] = None,
+    disagreements: Annotated[
+        int | None, typer.Option(metavar="D", help="Number of items on which annotators disagree.")
+    ] = None,
+    chance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="Chance that annotators agree on a hard item; estimated from DATA if not given."
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of the bounds.")] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    format_: TableFormat = "auto",
+    item: ItemColumn = None,
+    annotator: AnnotatorColumn = None,
+    label: LabelColumn = None,
+    labels: LabelNames = None,
+    gold: GoldColumn = None,
+    gold_file: GoldFile = None,
+) -> None:
+    """Bound how many of the items that all annotators agree on may be agreed on by chance.
+
+    From DATA, or from --items, --disagreements and --chance.
+    """
+    from bayesanno.cli.noise import find_noise, format_noise
+
+    reading = {
+        "format": format_,
+        "item": item,
+        "annotator": annotator,
+        "label": label,
+        "labels": parse_labels(labels),
+        "gold": gold,
+        "gold_file": gold_file,
+    }
+    level, left_out = find_noise(data, items, disagreements, chance, confidence=confidence, reading=reading)
+    if left_out:
+        typer.echo(f"items with fewer than two annotations, left out: {left_out}", err=True)
+    typer.echo(format_noise(level, as_json=as_json))
+
+
+def _parse_settings(settings: Sequence[str] | None) -> dict[str, str]:
+    parsed = {}
+    for setting in settings or ():
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ModelError(f"--set {setting}: write FIELD=VALUE, as in --set strategy_prior=5")
+        parsed[name.strip()] = value.strip()
+    return parsed
+
+
+def _parse_range(text: str) -> int | tuple[int, int]:
+    parts = text.split("-")
+    if not 1 <= len(parts) <= 2 or not all(part.strip().isdecimal() for part in parts):
+        raise typer.BadParameter(f"{text!r} is no whole number, nor a range such as 3-7", param_hint="--per-item")
+    numbers = [int(part) for part in parts]
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+def _report(run: dict[str, Any], out: Path) -> None:
+    """Say in a few lines what came out."""
+    found = run["diagnostics"]
+    if "accuracy" in run:
+        typer.echo(
+            f"accuracy against gold {run['accuracy']:.4f}; of the surest 90% of items {run['accuracy_at_90']:.4f}, "
+            f"of the surest 75% {run['accuracy_at_75']:.4f}"
+        )
+    if found["max_rhat"] is not None:
+        typer.echo(
+            f"max R-hat {found['max_rhat']:.4f}, min ESS {found['min_ess_bulk']:.0f} (bulk) and "
+            f"{found['min_ess_tail']:.0f} (tail), {found['divergences']} divergences"
+        )
+    if found.get("pareto_k") is not None:
+        typer.echo(f"Pareto k {found['pareto_k']:.2f} after {found['advi_steps']} steps")
+    seconds = run["seconds"]
+    typer.echo(f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s sampling; seed {run['seed']}")
+    for name in run["files"]:
+        typer.echo(str(out / name))

@@ -1,0 +1,1 @@
+"""Whether a model is any good, and how models compare."""

@@ -1,0 +1,1 @@
+"""Annotations as frozen values."""

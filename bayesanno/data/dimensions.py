@@ -1,0 +1,127 @@
+"""Several dimensions annotated together: the same items, the same annotators, one table of annotations each."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData, listed
+from bayesanno.ground.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MultiAnnotationData:
+    """Annotations of several dimensions over shared items and annotators.
+
+    An annotator may have answered an item in some of the dimensions only; labels differ between dimensions.
+
+    Parameters
+    ----------
+    by_dimension : mapping of dimension name to AnnotationData
+        At least two, with the same items and the same annotators, in the same order.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two dimensions, one has no name, or their items or annotators differ.
+
+    Examples
+    --------
+    >>> from bayesanno import AnnotationData, MultiAnnotationData
+    >>> focus = AnnotationData.from_records([("s1", "ada", "method"), ("s1", "bo", "result")])
+    >>> polarity = AnnotationData.from_records([("s1", "ada", "+"), ("s1", "bo", "+")], labels=["+", "-"])
+    >>> data = MultiAnnotationData(by_dimension={"focus": focus, "polarity": polarity})
+    >>> data.dimensions, data.n_items, data.n_annotations
+    (('focus', 'polarity'), 1, 4)
+    """
+
+    by_dimension: Mapping[str, AnnotationData]
+
+    def __post_init__(self) -> None:
+        """Check that the dimensions are of the same items and annotators."""
+        parts = {str(name): part for name, part in dict(self.by_dimension).items()}
+        object.__setattr__(self, "by_dimension", parts)
+        if len(parts) < 2:
+            raise DataError(f"several dimensions are needed, not {len(parts)}: one is AnnotationData")
+        for name in parts:
+            if not name.strip():
+                raise DataError("a dimension has no name: give every one a name that is not empty")
+        for what in ("items", "annotators"):
+            first, *others = [(name, getattr(part, what)) for name, part in parts.items()]
+            for name, names in others:
+                if names != first[1]:
+                    odd = sorted(set(names) ^ set(first[1]))
+                    raise DataError(
+                        f"dimensions {first[0]!r} and {name!r} do not have the same {what} in the same order"
+                        + (f": see {listed(odd, most=3)}" if odd else "")
+                    )
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The dimensions' names."""
+        return tuple(self.by_dimension)
+
+    @cached_property
+    def _first(self) -> AnnotationData:
+        return next(iter(self.by_dimension.values()))
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The items' names."""
+        return self._first.items
+
+    @property
+    def annotators(self) -> tuple[str, ...]:
+        """The annotators' names."""
+        return self._first.annotators
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, those without annotations included."""
+        return self._first.n_items
+
+    @property
+    def n_annotators(self) -> int:
+        """Number of annotators."""
+        return self._first.n_annotators
+
+    @property
+    def n_annotations(self) -> int:
+        """Number of annotations, over all dimensions."""
+        return sum(part.n_annotations for part in self.by_dimension.values())
+
+    @cached_property
+    def label(self) -> np.ndarray:
+        """What was said, one dimension after the other, as positions in that dimension's labels; (annotation,)."""
+        return np.concatenate([part.label for part in self.by_dimension.values()])
+
+    def coords(self, **more: Any) -> dict[str, list[Any]]:
+        """Return the named coordinates of a model of these annotations, and `more`."""
+        named = {"item": self.items, "annotator": self.annotators, "dimension": self.dimensions, **more}
+        for name, part in self.by_dimension.items():
+            named[f"response_{name}"] = part.labels
+        return {dim: list(names) for dim, names in named.items()} | {"annotation": list(range(self.n_annotations))}
+
+    @cached_property
+    def hash(self) -> str:
+        """A SHA-256 over everything that a model sees."""
+        digest = hashlib.sha256()
+        for name, part in self.by_dimension.items():
+            digest.update(f"{len(name)}:{name}:{part.hash}".encode())
+        return digest.hexdigest()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the annotations as a long table: dimension, item, annotator, label and, where any is known, gold."""
+        import pandas as pd
+
+        parts = {name: part.to_frame() for name, part in self.by_dimension.items()}
+        return pd.concat(parts, names=["dimension", None]).reset_index(level="dimension").reset_index(drop=True)

@@ -1,0 +1,107 @@
+"""Which items of a table have the same answers: pure NumPy, computed once per table.
+
+Items with the same answers by the same annotators have the same likelihood: they form one *pattern*, which is evaluated
+once and gathered back per item.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bayesanno.data.annotations import AnnotationData
+
+    Index = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The distinct patterns of a table of annotations, and the way back to its items.
+
+    Attributes
+    ----------
+    pattern : array of int, shape (item,)
+        The pattern of each item.
+    first : array of int, shape (pattern,)
+        The first item of each pattern, which stands for all of them.
+    kept : array of int, shape (kept,)
+        The annotations of those first items.
+    kept_pattern : array of int, shape (kept,)
+        The pattern each kept annotation belongs to.
+    source : array of int, shape (annotation,)
+        For every annotation the position in `kept` of its equal in the first item of the pattern.
+    """
+
+    pattern: Index
+    first: Index
+    kept: Index
+    kept_pattern: Index
+    source: Index
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of distinct patterns."""
+        return int(self.first.size)
+
+
+def _sort_answers(data: AnnotationData) -> tuple[Index, Index, Index]:
+    order = np.lexsort((data.label, data.annotator, data.item))  # (annotation,), each item's answers in a fixed order
+    n_answers = np.bincount(data.item, minlength=data.n_items)  # (item,)
+    begin = np.concatenate([[0], np.cumsum(n_answers)[:-1]])  # (item,), where its answers begin in `order`
+    return order, n_answers, begin
+
+
+def find_patterns(data: AnnotationData) -> Index:
+    """Give items with equal answers, in whatever order, and equal controls the same number."""
+    order, n_answers, begin = _sort_answers(data)
+    code = (data.annotator * data.n_labels + data.label)[order]  # (annotation,)
+    seen: dict[tuple[int, bytes], int] = {}
+    pattern = np.empty(data.n_items, dtype=np.int64)  # (item,)
+    for item, (start, n) in enumerate(zip(begin, n_answers, strict=True)):
+        key = (int(data.control_codes[item]), code[start : start + n].tobytes())
+        pattern[item] = seen.setdefault(key, len(seen))
+    return pattern
+
+
+def find_joint_patterns(columns: Sequence[Index]) -> Index:
+    """Give items that are equal in every column, each of shape (item,), the same number, by first appearance."""
+    seen: dict[tuple[int, ...], int] = {}
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return np.array([seen.setdefault(row, len(seen)) for row in rows], dtype=np.int64)
+
+
+def lay_out(data: AnnotationData, pattern: Index | None = None) -> Layout:
+    """Lay out a table by its patterns, or by finer ones (`pattern`, of shape (item,)).
+
+    Examples
+    --------
+    >>> from bayesanno import AnnotationData
+    >>> from bayesanno.data.patterns import lay_out
+    >>> records = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "bo", "no"), ("s2", "ada", "yes")]
+    >>> lay_out(AnnotationData.from_records(records)).pattern
+    array([0, 0])
+    """
+    pattern = find_patterns(data) if pattern is None else pattern
+    order, n_answers, begin = _sort_answers(data)
+    first = np.unique(pattern, return_index=True)[1]  # (pattern,)
+
+    kept_pattern = np.repeat(np.arange(first.size), n_answers[first])  # (kept,)
+    kept_begin = np.concatenate([[0], np.cumsum(n_answers[first])[:-1]])  # (pattern,)
+    rank = np.arange(kept_pattern.size) - kept_begin[kept_pattern]  # (kept,), position within the pattern
+    kept = order[begin[first][kept_pattern] + rank]
+
+    source = np.empty(data.n_annotations, dtype=np.int64)  # (annotation,)
+    item_of = data.item[order]
+    source[order] = kept_begin[pattern[item_of]] + np.arange(order.size) - begin[item_of]
+    return Layout(
+        pattern=pattern,
+        first=first,
+        kept=kept,
+        kept_pattern=kept_pattern,
+        source=source,
+    )

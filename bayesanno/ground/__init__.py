@@ -1,0 +1,1 @@
+"""What everything stands on: errors, checks, wording, lazy imports, progress."""

@@ -1,0 +1,71 @@
+"""Chains that ended in different explanations of the same data: which, and how much worse each explains them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.inference.relabel import class_permutations
+
+if TYPE_CHECKING:
+    import xarray
+
+FAR = 3.0  # how many within-chain standard deviations of the log density set two modes apart
+
+
+def find_modes(posterior: xarray.Dataset, log_density: np.ndarray, competence: str | None = None) -> dict[str, Any]:
+    """Compare the chains of a fit: log densities, the permutation of classes each prefers, and how competent all are.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset
+        The parameters, with dims (chain, draw, ...).
+    log_density : array, shape (chain, draw)
+        Log density of each draw as the sampler sees it, on the unconstrained scale (`lp` of the sample statistics).
+    competence : str, optional
+        The variable over annotators that is their competence.
+
+    Returns
+    -------
+    dict
+        `log_density`: each chain's mean, in nats. `others`: one entry per chain that is not in the mode of the best
+        one, with `chain`, `nats_lower` and, where its classes are permuted, `classes` (name there -> name it stands
+        for); where its annotators are far better or worse than in the best chain, `competence`: their mean in this
+        chain and in that one.
+    """
+    mean = log_density.mean(axis=1)  # (chain,)
+    spread = float(np.sqrt(log_density.var(axis=1).mean()))
+    best = int(np.argmax(mean))
+    preferred = _preferred_classes(posterior)
+    levels = _competence_levels(posterior, competence)
+    others = []
+    for chain, lower in enumerate(mean[best] - mean):
+        permuted = preferred is not None and (preferred[chain] != preferred[best]).any()
+        shifted = levels is not None and abs(levels[0][chain] - levels[0][best]) > FAR * levels[1]
+        if permuted or shifted or lower > FAR * spread:
+            other: dict[str, Any] = {"chain": chain, "nats_lower": float(lower)}
+            if permuted and preferred is not None:
+                names = [str(name) for name in posterior["true_class"].values]
+                stands_for = zip(preferred[best], preferred[chain], strict=True)
+                other["classes"] = {names[there]: names[here] for here, there in stands_for if here != there}
+            if shifted and levels is not None:
+                other["competence"] = [float(levels[0][chain]), float(levels[0][best])]
+            others.append(other)
+    return {"log_density": [float(value) for value in mean], "others": others}
+
+
+def _competence_levels(posterior: xarray.Dataset, competence: str | None) -> tuple[np.ndarray, float] | None:
+    """Return each chain's mean competence over all annotators, shape (chain,), and its spread within a chain."""
+    if competence is None:
+        return None
+    overall = posterior[competence].mean([dim for dim in posterior[competence].dims if dim not in ("chain", "draw")])
+    return overall.mean("draw").values, float(np.sqrt(overall.var("draw").mean()))
+
+
+def _preferred_classes(posterior: xarray.Dataset) -> np.ndarray | None:
+    """Return each chain's own best permutation, shape (chain, true_class), if there are confusion matrices."""
+    if "confusion" not in posterior:
+        return None
+    means = posterior["confusion"].mean("draw").transpose("chain", "annotator", "true_class", "response")
+    return class_permutations(means.values)

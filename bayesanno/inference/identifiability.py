@@ -1,0 +1,83 @@
+"""What is checked before any time is spent on sampling: the design, and the seed."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.ground.errors import FitError, IdentifiabilityWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bayesanno.modeling.data_kinds import Data
+
+
+def design_problems(data: AnnotationData) -> list[str]:
+    """Return, in plain words, why competence cannot be learnt from this design; empty if nothing stands in the way.
+
+    Examples
+    --------
+    >>> from bayesanno import AnnotationData
+    >>> from bayesanno.inference.identifiability import design_problems
+    >>> alone = AnnotationData.from_records([("s1", "ada", "yes"), ("s2", "bo", "no"), ("s3", "cy", "no")])
+    >>> design_problems(alone)[0]
+    'every item has only one annotator: nobody can be checked against anybody, so competence follows its prior alone'
+    """
+    import scipy.sparse as sp
+
+    problems = []
+    pairs = np.unique(np.stack([data.item, data.annotator]), axis=1)  # (2, pair)
+    if np.bincount(pairs[0]).max() == 1:
+        problems.append(
+            "every item has only one annotator: nobody can be checked against anybody, "
+            "so competence follows its prior alone"
+        )
+    active = np.unique(data.annotator).size
+    if active < 3:
+        problems.append(
+            f"there {'is' if active == 1 else 'are'} only {active} annotator{'' if active == 1 else 's'}: "
+            "agreement of fewer than three does not tell who is right, so competence rests on its prior"
+        )
+    size = data.n_items + data.n_annotators
+    graph = sp.coo_array((np.ones(pairs.shape[1]), (pairs[0], data.n_items + pairs[1])), shape=(size, size))
+    piece = sp.csgraph.connected_components(graph, directed=False)[1]
+    pieces = np.unique(piece[pairs[0]])
+    if pieces.size > 1 and active >= 3:
+        members = np.bincount(piece[data.n_items + np.unique(data.annotator)])
+        smallest = data.annotators[int(np.argmax(piece[data.n_items :] == pieces[np.argmin(members[pieces])]))]
+        problems.append(
+            f"annotators and items fall into {pieces.size} groups with nothing in common (the smallest is around "
+            f"annotator {smallest!r}): competences of different groups are linked by the prior alone"
+        )
+    return problems
+
+
+def warn_of_design(data: Data, caveats: Sequence[str] = ()) -> list[str]:
+    """Warn of each problem of the design, and of a model's own caveats, and return them.
+
+    Counts have no annotators, and so no problems of the design.
+    """
+    parts = [data] if isinstance(data, AnnotationData) else []
+    if isinstance(data, MultiAnnotationData):
+        parts = list(data.by_dimension.values())
+    found = dict.fromkeys(problem for part in parts for problem in design_problems(part))
+    problems = [*found, *caveats]
+    for problem in problems:
+        warnings.warn(problem, IdentifiabilityWarning, stacklevel=3)
+    return problems
+
+
+def check_seed(random_seed: int | None) -> None:
+    """Raise a FitError unless the seed, if there is one, is a whole number that every engine takes."""
+    if random_seed is not None and not 0 <= random_seed < 2**63:
+        raise FitError(f"random_seed is {random_seed}: it must be at least 0 and below 2**63")
+
+
+def known_seed(random_seed: int | None) -> int:
+    """Return the seed, or draw one, so that what follows can be repeated."""
+    return int(np.random.SeedSequence().generate_state(1)[0]) if random_seed is None else int(random_seed)

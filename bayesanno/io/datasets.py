@@ -1,0 +1,172 @@
+"""Data sets by name: `@name` stands for a file, shipped with the package or fetched once and then kept.
+
+The invariant: what `@name` gives is the same everywhere. A fetched file has the checksum recorded here, wherever it
+came from, or it is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bayesanno.data.annotations import listed, nearest
+from bayesanno.ground.errors import DataError, DataFileError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOLDER_VARIABLE = "BAYESANNO_DATA"
+
+_ADDRESS = (
+    "https://raw.githubusercontent.com/edwinrobots/bayesian_combination_tutorial2/"
+    "f98448e2e9a941463aa92f418eefd1f43bd5a637/all_collected_data/"
+)
+_SECONDS = (5, 30)  # to connect, and between two pieces of the answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedData:
+    """A data set with a name: its file, its size, and where it is from; `sha256` only where it is fetched."""
+
+    file: str
+    items: int | None
+    annotators: int | None
+    labels: int | None
+    source: str
+    sha256: str | None = None
+
+
+_RZHETSKY = "Rzhetsky, Shatkay & Wilbur 2009, supplement"
+_SNOW = "Snow et al. 2008"
+
+_NAMED = {
+    "@crowd": NamedData(file="crowd.csv", items=300, annotators=25, labels=4, source="simulated by bayesanno"),
+    "@table9": NamedData(
+        file="table9.csv", items=10_000, annotators=3, labels=3, source=f"{_RZHETSKY}, Table 9 (simulated, model A)"
+    ),
+    "@table14": NamedData(
+        file="table14.csv", items=10_000, annotators=3, labels=2, source=f"{_RZHETSKY}, Table 14 (simulated, model B)"
+    ),
+    "@table15": NamedData(
+        file="table15.csv", items=10_000, annotators=3, labels=2, source=f"{_RZHETSKY}, Table 15 (simulated, model B)"
+    ),
+    "@rte": NamedData(
+        file="rte.standardized.tsv",
+        items=800,
+        annotators=164,
+        labels=2,
+        source=f"{_SNOW}, textual entailment",
+        sha256="3187c5de59b9b9c596d490d25b5f5f108090a35cbdd10e81f21e6d1939d6ba79",
+    ),
+    "@temporal": NamedData(
+        file="temp.standardized.tsv",
+        items=462,
+        annotators=76,
+        labels=2,
+        source=f"{_SNOW}, temporal order of events",
+        sha256="7f74de9f36a0d3dfdc1f51e6433526abfc788c616d0c2d04a96206780ac74860",
+    ),
+    "@wsd": NamedData(
+        file="wsd.standardized.tsv",
+        items=177,
+        annotators=34,
+        labels=3,
+        source=f"{_SNOW}, word senses",
+        sha256="77b77c0f63803bcb62d3a15c199e301bacbd4dbe012278600bd34f1e5f8a8ed9",
+    ),
+}
+
+
+def list_datasets() -> pd.DataFrame:
+    """Return the named data sets as a table: name, items, annotators, labels, source; shape (data set, 5).
+
+    Examples
+    --------
+    >>> from bayesanno.io.datasets import list_datasets
+    >>> list_datasets().set_index("name").loc["@rte", ["items", "annotators", "labels"]].tolist()
+    [800, 164, 2]
+    """
+    import pandas as pd
+
+    columns = ("items", "annotators", "labels", "source")
+    table = {"name": list(_NAMED)} | {what: [getattr(entry, what) for entry in _NAMED.values()] for what in columns}
+    return pd.DataFrame(table).astype(dict.fromkeys(("items", "annotators", "labels"), "Int64"))
+
+
+def load_named(name: str) -> Path:
+    """Return the file of a named data set, fetching it first where it neither ships nor was fetched before.
+
+    A copy in the folder that the environment variable BAYESANNO_DATA names takes the place of the download. What is
+    fetched is kept in the user's cache folder.
+
+    Raises
+    ------
+    DataError
+        If there is no data set of that name.
+    DataFileError
+        If the file cannot be fetched, its checksum is not the recorded one, or BAYESANNO_DATA names no folder.
+
+    Examples
+    --------
+    >>> from bayesanno.io.datasets import load_named
+    >>> load_named("@table14").name
+    'table14.csv'
+    """
+    entry = _NAMED.get(name)
+    if entry is None:
+        raise DataError(f"there is no data set {name!r}: there are {listed(list(_NAMED))}{nearest(name, list(_NAMED))}")
+    if entry.sha256 is None:
+        path = Path(__file__).parent / "named_data" / entry.file
+        if not path.is_file():
+            raise DataFileError(f"the file of {name}, {str(path)!r}, is missing: install bayesanno anew")
+        return path
+    return _local_copy(entry.file, entry.sha256) or _fetch(name, entry.file, entry.sha256)
+
+
+def _local_copy(file: str, sha256: str) -> Path | None:
+    named = os.environ.get(FOLDER_VARIABLE)
+    if not named:
+        return None
+    if not Path(named).is_dir():
+        raise DataFileError(f"{FOLDER_VARIABLE} names {named!r}, which is no folder: correct it or unset it")
+    path = Path(named) / file
+    if not path.is_file():
+        return None
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != sha256:
+        raise DataFileError(
+            f"{str(path)!r} is not the published file: expected SHA-256 {sha256}, found {found}; replace or remove it"
+        )
+    return path
+
+
+def _fetch(name: str, file: str, sha256: str) -> Path:
+    import pooch
+
+    address = _ADDRESS + file
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel("WARNING")  # pooch announces each download, and a reader of data should not talk
+    try:
+        # HTTPDownloader takes the arguments of requests.get, which has no time limit of its own
+        downloader = pooch.HTTPDownloader(timeout=_SECONDS)
+        return Path(
+            pooch.retrieve(
+                address, known_hash=sha256, fname=file, path=pooch.os_cache("bayesanno"), downloader=downloader
+            )
+        )
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # every error of requests is an OSError; pooch's, of a checksum, a ValueError
+        reason = " ".join(str(error).split())
+        shown = reason if len(reason) <= 400 else f"{reason[:400]}..."
+        raise DataFileError(
+            f"{name} cannot be fetched from {address}: put that file into a folder and name the folder in the "
+            f"environment variable {FOLDER_VARIABLE} ({type(error).__name__}: {shown})"
+        ) from None
+    finally:
+        logger.setLevel(level)

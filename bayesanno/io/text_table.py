@@ -1,0 +1,282 @@
+"""From a file or a DataFrame to a table of text, before anyone asks what its columns mean.
+
+The invariant: every cell of a `TextTable` is text without surrounding whitespace, a missing cell is the empty text,
+every row is as wide as the header, no two columns share a name, and each row knows the line it came from. Nothing is
+guessed from the cells: `NA`, `007` and `1e3` stay what they are.
+
+pandas is imported for DataFrames and Parquet only, because its import takes longer than reading most text files.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.data.annotations import listed, nearest
+from bayesanno.ground.errors import DataError, DataFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+SEPARATORS = ",\t;|"
+
+ALIASES = {
+    "item": ("item", "task", "question", "unit", "instance_id", "doc", "example"),
+    "annotator": ("annotator", "worker", "rater", "coder", "judge", "user", "performer"),
+    "label": ("label", "rating", "answer", "response", "annotation", "category"),
+    "gold": ("gold", "true_label", "truth"),
+    "successes": ("successes", "positive", "positives", "x"),
+    "trials": ("trials", "n", "total"),
+    "count": ("count",),
+}
+
+_PARQUET_MAGIC = b"PAR1"
+# One header cell: quoted (and then up to a separator or the end of the line), or whatever stands between separators.
+_HEADER_CELL = re.compile(r' *"[^"]*(?:""[^"]*)*"(?=[,\t;|\r\n]|\Z)|[^,\t;|\r\n]*')
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TextTable:
+    """A table of text that remembers where each row stood.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the table: the path of its file, or "the DataFrame".
+    header : tuple of str, shape (column,)
+        The column names; "" for a column without one.
+    columns : tuple of lists of str, shape (column, row)
+        The cells.
+    lines : sequence of int, shape (row,)
+        Where each row begins: a line of the file, or for a table without lines the row's number from 1.
+    unit : {"line", "row"}
+        Which of the two.
+    """
+
+    name: str
+    header: tuple[str, ...]
+    columns: tuple[list[str], ...]
+    lines: Sequence[int]
+    unit: str
+
+    def where(self, row: int) -> str:
+        """Return the place of a row, to begin a message with."""
+        return f"{self.name}, {self.unit} {self.lines[row]}"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows under the header."""
+        return len(self.lines)
+
+    def matching(self, role: str) -> list[int]:
+        """Return the columns whose name is an alias of a role, whatever its case."""
+        return [column for column, name in enumerate(self.header) if name.casefold() in ALIASES[role]]
+
+    def find(self, role: str, option: str | None = None) -> int | None:
+        """Return the column that plays a role: the one the option names, else the one with the role's name or an alias.
+
+        Raises
+        ------
+        DataError
+            If the option names no column, or two columns have an alias of the role and none its own name.
+        """
+        if option is not None:
+            if str(option) not in self.header:
+                raise DataError(
+                    f"{self.name}: there is no column {str(option)!r} to take as {role}; the columns are "
+                    f"{listed(self.header)}{nearest(str(option), self.header)}"
+                )
+            return self.header.index(str(option))
+        matching = self.matching(role)
+        canonical = [column for column in matching if self.header[column].casefold() == role]
+        if len(matching) > 1 and len(canonical) != 1:
+            names = " and ".join(repr(self.header[column]) for column in matching)
+            raise DataError(
+                f"{self.name}: the columns {names} could each be the {role}: say which is"
+                + (f" with {role}=... (--{role})" if role != "count" else " by renaming the other")
+            )
+        return next(iter(canonical or matching), None)
+
+    def need(self, role: str, option: str | None = None) -> int:
+        """Return the column that plays a role.
+
+        Raises
+        ------
+        DataError
+            As for `find`, or if there is none.
+        """
+        column = self.find(role, option)
+        if column is None:
+            raise DataError(
+                f"{self.name}: no column for the {role}: looked for {listed(ALIASES[role])} among {listed(self.header)}"
+                + (f"; name it with {role}=... (--{role})" if role != "count" else "")
+            )
+        return column
+
+
+def read_table(source: str | os.PathLike[str] | pd.DataFrame) -> TextTable:
+    """Read a CSV, TSV or Parquet file, or a DataFrame, as text.
+
+    A text file is UTF-8 (a byte order mark is allowed), its first line that is not blank is the header, and its
+    separator is the one of comma, tab, semicolon and bar that the header has most of outside quotes. Blank lines are
+    skipped. A file is taken for Parquet by its first bytes. The index levels of a DataFrame that have names are
+    columns too. Numbers of a DataFrame are written as Python does, except that a column of floats that are all whole
+    is written without decimals: pandas makes such a column from whole numbers among which one is missing.
+
+    Raises
+    ------
+    DataFileError
+        If there is no such file or it cannot be opened.
+    DataError
+        If it is not UTF-8 text (or Parquet), is empty, has only a header, has rows of unequal width or two columns of
+        one name.
+    """
+    if not isinstance(source, str | os.PathLike):
+        import pandas as pd
+
+        if not isinstance(source, pd.DataFrame):
+            raise DataError(
+                f"cannot read annotations from {type(source).__name__}: give a path, '@name' or a pandas DataFrame"
+            )
+        return _from_frame(source, "the DataFrame")
+    path = Path(source)
+    raw = _read_bytes(path)
+    if raw.startswith(_PARQUET_MAGIC):
+        return _from_parquet(raw, str(path))
+    if path.suffix.lower() in (".parquet", ".pq"):
+        raise DataError(f"{path} is not a Parquet file: it does not begin with {_PARQUET_MAGIC.decode()}")
+    return _from_text(_decode(raw, str(path)), str(path))
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise DataFileError(f"there is no file {str(path)!r}: check the path, or give a data set by '@name'") from None
+    except IsADirectoryError:
+        raise DataFileError(f"{str(path)!r} is a folder: give the path of a file in it") from None
+    except (OSError, ValueError) as error:  # ValueError: a path that no file system takes, as one with a zero byte
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DataFileError(f"{str(path)!r} cannot be read: {reason}") from None
+
+
+def _decode(raw: bytes, name: str) -> str:
+    if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise DataError(f"{name} is UTF-16 text: save it as UTF-8")
+    raw = raw.removeprefix(BOM_UTF8)
+    if b"\0" in raw:
+        line = raw[: raw.index(b"\0")].count(b"\n") + 1
+        raise DataError(f"{name} is not a text file: it has a zero byte in line {line}; expected CSV, TSV or Parquet")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise DataError(
+            f"{name}, line {line}: byte 0x{raw[error.start]:02x} is not UTF-8: save the file as UTF-8"
+        ) from None
+
+
+def _from_text(text: str, name: str) -> TextTable:
+    begin = re.search(r"[^\r\n]*\S", text)  # the first line that is not blank
+    separator = _separator(text, begin.start() if begin else 0)
+    # newline="" leaves a line break inside a quoted cell as it is
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True)
+    records: list[list[str]] = []
+    starts = [1]
+    try:
+        for record in reader:
+            records.append(record)
+            starts.append(reader.line_num + 1)
+    except csv.Error as error:
+        raise DataError(
+            f"{name}, line {starts[-1]}: a cell cannot be read ({error}): a quoted cell ends in a quote right before a "
+            "separator or the end of the line, and a quote in it is doubled"
+        ) from None
+    kept = [row for row, record in enumerate(records) if len(record) > 1 or (record and record[0].strip())]
+    if not kept:
+        raise DataError(f"{name} is empty: expected a header line and rows")
+    first, body = kept[0], kept[1:]
+    header = records[first]
+    wrong = next((row for row in body if len(records[row]) != len(header)), None)
+    if wrong is not None:
+        raise DataError(
+            f"{name}, line {starts[wrong]}: {_width_error(records[wrong], header, separator, starts[first])}"
+        )
+    cells = zip(*(records[row] for row in body), strict=True) if body else ([] for _ in header)
+    return _checked(
+        name, header, [list(map(str.strip, column)) for column in cells], [starts[row] for row in body], "line"
+    )
+
+
+def _separator(text: str, position: int) -> str:
+    counts = dict.fromkeys(SEPARATORS, 0)
+    while True:
+        cell = _HEADER_CELL.match(text, position)
+        position = cell.end() if cell else len(text)
+        if position == len(text) or text[position] not in counts:
+            return max(SEPARATORS, key=counts.__getitem__)
+        counts[text[position]] += 1
+        position += 1
+
+
+def _width_error(record: list[str], header: list[str], separator: str, line: int) -> str:
+    found = "1 column" if len(record) == 1 else f"{len(record)} columns"
+    message = f"{found} where the header (line {line}) has {len(header)}, with {separator!r} as separator"
+    other = next((mark for mark in SEPARATORS if mark != separator and record[0].count(mark) > 0), None)
+    if len(record) == 1 and other is not None:
+        return f"{message}: this line seems to use {other!r}; use one separator throughout"
+    return f"{message}: give every line as many, and put a cell that holds the separator in quotes"
+
+
+def _from_parquet(raw: bytes, name: str) -> TextTable:
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(io.BytesIO(raw))
+    except (OSError, ValueError) as error:  # pyarrow's errors derive from these
+        reason = " ".join(str(error).split())
+        raise DataError(f"{name} cannot be read as Parquet: {reason}") from None
+    return _from_frame(frame, name)
+
+
+def _from_frame(frame: pd.DataFrame, name: str) -> TextTable:
+    levels = [level for level, level_name in enumerate(frame.index.names) if level_name is not None]
+    header = [str(frame.index.names[level]) for level in levels] + [str(column) for column in frame.columns]
+    columns = [_as_text(frame.index.get_level_values(level).to_series()) for level in levels]
+    columns += [_as_text(frame.iloc[:, column]) for column in range(frame.shape[1])]
+    return _checked(name, header, columns, range(1, len(frame) + 1), "row")
+
+
+def _as_text(series: pd.Series[Any]) -> list[str]:
+    if series.dtype == object:
+        series = series.infer_objects()
+    missing = series.isna().to_numpy(dtype=bool)
+    values = series.tolist()
+    if series.dtype.kind == "f":
+        known = [value for value, absent in zip(values, missing, strict=True) if not absent]
+        if all(float(value).is_integer() for value in known):
+            return ["" if absent else str(int(value)) for value, absent in zip(values, missing, strict=True)]
+    return ["" if absent else str(value).strip() for value, absent in zip(values, missing, strict=True)]
+
+
+def _checked(name: str, header: Sequence[str], columns: list[list[str]], lines: Sequence[int], unit: str) -> TextTable:
+    names = tuple(column.strip() for column in header)
+    seen: dict[str, int] = {}
+    for position, column in enumerate(names):
+        if column and column in seen:
+            raise DataError(
+                f"{name}: two columns, {seen[column] + 1} and {position + 1}, are named {column!r}: give each its own "
+                "name, or add the header line if it is missing"
+            )
+        seen[column] = position
+    if not lines:
+        raise DataError(f"{name} has a header but no rows: its columns are {listed(names)}")
+    return TextTable(name=name, header=names, columns=tuple(columns), lines=lines, unit=unit)

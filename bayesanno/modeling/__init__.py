@@ -1,0 +1,1 @@
+"""What a model is, and the one place where latents are summed out and recovered."""

@@ -1,0 +1,290 @@
+"""What the models of item types share: ordered types, binomial probabilities, which type is hard, where to start.
+
+The invariant: types are numbered by ascending rate, so that "type 1" is the same type everywhere: in every draw of the
+prior, of the posterior and of a simulation, or by their prior means where the priors of the types differ.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import AnnotationModel, hyper
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import xarray
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.data.annotations import CountData
+    from bayesanno.modeling.observations import Counts
+
+FEW = 0.05  # a type with less of the items than this can hardly be told to exist,
+CLOSE = 0.05  # and so can two whose rates differ by less than this,
+OFTEN = 0.1  # if it is so in more of the draws than this
+
+
+class ItemTypeModel(AnnotationModel):
+    """A model whose items are of types 1, 2, ..., by ascending rate of positive answers."""
+
+    state_dim: ClassVar[str] = "item_type"
+
+    @property
+    @abstractmethod
+    def n_types(self) -> int:
+        """Number of item types."""
+
+    def rate_of(self, parameters: Mapping[str, Any], data: Any) -> Any:  # noqa: ARG002
+        """Return the rate of positive answers to each type, between 0 and 1, in whatever form the parameters have.
+
+        `data` are the data, or as `state_logp` sees them.
+        """
+        return parameters["rate"]
+
+    def states(self, data: Any) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the names of the types."""
+        return type_names(self.n_types)
+
+    def fixed(self, data: Any) -> dict[str, np.ndarray]:  # noqa: ARG002
+        """Return what is known beforehand: the weight of an only type."""
+        return known_weight(self.n_types)
+
+    def views(
+        self, answers: Any, probability: TensorVariable, *_: Any, **parameters: Any
+    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
+        """Return `hard`: P(an item is of the hard type), the one whose rate is nearest to one half in the draw."""
+        hard = pt.argmin(pt.abs(self.rate_of(parameters, answers) - 0.5))
+        return {"hard": (("item",), probability[:, hard])}
+
+
+def type_names(n_types: int) -> tuple[str, ...]:
+    """Return the names of item types, by ascending rate.
+
+    Examples
+    --------
+    >>> from bayesanno.modeling.item_types import type_names
+    >>> type_names(2)
+    ('type 1', 'type 2')
+    """
+    return tuple(f"type {number}" for number in range(1, n_types + 1))
+
+
+def check_types(model: str, n_types: int, data: CountData) -> None:
+    """Raise unless there are at least as many different shares of successes as types.
+
+    Raises
+    ------
+    DataError
+        If there are fewer: some types could hold no item at all.
+    """
+    asked = data.trials > 0
+    found = np.unique(data.successes[asked] / data.trials[asked]).size
+    if n_types > found:
+        raise DataError(
+            f"{model}: {n_types} types are asked for, but these data have only {found} different "
+            f"share{'' if found == 1 else 's'} of successes: set types to {found} or less"
+        )
+
+
+# ------------------------------------------------------------------------------------------------ the parameters
+
+
+def mix(concentration: float, n_types: int) -> TensorVariable:
+    """Register `weight` (item_type), with a symmetric Dirichlet prior; the weight of an only type is known to be 1."""
+    if n_types == 1:
+        return hyper("weight", known_weight(n_types)["weight"], dims="item_type")
+    prior = hyper("weight_prior", concentration)
+    return pm.Dirichlet("weight", prior * np.ones(n_types), dims="item_type")
+
+
+def known_weight(n_types: int) -> dict[str, np.ndarray]:
+    """Return what is known of the weights beforehand: nothing, unless there is one type only."""
+    return {"weight": np.ones(1)} if n_types == 1 else {}
+
+
+def ascend(name: str, gap_prior: TensorVariable, n_types: int, *, top: float = 1.0) -> TensorVariable:
+    """Register a parameter (item_type) that ascends in every draw, from 0 to `top`.
+
+    Its gaps, of 0 to the first value, between neighbours, and of the last to `top`, are together 1 after division by
+    `top`, and have a Dirichlet prior: `gap_prior[0]` for the two outer gaps, `gap_prior[1]` for the inner ones. With
+    (1, 1) the values are independent uniform ones, put in order.
+    """
+    concentration = pt.concatenate([gap_prior[:1], pt.ones(n_types - 1) * gap_prior[1], gap_prior[:1]])
+
+    def logp(value: TensorVariable, concentration: TensorVariable) -> TensorVariable:
+        return pm.logp(pm.Dirichlet.dist(concentration), _gaps(value / top)) - n_types * np.log(top)
+
+    def dist(concentration: TensorVariable, size: Any) -> TensorVariable:  # noqa: ARG001
+        return top * pt.cumsum(pm.Dirichlet.dist(concentration), axis=-1)[..., :-1]
+
+    def middle(_: TensorVariable, __: Any, concentration: TensorVariable) -> TensorVariable:
+        return top * pt.cumsum(concentration / concentration.sum())[:-1]
+
+    return pm.CustomDist(
+        name,
+        concentration,
+        logp=logp,
+        dist=dist,
+        support_point=middle,
+        signature="(gap)->(type)",
+        dims="item_type",
+        default_transform=_transform_gaps()(top),
+    )
+
+
+def _gaps(value: TensorVariable) -> TensorVariable:
+    """Return the gaps of ascending values between 0 and 1: shape (item_type + 1,)."""
+    zero = pt.zeros_like(value[..., :1])
+    return pt.diff(pt.concatenate([zero, value, zero + 1], axis=-1), axis=-1)
+
+
+@cache
+def _transform_gaps() -> Any:
+    """Make the transform by which samplers see ascending values: that of a simplex, of their gaps."""
+    from pymc.distributions.transforms import Transform, simplex
+
+    class Ascending(Transform):  # type: ignore[misc]  # PyMC is not seen by the type checker
+        """Between ascending values in (0, top) and the whole space."""
+
+        name = "ascending"
+
+        def __init__(self, top: float) -> None:
+            self.top = top
+
+        def forward(self, value: TensorVariable, *_: Any) -> TensorVariable:
+            return simplex.forward(_gaps(value / self.top))
+
+        def backward(self, value: TensorVariable, *_: Any) -> TensorVariable:
+            return self.top * pt.cumsum(simplex.backward(value), axis=-1)[..., :-1]
+
+        def log_jac_det(self, value: TensorVariable, *_: Any) -> TensorVariable:
+            return simplex.log_jac_det(value) + value.shape[-1] * np.log(self.top)
+
+    return Ascending
+
+
+# --------------------------------------------------------------------------------------------------- the formulas
+
+
+def ordered_answers_logp(counts: Counts, rate: TensorVariable) -> TensorVariable:
+    """Return log p(an item's answers, in their order | type): x log p + (n - x) log(1 - p), shape (item, item_type).
+
+    0 log 0 is 0: a rate of 0 or 1 excludes items, and gives no nan.
+    """
+    positive = counts.successes[:, None]  # (item, 1)
+    negative = counts.trials[:, None] - positive
+    p = pt.broadcast_arrays(rate[None, :], positive)[0]  # (item, item_type)
+    log_p = pt.log(pt.switch(pt.eq(positive, 0), 1.0, p))
+    log_q = pt.log1p(-pt.switch(pt.eq(negative, 0), 0.0, p))
+    return positive * log_p + negative * log_q
+
+
+def log_orders(counts: Counts) -> TensorVariable:
+    """Return log C(n, x), in how many orders x positive answers can come among n: shape (item,)."""
+    n, x = counts.trials, counts.successes
+    return pt.gammaln(n + 1.0) - pt.gammaln(x + 1.0) - pt.gammaln(n - x + 1.0)
+
+
+def log_between(
+    low: TensorVariable, high: TensorVariable, first: TensorVariable, last: TensorVariable
+) -> TensorVariable:
+    """Return log(Phi(high) - Phi(low)), accurate in both tails; the `first` has no lower, the `last` no upper end."""
+    from pymc.math import logdiffexp
+
+    upper = low + high > 0  # there Phi is near 1, and the complement keeps its digits
+    inside = ~(first | last)
+    near = pt.switch(inside, pt.switch(upper, -low, high), 1.0)
+    far = pt.switch(inside, pt.switch(upper, -high, low), -1.0)
+    between = logdiffexp(_log_phi(near), _log_phi(far))
+    end = pt.switch(first & last, 0.0, _log_phi(pt.switch(first, high, -low)))
+    return pt.switch(inside, between, end)
+
+
+def _log_phi(z: TensorVariable) -> TensorVariable:
+    """Return log Phi(z); PyMC's has an error of 1e-8, from a root of 2 in single precision."""
+    root = np.sqrt(2.0)
+    below, above = pt.minimum(z, -1.0), pt.maximum(z, -1.0)
+    tail = pt.log(pt.erfcx(-below / root) / 2) - below**2 / 2
+    return pt.switch(z < -1, tail, pt.log1p(-pt.erfc(above / root) / 2))
+
+
+# ------------------------------------------------------------------------------------------------------ the start
+
+
+def start_rates(data: CountData, n_types: int) -> np.ndarray:
+    """Return ascending rates near the quantiles of the items' shares of successes; shape (item_type,)."""
+    asked = data.trials > 0
+    shares = data.successes[asked] / data.trials[asked]  # (item that was asked about,)
+    quantiles = np.quantile(shares, (np.arange(n_types) + 0.5) / n_types)
+    even = np.arange(1, n_types + 1) / (n_types + 1)
+    return 0.8 * quantiles + 0.2 * even  # apart, and inside (0, 1), however the quantiles fall
+
+
+# ---------------------------------------------------------------------------------------------- what a posterior says
+
+
+def moments_of(fit: xarray.DataTree) -> dict[str, Any]:
+    """Return the posterior of the types in a fit as prior numbers: the means, and the strengths of equal variance.
+
+    A Beta of mean m and strength s has variance m (1 - m) / (s + 1); of a Dirichlet that holds summed over its parts.
+
+    Returns
+    -------
+    dict
+        `weight_mean`, `rate_mean`, `rate_strength` (tuples), and unless there is one type only `weight_strength`.
+
+    Raises
+    ------
+    FitError
+        If it is not a fit of types with rates.
+    """
+    if fit.attrs.get("model") is None or "rate" not in fit["posterior"]:
+        raise FitError(f"types with rates come from a fit of binomial_mixture, not of {fit.attrs.get('model')}")
+    posterior = fit["posterior"].to_dataset()
+    mean, variance = posterior.mean(("chain", "draw")), posterior.var(("chain", "draw"))
+    rate = mean["rate"].values  # (item_type,)
+    found = {
+        "rate_mean": tuple(rate.tolist()),
+        "rate_strength": tuple((rate * (1 - rate) / variance["rate"].values - 1).tolist()),
+    }
+    if "weight" not in posterior:
+        return {"weight_mean": (1.0,), **found}
+    weight = mean["weight"].values  # (item_type,)
+    strength = (weight * (1 - weight)).sum() / variance["weight"].values.sum() - 1
+    return {"weight_mean": tuple(weight.tolist()), "weight_strength": float(strength), **found}
+
+
+def explain_types(posterior: xarray.Dataset, *, rate: str | None, remedy: str) -> list[str]:
+    """Say in plain words whether a posterior could do with fewer types, which keeps chains from mixing.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset
+        With `weight`, dims (chain, draw, item_type).
+    rate : str or None
+        The variable by which neighbouring types are told apart, on the scale from 0 to 1, if there is one.
+    remedy : str
+        What to do about it.
+    """
+    if "weight" not in posterior or posterior.sizes["item_type"] < 2:
+        return []
+    small = (posterior["weight"] < FEW).any("item_type").values  # (chain, draw)
+    near = np.zeros_like(small)
+    if rate is not None and rate in posterior:
+        near = (posterior[rate].diff("item_type") < CLOSE).any("item_type").values
+    share = float((small | near).mean())
+    if share <= OFTEN:
+        return []
+    n_types = posterior.sizes["item_type"]
+    why = [f"a type holds less than {FEW:.0%} of the items in {small.mean():.0%} of them"] if small.any() else []
+    why += [f"two rates are within {CLOSE} of each other in {near.mean():.0%}"] if near.any() else []
+    return [
+        f"in {share:.0%} of the draws one of the {n_types} types is hardly needed ({', '.join(why)}): the data do not "
+        f"tell {n_types} types apart, and chains wander between explanations; {remedy}"
+    ]

@@ -1,0 +1,152 @@
+"""The data as a model's formula sees them: symbolic, equal items given once; and as its generative story sees them.
+
+A formula (`state_logp`) takes `Answers`, `Counts` or `Dimensions`; a story (`generate`) takes the design of the same
+kind. What an item is here, is a pattern of the data: items with the same answers appear once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bayesanno.ground.lazy import pt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytensor.tensor.variable import TensorVariable
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The annotations as `state_logp` sees them.
+
+    Attributes
+    ----------
+    annotator, said, item : TensorVariable of int, shape (annotation,)
+        Who said what of which item.
+    n_items : TensorVariable of int
+        Number of items.
+    n_annotators, n_labels : int
+        Number of annotators and of labels.
+    control : TensorVariable of int, shape (item,), or None
+        The known true label of each item, -1 where there is none.
+    index : mapping of name to TensorVariable
+        The arrays of the data, the model's own `index_arrays` among them.
+    """
+
+    annotator: TensorVariable
+    item: TensorVariable
+    n_items: TensorVariable
+    all_said: TensorVariable  # what was said in every annotation of the table,
+    kept: TensorVariable  # and which of those are the annotations here
+    n_annotators: int
+    n_labels: int
+    control: TensorVariable | None = None
+    index: Mapping[str, TensorVariable] = field(default_factory=dict)
+
+    @property
+    def said(self) -> TensorVariable:
+        """What was said; shape (annotation,)."""
+        return self.all_said[self.kept]
+
+    def total(self, table: TensorVariable) -> TensorVariable:
+        """Add up a table of (annotator, response, state) over each item's annotations: shape (item, state)."""
+        from bayesanno.modeling.ops.sum_by_item import sum_by_item
+
+        return sum_by_item(table, self.annotator, self.all_said, self.kept, self.item, self.n_items)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Who is asked about what, as `generate` sees it.
+
+    Attributes
+    ----------
+    annotator, item : TensorVariable of int, shape (annotation,)
+        Who annotates which item.
+    n_items : TensorVariable of int
+        Number of items.
+    control : TensorVariable of int, shape (item,), or None
+        The known true label of each item, -1 where there is none.
+    """
+
+    annotator: TensorVariable
+    item: TensorVariable
+    n_items: TensorVariable
+    control: TensorVariable | None = None
+
+    def clamp(self, state: TensorVariable) -> TensorVariable:
+        """Put the known states in place of random ones; shape (item,)."""
+        return state if self.control is None else pt.switch(self.control >= 0, self.control, state)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Positive answers out of all answers, as `state_logp` sees them.
+
+    Attributes
+    ----------
+    successes, trials : TensorVariable of int, shape (item,)
+        Positive answers, and all answers.
+    index : mapping of name to TensorVariable
+        The arrays of the data, the model's own `index_arrays` among them.
+    """
+
+    successes: TensorVariable
+    trials: TensorVariable
+    index: Mapping[str, TensorVariable] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CountDesign:
+    """How many answers each item gets, as `generate` sees it.
+
+    Attributes
+    ----------
+    trials : TensorVariable of int, shape (item,)
+        All answers.
+    n_items : TensorVariable of int
+        Number of items.
+    """
+
+    trials: TensorVariable
+    n_items: TensorVariable
+
+
+@dataclass(frozen=True)
+class Dimensions:
+    """The annotations of several dimensions of the same items, as `item_logp` sees them.
+
+    Attributes
+    ----------
+    by_dimension : mapping of dimension to Answers
+        The answers of each dimension, over the same items and annotators.
+    n_items : TensorVariable of int
+        Number of items.
+    n_annotators : int
+        Number of annotators.
+    index : mapping of name to TensorVariable
+        The arrays of the data, the model's own `index_arrays` among them.
+    """
+
+    by_dimension: Mapping[str, Answers]
+    n_items: TensorVariable
+    n_annotators: int
+    index: Mapping[str, TensorVariable] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DimensionsDesign:
+    """Who is asked about which dimension of which item, as `generate` sees it.
+
+    Attributes
+    ----------
+    by_dimension : mapping of dimension to Design
+        The design of each dimension, over the same items and annotators.
+    n_items : TensorVariable of int
+        Number of items.
+    """
+
+    by_dimension: Mapping[str, Design]
+    n_items: TensorVariable

@@ -1,0 +1,1 @@
+"""Operations and transforms that PyTensor lacks, or has slower."""

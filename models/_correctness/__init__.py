@@ -1,0 +1,1 @@
+"""What the models of correctness, model A and its relatives, share."""

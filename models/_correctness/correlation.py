@@ -1,0 +1,105 @@
+"""Correlated correctness: how what one dimension says bears on another, symbolic.
+
+The correlations rho of a Cox law are admissible only if its factor Xi is never negative; the library keeps them so by
+construction (`admissible`). Formulas are in the card of `bayesanno.models.model_a_multi`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+from bayesanno.ground.lazy import pt
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.modeling.observations import Answers
+
+TINY = 1e-12  # keeps the length of a direction away from 0, where it has no gradient
+
+
+@dataclass(frozen=True)
+class OneDimension:
+    """What one dimension says on its own, and how it bears on the others."""
+
+    answers: Answers
+    theta: TensorVariable  # (annotator,)
+    logp: TensorVariable  # (item, state)
+
+    @cached_property
+    def total_and_probability(self) -> tuple[TensorVariable, TensorVariable]:
+        """Log p(answers) and the posterior of the states by this dimension alone; (item,) and (item, state)."""
+        from bayesanno.modeling.ops.sum_out_states import sum_out_states
+
+        total, probability = sum_out_states(self.logp)
+        return total, probability
+
+    @cached_property
+    def g(self) -> TensorVariable:
+        """How much more often right than usual each annotator is, in standard deviations; 0 if absent."""
+        who, item, n_annotators = self.answers.annotator, self.answers.item, self.answers.n_annotators
+        theta, sd = self.theta[who], _deviation(self.theta)[who]  # (annotation,)
+        excess = self.total_and_probability[1][item, self.answers.said] - theta
+        cells = pt.zeros(self.answers.n_items * n_annotators)[item * n_annotators + who]
+        g = cells.inc(pt.switch(sd > 0, excess / pt.switch(sd > 0, sd, 1.0), 0.0))
+        return g.reshape((self.answers.n_items, n_annotators))  # (item, annotator)
+
+    def sum_of_u(self, weight: TensorVariable) -> TensorVariable:
+        """Return sum_l u_l(s) weight_l over the annotators of each item in each state s; (item, state)."""
+        who, item, n_states = self.answers.annotator, self.answers.item, self.logp.shape[1]
+        right, wrong = _scores(self.theta)
+        h = weight[item, who]  # (annotation,)
+        if_wrong = pt.zeros(self.answers.n_items)[item].inc(wrong[who] * h)  # (item,)
+        more = pt.zeros(self.answers.n_items * n_states)[item * n_states + self.answers.said]
+        return if_wrong[:, None] + more.inc((right - wrong)[who] * h).reshape((self.answers.n_items, n_states))
+
+
+def _deviation(theta: TensorVariable) -> TensorVariable:
+    return pt.sqrt(theta * (1 - theta))
+
+
+def _scores(theta: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
+    """Return u if right and u if wrong (eq. 24), 0 where it is certain which."""
+    sd = _deviation(theta)
+    safe = pt.switch(sd > 0, sd, 1.0)
+    return pt.switch(sd > 0, (1 - theta) / safe, 0.0), pt.switch(sd > 0, -theta / safe, 0.0)
+
+
+def gauge(rho: TensorVariable, accuracy: TensorVariable, together: TensorVariable, n_dimensions: int) -> TensorVariable:
+    """Return gamma(rho), the largest value of 1 - Xi: rho is admissible if it is at most 1.
+
+    As the states of different annotators are independent in Xi, the worst of all 8^N states is found annotator by
+    annotator, among 2^N each.
+
+    Parameters
+    ----------
+    rho : TensorVariable, shape (dimension_pair,)
+    accuracy : TensorVariable, shape (annotator, dimension)
+    together : TensorVariable, shape (annotator_set, annotator)
+        1 for the annotators who share an item.
+    n_dimensions : int
+    """
+    right, wrong = _scores(accuracy)  # (annotator, dimension) each
+    states = []
+    for state in product((0, 1), repeat=n_dimensions):
+        u = [(right if is_right else wrong)[:, x] for x, is_right in enumerate(state)]
+        terms = [rho[p] * u[x] * u[y] for p, (x, y) in enumerate(combinations(range(n_dimensions), 2))]
+        states.append(-sum(terms[1:], terms[0]))  # (annotator,)
+    return pt.max(together @ pt.max(pt.stack(states), axis=0))
+
+
+def admissible(
+    direction: TensorVariable, accuracy: TensorVariable, together: TensorVariable, n_dimensions: int
+) -> tuple[TensorVariable, TensorVariable]:
+    """Return rho in the direction given, and how far it is on the way to the wall of the admissible region.
+
+    The length of a normal vector of n numbers is chi distributed: its distribution function, to the power 1 / n, is as
+    far from the centre as a uniform draw from a ball of radius 1.
+    """
+    n_pairs = n_dimensions * (n_dimensions - 1) // 2
+    length2 = (direction**2).sum() + TINY
+    extent = pt.gammainc(n_pairs / 2, length2 / 2) ** (1 / n_pairs)
+    return extent * direction / (gauge(direction, accuracy, together, n_dimensions) + TINY), extent

@@ -1,0 +1,217 @@
+"""Agreement by chance, kappa, and differences by chance: the paper's numbers, and enumeration."""
+
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesanno.agreement.chance import (
+    bound_chance_difference,
+    chance_agreement,
+    count_disagreement,
+    estimate_chance_agreement,
+    estimate_coins,
+    measure_kappa,
+)
+from bayesanno.agreement.noise import hard_items_posterior
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.errors import DataError
+
+COMPLETE = (  # three annotators, four labels of which one is never used, items disagreed on: 1, 2, 3, 4
+    ("x", "y", "x"), ("y", "y", "z"), ("z", "x", "z"), ("x", "x", "y"), ("x", "x", "x"), ("z", "z", "z"),
+)  # fmt: skip
+
+
+def complete():
+    rows = [(f"s{i}", f"a{j}", label) for i, said in enumerate(COMPLETE) for j, label in enumerate(said)]
+    return AnnotationData.from_records(rows, labels=("w", "x", "y", "z"))
+
+
+def test_coins_and_the_chance_of_agreement_as_in_footnote_3():
+    coins = [[0, 2 / 4, 1 / 4, 1 / 4], [0, 2 / 4, 2 / 4, 0], [0, 1 / 4, 1 / 4, 2 / 4]]
+    np.testing.assert_allclose(estimate_coins(complete()), coins, atol=1e-15)
+    p = 0.5 * 0.5 * 0.25 + 0.25 * 0.5 * 0.25
+    assert chance_agreement(coins) == pytest.approx(p, abs=1e-15)
+    assert estimate_chance_agreement(complete()) == pytest.approx(p, abs=1e-15)
+    found = count_disagreement(complete())
+    assert (found.n, found.d, found.left_out) == (6, 4, 0)
+    assert found.p == pytest.approx(p, abs=1e-15)
+
+
+def test_chance_agreement_is_the_sum_over_all_flips(rng):
+    coins = rng.dirichlet(np.ones(3), size=4)  # (annotator, label)
+    total = sum(
+        np.prod([coin[label] for coin, label in zip(coins, said, strict=True)])
+        for said in product(range(3), repeat=4)
+        if len(set(said)) == 1
+    )
+    assert chance_agreement(coins) == pytest.approx(total, abs=1e-15)
+
+
+UNEQUAL = (  # repeated answers, 1 to 4 annotations per item, an annotator with no part in any disagreement
+    ("s1", "a", "x"), ("s1", "b", "y"), ("s1", "a", "y"), ("s2", "a", "x"), ("s2", "b", "x"), ("s2", "c", "y"),
+    ("s3", "b", "x"), ("s3", "c", "x"), ("s4", "a", "y"), ("s4", "a", "y"), ("s4", "d", "y"), ("s4", "c", "y"),
+    ("s5", "a", "x"), ("s6", "d", "x"), ("s6", "d", "x"),
+    ("s8", "b", "y"), ("s8", "c", "y"), ("s8", "e", "x"),
+)  # fmt: skip
+
+
+def test_where_designs_are_unequal_the_chance_is_the_mean_over_agreed_items():
+    data = AnnotationData.from_records(UNEQUAL, items=[f"s{number}" for number in range(1, 9)])
+    a, b, c = np.array([2 / 3, 1 / 3]), np.array([1 / 3, 2 / 3]), np.array([0.0, 1.0])
+    d, e = np.array([4 / 9, 5 / 9]), np.array([1.0, 0.0])  # d's is the coin of all the others
+    np.testing.assert_allclose(estimate_coins(data), [a, b, c, d, e], atol=1e-15)
+    by_item = [(b * c).sum(), (a * a * d * c).sum(), (d * d).sum()]  # s3, s4, s6
+    found = count_disagreement(data)
+    assert (found.n, found.d, found.left_out, found.kappa) == (6, 3, 2, None)
+    assert found.p == pytest.approx(np.mean(by_item), abs=1e-15)
+
+
+def test_where_nothing_is_agreed_on_the_chance_is_the_mean_over_all_items():
+    data = AnnotationData.from_records([("s1", "a", "x"), ("s1", "b", "y"), ("s2", "a", "y"), ("s2", "b", "x")])
+    assert estimate_chance_agreement(data) == 0.5
+
+
+@given(st.lists(st.floats(0.01, 0.99), min_size=1, max_size=7), st.integers(0, 4))
+def test_one_mean_chance_never_understates_the_noise(by_item, d):
+    """Items that differ in p: the exact posterior, over all subsets of hard items, is never above that of eq. 1."""
+    n = d + len(by_item)
+    weights = np.zeros(n + 1)
+    for more in range(len(by_item) + 1):
+        products = [np.prod([by_item[item] for item in hard]) for hard in combinations(range(len(by_item)), more)]
+        weights[d + more] = sum(products) / comb(n, d + more)  # any h of the n items are as likely to be hard
+    exact = weights / weights.sum()
+    bound = hard_items_posterior(n, d, float(np.mean(by_item)))
+    tails_exact, tails_bound = (np.cumsum(found[::-1])[::-1] for found in (exact, bound))
+    assert (tails_exact <= tails_bound + 1e-12).all()
+    if len(set(by_item)) == 1:
+        np.testing.assert_allclose(exact, bound, atol=1e-12)
+
+
+# --------------------------------------------------------------------------------------------------------------- kappa
+
+
+def five_annotators(four_to_one, three_to_two):
+    """Votes on 660 items agreed on by all five and 340 that are not, with both labels equally frequent."""
+    rows = [(5, 0), (0, 5)] * 330 + [(4, 1), (1, 4)] * (four_to_one // 2) + [(3, 2), (2, 3)] * (three_to_two // 2)
+    return rows + [(4, 1)] * (four_to_one % 2) + [(2, 3)] * (three_to_two % 2)
+
+
+@pytest.mark.parametrize(
+    ("votes", "kappa", "tolerance"),
+    [
+        ([(2, 0), (0, 2)] * 450 + [(1, 1)] * 100, 0.8, 1e-12),
+        (five_annotators(340, 0), 0.7280, 1e-12),
+        (five_annotators(0, 340), 0.5920, 1e-12),  # printed .52
+        (five_annotators(113, 227), 0.6372, 5e-5),
+        (five_annotators(340, 680)[660:] + [(5, 0), (0, 5)] * 990, 0.637333, 5e-7),  # a third exactly: all three times
+    ],
+    ids=["two annotators", "4 to 1", "3 to 2", "mixed", "mixed exactly"],
+)
+def test_kappa_of_the_papers_examples(votes, kappa, tolerance):
+    assert measure_kappa(votes).kappa == pytest.approx(kappa, abs=tolerance)
+
+
+def test_33_disagreements_are_a_kappa_of_934():
+    votes = [(2, 0), (0, 2)] * 483 + [(2, 0)] + [(1, 1)] * 33
+    assert measure_kappa(votes).kappa == pytest.approx(0.934, abs=5e-6)
+
+
+def test_kappa_of_real_annotations(shared):
+    from bayesanno.io.annotations import read_annotations
+
+    found = measure_kappa(read_annotations(shared / "data" / "rte.csv").votes)
+    histogram = (5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73)  # items by positive answers of 10
+    pairs = sum(seen * (comb(j, 2) + comb(10 - j, 2)) for j, seen in enumerate(histogram))
+    positive = Fraction(sum(seen * j for j, seen in enumerate(histogram)), 8000)
+    observed, expected = Fraction(pairs, 800 * comb(10, 2)), positive**2 + (1 - positive) ** 2
+    assert found.observed == pytest.approx(0.6286944444, abs=5e-11)
+    assert found.expected == pytest.approx(0.51054878, abs=5e-9)
+    assert found.kappa == pytest.approx(0.2413839389, abs=5e-10)
+    assert found.kappa == pytest.approx(float((observed - expected) / (1 - expected)), abs=1e-14)
+
+
+def test_kappa_is_agreement_of_pairs_counted_one_by_one(rng):
+    said = rng.integers(0, 3, size=(12, 4))  # (item, annotator)
+    votes = np.array([np.bincount(row, minlength=3) for row in said])
+    agree = np.mean([np.mean([a == b for a, b in combinations(row, 2)]) for row in said])
+    shares = [np.mean(said == label) for label in range(3)]
+    found = measure_kappa(votes)
+    assert found.observed == pytest.approx(agree, abs=1e-14)
+    assert found.expected == pytest.approx(sum(share**2 for share in shares), abs=1e-14)
+    assert found.kappa == pytest.approx((agree - found.expected) / (1 - found.expected), abs=1e-13)
+
+
+def test_one_label_throughout_has_no_kappa():
+    found = measure_kappa([[3, 0], [3, 0]])
+    assert (found.observed, found.expected, found.kappa) == (1, 1, None)
+
+
+# --------------------------------------------------------------------------------------------------------- differences
+
+
+def test_the_difference_of_two_systems_as_in_the_paper():
+    found = bound_chance_difference(125)
+    assert found.sd == pytest.approx(7.905694, abs=5e-7)
+    assert 2 * found.sd == pytest.approx(15.81, abs=5e-3)  # footnote 9
+    assert found.sd / sqrt(0.05) == pytest.approx(35.3553, abs=5e-5)
+    assert (found.chebyshev, found.exact) == (35, 15)
+
+
+@pytest.mark.parametrize(("noise", "confidence"), [(1, 0.95), (2, 0.8), (10, 0.95), (40, 0.9), (125, 0.95)])
+def test_the_exact_bound_equals_adding_up_items_one_by_one(noise, confidence):
+    pmf = np.array([1.0])
+    for _ in range(noise):
+        pmf = np.convolve(pmf, [0.25, 0.5, 0.25])
+    sizes = np.abs(np.arange(-noise, noise + 1))
+    expected = next(s for s in range(noise + 1) if pmf[sizes > s].sum() < 1 - confidence)
+    found = bound_chance_difference(noise, confidence=confidence)
+    assert found.exact == expected
+    assert found.exact <= found.chebyshev <= noise
+    if noise == 125:
+        assert pmf[sizes > 15].sum() == pytest.approx(0.04970679, abs=5e-9)
+        assert pmf[sizes > 35].sum() == pytest.approx(6.18e-6, rel=1e-3)
+
+
+def test_chebyshevs_bound_is_not_short_by_rounding():
+    assert bound_chance_difference(10, confidence=0.95).chebyshev == 10  # sqrt(5) sqrt(20) = 10
+
+
+def test_without_noise_chance_makes_no_difference():
+    found = bound_chance_difference(0)
+    assert (found.sd, found.chebyshev, found.exact) == (0, 0, 0)
+
+
+# -------------------------------------------------------------------------------------------------------------- errors
+
+
+ALONE = [("s1", "a", "x"), ("s2", "b", "y")]
+WRONG = {
+    "coin": (lambda: chance_agreement([[0.5, 0.5], [0.6, 0.5]]), r"coin 2 is \[0\.6, 0\.5\]"),
+    "negative coin": (lambda: chance_agreement([[1.5, -0.5]]), r"coin 1 is \[1\.5, -0\.5\]"),
+    "coins in a row": (lambda: chance_agreement([0.5, 0.5]), r"coins have shape \(2,\)"),
+    "nobody disagrees": (
+        lambda: estimate_coins(AnnotationData.from_records([("s1", "a", "x"), ("s1", "b", "x"), ("s2", "a", "y")])),
+        "no item is disagreed on",
+    ),
+    "nobody shares": (lambda: count_disagreement(AnnotationData.from_records(ALONE)), "no item has two annotations"),
+    "unequal votes": (
+        lambda: measure_kappa([[2, 0], [2, 1]]),
+        "items have 2 to 3 annotations: kappa as in eq. 2 needs",
+    ),
+    "single votes": (lambda: measure_kappa([[1, 0], [0, 1]]), "items have 1 to 1 annotations"),
+    "negative votes": (lambda: measure_kappa([[3, -1]]), "votes must be a table of counts"),
+    "noise": (lambda: bound_chance_difference(-1), "noise is -1: it must be 0 or more"),
+    "confidence": (lambda: bound_chance_difference(5, confidence=0), "confidence is 0: it must be above 0"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_out_of_range_is_refused(refuses, wrong):
+    call, match = WRONG[wrong]
+    with refuses(DataError, match):
+        call()

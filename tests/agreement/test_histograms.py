@@ -1,0 +1,349 @@
+"""Histograms and what is fitted to them: the paper's numbers as recomputed, and the same by other means."""
+
+from math import comb, log
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from bayesanno.agreement.histogram_mixtures import compare_types, fit_binomials, fit_diligence, fit_gaussians
+from bayesanno.agreement.histograms import (
+    assess_fit,
+    count_histogram,
+    dilute_rates,
+    measure_log_likelihood,
+    mix_binomials,
+    mix_gaussians,
+)
+from bayesanno.data.annotations import CountData
+from bayesanno.ground.errors import DataError
+
+# Snow et al.'s RTE annotations: items with 0..10 positive answers of 10
+SRTE = np.array([5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73])
+# Model M of Beigman Klebanov and Beigman (2010), figure 3
+WEIGHT, RATE = (343, 159, 298), (0.1978, 0.5487, 0.8942)
+MODEL_M = 800 * mix_binomials(WEIGHT, RATE, 10)
+
+
+def test_the_histogram_of_real_annotations(shared):
+    from bayesanno.io.annotations import read_annotations
+
+    data = CountData.from_annotations(read_annotations(shared / "data" / "rte.csv"), positive="1")
+    assert count_histogram(data).tolist() == SRTE.tolist()
+    assert np.arange(11) @ count_histogram(data) / 800 == 5.72625
+    by_counts, by_histogram = fit_binomials(data, 2), fit_binomials(SRTE, 2)
+    assert (by_counts.weight, by_counts.rate) == (by_histogram.weight, by_histogram.rate)
+
+
+# ------------------------------------------------------------------------------------------------ expected histograms
+
+
+def test_the_expected_histograms_of_the_paper():
+    model_m = [37.910502, 94.016775, 107.273774, 80.119787, 55.011392, 46.571291, 43.594662, 45.872823, 73.355625,
+               118.479128, 97.794241]  # fmt: skip
+    np.testing.assert_allclose(MODEL_M, model_m, atol=1e-6)
+    two = [28.822, 89.525, 125.137, 103.673, 56.585, 22.897, 15.734, 39.326, 93.889, 135.855, 88.556]
+    np.testing.assert_allclose(800 * mix_binomials([431, 369], [0.237, 0.867], 10), two, atol=5e-4)
+    gaussians = 800 * mix_gaussians([418, 382], [2.22, 9.07], [1.73, 1.41], 10)
+    assert gaussians.sum() == pytest.approx(719.5, abs=0.05)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 1), st.floats(0, 1)), min_size=1, max_size=4),
+    st.integers(1, 12),
+)
+@example([(1.0, 1.1125369292536007e-308), (1.0, 1.0)], 2)
+def test_a_mixture_is_its_definition(types, trials):
+    total = sum(weight for weight, _ in types)
+    expected = [
+        comb(trials, j) * sum(weight / total * rate**j * (1 - rate) ** (trials - j) for weight, rate in types)
+        for j in range(trials + 1)
+    ]
+    found = mix_binomials(*zip(*types, strict=True), trials)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14)
+    assert found.sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize(("diligence", "lazy_rate"), [(0.79, 0.74), (0.3, 0.05), (1.0, 0.5), (0.0, 0.9)])
+def test_lazy_answers_as_the_paper_sums_them(diligence, lazy_rate):
+    """Over r diligent answers, from 0, and over how many of them and of the others are positive."""
+    n = 10
+    for weight, rate in ((WEIGHT, RATE), ((1,), (0.3,))):
+        expected = np.zeros(n + 1)
+        for share, p in zip(np.array(weight) / sum(weight), rate, strict=True):
+            for r in range(n + 1):
+                split = comb(n, r) * diligence**r * (1 - diligence) ** (n - r)
+                for a in range(r + 1):
+                    for b in range(n - r + 1):
+                        said = comb(r, a) * p**a * (1 - p) ** (r - a)
+                        lazy = comb(n - r, b) * lazy_rate**b * (1 - lazy_rate) ** (n - r - b)
+                        expected[a + b] += share * split * said * lazy
+        found = mix_binomials(weight, dilute_rates(rate, diligence, lazy_rate), n)
+        np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
+# ----------------------------------------------------------------------------------------------------- goodness of fit
+
+
+@pytest.mark.parametrize(
+    ("parameters", "df", "critical"),
+    [(3, 7, 14.0671), (5, 5, 11.0705), (0, 10, 18.3070), (2, 8, 15.5073)],
+    ids=["two binomials", "three binomials, two Gaussians", "nothing fitted", "diligent and lazy"],
+)
+def test_degrees_of_freedom_and_critical_values(parameters, df, critical):
+    found = assess_fit(SRTE, MODEL_M, n_parameters=parameters)
+    assert found.df == df
+    assert found.critical == pytest.approx(critical, abs=5e-5)
+    assert found.chi_square == pytest.approx(174.6057, abs=5e-5)
+    assert found.rejected
+
+
+@pytest.mark.parametrize(
+    ("chi_square", "df", "p_value", "half_a_digit"),
+    [
+        (5.091, 5, 0.404876, 5e-7),
+        (13.13, 10, 0.216494, 5e-7),
+        (73.66, 7, 2.68e-13, 5e-16),
+        (36.77, 5, 6.66e-7, 5e-10),
+        (14.63, 8, 0.066752, 5e-7),
+    ],
+)
+def test_p_values(chi_square, df, p_value, half_a_digit):
+    """Of eleven bins two are off, by as much as makes this chi-square."""
+    expected = np.full(11, 100.0)
+    away = np.sqrt(chi_square * 100 / 2)
+    observed = expected + np.array([away, -away, *[0] * 9])
+    found = assess_fit(observed, expected, n_parameters=10 - df)
+    assert found.chi_square == pytest.approx(chi_square, rel=1e-12)
+    assert found.p_value == pytest.approx(p_value, abs=half_a_digit)
+    assert found.rejected == (p_value < 0.05)
+
+
+def test_what_could_not_be_seen_but_was_is_rejected_and_what_was_not_does_not_matter():
+    impossible = assess_fit([5, 5, 1], [5.5, 5.5, 0])
+    assert (impossible.chi_square, impossible.p_value, impossible.rejected) == (np.inf, 0, True)
+    assert assess_fit([5, 6, 0], [5, 6, 0]).chi_square == 0
+
+
+def test_without_degrees_of_freedom_there_is_no_test():
+    found = assess_fit([5, 5, 1], [5, 4, 2], n_parameters=2)
+    assert (found.df, found.rejected) == (0, False)
+    assert np.isnan([found.p_value, found.critical]).all()
+
+
+def test_the_test_rejects_as_often_as_it_says_and_a_wrong_model_nearly_always(rng):
+    expected = MODEL_M
+    seen = rng.multinomial(800, expected / expected.sum(), size=4000)
+    rejected = np.mean([assess_fit(histogram, expected).rejected for histogram in seen])
+    assert abs(rejected - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 4000)
+    wrong = 800 * mix_binomials([431, 369], [0.237, 0.867], 10)
+    assert np.mean([assess_fit(histogram, wrong).rejected for histogram in seen[:200]]) > 0.95
+
+
+def test_log_likelihoods_with_and_without_binomial_coefficients():
+    probability = mix_binomials([0.4, 0.6], [0.3, 0.8], 10)
+    items = np.repeat(np.arange(11), SRTE)
+    ordered = sum(log(0.4 * 0.3**j * 0.7 ** (10 - j) + 0.6 * 0.8**j * 0.2 ** (10 - j)) for j in items)
+    counts = ordered + sum(log(comb(10, j)) for j in items)
+    assert measure_log_likelihood(SRTE, probability, ordered=True) == pytest.approx(ordered, rel=1e-12)
+    assert measure_log_likelihood(SRTE, probability) == pytest.approx(counts, rel=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------------- fits
+
+FITS = {  # weight, rate, chi-square, df, p-value, log-likelihood
+    (2, "least_squares"): ([0.552472, 0.447528], [0.347245, 0.836384], 13.2783, 7, 0.0656, None),
+    (2, "likelihood"): ([0.551462, 0.448538], [0.354857, 0.840363], 12.3657, 7, 0.0892, -1818.838901),
+    (3, "least_squares"): ([0.538369, 0.431471, 0.030161], [0.343487, 0.821939, 1.0], 8.5966, 5, 0.126, None),
+    (3, "likelihood"): ([0.540916, 0.429113, 0.029970], [0.350225, 0.823121, 1.0], 8.1425, 5, 0.149, -1816.837568),
+    (1, "likelihood"): ([1.0], [0.572625], 3052.6, 9, 0.0, -2380.598409),
+}
+
+
+@pytest.mark.parametrize(("types", "method"), FITS)
+def test_binomials_fitted_to_real_annotations(types, method):
+    weight, rate, chi_square, df, p_value, log_likelihood = FITS[types, method]
+    fit = fit_binomials(SRTE, types, method=method)
+    np.testing.assert_allclose(fit.weight, weight, atol=1e-4)
+    np.testing.assert_allclose(fit.rate, rate, atol=1e-4)
+    assert fit.goodness.chi_square == pytest.approx(chi_square, abs=1e-2 if types > 1 else 5e-2)
+    assert fit.goodness.df == df
+    assert fit.goodness.p_value == pytest.approx(p_value, abs=5e-4)
+    assert fit.goodness.rejected == (types == 1)
+    if log_likelihood is not None:
+        assert fit.log_likelihood == pytest.approx(log_likelihood, abs=1e-4)
+    coefficients = sum(seen * log(comb(10, j)) for j, seen in enumerate(SRTE))
+    assert fit.log_likelihood - fit.ordered_log_likelihood == pytest.approx(coefficients, rel=1e-12)
+    np.testing.assert_allclose(fit.expected, 800 * mix_binomials(fit.weight, fit.rate, 10), rtol=1e-12)
+
+
+def test_fits_to_what_model_m_expects_are_those_of_the_paper_nearly():
+    two = fit_binomials(MODEL_M, 2, method="least_squares")
+    assert np.round(two.rate, 4).tolist() == [0.2361, 0.8686]  # printed .237, .867, fitted to data of that kind
+    assert 800 * two.weight[0] == pytest.approx(431.1, abs=0.05)
+    gaussians = fit_gaussians(MODEL_M)
+    assert np.round(gaussians.mean, 2).tolist() == [2.24, 9.08]  # printed 2.22, 9.07
+    assert np.round(gaussians.sd, 2).tolist() == [1.81, 1.36]  # printed 1.73, 1.41
+    assert 800 * gaussians.weight[0] == pytest.approx(429, abs=0.5)
+    assert gaussians.goodness.rejected
+
+
+@pytest.mark.parametrize("method", ["likelihood", "least_squares", "chi_square"])
+def test_a_model_is_found_again_in_what_it_expects(method):
+    fit = fit_binomials(MODEL_M, 3, method=method)
+    np.testing.assert_allclose(fit.weight, np.array(WEIGHT) / 800, atol=1e-6)
+    np.testing.assert_allclose(fit.rate, RATE, atol=1e-6)
+    lazy = fit_diligence(800 * mix_binomials(WEIGHT, dilute_rates(RATE, 0.8, 0.7), 10), WEIGHT, RATE, method=method)
+    assert (lazy.diligence, lazy.lazy_rate) == (pytest.approx(0.8, abs=1e-6), pytest.approx(0.7, abs=1e-6))
+    assert lazy.goodness.chi_square < 1e-9
+
+
+@pytest.mark.parametrize("types", [1, 2, 3, 4, 5])
+def test_em_does_not_climb_from_the_maximum_likelihood(types):
+    """And at weights above 0 the derivative by each weight is the same (Karush, Kuhn and Tucker)."""
+    fit = fit_binomials(SRTE, types)
+    weight, rate = np.array(fit.weight), np.array(fit.rate)
+    bins = np.arange(11)
+    kernel = np.array([[comb(10, j) * p**j * (1 - p) ** (10 - j) for j in bins] for p in rate])  # (type, bin)
+    gradient = kernel @ (SRTE / (weight @ kernel)) / 800
+    assert (gradient <= 1 + 1e-4).all()
+    np.testing.assert_allclose(gradient[weight > 1e-3], 1, atol=1e-4)
+    for _ in range(500):
+        share = weight[:, None] * np.array([[p**j * (1 - p) ** (10 - j) for j in bins] for p in rate])
+        share = SRTE * share / share.sum(axis=0)
+        weight = share.sum(axis=1) / 800
+        rate = np.clip(share @ bins / np.maximum(10 * share.sum(axis=1), 1e-12), 0, 1)
+    climbed = measure_log_likelihood(SRTE, mix_binomials(weight, rate, 10))
+    assert climbed - fit.log_likelihood < 1e-6
+
+
+def test_two_gaussians_fitted_to_real_annotations_are_rejected():
+    fit = fit_gaussians(SRTE)
+    assert 800 * fit.weight[0] == pytest.approx(411.8, abs=0.05)
+    np.testing.assert_allclose(fit.mean, [3.363, 8.567], atol=5e-4)
+    np.testing.assert_allclose(fit.sd, [1.500, 1.432], atol=5e-4)
+    assert fit.goodness.chi_square == pytest.approx(15.733, abs=1e-2)
+    assert fit.goodness.p_value == pytest.approx(0.0076, abs=1e-4)
+    assert (fit.goodness.df, fit.goodness.rejected) == (5, True)
+
+
+@pytest.mark.parametrize(
+    ("method", "diligence", "lazy_rate", "chi_square", "p_value"),
+    [
+        ("least_squares", 0.794838, 0.737495, 14.7659, 0.0639),
+        ("chi_square", 0.788158, 0.757792, 14.0812, 0.0797),
+        ("likelihood", 0.786006, 0.762954, 14.1382, 0.0782),
+    ],
+)
+def test_diligent_and_lazy_answers_in_real_annotations(method, diligence, lazy_rate, chi_square, p_value):
+    fit = fit_diligence(SRTE, WEIGHT, RATE, method=method)
+    assert fit.diligence == pytest.approx(diligence, abs=1e-4)
+    assert fit.lazy_rate == pytest.approx(lazy_rate, abs=1e-4)
+    assert fit.goodness.chi_square == pytest.approx(chi_square, abs=1e-2)
+    assert fit.goodness.p_value == pytest.approx(p_value, abs=1e-4)
+    assert (fit.goodness.df, fit.goodness.rejected) == (8, False)
+    if method == "least_squares":  # the paper's method: printed .79, .74
+        assert abs(fit.diligence - 0.79) < 5e-3
+        assert abs(fit.lazy_rate - 0.74) < 5e-3
+
+
+def test_the_printed_diligence_evaluated():
+    expected = 800 * mix_binomials(WEIGHT, dilute_rates(RATE, 0.79, 0.74), 10)
+    assert assess_fit(SRTE, expected, n_parameters=2).chi_square == pytest.approx(14.4309, abs=5e-5)
+
+
+def test_of_three_methods_each_is_best_by_its_own_measure():
+    fits = {name: fit_binomials(SRTE, 2, method=name) for name in ("likelihood", "least_squares", "chi_square")}
+    measures = {
+        "likelihood": lambda fit: -fit.log_likelihood,
+        "least_squares": lambda fit: ((SRTE - fit.expected) ** 2).sum(),
+        "chi_square": lambda fit: fit.goodness.chi_square,
+    }
+    for name, measure in measures.items():
+        assert min(fits, key=lambda other: measure(fits[other])) == name
+
+
+def test_answers_in_the_hundreds_are_fitted_too(rng):
+    successes = rng.binomial(1000, np.array([0.06, 0.39, 0.85])[rng.choice(3, 3000, p=[0.5, 0.2, 0.3])])
+    fit = fit_binomials(np.bincount(successes, minlength=1001), 3, method="chi_square")  # which begins with likelihood
+    np.testing.assert_allclose(fit.rate, [0.06, 0.39, 0.85], atol=0.01)
+    np.testing.assert_allclose(fit.weight, [0.5, 0.2, 0.3], atol=0.05)
+
+
+def test_types_at_the_ends():
+    sure = fit_binomials([9, 0, 0, 7], 2)
+    assert sure.rate == (0, 1)
+    np.testing.assert_allclose(sure.weight, [9 / 16, 7 / 16], atol=1e-7)
+    one = fit_binomials([0, 0, 0, 7], 1)
+    assert (one.weight, one.rate, one.log_likelihood) == ((1,), (1,), 0)
+
+
+# ----------------------------------------------------------------------------------------------------- how many types
+
+
+def test_types_are_added_until_the_mixture_is_not_rejected():
+    table = compare_types(SRTE)
+    assert table.columns.tolist() == ["types", "log_likelihood", "chi_square", "df", "p_value", "rejected"]
+    assert table["types"].tolist() == [1, 2]
+    assert table["rejected"].tolist() == [True, False]
+    assert table["log_likelihood"].tolist() == pytest.approx([-2380.598409, -1818.838901], abs=1e-4)
+    three = compare_types(np.round(MODEL_M), method="least_squares", first=2)
+    assert three["types"].tolist() == [2, 3]
+    assert three["rejected"].tolist() == [True, False]
+    np.testing.assert_allclose(three["p_value"], chi2.sf(three["chi_square"], three["df"]), rtol=1e-12)
+
+
+def test_types_are_added_until_no_degree_of_freedom_is_left():
+    table = compare_types([60, 0, 60, 0, 60, 0, 60])
+    assert table["types"].tolist() == [1, 2, 3]
+    assert table["df"].tolist() == [5, 3, 1]
+    assert table["rejected"].all()
+    two_values = compare_types([9, 0, 0, 0, 7, 0, 0, 0, 0])
+    assert two_values["types"].tolist() == [1, 2]
+
+
+# -------------------------------------------------------------------------------------------------------------- errors
+
+UNEQUAL = CountData(items=("s1", "s2"), successes=[1, 1], trials=[3, 2])
+WRONG = {
+    "unequal trials": (lambda: count_histogram(UNEQUAL), "item 's2' has 2 trials and item 's1' 3: a histogram needs"),
+    "unequal, fitted": (lambda: fit_binomials(UNEQUAL, 1), "item 's2' has 2 trials"),
+    "unequal, Gaussians": (lambda: fit_gaussians(UNEQUAL), "item 's2' has 2 trials"),
+    "unequal, lazy": (lambda: fit_diligence(UNEQUAL, WEIGHT, RATE), "item 's2' has 2 trials"),
+    "unequal, compared": (lambda: compare_types(UNEQUAL), "item 's2' has 2 trials"),
+    "negative": (lambda: count_histogram([1, -1, 2]), "a histogram has entries of 0 or more"),
+    "nan": (lambda: count_histogram([1, np.nan]), "a histogram has entries of 0 or more"),
+    "empty": (lambda: count_histogram([0, 0, 0]), "something in at least one"),
+    "one bin": (lambda: count_histogram([3]), r"one entry for each of 0, 1, \.\.\., n successes, not shape \(1,\)"),
+    "no type": (lambda: fit_binomials(SRTE, 0), "types is 0: it must be 1 or more"),
+    "few values": (lambda: fit_binomials([9, 0, 0, 0, 7], 3), "3 types of item, but only 2 different counts in the da"),
+    "few answers": (lambda: fit_binomials([9, 2, 7], 2), "2 types of item cannot be told apart with n = 2 answers"),
+    "method": (lambda: fit_binomials(SRTE, 2, method="ml"), "no method 'ml': choose one of likelihood, least_squares"),
+    "method, lazy": (lambda: fit_diligence(SRTE, WEIGHT, RATE, method="em"), "no method 'em'"),
+    "short Gaussians": (lambda: fit_gaussians([1, 2, 3, 2, 1]), "4 answers per item are too few for the 5 parameters"),
+    "one answer": (lambda: fit_diligence([4, 5], WEIGHT, RATE), "items have a single answer"),
+    "rate": (lambda: fit_diligence(SRTE, [1], [1.5]), r"rates are \[1\.5\]: they must be between 0 and 1"),
+    "weight": (lambda: mix_binomials([1, -1], [0.2, 0.3], 5), r"weights are \[1\.0, -1\.0\]: they must be 0 or more"),
+    "lengths": (lambda: mix_binomials([1], [0.2, 0.3], 5), r"equal length, not \(1,\) and \(2,\)"),
+    "trials": (lambda: mix_binomials([1], [0.2], 0), "trials is 0"),
+    "mean": (lambda: mix_gaussians([1], [np.inf], [1], 5), r"rates are \[inf\]: they must be finite"),
+    "sd": (lambda: mix_gaussians([1], [2], [0], 5), r"sd is \[0\.0\]: it must have one value above 0"),
+    "shapes": (
+        lambda: assess_fit(SRTE, MODEL_M[:5]),
+        r"the expected histogram has shape \(5,\), what was seen \(11,\)",
+    ),
+    "expected": (lambda: assess_fit([1, 1], [1, -1]), "the expected histogram has an entry that is negative"),
+    "level": (lambda: assess_fit(SRTE, MODEL_M, level=1), "level is 1: it must be above 0 and below 1"),
+    "parameters": (lambda: assess_fit([1, 1], [1, 1], n_parameters=2), "2 fitted parameters and 2 bins leave -1 deg"),
+    "probability": (lambda: measure_log_likelihood([1, 1], [0.5, 1.5]), "a probability is below 0 or above 1"),
+    "probabilities": (lambda: measure_log_likelihood([1, 1], [0.5]), r"the probabilities have shape \(1,\)"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_out_of_range_is_refused(refuses, wrong):
+    call, match = WRONG[wrong]
+    with refuses(DataError, match):
+        call()

@@ -1,0 +1,282 @@
+"""The noise of agreed items: the paper's numbers, and everything again by enumeration or by another formula."""
+
+from fractions import Fraction
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.stats import chisquare, nbinom
+
+from bayesanno.agreement.noise import (
+    hard_items_posterior,
+    measure_noise,
+    noise_from_kappa,
+    noise_level,
+    plan_annotators,
+    tolerated_disagreements,
+)
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.errors import DataError
+
+# n, d, p: t0, P(X > t0), P(X > t0 - 1), gamma (Beigman Klebanov and Beigman 2009, recomputed where it errs)
+PAPER = {
+    "3.1, two annotators": (1000, 100, 0.5, 225, 0.0480502543, 0.0546967336, 0.138889),
+    "Poesio and Vieira": (992, 121, 0.47, 253, 0.04965716, 0.05650631, 0.151550),
+    "33 are tolerated": (1000, 33, 0.5, 81, 0.04851546, 0.05963683, 0.049638),
+    "34 are not": (1000, 34, 0.5, 84, 0.04102715, 0.05056817, 0.051760),
+    "3.2, five annotators": (1000, 340, 0.0625, 371, 0.04350622, 0.06301195, 0.046970),
+    "5.3, three annotators (printed 7.7%)": (1000, 150, 0.25, 214, 0.04732483, 0.05923986, 0.075294),
+}
+SMALL = {(10, 1, 0.5): (7, 0.0294695), (10, 0, 0.5): (4, 0.0307767), (20, 3, 0.25): (7, 0.0272980), (5, 2, 0.5): (5, 0)}
+
+
+def exceeds(posterior, t):
+    return posterior[t + 1 :].sum()
+
+
+@pytest.mark.parametrize("example", PAPER)
+def test_the_numbers_of_the_paper(example):
+    n, d, p, t0, tail, tail_before, gamma = PAPER[example]
+    level = noise_level(n, d, p)
+    assert (level.n, level.d, level.p, level.confidence, level.t0, level.kappa) == (n, d, p, 0.95, t0, None)
+    assert level.gamma == pytest.approx(gamma, abs=5e-7)
+    assert (level.n_noise, level.n_agreed) == (t0 - d, n - d)
+    posterior = hard_items_posterior(n, d, p)
+    assert exceeds(posterior, t0) == pytest.approx(tail, abs=5e-9)
+    assert exceeds(posterior, t0 - 1) == pytest.approx(tail_before, abs=5e-9)
+
+
+@pytest.mark.parametrize("example", SMALL)
+def test_small_cases(example):
+    t0, tail = SMALL[example]
+    assert noise_level(*example).t0 == t0
+    assert exceeds(hard_items_posterior(*example), t0) == pytest.approx(tail, abs=5e-8)
+
+
+@pytest.mark.parametrize(("confidence", "noise", "gamma"), [(0.90, 120, 0.133333), (0.99, 136, 0.151111)])
+def test_other_confidences(confidence, noise, gamma):
+    level = noise_level(1000, 100, 0.5, confidence=confidence)
+    assert level.n_noise == noise
+    assert level.gamma == pytest.approx(gamma, abs=5e-7)
+
+
+def test_where_all_items_are_disagreed_on_there_is_no_noise_level():
+    level = noise_level(7, 7, 0.5)
+    assert (level.t0, level.n_noise, level.n_agreed, level.gamma) == (7, 0, 0, None)
+
+
+# ------------------------------------------------------------------------------------------------ by other means
+
+
+def fractions_posterior(n, d, p, prior):
+    weights = [Fraction(0)] * (n + 1)
+    for h in range(d, n + 1):
+        weights[h] = comb(h, d) * (1 - p) ** d * p ** (h - d) * prior[h]
+    return [weight / sum(weights) for weight in weights]
+
+
+@given(data=st.data())
+def test_the_posterior_and_the_bound_equal_exact_fractions(data):
+    n = data.draw(st.integers(1, 25))
+    d = data.draw(st.integers(0, n))
+    p = Fraction(data.draw(st.integers(1, 63)), 64)  # a float that is its fraction
+    prior = data.draw(st.none() | st.lists(st.integers(0, 9), min_size=n + 1, max_size=n + 1))
+    if prior is not None and not any(prior[d:]):
+        prior[n] = 1
+    exact = fractions_posterior(n, d, p, prior or [1] * (n + 1))
+    found = hard_items_posterior(n, d, float(p), prior=prior)
+    np.testing.assert_allclose(found, np.array(exact, dtype=float), rtol=1e-10, atol=1e-300)
+    tails = [sum(exact[t + 1 :]) for t in range(n + 1)]
+    for confidence in (0.5, 0.75, 0.96875):
+        if all(abs(float(tail) + confidence - 1) > 1e-9 for tail in tails):  # a tie is decided by rounding
+            t0 = next(t for t in range(n + 1) if tails[t] < 1 - Fraction(confidence))
+            level = noise_level(n, d, float(p), confidence=confidence, prior=prior)
+            assert level.t0 == t0
+            assert level.gamma == (None if n == d else (t0 - d) / (n - d))
+
+
+@pytest.mark.parametrize("coins", [[(0.5, 0.5), (0.25, 0.75)], [(0.5, 0.25, 0.25), (0.125, 0.75, 0.125)]])
+def test_the_posterior_equals_the_story_enumerated(coins):
+    """Every number of hard items, which items they are, and every flip of every coin."""
+    n = 4
+    exact = [[Fraction(coin) for coin in coin_of] for coin_of in coins]
+    labels = range(len(exact[0]))
+    joint = [[Fraction(0)] * (n + 1) for _ in range(n + 1)]  # (hard, disagreed)
+    flips = [(a, b, exact[0][a] * exact[1][b]) for a, b in product(labels, labels)]
+    for hard in range(n + 1):
+        for world in product(flips, repeat=hard):
+            probability = Fraction(1, n + 1)
+            for *_, chance in world:
+                probability *= chance
+            joint[hard][sum(a != b for a, b, _ in world)] += probability
+    p = float(sum(chance for a, b, chance in flips if a == b))
+    for d in range(n + 1):
+        total = sum(joint[hard][d] for hard in range(n + 1))
+        expected = [float(joint[hard][d] / total) for hard in range(n + 1)]
+        np.testing.assert_allclose(hard_items_posterior(n, d, p), expected, atol=1e-14)
+
+
+def test_the_posterior_is_what_simulation_finds(rng):
+    n, d, p = 30, 4, 0.5
+    hard = rng.integers(0, n + 1, 400_000)
+    hard = hard[rng.binomial(hard, 1 - p) == d]
+    assert hard.size > 10_000
+    seen = np.bincount(hard, minlength=n + 1)
+
+    def p_value(posterior):
+        bins = np.flatnonzero(posterior * hard.size >= 5)
+        rest = np.setdiff1d(np.arange(n + 1), bins)
+        observed = np.append(seen[bins], seen[rest].sum())
+        expected = np.append(posterior[bins], posterior[rest].sum()) * hard.size
+        return chisquare(observed[expected > 0], expected[expected > 0]).pvalue
+
+    assert p_value(hard_items_posterior(n, d, p)) > 1e-4
+    assert p_value(hard_items_posterior(n, d, 0.47)) < 1e-4  # the test can tell
+
+
+@pytest.mark.parametrize("example", PAPER)
+def test_in_many_items_hard_ones_beyond_d_are_negative_binomial(example):
+    n, d, p, t0, *_ = PAPER[example]
+    posterior = hard_items_posterior(n, d, p)
+    for t in (d, t0, t0 + 20):
+        assert exceeds(posterior, t) == pytest.approx(nbinom.sf(t - d, d + 1, 1 - p), abs=1e-8)
+
+
+def test_a_million_items_are_no_trouble():
+    posterior = hard_items_posterior(1_000_000, 400_000, 0.5)
+    assert posterior.sum() == pytest.approx(1, abs=1e-9)
+    # negative binomial, d + 1 successes: mean (d + 1) p / (1 - p) beyond d, sd sqrt((d + 1) p) / (1 - p)
+    beyond = np.arange(posterior.size) - 400_000
+    assert posterior @ beyond == pytest.approx(400_001, abs=0.1)
+    assert np.sqrt(posterior @ (beyond - 400_001.0) ** 2) == pytest.approx(np.sqrt(800_002), rel=1e-5)
+
+
+def test_a_prior_that_knows_the_number_of_hard_items_is_believed():
+    prior = np.zeros(11)
+    prior[6] = 3.0
+    level = noise_level(10, 2, 0.5, prior=prior)
+    assert (level.t0, level.gamma) == (6, 0.5)
+
+
+# ------------------------------------------------------------------------------------- questions asked the other way
+
+
+def test_the_paper_tolerates_33_disagreements():
+    assert tolerated_disagreements(1000, 0.5, 0.05) == 33
+    assert noise_level(1000, 33, 0.5).gamma <= 0.05 < noise_level(1000, 34, 0.5).gamma
+
+
+@given(
+    n=st.integers(1, 40),
+    p=st.floats(0.01, 0.99),
+    gamma=st.floats(0, 0.999),
+    confidence=st.sampled_from([0.5, 0.8, 0.95, 0.99]),
+)
+def test_tolerated_disagreements_equal_a_search_one_by_one(n, p, gamma, confidence):
+    expected = None
+    for d in range(n):
+        tails = 1 - np.cumsum(hard_items_posterior(n, d, p))
+        assume((np.abs(tails - (1 - confidence)) > 1e-9).all())  # a tie is decided by rounding
+        if noise_level(n, d, p, confidence=confidence).gamma > gamma + 1e-12:
+            break
+        expected = d
+    assert tolerated_disagreements(n, p, gamma, confidence=confidence) == expected
+
+
+def test_too_few_items_tolerate_nothing():
+    assert tolerated_disagreements(10, 0.5, 0.3) is None
+    assert noise_level(10, 0, 0.5).gamma == 0.4
+
+
+def test_an_annotator_more_halves_the_noise():
+    two, three, five = (plan_annotators(1000, 200, annotators) for annotators in (2, 3, 5))
+    assert (two.p, two.d, two.n_noise) == (0.5, 100, 125)
+    assert (three.p, three.d, three.n_noise, three.n_agreed) == (0.25, 150, 64, 850)
+    assert three.gamma == pytest.approx(0.075294, abs=5e-7)
+    assert five.gamma < three.gamma
+    assert plan_annotators(1000, 200, 2, coin=(0.9, 0.1)).p == pytest.approx(0.82)
+
+
+@pytest.mark.parametrize(
+    ("kappa", "d", "noise"), [(0.8, 100, 1 / 9), (0.637, 340, 23 / 660), (0.95, 100, 0), (-2, 0, 1)]
+)
+def test_noise_from_kappa(kappa, d, noise):
+    assert noise_from_kappa(kappa, 1000, d) == pytest.approx(noise, abs=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------- from annotations
+
+
+def pairs(*said):
+    rows = [(f"s{item}", who, label) for item, pair in enumerate(said) for who, label in zip("ab", pair, strict=True)]
+    return AnnotationData.from_records(rows)
+
+
+def test_the_noise_of_the_papers_first_example_from_a_table():
+    said = [("no", "no"), ("yes", "yes")] * 450 + [("no", "yes"), ("yes", "no")] * 50
+    level = measure_noise(pairs(*said))
+    assert (level.n, level.d, level.p, level.t0) == (1000, 100, 0.5, 225)
+    assert level.kappa == pytest.approx(0.8, abs=1e-12)
+    assert measure_noise(pairs(*said), confidence=0.9).n_noise == 120
+    assert measure_noise(pairs(*said), chance=0.25).t0 == noise_level(1000, 100, 0.25).t0
+
+
+def test_where_the_chance_of_agreement_cannot_be_estimated_it_must_be_given(refuses):
+    agreed = pairs(("no", "no"), ("yes", "yes"))
+    with refuses(DataError, "no item is disagreed on, so the chance of agreement cannot be estimated: give it"):
+        measure_noise(agreed)
+    assert measure_noise(agreed, chance=0.5).d == 0
+    one_sided = pairs(("no", "yes"), ("no", "yes"), ("no", "no"))  # a's coin always says no, b's always yes
+    with refuses(DataError, "the 2 items disagreed on say that coins agree with probability 0, which is no estimate"):
+        measure_noise(one_sided)
+    assert measure_noise(one_sided, chance=0.5).d == 2
+
+
+def test_one_item_noise_is_refused_where_no_item_has_two_annotations(refuses):
+    data = AnnotationData.from_records([("s1", "a", "no"), ("s2", "b", "yes")])
+    with refuses(DataError, "no item has two annotations"):
+        measure_noise(data, chance=0.5)
+
+
+def test_real_annotations(shared):
+    from bayesanno.io.annotations import read_annotations
+
+    level = measure_noise(read_annotations(shared / "data" / "rte.csv"))
+    assert (level.n, level.d) == (800, 800 - 5 - 73)  # those with 0 or 10 of 10 positive answers are agreed on
+    assert level.kappa == pytest.approx(0.2413839389, abs=5e-10)
+    assert level.t0 == noise_level(800, 722, level.p).t0
+
+
+# -------------------------------------------------------------------------------------------------------------- errors
+
+
+WRONG = {
+    "more disagreements than items": (lambda: noise_level(10, 11, 0.5), "11 disagreements among 10 items"),
+    "negative d": (lambda: noise_level(10, -1, 0.5), "d, the number of disagreements, is -1: it must be 0 or more"),
+    "no items": (lambda: noise_level(0, 0, 0.5), "n, the number of items, is 0: it must be 1 or more"),
+    "half an item": (lambda: noise_level(10.5, 1, 0.5), r"n, the number of items, is 10\.5: it must be a whole number"),
+    "p 0": (lambda: noise_level(10, 1, 0.0), r"chance of agreement on a hard item, is 0\.0: it must be above 0 and be"),
+    "p 1": (lambda: noise_level(10, 1, 1.0), r"chance of agreement on a hard item, is 1\.0"),
+    "p nan": (lambda: noise_level(10, 1, float("nan")), "chance of agreement on a hard item, is nan"),
+    "confidence": (lambda: noise_level(10, 1, 0.5, confidence=1), "confidence is 1: it must be above 0 and below 1"),
+    "prior too short": (lambda: noise_level(2, 1, 0.5, prior=[1, 1]), r"the prior has shape \(2,\): .*0\.\.2"),
+    "negative prior": (lambda: noise_level(2, 1, 0.5, prior=[1, 1, -1]), "the prior has a weight that is negative"),
+    "prior nan": (lambda: noise_level(1, 1, 0.5, prior=[1, float("nan")]), "negative or not finite"),
+    "impossible prior": (lambda: noise_level(2, 1, 0.5, prior=[1, 0, 0]), "the prior rules out 1 hard items or more"),
+    "gamma": (lambda: tolerated_disagreements(10, 0.5, 1), "gamma is 1: it must be at least 0 and below 1"),
+    "tolerated p": (lambda: tolerated_disagreements(10, 2, 0.1), "chance of agreement on a hard item, is 2"),
+    "one annotator": (lambda: plan_annotators(10, 5, 1), "annotators is 1: agreement is between at least 2"),
+    "one-sided coin": (lambda: plan_annotators(10, 5, 2, coin=(1, 0)), r"a hard item, is 1\.0"),
+    "kappa above 1": (lambda: noise_from_kappa(1.2, 10, 1), r"kappa is 1\.2: it must be at most 1"),
+    "nothing agreed": (lambda: noise_from_kappa(0.2, 10, 10), "all 10 items are disagreed on"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_out_of_range_is_refused(refuses, wrong):
+    call, match = WRONG[wrong]
+    with refuses(DataError, match):
+        call()

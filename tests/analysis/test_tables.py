@@ -1,0 +1,268 @@
+"""The tables: what each column holds, computed again here from the fit's draws, or by hand."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from arviz_stats.base import array_stats
+
+import bayesanno as ba
+from bayesanno.analysis.labels import n_kept, score
+from bayesanno.ground.errors import DataError, FitError
+from tests.fits import LABELS
+
+LABEL_COLUMNS = ["item", "label", "probability", "entropy", "n_annotations"]
+PROBABILITIES = [f"p[{label}]" for label in LABELS]
+
+
+def competence(fit):
+    return fit["posterior"]["competence"].values  # (chain, draw, annotator)
+
+
+# --------------------------------------------------------------------------------------------------------- labels
+
+
+def test_a_label_table_holds_the_posterior_of_each_label(mace_fit, crowd):
+    data, _ = crowd
+    table = ba.label_table(mace_fit)
+    assert table.columns.tolist() == [*LABEL_COLUMNS, *PROBABILITIES, "gold"]
+    assert table["item"].tolist() == list(data.items)
+    p = table[PROBABILITIES].to_numpy()
+    np.testing.assert_array_equal(p, mace_fit["latent"]["probability"].values)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+    assert table["probability"].tolist() == p.max(axis=1).tolist()
+    assert table["label"].tolist() == [LABELS[k] for k in p.argmax(axis=1)]
+    np.testing.assert_allclose(table["entropy"], -(p * np.log(np.where(p > 0, p, 1))).sum(axis=1), atol=1e-12)
+    assert table["n_annotations"].tolist() == data.to_frame().groupby("item", sort=False).size().tolist()
+    assert table["gold"].tolist() == [data.gold[item] for item in data.items]
+
+
+@pytest.mark.parametrize(("coverage", "n"), [(1, 400), (0.9, 360), (0.0001, 1)])
+def test_coverage_keeps_the_items_of_least_entropy(mace_fit, coverage, n):
+    table = ba.label_table(mace_fit, coverage=coverage)
+    assert table.columns[-1] == "kept"
+    kept, left = table[table["kept"]], table[~table["kept"]]
+    assert len(kept) == n == n_kept(400, coverage)
+    assert kept["entropy"].max() <= left["entropy"].min() or left.empty
+
+
+def test_a_label_table_without_gold_has_no_such_column_and_one_with_some_has_blanks(tiny_fit):
+    assert ba.label_table(tiny_fit)["gold"].tolist() == ["yes", "no", "", "yes", "", ""]
+    bare = tiny_fit.copy()
+    bare["constant_data"] = bare["constant_data"].to_dataset().assign(gold=("item", [""] * 6))
+    assert "gold" not in ba.label_table(bare)
+    assert score(bare) == {}
+
+
+@pytest.mark.parametrize("coverage", [0, -0.1, 1.01, float("nan")])
+def test_a_coverage_out_of_its_range_is_refused(refuses, mace_fit, coverage):
+    with refuses(FitError, "coverage is .*: it must be above 0 and at most 1"):
+        ba.label_table(mace_fit, coverage=coverage)
+    with refuses(FitError, "coverage is .*: it must be above 0 and at most 1"):
+        ba.coverage_table(mace_fit, [0.5, coverage])
+
+
+def test_the_coverage_table_is_the_accuracy_of_the_surest_items(mace_fit):
+    labels = ba.label_table(mace_fit).sort_values("entropy", kind="stable")
+    right = (labels["label"] == labels["gold"]).to_numpy()
+    table = ba.coverage_table(mace_fit)
+    assert table.columns.tolist() == ["coverage", "n_items", "max_entropy", "n_gold", "accuracy"]
+    np.testing.assert_allclose(table["coverage"], np.arange(0.05, 1.01, 0.05))
+    assert table["n_items"].tolist() == list(range(20, 401, 20))
+    assert table["n_gold"].tolist() == table["n_items"].tolist()
+    np.testing.assert_allclose(table["accuracy"], [right[:n].mean() for n in table["n_items"]])
+    assert table["max_entropy"].tolist() == [labels["entropy"].iloc[n - 1] for n in table["n_items"]]
+    shares = {"accuracy": 400, "accuracy_at_90": 360, "accuracy_at_75": 300}
+    assert score(mace_fit) == pytest.approx({name: right[:n].mean() for name, n in shares.items()})
+
+
+def test_the_coverage_table_counts_only_items_whose_gold_is_known(tiny_fit):
+    table = ba.coverage_table(tiny_fit, [1])
+    assert table["n_gold"].tolist() == [3]
+    labels = ba.label_table(tiny_fit).set_index("item").loc[["s1", "s2", "s4"]]
+    assert table["accuracy"].tolist() == [(labels["label"] == labels["gold"]).mean()]
+
+
+def test_a_coverage_table_needs_gold(refuses, tiny_fit):
+    bare = tiny_fit.copy()
+    bare["constant_data"] = bare["constant_data"].to_dataset().assign(gold=("item", [""] * 6))
+    with refuses(FitError, "no gold label is known: .*--gold-file"):
+        ba.coverage_table(bare)
+
+
+def test_draws_of_labels_have_the_frequencies_of_their_probabilities(mace_fit, rng):
+    drawn = ba.label_draws(mace_fit, random_seed=int(rng.integers(2**31)))
+    assert drawn.dims == ("chain", "draw", "item")
+    probability = mace_fit["latent"]["probability"].values
+    for code in range(len(LABELS)):
+        said = (drawn.values == code).astype(float)  # (chain, draw, item)
+        frequency = said.mean(axis=(0, 1))
+        # the draws' own noise, and none from the parameters: frequencies and probabilities share the posterior draws
+        z = (frequency - probability[:, code]) / np.sqrt(
+            np.maximum(probability[:, code] * (1 - probability[:, code]), 1e-4) / said[..., 0].size
+        )
+        assert np.abs(z).max() < 5
+        assert 0.5 < np.sqrt((z**2).mean()) or code != probability.mean(axis=0).argmax()
+    again = ba.label_draws(mace_fit, random_seed=1), ba.label_draws(mace_fit, random_seed=1)
+    np.testing.assert_array_equal(*again)
+
+
+# ------------------------------------------------------------------------------------------ annotators, parameters
+
+
+def test_an_annotator_table_summarises_the_draws_of_competence(mace_fit, crowd):
+    data, _ = crowd
+    table = ba.annotator_table(mace_fit)
+    numbers = ["mean", "sd", "hdi_low", "hdi_high", "ess", "rhat"]
+    assert table.columns.tolist() == ["annotator", "n_annotations", *(f"competence_{name}" for name in numbers)]
+    assert table["annotator"].tolist() == list(data.annotators)
+    assert table["n_annotations"].sum() == data.n_annotations
+    draws = competence(mace_fit)
+    flat = draws.reshape(-1, data.n_annotators)
+    np.testing.assert_allclose(table["competence_mean"], flat.mean(axis=0))
+    np.testing.assert_allclose(table["competence_sd"], flat.std(axis=0, ddof=1))
+    inside = (table["competence_hdi_low"].to_numpy() <= flat) & (flat <= table["competence_hdi_high"].to_numpy())
+    np.testing.assert_allclose(inside.mean(axis=0), 0.94, atol=0.01)
+    equal_tailed = np.diff(np.quantile(flat, [0.03, 0.97], axis=0), axis=0)[0]
+    assert (table["competence_hdi_high"] - table["competence_hdi_low"] <= equal_tailed + 1e-12).all()
+    ess, rhat = (getattr(array_stats, name)(draws, chain_axis=0, draw_axis=1) for name in ("ess", "rhat"))
+    np.testing.assert_allclose(table["competence_ess"], ess)
+    np.testing.assert_allclose(table["competence_rhat"], rhat)
+
+
+def test_the_competence_of_model_b_is_its_accuracy(tiny_fit):
+    table = ba.annotator_table(tiny_fit)
+    assert table["annotator"].tolist() == ["ada", "bo", "cy"]
+    assert table["n_annotations"].tolist() == [6, 4, 5]
+    np.testing.assert_allclose(table["competence_mean"], tiny_fit["posterior"]["accuracy"].mean(("chain", "draw")))
+
+
+def test_a_parameter_table_has_one_row_per_parameter(tiny_fit):
+    table = ba.parameter_table(tiny_fit)
+    assert table.columns.tolist() == [
+        "parameter", "mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat",
+    ]  # fmt: skip
+    assert len(table) == 2 + 3 * 2 * 2 + 3
+    rows = table.set_index("parameter")
+    posterior = tiny_fit["posterior"].to_dataset()
+    cells = {f"prevalence[{k}]": posterior["prevalence"].sel(true_class=k) for k in ("no", "yes")}
+    for who, k, said in product(("ada", "bo", "cy"), ("no", "yes"), ("no", "yes")):
+        cells[f"confusion[{who}, {k}, {said}]"] = posterior["confusion"].sel(annotator=who, true_class=k, response=said)
+    cells |= {f"accuracy[{who}]": posterior["accuracy"].sel(annotator=who) for who in ("ada", "bo", "cy")}
+    assert set(rows.index) == set(cells)
+    for name, draws in cells.items():  # each row is about the parameter it names
+        assert rows.loc[name, "mean"] == pytest.approx(float(draws.mean()), rel=1e-12)
+        assert rows.loc[name, "sd"] == pytest.approx(float(draws.std()), rel=1e-3)
+        assert rows.loc[name, "ess_bulk"] == pytest.approx(
+            float(array_stats.ess(draws.values, chain_axis=0, draw_axis=1))
+        )
+        within = (rows.loc[name, "hdi94_lb"] <= draws) & (draws <= rows.loc[name, "hdi94_ub"])
+        assert float(within.mean()) == pytest.approx(0.94, abs=0.01)
+    assert ba.parameter_table(tiny_fit, ["prevalence"])["parameter"].tolist() == ["prevalence[no]", "prevalence[yes]"]
+
+
+def test_who_is_better_is_a_share_of_draws(mace_fit, crowd):
+    names = list(crowd[0].annotators)
+    table = ba.better_probability(mace_fit)
+    assert table.index.tolist() == table.columns.tolist() == names
+    np.testing.assert_allclose(table + table.T, 1, rtol=1e-12)
+    assert set(np.diag(table)) == {0.5}
+    flat = competence(mace_fit).reshape(-1, len(names))
+    assert table.iloc[3, 5] == pytest.approx((flat[:, 3] > flat[:, 5]).mean())
+    chosen = [names[5], names[3]]
+    pd.testing.assert_frame_equal(ba.better_probability(mace_fit, chosen), table.loc[chosen, chosen])
+
+
+def test_an_unknown_annotator_is_not_compared(refuses, tiny_fit):
+    with refuses(FitError, "annotator 'di' is not in this fit, which has 3, 'ada' first"):
+        ba.better_probability(tiny_fit, ["ada", "di"])
+
+
+# ---------------------------------------------------------------------------------------------------------- costs
+
+
+def test_with_equal_costs_the_cheapest_label_is_the_most_probable(mace_fit):
+    labels = ba.label_table(mace_fit)
+    cost = {truth: {said: float(said != truth) for said in LABELS} for truth in LABELS}
+    table = ba.cheapest_label(mace_fit, cost)
+    assert table.columns.tolist() == ["item", "label", "expected_cost", *(f"cost[{name}]" for name in LABELS)]
+    assert table["item"].tolist() == labels["item"].tolist()
+    sure = labels["probability"] > 0.5 + 1e-9
+    assert table["label"][sure].tolist() == labels["label"][sure].tolist()
+    np.testing.assert_allclose(table["expected_cost"], 1 - labels["probability"], atol=1e-12)
+    as_frame = pd.DataFrame(1 - np.eye(3), index=LABELS, columns=LABELS)
+    pd.testing.assert_frame_equal(ba.cheapest_label(mace_fit, as_frame), table)
+
+
+def test_costs_that_differ_move_the_label_and_an_expert_is_asked_where_that_is_cheaper(tiny_fit):
+    p = ba.label_table(tiny_fit).set_index("item")["p[yes]"]
+    cost = {"yes": {"no": 5, "yes": 0, "ask": 0.5}, "no": {"no": 0, "yes": 1, "ask": 0.5}}  # rows in another order
+    table = ba.cheapest_label(tiny_fit, cost).set_index("item")
+    expected = pd.DataFrame({"no": 5 * p, "yes": 1 - p, "ask": 0.5})
+    for answer in expected:
+        np.testing.assert_allclose(table[f"cost[{answer}]"], expected[answer], rtol=1e-12)
+    assert table["label"].tolist() == expected.idxmin(axis=1).tolist()
+    assert {"yes", "ask"} <= set(table["label"])
+    np.testing.assert_allclose(table["expected_cost"], expected.min(axis=1))
+
+
+COSTS = {
+    "a row too few": ({"yes": {"yes": 0, "no": 1}}, r"one row per label \(no, yes\): see 'no'"),
+    "an unknown row": ({k: {"yes": 0, "no": 1} for k in ("yes", "no", "ask")}, "one row per label .*: see 'ask'"),
+    "a cell missing": ({"yes": {"yes": 0}, "no": {"yes": 1, "no": 0}}, "must hold finite numbers"),
+    "an infinite cost": ({"yes": {"yes": 0, "no": np.inf}, "no": {"yes": 1, "no": 0}}, "must hold finite numbers"),
+}
+
+
+@pytest.mark.parametrize("wrong", COSTS)
+def test_costs_that_do_not_fit_the_labels_are_refused(refuses, tiny_fit, wrong):
+    cost, match = COSTS[wrong]
+    with refuses(DataError, match):
+        ba.cheapest_label(tiny_fit, cost)
+
+
+# ----------------------------------------------------------------------------------------------------- prediction
+
+
+def test_predicting_the_items_of_the_fit_gives_its_own_labels(mace_fit, crowd):
+    pd.testing.assert_frame_equal(ba.predict(mace_fit, crowd[0]), ba.label_table(mace_fit), rtol=1e-10)
+
+
+def test_prediction_goes_by_the_names_and_not_by_their_order(mace_fit, crowd):
+    data, _ = crowd
+    records = [tuple(row) for row in data.to_frame()[["item", "annotator", "label"]].to_numpy()]
+    chosen = {f"i{number}" for number in range(100, 140)}
+    some = [record for record in reversed(records) if record[0] in chosen and record[2] != "maybe"]
+    new = ba.AnnotationData.from_records([(f"new {item}", *rest) for item, *rest in some], labels=["yes", "no"])
+    assert new.annotators != data.annotators[: new.n_annotators]
+    table = ba.predict(mace_fit, new).set_index("item")
+    assert table.columns.tolist() == ["label", "probability", "entropy", "n_annotations", *PROBABILITIES]
+    unchanged = [item for item in chosen if all(record[2] != "maybe" for record in records if record[0] == item)]
+    assert len(unchanged) > 5
+    known = ba.label_table(mace_fit).set_index("item")
+    for item in unchanged:
+        np.testing.assert_allclose(
+            table.loc[f"new {item}", PROBABILITIES].astype(float), known.loc[item, PROBABILITIES].astype(float)
+        )
+
+
+def test_prediction_averages_bayes_rule_over_the_draws(mace_fit, crowd):
+    ann = crowd[0].annotators[4]
+    posterior = mace_fit["posterior"].sel(annotator=ann)
+    know, habit = posterior["competence"].values, posterior["strategy"].values
+    new = ba.AnnotationData.from_records([("x", ann, "no"), ("x", ann, "no"), ("y", ann, "yes")])
+    spam = (1 - know)[..., None] * habit  # (chain, draw, response)
+    factor = spam[..., 1, None] + know[..., None] * (np.arange(3) == 1)  # p("no" | true class)
+    p = factor**2 / (factor**2).sum(axis=-1, keepdims=True)
+    found = ba.predict(mace_fit, new).set_index("item").loc["x", PROBABILITIES].astype(float)
+    np.testing.assert_allclose(found, p.mean(axis=(0, 1)))
+
+
+def test_whoever_or_whatever_is_not_in_the_fit_cannot_be_predicted(refuses, tiny_fit):
+    stranger = ba.AnnotationData.from_records([("x", "ada", "yes"), ("x", "di", "no")])
+    with refuses(DataError, "annotator 'di' is not among the 3 annotators of this fit: leave those answers out"):
+        ba.predict(tiny_fit, stranger)
+    other = ba.AnnotationData.from_records([("x", "ada", "yes"), ("x", "bo", "perhaps")])
+    with refuses(DataError, "label 'perhaps' is not among the 2 labels of this fit"):
+        ba.predict(tiny_fit, other)

@@ -1,0 +1,207 @@
+"""The command line, end to end: what it writes, what it prints where, and what it leaves behind when interrupted."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.io.annotations import write_annotations
+from tests.fits import COMMAND, LABELS
+
+FILES = ["posterior.nc", "labels.csv", "annotators.csv", "summary.csv", "run.json"]
+SETTINGS = {"draws": 100, "tune": 200, "chains": 2}
+HEAVY = ("pymc", "pytensor", "arviz", "arviz_stats", "nutpie", "xarray", "pandas")
+
+
+def run(*arguments, cwd):
+    return subprocess.run([COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def fitted(crowd, tmp_path_factory):
+    """The folder of a fit by the command, and what the command printed."""
+    folder = tmp_path_factory.mktemp("fitted")
+    write_annotations(crowd[0], folder / "answers.csv")
+    settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
+    done = run("fit", "mace", "answers.csv", "--out", "run", *settings, "--seed", "1", "--coverage", "0.9", cwd=folder)
+    return folder / "run", done
+
+
+def read(path):
+    return pd.read_csv(path, dtype={"item": str, "label": str, "gold": str, "annotator": str}, keep_default_na=False)
+
+
+def test_a_fit_writes_its_five_files_and_nothing_else(fitted):
+    folder, done = fitted
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["answers.csv", "run"]
+
+
+def test_results_go_to_stdout_and_the_rest_to_stderr(fitted):
+    folder, done = fitted
+    out = done.stdout.splitlines()
+    assert out[-5:] == [f"run/{name}" for name in FILES]
+    assert json.loads((folder / "run.json").read_text())["files"] == FILES
+    assert out[0].startswith("accuracy against gold 0.")
+    assert out[1].startswith("max R-hat 1.")
+    assert out[2].endswith("sampling; seed 1")
+    assert len(out) == 8
+    first, *others = done.stderr.splitlines()
+    assert first == (
+        f"mace: {len(read(folder.parent / 'answers.csv'))} annotations of 400 items by 30 annotators, 3 labels"
+    )
+    assert all(line.startswith("warning: ") for line in others)
+    assert any("few independent draws" in line for line in others)  # 200 draws are few, and that must be said
+
+
+def test_the_tables_have_the_columns_that_are_promised_and_agree(fitted):
+    folder, _ = fitted
+    labels = read(folder / "labels.csv")
+    probabilities = [f"p[{label}]" for label in LABELS]
+    assert labels.columns.tolist() == [
+        "item", "label", "probability", "entropy", "n_annotations", *probabilities, "gold", "kept",
+    ]  # fmt: skip
+    p = labels[probabilities].to_numpy()
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-9)
+    assert labels["probability"].tolist() == p.max(axis=1).tolist()
+    assert labels["label"].tolist() == [LABELS[k] for k in p.argmax(axis=1)]
+    assert labels["kept"].sum() == 360
+    assert labels.loc[labels["kept"], "entropy"].max() <= labels.loc[~labels["kept"], "entropy"].min()
+
+    annotators = read(folder / "annotators.csv")
+    assert annotators.columns.tolist() == [
+        "annotator", "n_annotations", "competence_mean", "competence_sd", "competence_hdi_low", "competence_hdi_high",
+        "competence_ess", "competence_rhat",
+    ]  # fmt: skip
+    assert annotators["n_annotations"].sum() == labels["n_annotations"].sum()
+
+    summary = read(folder / "summary.csv").set_index("parameter")
+    assert summary.columns.tolist() == ["mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat"]
+    own = summary.loc[[f"competence[{name}]" for name in annotators["annotator"]]]
+    np.testing.assert_allclose(own["mean"], annotators["competence_mean"])
+    np.testing.assert_allclose(own["hdi94_lb"], annotators["competence_hdi_low"])
+    assert len(summary) == 30 + 30 * 3
+
+
+def test_run_json_says_what_was_run_and_what_came_of_it(fitted):
+    folder, _ = fitted
+    described = json.loads((folder / "run.json").read_text())
+    assert {name: described[name] for name in ("model", "method", "engine", "seed")} == {
+        "model": "mace", "method": "nuts", "engine": "nutpie", "seed": 1,
+    }  # fmt: skip
+    assert described["fields"] == {
+        "competence_prior": [0.5, 0.5], "strategy_prior": 10.0, "class_prior": "uniform", "prevalence_prior": 1.0,
+    }  # fmt: skip
+    data = ba.read_annotations(folder.parent / "answers.csv")
+    assert described["data"] == {
+        "items": 400, "annotators": 30, "labels": 3, "annotations": data.n_annotations, "label_names": list(LABELS),
+        "hash": data.hash,
+    }  # fmt: skip
+    assert described["versions"]["bayesanno"] == ba.__version__
+    seconds = described["seconds"]
+    assert 0 < seconds["sample"] < seconds["total"]
+    assert seconds["compile"] + seconds["sample"] < seconds["total"]
+
+    labels = read(folder / "labels.csv").sort_values("entropy", kind="stable")
+    right = (labels["label"] == labels["gold"]).to_numpy()
+    assert described["accuracy"] == pytest.approx(right.mean())
+    assert described["accuracy_at_90"] == pytest.approx(right[:360].mean())
+    assert described["accuracy_at_75"] == pytest.approx(right[:300].mean())
+
+    found = described["diagnostics"]
+    assert set(found) >= {"max_rhat", "min_ess_bulk", "min_ess_tail", "divergences", "relabelled_fraction"}
+    summary = read(folder / "summary.csv").set_index("parameter")
+    assert found["max_rhat"] == pytest.approx(summary["r_hat"].max())
+    assert found["min_ess_bulk"] == pytest.approx(summary["ess_bulk"].min())
+    assert summary["ess_tail"].idxmin() == found["worst"]["min_ess_tail"]
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+def test_the_command_gives_the_draws_of_the_library_bit_for_bit(fitted, crowd, fit_once):
+    saved = ba.load(fitted[0])
+    again = fit_once("mace", crowd[0], random_seed=1, progressbar=False, **SETTINGS)
+    for group in ("posterior", "latent", "log_likelihood"):
+        xr.testing.assert_equal(saved[group].to_dataset(), again[group].to_dataset())
+    assert ba.data_of(saved).gold == crowd[0].gold
+
+
+# ------------------------------------------------------------------------------------------------- without a fit
+
+
+def test_models_version_and_help(tmp_path):
+    listed = run("models", cwd=tmp_path)
+    assert (listed.returncode, listed.stderr) == (0, "")
+    for name in ("mace", "model_b", "strategy_prior=10", "competence_prior=0.5:0.5", "confusion_accuracy=0.6"):
+        assert name in listed.stdout
+    version = run("--version", cwd=tmp_path)
+    assert (version.returncode, version.stdout, version.stderr) == (0, f"bayesanno {ba.__version__}\n", "")
+    general, of_fit = run("--help", cwd=tmp_path), run("fit", "--help", cwd=tmp_path)
+    assert general.returncode == of_fit.returncode == 0
+    assert all(command in general.stdout for command in ("models", "fit", "simulate"))
+    assert all(option in of_fit.stdout for option in ("--out", "--set", "--seed", "--gold-file", "--coverage"))
+    assert run("fit", "mace", cwd=tmp_path).returncode == 2  # --out is missing
+    assert not list(tmp_path.iterdir())
+
+
+LIGHT = """
+import sys
+from bayesanno.cli.app import main
+codes = []
+for arguments in (
+    ["--version"], ["--help"], ["fit", "--help"], ["fit", "mace", "missing.csv", "--out", "new"],
+    ["fit", "mace", "bad.csv", "--out", "new"], ["fit", "mace", "one.csv", "--out", "new"],
+    ["fit", "mice", "bad.csv", "--out", "new"], ["fit", "mace", "one.csv", "--out", "new", "--set", "no_field=1"],
+    ["fit", "mace", "one.csv", "--out", "new", "--draws", "0"], ["fit", "mace", "@crowds", "--out", "new"],
+    ["fit", "mace", "one.csv", "--out", "no/new"], ["simulate", "mace", "--out", "one.csv"],
+):
+    sys.argv = ["bayesanno", *arguments]
+    try:
+        main()
+    except SystemExit as stop:
+        codes.append(stop.code or 0)
+print(codes)
+print([name for name in %r if name in sys.modules])
+"""
+
+
+def test_errors_and_help_are_answered_without_anything_heavy(tmp_path):
+    (tmp_path / "bad.csv").write_text("item,annotator,verdict\n1,a,x\n")
+    (tmp_path / "one.csv").write_text("item,annotator,label\n1,a,x\n2,b,x\n")
+    code = LIGHT % (HEAVY,)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    codes, heavy = done.stdout.splitlines()[-2:]
+    assert codes == str([0, 0, 0] + [1] * 9), done.stderr
+    assert heavy == "[]"
+    errors = done.stderr.splitlines()
+    assert len(errors) == 9
+    assert all(line.startswith("error: ") for line in errors)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "one.csv"]
+
+
+# --------------------------------------------------------------------------------------------------- interrupted
+
+
+def test_an_interrupted_fit_says_so_and_leaves_nothing(tmp_path):
+    rows = [f"{item},{who},{'xy'[(item + k) % 2]}" for item in range(30) for k, who in enumerate("ab")]
+    (tmp_path / "answers.csv").write_text("\n".join(["item,annotator,label", *rows]))
+    command = [COMMAND, "fit", "model_b", "answers.csv", "--out", "run", "--draws", "10000000"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        seen = [running.stderr.readline(), running.stderr.readline()]
+        assert "annotations of" in seen[0]
+        assert seen[1].startswith("warning: there are only 2 annotators: agreement of fewer than three does not tell")
+        assert any(path.name.startswith(".run-") for path in tmp_path.iterdir())
+        time.sleep(3)  # it builds and compiles the model now
+        running.send_signal(signal.SIGINT)
+        out, rest = running.communicate(timeout=120)
+    assert running.returncode == 130
+    assert out == ""
+    assert rest == "interrupted: nothing was written\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["answers.csv"]

@@ -1,0 +1,185 @@
+"""What DATA on the command line becomes for a model of counts, and what is refused; and the command itself."""
+
+import json
+import re
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesanno import CountData, get_model, load, read_counts, write_counts
+from bayesanno.cli.for_model import read_for
+from bayesanno.ground.errors import DataError
+from tests.fits import COMMAND
+
+LONG = "item,annotator,label\ns1,ada,yes\ns1,bo,no\ns2,ada,no\ns2,bo,no\ns3,cy,yes\n"
+WIDE = "item,ada,bo,cy\ns1,yes,no,\ns2,no,no,\ns3,,,yes\n"
+THREE = "item,annotator,label\ns1,ada,yes\ns1,bo,no\ns2,ada,perhaps\n"
+COUNTS = "item,successes,trials\ns1,1,2\ns2,0,2\ns3,1,1\n"
+HISTOGRAM = "x,n,count\n1,2,1\n0,2,1\n1,1,1\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def from_text(text, model="binomial_mixture", positive=None, **reading):
+        path = tmp_path / "data.csv"
+        path.write_text(text)
+        return read_for(get_model(model), str(path), reading=reading, positive=positive)
+
+    return from_text
+
+
+@pytest.mark.parametrize(
+    ("text", "positive", "what"),
+    [
+        (LONG, "yes", "'yes'"),
+        (LONG, None, "'yes' (taken as positive; --positive takes another)"),
+        (WIDE, "yes", "'yes'"),
+        (COUNTS, None, "positive"),
+        (HISTOGRAM, None, "positive"),
+    ],
+    ids=["long", "long, last of two", "wide", "counts", "histogram"],
+)
+def test_every_shape_becomes_counts(read, text, positive, what):
+    data, described = read(text, positive=positive)
+    assert isinstance(data, CountData)
+    assert (data.successes.tolist(), data.trials.tolist()) == ([1, 0, 1], [2, 2, 1])
+    assert described == f"5 answers to 3 items, 2 of them {what}"
+
+
+def test_one_label_of_three_is_counted_against_the_others(read, refuses):
+    data, _ = read(THREE, positive="no")
+    assert (data.successes.tolist(), data.trials.tolist()) == ([1, 0], [2, 1])
+    with refuses(DataError, "there are 3 labels, 'no', 'perhaps', 'yes': say with --positive which of them to count"):
+        read(THREE)
+    with refuses(DataError, "positive label 'never' is not among the labels 'no', 'perhaps', 'yes'"):
+        read(THREE, positive="never")
+
+
+def test_labels_that_are_declared_count_as_labels(read):
+    assert read(LONG, labels=["yes", "no"])[1].startswith("5 answers to 3 items, 3 of them 'no' (taken as positive")
+
+
+@pytest.mark.parametrize("option", ["gold", "gold_file", "controls"])
+def test_an_option_that_counts_have_no_use_for_is_refused(read, refuses, option):
+    with refuses(DataError, f"binomial_mixture has no true labels: leave out --{option.replace('_', '-')}"):
+        read(LONG, **{option: "x"})
+
+
+def test_a_positive_label_needs_something_to_count(read, refuses):
+    with refuses(DataError, "--positive is for models of counts or of two labels: mace takes every label as it is"):
+        read(LONG, model="mace", positive="yes")
+    with refuses(DataError, "columns of successes and trials, counted already: leave out --positive"):
+        read(COUNTS, positive="yes")
+
+
+def test_a_model_of_annotations_reads_them_as_before(read):
+    data, described = read(LONG, model="mace")
+    assert data.labels == ("no", "yes")
+    assert described == "5 annotations of 3 items by 3 annotators, 2 labels"
+
+
+def test_counts_are_written_as_they_are_read(tmp_path, refuses):
+    data = CountData(items=("a,1", 'say "b"', "c"), successes=[1, 0, 3], trials=[2, 0, 3])
+    for name in ("counts.csv", "counts.tsv"):
+        write_counts(data, tmp_path / name)
+        assert read_counts(tmp_path / name).hash == data.hash
+    with refuses(DataError, "would not be Parquet but text"):
+        write_counts(data, tmp_path / "counts.parquet")
+    with refuses(DataError, "item ' a' would not read back the same"):
+        write_counts(CountData(items=(" a",), successes=[1], trials=[2]), tmp_path / "spaces.csv")
+
+
+# ------------------------------------------------------------------------------------------------- the command
+
+
+def run(*arguments, cwd):
+    return subprocess.run([COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("simulated")
+    rates = ("--set", "rate_prior=3:20")  # far apart
+    done = run(
+        "simulate",
+        "binomial_mixture",
+        "--items",
+        200,
+        "--per-item",
+        8,
+        "--out",
+        "x.csv",
+        "--seed",
+        1,
+        *rates,
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "x.csv\nx.json\n"
+    return folder
+
+
+def test_simulated_counts_and_what_made_them(simulated):
+    table = pd.read_csv(simulated / "x.csv")
+    assert table.columns.tolist() == ["item", "successes", "trials"]
+    assert (table["trials"] == 8).all()
+    assert len(table) == 200
+    story = json.loads((simulated / "x.json").read_text())
+    assert (story["model"], story["seed"], story["fields"]["rate_prior"]) == ("binomial_mixture", 1, [3, 20])
+    assert set(story["parameters"]) == {"weight", "rate", "state"}
+    assert set(story["parameters"]["state"]["values"]) == {"type 1", "type 2"}
+
+
+def test_a_fit_of_counts_writes_its_files(simulated):
+    done = run(
+        "fit", "binomial_mixture", "x.csv", "--out", "run", "--seed", 1, "--draws", 200, "--tune", 300, "--chains", 2,
+        cwd=simulated,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    files = ["posterior.nc", "labels.csv", "summary.csv", "run.json"]
+    assert sorted(path.name for path in (simulated / "run").iterdir()) == sorted(files)
+    data = read_counts(simulated / "x.csv")
+    total, positive = int(data.trials.sum()), int(data.successes.sum())
+    first = done.stderr.splitlines()[0]
+    assert first == f"binomial_mixture: {total} answers to 200 items, {positive} of them positive"
+
+    labels = pd.read_csv(simulated / "run" / "labels.csv")
+    assert labels.columns.tolist() == ["item", "p[type 1]", "p[type 2]", "successes", "trials", "hard"]
+    np.testing.assert_allclose(labels["p[type 1]"] + labels["p[type 2]"], 1)
+    summary = pd.read_csv(simulated / "run" / "summary.csv").set_index("parameter")
+    assert set(summary.index) == {f"{name}[type {t}]" for name in ("weight", "rate") for t in (1, 2)}
+    assert summary.loc["rate[type 1]", "mean"] < summary.loc["rate[type 2]", "mean"]
+    story = json.loads((simulated / "x.json").read_text())["parameters"]
+    for name in ("weight", "rate"):
+        rows = summary.loc[[f"{name}[type 1]", f"{name}[type 2]"]]
+        assert (np.abs(rows["mean"] - story[name]["values"]) < 4 * rows["sd"]).all()
+
+    described = json.loads((simulated / "run" / "run.json").read_text())
+    assert described["data"] == {"items": 200, "trials": total, "successes": positive, "hash": data.hash}
+    assert described["files"] == files
+    assert "accuracy" not in described
+    assert load(simulated / "run").attrs["model"] == "binomial_mixture"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "error"),
+    [
+        (THREE, [], "there are 3 labels"),
+        (LONG, ["--positive", "yes", "--set", "types=4"], "4 types are asked for, .* only 3 different shares"),
+        ("item,successes,trials\na,3,2\n", [], "3 successes in 2 trials"),
+        ("item,successes,trials\na,0,0\n", [], "no item has a trial"),
+        (LONG, ["--set", "types=0"], "types is 0"),
+    ],
+    ids=["three labels", "four types", "more successes than trials", "no trial", "no type"],
+)
+def test_counts_that_cannot_be_are_one_line(tmp_path, text, options, error):
+    (tmp_path / "data.csv").write_text(text)
+    done = run("fit", "binomial_mixture", "data.csv", "--out", "run", *options, cwd=tmp_path)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("error: ")
+
+    assert re.search(error, last)
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]

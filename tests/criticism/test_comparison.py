@@ -1,0 +1,176 @@
+"""How many types: marginal likelihoods against exact values, predictive p-values, tables, and what is refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import betaln, logsumexp
+from scipy.stats import multivariate_t, norm
+
+from bayesanno import CountData, check_histogram, compare_type_numbers, estimate_marginal_likelihood
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.inference.bridge import _bridge
+from bayesanno.models.binomial_mixture import BinomialMixture
+from tests.models.references_counts import counts
+
+HISTOGRAM = np.array([9, 12, 7, 3, 4, 9, 8])  # 0 to 6 successes: two types, near 1/5 and 4/5
+ITEMS, TRIALS = int(HISTOGRAM.sum()), HISTOGRAM.size - 1
+BINS = np.arange(TRIALS + 1)
+SUCCESSES = int(HISTOGRAM @ BINS)
+SETTINGS = {"draws": 1000, "tune": 500, "chains": 4, "random_seed": 1, "progressbar": False}
+DATA = CountData(
+    items=tuple(f"s{i}" for i in range(ITEMS)), successes=np.repeat(BINS, HISTOGRAM), trials=np.full(ITEMS, TRIALS)
+)
+
+
+@pytest.fixture(scope="module")
+def fits(fit_once):
+    return [fit_once(BinomialMixture(types=k), DATA, **SETTINGS) for k in (1, 2)]
+
+
+@pytest.fixture(scope="module")
+def table(fits):
+    return compare_type_numbers(fits[::-1], random_seed=1)
+
+
+def exact_one():
+    """The integral of rate^successes (1 - rate)^failures, with a uniform prior: a Beta function."""
+    return betaln(SUCCESSES + 1, ITEMS * TRIALS - SUCCESSES + 1)
+
+
+def exact_two(n=120):
+    """By quadrature over the weight and both rates; all are uniform, and the rates in order have twice the density."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    x, log_w = (nodes + 1) / 2, np.log(weights / 2)
+    binomial = BINS * np.log(x)[:, None] + (TRIALS - BINS) * np.log1p(-x)[:, None]  # (node, bin)
+    total = []
+    for share, log_share in zip(x, log_w, strict=True):
+        low, high = np.log(share) + binomial[:, None], np.log1p(-share) + binomial[None]
+        logp = np.logaddexp(low, high) @ HISTOGRAM + log_w[:, None] + log_w  # (node of one rate, node of the other)
+        total.append(logsumexp(logp) + log_share)
+    return logsumexp(total)  # over both orders: twice the density on half of the square
+
+
+def altered(fit, **diagnostics):
+    """The fit, with other diagnostics."""
+    other = fit.copy()
+    other.attrs = fit.attrs | {"diagnostics": json.dumps(json.loads(fit.attrs["diagnostics"]) | diagnostics)}
+    return other
+
+
+def test_marginal_likelihoods_are_exact_within_their_errors(fits):
+    for fit, exact in zip(fits, (exact_one(), exact_two()), strict=True):
+        found = estimate_marginal_likelihood(fit, random_seed=1)
+        assert found.reason == ""
+        assert 0 < found.error < 0.05
+        assert abs(found.value - exact) < 4 * found.error
+        assert found == estimate_marginal_likelihood(fit, random_seed=1)
+
+
+def test_quadrature_has_converged():
+    assert exact_two(120) == pytest.approx(exact_two(60), abs=1e-8)
+
+
+def test_a_bridge_to_a_known_density_has_the_error_it_says(rng):
+    """A normal times e^3, a hundred times: standardised errors have standard deviation 1."""
+    proposal = multivariate_t([0.2], [[1.5]], df=5)
+    z = []
+    for _ in range(100):
+        kept, proposed = rng.normal(size=(4, 250)), proposal.rvs(1000, random_state=rng)
+        value, error = _bridge(
+            3 + norm.logpdf(proposed) - proposal.logpdf(proposed[:, None]),
+            3 + norm.logpdf(kept) - proposal.logpdf(kept.ravel()[:, None]).reshape(kept.shape),
+        )
+        z.append((value - 3) / error)
+    assert abs(np.mean(z)) < 0.4
+    assert 0.75 < np.std(z) < 1.3
+
+
+def test_the_table(fits, table):
+    assert table[["model", "types"]].to_numpy().tolist() == [["binomial_mixture", 1], ["binomial_mixture", 2]]
+    assert list(table) == [
+        "model", "types", "elpd_loo", "se", "p_loo", "max_pareto_k", "elpd_diff", "se_diff",
+        "log_marginal", "se_log_marginal", "p_types", "p_predictive", "reason",
+    ]  # fmt: skip
+    one, two = table.iloc[0], table.iloc[1]
+    assert (two["elpd_diff"], two["se_diff"]) == (0, 0)
+    assert one["elpd_diff"] == pytest.approx(one["elpd_loo"] - two["elpd_loo"])
+    assert one["elpd_diff"] < -2 * one["se_diff"] < 0
+    odds = np.exp(exact_one() - exact_two())
+    assert one["p_types"] == pytest.approx(odds / (1 + odds), rel=0.2)
+    assert table["p_types"].sum() == pytest.approx(1)
+    assert (table["max_pareto_k"] < 0.7).all()
+    assert set(table["reason"]) == {""}
+    assert one["p_predictive"] == check_histogram(fits[0], random_seed=1).p_value
+
+
+def test_leaving_an_item_out_exactly_for_one_type(table):
+    """The predictive probability of an item's answers given all others is a ratio of Beta functions."""
+    failures = ITEMS * TRIALS - SUCCESSES
+    without = betaln(SUCCESSES - BINS + 1, failures - (TRIALS - BINS) + 1)
+    assert table["elpd_loo"][0] == pytest.approx(HISTOGRAM @ (exact_one() - without), abs=0.1)
+
+
+def test_a_model_that_does_not_fit_is_seen(fits):
+    wrong, right = (check_histogram(fit, random_seed=1) for fit in fits)
+    assert wrong.p_value < 0.01
+    assert 0.1 < right.p_value < 0.95
+    cells = wrong.cells
+    assert list(cells) == ["successes", "observed", "expected", "p_at_most", "p_at_least"]
+    assert cells["observed"].tolist() == HISTOGRAM.tolist()
+    assert cells["p_at_least"][0] < 0.01  # too many items with no success,
+    assert cells["p_at_most"][3] < 0.01  # too few in the middle
+    for check in (wrong, right):
+        assert check.discrepancy.shape == check.replicated.shape == (1000,)
+        assert check.cells["expected"].sum() == pytest.approx(ITEMS)
+        assert ((check.cells["p_at_most"] + check.cells["p_at_least"]) >= 1).all()
+        assert check.p_value == (check.replicated >= check.discrepancy).mean()
+    df = BINS.size - 1  # replicates follow the draw's own expected histogram
+    assert right.replicated.mean() == pytest.approx(df, abs=0.6)
+    pd.testing.assert_frame_equal(cells, check_histogram(fits[0], random_seed=1).cells)
+
+
+def test_what_draws_cannot_bear_is_nan_with_the_reason(fits):
+    one, two = fits
+    for rhat, why in ((1.2, "R-hat is 1.200, and must be at most 1.01"), (None, r"R-hat is unknown \(it takes NUTS")):
+        found = compare_type_numbers([one, altered(two, max_rhat=rhat)], random_seed=1)
+        assert found["log_marginal"].notna().tolist() == [True, False]
+        assert found["p_types"].isna().all()
+        assert found["reason"][0] == "p_types: not every fit here has a marginal likelihood"
+        assert found["reason"].str.contains(f"log_marginal: {why}")[1]
+
+
+def test_a_posterior_far_from_the_proposal_is_nan(fits, monkeypatch):
+    from arviz_stats.base import array_stats
+
+    monkeypatch.setattr(array_stats, "psislw", lambda ratio: (ratio, 0.9))
+    found = estimate_marginal_likelihood(fits[1], random_seed=1)
+    assert np.isnan(found.value)
+    assert found.reason == "log_marginal: the posterior is far from any t distribution: Pareto k is 0.90"
+
+
+def test_items_with_different_numbers_of_trials(fit_once, refuses):
+    data = counts((1, 3), (4, 6), (5, 6), (0, 3), (3, 3), (2, 6))
+    fit = fit_once(BinomialMixture(types=1), data, **SETTINGS)
+    with refuses(DataError, "'s2' has 6 trials and item 's1' 3: a histogram needs items with the same number"):
+        check_histogram(fit)
+    (row,) = compare_type_numbers([fit], random_seed=1).to_dict("records")
+    assert row["log_marginal"] == pytest.approx(betaln(16, 13), abs=4 * row["se_log_marginal"])
+    assert np.isnan(row["p_predictive"])
+    assert row["reason"] == "p_predictive: items have different numbers of trials, and no common histogram"
+    assert row["p_types"] == 1
+
+
+def test_fits_that_cannot_be_compared_are_refused(fits, fit_once, refuses, tiny_fit):
+    with refuses(FitError, "there is no fit to compare"):
+        compare_type_numbers([])
+    with refuses(FitError, "two fits are of binomial_mixture with 1 type: keep one of them"):
+        compare_type_numbers([fits[0], fits[0]], random_seed=1)
+    with refuses(FitError, "types of items are counted in fits of counts, and model_b is fitted to answers"):
+        check_histogram(tiny_fit)
+    data = counts((1, 3), (4, 6), (5, 6), (0, 3), (3, 3), (2, 6))
+    with refuses(FitError, "the fits are of different data: fit all models to the same counts"):
+        compare_type_numbers([fits[0], fit_once(BinomialMixture(types=1), data, **SETTINGS)])
+    with refuses(FitError, "random_seed is -1"):
+        check_histogram(fits[0], random_seed=-1)

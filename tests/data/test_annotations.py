@@ -1,0 +1,175 @@
+"""AnnotationData and CountData: what they hold, and what they refuse."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesanno.data.annotations import AnnotationData, CountData, sort_labels
+from bayesanno.ground.errors import BayesannoError, DataError
+
+FIELDS = {
+    "item": [0, 0, 1],
+    "annotator": [0, 1, 0],
+    "label": [1, 0, 0],
+    "items": ("s1", "s2", "silent"),
+    "annotators": ("ada", "bo"),
+    "labels": ("no", "yes"),
+}
+RECORDS = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no")]
+
+
+def test_records_become_codes_that_point_at_the_names():
+    data = AnnotationData.from_records([("b", "y", 10), ("a", "x", 9), ("b", "x", 10)])
+    assert (data.items, data.annotators, data.labels) == (("b", "a"), ("y", "x"), ("9", "10"))
+    assert (data.item.tolist(), data.annotator.tolist(), data.label.tolist()) == ([0, 1, 0], [0, 1, 1], [1, 0, 1])
+    assert (data.n_items, data.n_annotators, data.n_labels, data.n_annotations) == (2, 2, 2, 3)
+
+
+def test_votes_count_repeats_and_leave_silent_items_at_zero():
+    data = AnnotationData.from_records(
+        [("s1", "ada", "no"), ("s1", "ada", "no"), ("s1", "bo", "yes")],
+        items=["s0", "s1"],
+        labels=["yes", "no", "maybe"],
+    )
+    np.testing.assert_array_equal(data.votes, [[0, 0, 0], [1, 2, 0]])
+
+
+def test_gold_outside_the_labels_has_no_code_and_controls_have_theirs():
+    data = AnnotationData(**FIELDS, gold={"s1": "yes", "s2": "perhaps"}, controls={"silent": "no"})
+    assert data.gold_codes.tolist() == [1, -1, -1]
+    assert data.control_codes.tolist() == [-1, -1, 0]
+
+
+def test_arrays_are_copies_that_cannot_be_written():
+    mine = np.array([0, 0, 1])
+    data = AnnotationData(**{**FIELDS, "item": mine})
+    mine[0] = 1
+    assert data.item.tolist() == [0, 0, 1]
+    for frozen in (data.item, data.annotator, data.label, data.votes, data.gold_codes, data.control_codes):
+        with pytest.raises(ValueError, match="read-only"):
+            frozen[0] = 1
+    with pytest.raises(AttributeError):
+        data.labels = ("a", "b")
+
+
+def test_hash_changes_with_all_that_a_model_sees_and_with_nothing_else():
+    data = AnnotationData(**FIELDS)
+    assert data.hash == AnnotationData(**FIELDS, gold={"s1": "yes"}).hash == pickle.loads(pickle.dumps(data)).hash
+    changed = [
+        AnnotationData(**{**FIELDS, "label": [1, 0, 1]}),
+        AnnotationData(**{**FIELDS, "annotator": [1, 0, 0]}),
+        AnnotationData(**{**FIELDS, "labels": ("no", "yes", "maybe")}),
+        AnnotationData(**{**FIELDS, "items": ("s1", "s2", "s3")}),
+        AnnotationData(**FIELDS, controls={"s1": "yes"}),
+    ]
+    assert len({data.hash, *(other.hash for other in changed)}) == 1 + len(changed)
+
+
+def test_frame_has_names_and_gold():
+    frame = AnnotationData(**FIELDS, gold={"s1": "yes"}).to_frame()
+    assert frame.to_dict("list") == {
+        "item": ["s1", "s1", "s2"],
+        "annotator": ["ada", "bo", "ada"],
+        "label": ["yes", "no", "no"],
+        "gold": ["yes", "yes", ""],
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"item": [], "annotator": [], "label": []}, "there is no annotation"),
+        ({"labels": ("no",), "label": [0, 0, 0]}, r"only one label, 'no': .*declare them"),
+        ({"label": [1, 0, 2]}, r"label has an index outside 0\.\.1: 0\.\.2"),
+        ({"item": [-1, 0, 1]}, r"item has an index outside 0\.\.2: -1\.\.1"),
+        ({"annotator": [0, 1]}, r"annotator must have one entry per annotation, shape \(3,\), not \(2,\)"),
+        ({"item": [[0, 0, 1]]}, r"item must have one entry per annotation, shape \(3,\), not \(1, 3\)"),
+        ({"label": [0.5, 0, 1]}, "label must hold whole numbers, positions in labels, not values of type float64"),
+        ({"label": ["no", "no", "yes"]}, "label must hold whole numbers"),
+        ({"items": ("s1", " ", "s3")}, "items: number 2 has no name"),
+        ({"annotators": ("ada", "ada")}, "annotators: 'ada' appears twice"),
+        ({"annotators": ()}, "annotators: there is none"),
+        ({"gold": {"silence": "yes"}}, "gold: item 'silence' is not among the items; did you mean 'silent'"),
+        (
+            {"controls": {"s1": "may\nbe"}},
+            r"controls: label 'may\\nbe' of item 's1' is not among the labels 'no', 'yes'",
+        ),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(refuses, change, match):
+    with refuses(DataError, match):
+        AnnotationData(**{**FIELDS, **change})
+
+
+def test_records_outside_the_declared_names_are_refused(refuses):
+    with refuses(DataError, "label 'yes' is not among those declared: 'no', 'maybe'"):
+        AnnotationData.from_records(RECORDS, labels=["no", "maybe"])
+    with refuses(DataError, "item 's2' is not among those declared: 's1'"):
+        AnnotationData.from_records(RECORDS, items=["s1"])
+    with refuses(DataError, "there is no annotation"):
+        AnnotationData.from_records([])
+
+
+def test_a_data_error_is_a_value_error_and_one_of_ours():
+    assert issubclass(DataError, ValueError)
+    assert issubclass(DataError, BayesannoError)
+
+
+def test_counts_come_from_annotations():
+    data = AnnotationData.from_records([*RECORDS, ("s1", "ada", "yes")], items=["s0", "s1", "s2"])
+    counts = CountData.from_annotations(data, positive="yes")
+    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (
+        ("s0", "s1", "s2"),
+        [0, 2, 0],
+        [0, 3, 1],
+    )
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "match"),
+    [
+        ([1, 2], [3, 1], "item 'b' has 2 successes in 1 trials"),
+        ([-1, 2], [3, 3], "successes of item 'a' is -1: it must be a whole number"),
+        ([0, 1], [1, 1.5], "trials of item 'b' is 1.5: it must be a whole number"),
+        ([0, 1], [1, float("nan")], "trials of item 'b' is nan"),
+        ([0, 1], [1, float("inf")], "trials of item 'b' is inf"),
+        ([0, 1], [1, 1e300], r"trials of item 'b' is 1e\+300"),
+        (["0", "x"], [1, 1], "successes of item 'a' is 0: it must be a whole number"),
+        ([True, False], [1, 1], "successes of item 'a' is True"),
+        ([0], [1, 1], r"successes must have one count per item, shape \(2,\), not \(1,\)"),
+        ([0, 0], [0, 0], "no item has a trial"),
+    ],
+)
+def test_counts_that_cannot_be_are_refused(refuses, successes, trials, match):
+    with refuses(DataError, match):
+        CountData(items=("a", "b"), successes=successes, trials=trials)
+
+
+def test_counts_need_a_positive_label_that_exists(refuses):
+    with refuses(DataError, "positive label 'true' is not among the labels 'no', 'yes'"):
+        CountData.from_annotations(AnnotationData.from_records(RECORDS), positive="true")
+
+
+def test_the_positive_label_is_counted_against_all_others():
+    records = [("s1", "ada", "yes"), ("s1", "bo", "maybe"), ("s1", "cy", "no"), ("s2", "ada", "maybe")]
+    data = AnnotationData.from_records(records)
+    for positive, successes in (("yes", [1, 0]), ("maybe", [1, 1]), ("no", [1, 0])):
+        counts = CountData.from_annotations(data, positive=positive)
+        assert (counts.successes.tolist(), counts.trials.tolist()) == (successes, [3, 1])
+
+
+def test_labels_sort_as_numbers_only_if_all_are_whole_numbers():
+    assert sort_labels(["10", "9", "-1", "9"]) == ("-1", "9", "10")
+    assert sort_labels(["10", "9", "none"]) == ("10", "9", "none")
+    assert sort_labels(["1", "01"]) == ("01", "1")
+
+
+@given(st.lists(st.text(max_size=4) | st.from_regex(r"-{0,2}[0-9]{1,30}", fullmatch=True)))
+def test_sorting_labels_keeps_each_once_and_ignores_their_order(labels):
+    in_order = sort_labels(labels)
+    assert in_order == sort_labels(reversed(labels))
+    assert len(in_order) == len(set(labels))
+    assert set(in_order) == set(labels)

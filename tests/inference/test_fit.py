@@ -1,0 +1,327 @@
+"""Fitting: the same seed gives the same draws, the draws are of the posterior, and wrong requests are refused."""
+
+import os
+import re
+import signal
+import threading
+import warnings
+
+import numpy as np
+import pymc as pm
+import pytest
+import scipy.stats
+import xarray as xr
+from arviz_stats.base import array_stats
+
+import bayesanno as ba
+from bayesanno.ground.errors import ConvergenceWarning, EngineError, FitError, IdentifiabilityWarning, ModelError
+from bayesanno.inference import nuts as samplers
+from bayesanno.inference.advi import approximate
+from bayesanno.models.model_b import ModelB
+from tests.fits import SETTINGS, SHORT, tiny_data
+from tests.inference.exact import exact_posterior
+
+SIGMAS = 4  # standard errors of the mean, at most, between an average over draws and the exact value
+SHORT_RUNS = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+EXTRAS = ("numpyro", "blackjax")
+
+
+def draws_of(fit):
+    return fit["posterior"].to_dataset()
+
+
+def z_scores(fit, exact):
+    """How many Monte Carlo standard errors lie between a fit's averages and the exact ones."""
+    posterior, latent = draws_of(fit), fit["latent"]
+    found = []
+    for name in ("prevalence", "confusion"):
+        values = posterior[name].values  # (chain, draw, ...)
+        mcse = array_stats.mcse(values, chain_axis=0, draw_axis=1)
+        found.append((values.mean(axis=(0, 1)) - getattr(exact, name)) / mcse)
+    found.append((latent["probability"].values - exact.probability) / latent["probability_mcse"].values)
+    return np.concatenate([z.ravel() for z in found])
+
+
+# ------------------------------------------------------------------------------------------- the posterior itself
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return exact_posterior(tiny_data())
+
+
+def test_nuts_agrees_with_the_exact_posterior_and_not_with_that_of_another_prior(tiny_fit, exact):
+    assert np.abs(z_scores(tiny_fit, exact)).max() < SIGMAS
+    other = exact_posterior(tiny_data(), accuracy=0.65)
+    assert np.abs(z_scores(tiny_fit, other)).max() > SIGMAS
+
+
+@pytest.mark.parametrize("engine", ["pymc", *EXTRAS])
+def test_every_other_engine_agrees_with_the_exact_posterior(engine, exact):
+    if engine in EXTRAS:
+        pytest.importorskip(engine)
+    fit = ba.fit("model_b", tiny_data(), engine=engine, **SETTINGS)
+    assert fit.attrs["engine"] == engine
+    assert fit["posterior"].sizes["chain"] == SETTINGS["chains"]
+    assert np.abs(z_scores(fit, exact)).max() < SIGMAS
+
+
+@pytest.mark.parametrize("method", ["advi", "fullrank_advi"])
+@SHORT_RUNS  # a Pareto k above 0.7 is warned of, and is no failure here
+def test_advi_is_near_the_exact_posterior(method, exact):
+    fit = ba.fit("model_b", tiny_data(), method=method, advi_steps=10_000, **SETTINGS)
+    assert fit["posterior"].sizes["chain"] == 1
+    assert fit["posterior"].sizes["draw"] == SETTINGS["draws"] * SETTINGS["chains"]
+    assert fit.attrs["method"] == method
+    found = ba.diagnostics_of(fit)
+    assert set(found) >= {"pareto_k", "converged", "advi_steps"}
+    assert 0 < found["advi_steps"] <= 10_000
+    assert np.isfinite(found["pareto_k"])
+    assert found["max_rhat"] is None
+    # a normal approximation on the log-ratio scale to a posterior that is not normal: a third of a posterior sd
+    for name in ("prevalence", "confusion"):
+        off = np.abs(draws_of(fit)[name].mean(("chain", "draw")).values - getattr(exact, name))
+        assert (off < getattr(exact, f"{name}_sd") / 3).all()
+    assert np.abs(fit["latent"]["probability"].values - exact.probability).max() < 0.1
+
+
+def test_the_accuracy_is_a_function_of_the_other_parameters(tiny_fit):
+    posterior = draws_of(tiny_fit)
+    own = xr.concat([posterior["confusion"].sel(true_class=k, response=k, drop=True) for k in ("no", "yes")], "k")
+    expected = (own.transpose(..., "k") * posterior["prevalence"].values[:, :, None, :]).sum("k")
+    xr.testing.assert_allclose(
+        posterior["accuracy"].transpose(*expected.dims), expected.drop_vars("k", errors="ignore")
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- recovery
+
+
+def covered(fit, truth, name):
+    import arviz_stats as azs
+
+    interval = azs.hdi(draws_of(fit)[[name]], prob=0.94)[name]
+    true = truth[name].values
+    inside = (interval.sel(ci_bound="lower").values <= true) & (true <= interval.sel(ci_bound="upper").values)
+    return int(inside.sum()), int(inside.size)
+
+
+def test_intervals_cover_the_parameters_that_made_the_data_as_often_as_they_should(mace_fit, crowd):
+    for name in ("competence", "strategy"):
+        inside, n = covered(mace_fit, crowd[1], name)
+        assert scipy.stats.binomtest(inside, n, 0.94).pvalue > 1e-3, f"{inside} of {n} {name}"
+
+
+def test_intervals_do_not_cover_the_parameters_of_other_annotators(mace_fit, crowd):
+    shuffled = crowd[1].roll(annotator=7, roll_coords=False)
+    inside, n = covered(mace_fit, shuffled, "competence")
+    assert scipy.stats.binomtest(inside, n, 0.94).pvalue < 1e-3
+
+
+def test_probabilities_are_calibrated_on_the_data_of_their_own_model(mace_fit, crowd):
+    labels = ba.label_table(mace_fit)
+    right = (labels["label"] == labels["gold"]).to_numpy()
+    p = labels["probability"].to_numpy()
+    z = (right - p).sum() / np.sqrt((p * (1 - p)).sum())
+    assert abs(z) < SIGMAS
+    assert set(labels["gold"]) == set(crowd[0].labels)
+
+
+# -------------------------------------------------------------------------------------------------- reproducible
+
+
+def fit_short(fit_once, seed, engine="nutpie", **settings):
+    return fit_once("model_b", tiny_data(), **(SHORT | {"random_seed": seed, "engine": engine} | settings))
+
+
+@pytest.mark.parametrize("engine", ["nutpie", "pymc"])
+@SHORT_RUNS
+def test_the_same_seed_gives_the_same_draws_bit_for_bit_and_another_does_not(fit_once, engine):
+    first, again, other = (fit_short(fit_once, seed, engine) for seed in (1, 1, 2))
+    for group in ("posterior", "latent", "log_likelihood", "log_prior"):
+        xr.testing.assert_equal(first[group].to_dataset(), again[group].to_dataset())
+        for name in first[group].data_vars:
+            assert not np.array_equal(first[group][name].values, other[group][name].values)
+
+
+@SHORT_RUNS
+def test_a_fit_without_a_seed_records_one_that_gives_the_same_draws(fit_once):
+    first, other = fit_short(fit_once, None), fit_short(fit_once, None)
+    assert first.attrs["random_seed"] != other.attrs["random_seed"]
+    again = fit_short(fit_once, first.attrs["random_seed"])
+    xr.testing.assert_equal(draws_of(first), draws_of(again))
+
+
+def test_advi_with_the_same_seed_gives_the_same_draws():
+    with pm.Model(coords={"axis": ["a", "b"]}) as model:
+        pm.MvNormal("x", mu=[1.0, -2.0], cov=[[1.0, 0.8], [0.8, 2.0]], dims="axis")
+    settings = {"method": "advi", "draws": 500, "steps": 200, "progressbar": False}
+    start = {"x": np.zeros(2)}
+    first, again, other = (approximate(model, start, random_seed=seed, **settings).posterior for seed in (1, 1, 2))
+    xr.testing.assert_equal(first, again)
+    assert not np.array_equal(first["x"].values, other["x"].values)
+
+
+def test_advi_cut_short_says_so():
+    with pytest.warns(ConvergenceWarning, match="still improving after 100 steps: raise advi_steps"):
+        fit = ba.fit("model_b", tiny_data(), method="advi", advi_steps=100, **(SHORT | {"draws": 4}))
+    found = ba.diagnostics_of(fit)
+    assert found["converged"] is False
+    assert found["advi_steps"] == 100
+    assert fit["posterior"].sizes["draw"] == 8
+
+
+# -------------------------------------------------------------------------------------------------------- refused
+
+OUT_OF_RANGE = {
+    "no draws": ({"draws": 0}, "draws is 0: it must be at least"),
+    "few draws": ({"draws": 3}, "draws is 3: it must be at least 4"),
+    "no tuning": ({"tune": 0}, "tune is 0: it must be at least 1"),
+    "no chains": ({"chains": 0}, "chains is 0"),
+    "negative chains": ({"chains": -2}, "chains is -2"),
+    "no steps": ({"advi_steps": 0}, "advi_steps is 0"),
+    "accepts nothing": ({"target_accept": 0.0}, r"target_accept is 0\.0: it must be between 0 and 1"),
+    "accepts all": ({"target_accept": 1}, "target_accept is 1: it must be between 0 and 1"),
+    "not a number": ({"target_accept": float("nan")}, "target_accept is nan"),
+    "method": ({"method": "nutz"}, "no method 'nutz': choose one of nuts, advi, fullrank_advi"),
+    "engine": ({"engine": "stan"}, "no engine 'stan': choose one of nutpie, pymc, numpyro, blackjax"),
+    "start, name": ({"start": {"lambda": 1}}, "start: the model has no free variable 'lambda': it has prevalence, con"),
+    "start, deterministic": ({"start": {"accuracy": [1, 1, 1]}}, "start: the model has no free variable 'accuracy'"),
+    "start, shape": ({"start": {"prevalence": [0.2, 0.2, 0.6]}}, r"start: prevalence has shape \(3,\), .* is \(2,\)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", OUT_OF_RANGE)
+def test_a_setting_out_of_its_range_is_refused(refuses, wrong):
+    settings, match = OUT_OF_RANGE[wrong]
+    with refuses(FitError, match):
+        ba.fit("model_b", tiny_data(), **(SHORT | settings))
+
+
+def test_an_unknown_model_is_refused(refuses):
+    with refuses(ModelError, "no model 'model_c': did you mean 'model_b'"):
+        ba.fit("model_c", tiny_data())
+
+
+@pytest.mark.parametrize("engine", EXTRAS)
+def test_an_engine_that_is_not_installed_is_refused_with_what_to_install(refuses, monkeypatch, engine):
+    find_spec = samplers.find_spec
+    monkeypatch.setattr(samplers, "find_spec", lambda name: None if name == engine else find_spec(name))
+    with refuses(EngineError, rf"'{engine}' is not installed: pip install 'bayesanno\[{engine}\]', or use nutpie"):
+        ba.fit("model_b", tiny_data(), engine=engine)
+
+
+def test_interrupted_sampling_gives_no_fit(fit_once, tiny_fit):
+    assert tiny_fit.attrs["engine"] == "nutpie"  # so the model is compiled by now, and what follows is sampling
+    data = ba.data_of(tiny_fit)
+    timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fit_once("model_b", data, **(SETTINGS | {"draws": 2_000_000}))
+    finally:
+        timer.cancel()
+
+
+# ------------------------------------------------------------------------------------------------ the design's fault
+
+UNIDENTIFIED = {
+    "one answer per item": ([("1", "a", "x"), ("2", "b", "y"), ("3", "c", "y")], ["only one annotator", "3 groups"]),
+    "two annotators": ([("1", "a", "x"), ("1", "b", "y"), ("2", "a", "y")], ["only 2 annotators"]),
+    "two pieces": ([(i, who, "xy"[k % 2]) for i, team in (("1", "abc"), ("2", "def")) for k, who in enumerate(team)],
+                   ["fall into 2 groups with nothing in common .the smallest is around annotator 'a'"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("design", UNIDENTIFIED)
+def test_a_design_that_cannot_tell_who_is_right_is_warned_of_before_it_is_fitted(design):
+    records, expected = UNIDENTIFIED[design]
+    data = ba.AnnotationData.from_records(records)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with pytest.raises(FitError, match="start"):
+            ba.fit("model_b", data, start={"stop here": 0})
+    said = [str(warning.message) for warning in seen if warning.category is IdentifiabilityWarning]
+    assert len(said) == len(expected)
+    for message, match in zip(said, expected, strict=True):
+        assert re.search(match, message)
+
+
+# ----------------------------------------------------------------------------------------------------------- join
+
+
+@pytest.fixture(scope="module")
+def two_fits(fit_once):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return fit_short(fit_once, 1), fit_short(fit_once, 2)
+
+
+@SHORT_RUNS
+def test_joined_fits_have_all_chains_and_new_diagnostics(two_fits):
+    first, second = two_fits
+    joined = ba.join(two_fits)
+    assert joined["posterior"].sizes["chain"] == 4
+    assert joined["posterior"]["chain"].values.tolist() == [0, 1, 2, 3]
+    expected = np.concatenate([one["posterior"]["confusion"].values for one in two_fits])
+    np.testing.assert_array_equal(joined["posterior"]["confusion"].values, expected)
+    halves = [one["latent"]["probability"].values for one in two_fits]
+    np.testing.assert_allclose(joined["latent"]["probability"].values, np.mean(halves, axis=0), rtol=1e-12)
+    import arviz_stats as azs
+
+    rhat = max(float(values.max()) for values in azs.rhat(draws_of(joined)).data_vars.values())
+    found = ba.diagnostics_of(joined)
+    assert found["max_rhat"] == pytest.approx(rhat)
+    assert found["min_ess_bulk"] > min(ba.diagnostics_of(one)["min_ess_bulk"] for one in two_fits)
+    assert joined.attrs["random_seed"] == "1, 2"
+    assert joined.attrs["seconds_sample"] == pytest.approx(
+        first.attrs["seconds_sample"] + second.attrs["seconds_sample"]
+    )
+    assert ba.data_of(joined).hash == ba.data_of(first).hash
+
+
+@SHORT_RUNS
+def test_fits_that_differ_are_not_joined(refuses, two_fits):
+    def variant(**attrs):
+        copy = two_fits[1].copy()
+        copy.attrs = copy.attrs | attrs
+        return copy
+
+    with refuses(FitError, "there is no fit to join"):
+        ba.join([])
+    with refuses(FitError, "differ in data_hash"):
+        ba.join([two_fits[0], variant(data_hash="another")])
+    with refuses(FitError, "differ in model: mace, model_b"):
+        ba.join([two_fits[0], variant(model="mace")])
+    with refuses(FitError, "differ in fields: .*prevalence_prior.: 1"):
+        ba.join([two_fits[0], variant(fields='{"prevalence_prior": 1}')])
+    with refuses(FitError, "differ in method: advi, nuts"):
+        ba.join([two_fits[0], variant(method="advi")])
+    with refuses(FitError, r"differ in their number of draws: \[39, 40\]"):
+        ba.join([two_fits[0], two_fits[1].isel(draw=slice(1, None))])
+
+
+# ------------------------------------------------------------------------------------------------- what a fit says
+
+
+def test_a_fit_says_what_it_was_made_of(tiny_fit):
+    attrs = tiny_fit.attrs
+    assert {name: attrs[name] for name in ("model", "method", "engine", "random_seed")} == {
+        "model": "model_b", "method": "nuts", "engine": "nutpie", "random_seed": 1,
+    }  # fmt: skip
+    assert ba.model_of(tiny_fit) == ModelB()
+    assert attrs["data_hash"] == tiny_data().hash == ba.data_of(tiny_fit).hash
+    assert attrs["seconds_compile"] > 0
+    assert attrs["seconds_sample"] > 0
+    found = ba.diagnostics_of(tiny_fit)
+    assert found["max_rhat"] <= 1.01
+    assert min(found["min_ess_bulk"], found["min_ess_tail"]) >= 400
+    assert found["divergences"] == 0
+    assert found["relabelled_fraction"] == 0
+
+
+@SHORT_RUNS
+def test_a_start_far_from_the_default_leads_to_other_draws(fit_once):
+    start = {"prevalence": np.array([0.9, 0.1]), "confusion": np.full((3, 2, 2), 0.5)}
+    elsewhere, default = fit_short(fit_once, 1, "pymc", start=start), fit_short(fit_once, 1, "pymc")
+    assert not np.array_equal(elsewhere["posterior"]["prevalence"].values, default["posterior"]["prevalence"].values)

@@ -1,0 +1,279 @@
+"""Label switching and chains in different modes: what is permuted, what is only reported, and what is refused."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bayesanno import AnnotationData
+from bayesanno.ground.errors import ConvergenceWarning, FitError
+from bayesanno.inference import fit as inference
+from bayesanno.inference.assemble import assemble
+from bayesanno.inference.chain_modes import find_modes
+from bayesanno.inference.diagnostics import explain
+from bayesanno.inference.relabel import align_classes, class_permutations, compose, share_changed
+from bayesanno.models.model_b import ModelB
+from tests.models.contract import CONTROLLED, EXACT, LABELS, TINY
+from tests.models.references import model_b_log_prior
+
+EXCHANGEABLE = ModelB(confusion_accuracy=1 / 3)
+CYCLE = [1, 2, 0]
+
+
+def clear_posterior(rng, n_classes=3, n_chains=2, n_draws=6, n_annotators=3):
+    """Draws in which every annotator is mostly right: nothing is to be permuted."""
+    shape = (n_chains, n_draws)
+    confusion = rng.dirichlet(np.ones(n_classes), size=(*shape, n_annotators, n_classes)) / 3
+    confusion += 2 / 3 * np.eye(n_classes)
+    names = list(LABELS) if n_classes == 3 else [f"c{k}" for k in range(n_classes)]
+    return xr.Dataset(
+        {
+            "confusion": (("chain", "draw", "annotator", "true_class", "response"), confusion),
+            "prevalence": (("chain", "draw", "true_class"), rng.dirichlet(np.ones(n_classes), size=shape)),
+            "other": (("true_class", "draw", "chain"), rng.normal(size=(n_classes, n_draws, n_chains))),
+            "unrelated": (("chain", "draw", "annotator"), rng.normal(size=(*shape, n_annotators))),
+        },
+        coords={
+            "chain": np.arange(n_chains),
+            "draw": np.arange(n_draws),
+            "annotator": list(TINY.annotators[:n_annotators]),
+            "true_class": names,
+            "response": names,
+        },
+    )
+
+
+def permute_draws(posterior, orders):
+    """Every draw with its classes in another order; `orders` has shape (chain, draw, class)."""
+    order = xr.DataArray(orders, dims=("chain", "draw", "true_class"))
+    moved = {
+        name: variable.isel(true_class=order).transpose(*variable.dims) if "true_class" in variable.dims else variable
+        for name, variable in posterior.drop_vars("true_class").data_vars.items()
+    }
+    return xr.Dataset(moved, coords=posterior.coords)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("rule", ["unweighted", "weighted"])
+def test_permuted_draws_are_put_back_exactly(n_classes, rule, rng):
+    posterior = clear_posterior(rng, n_classes)
+    posterior["prevalence"] = xr.ones_like(posterior["prevalence"]) / n_classes + 0.01 * posterior["prevalence"]
+    orders = np.array([rng.permutation(n_classes) for _ in range(12)]).reshape(2, 6, n_classes)
+    orders[0, 0], orders[0, 1] = np.arange(n_classes), np.roll(np.arange(n_classes), 1)
+    aligned, permutation = align_classes(permute_draws(posterior, orders), rule)
+    xr.testing.assert_identical(aligned, posterior)
+    np.testing.assert_array_equal(permutation, np.argsort(orders, axis=2))  # the inverse
+
+
+def test_draws_in_order_stay_as_they_are(rng):
+    posterior = clear_posterior(rng)
+    aligned, permutation = align_classes(posterior)
+    xr.testing.assert_identical(aligned, posterior)
+    assert share_changed(permutation) == 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_no_permutation_is_better_than_the_chosen_one(n_classes, weighted, rng):
+    confusion = rng.dirichlet(np.ones(n_classes), size=(8, 3, n_classes))
+    weight = rng.dirichlet(np.ones(n_classes), size=8)
+
+    def value(draw, order):  # eq. 56, eq. 55
+        gamma = weight[draw] if weighted else np.ones(n_classes)
+        return sum(gamma[there] * confusion[draw, :, there, here].sum() for here, there in enumerate(order))
+
+    for draw, chosen in enumerate(class_permutations(confusion, weight if weighted else None)):
+        best = max(value(draw, order) for order in itertools.permutations(range(n_classes)))
+        assert value(draw, chosen) == pytest.approx(best, rel=1e-12)
+
+
+def test_the_rules_can_differ():
+    confusion = np.broadcast_to([[0.4, 0.6], [0.1, 0.9]], (1, 1, 3, 2, 2))
+    posterior = xr.Dataset(
+        {
+            "confusion": (("chain", "draw", "annotator", "true_class", "response"), confusion),
+            "prevalence": (("chain", "draw", "true_class"), [[[0.9, 0.1]]]),
+        },
+        coords={"chain": [0], "draw": [0], "true_class": ["no", "yes"]},
+    )
+    assert share_changed(align_classes(posterior, "unweighted")[1]) == 0
+    aligned, permutation = align_classes(posterior, "weighted")
+    assert share_changed(permutation) == 1
+    assert aligned["prevalence"].values.tolist() == [[[0.1, 0.9]]]
+    with pytest.raises(FitError, match="no relabelling rule 'best': choose one of unweighted, weighted"):
+        align_classes(posterior, "best")
+
+
+# ------------------------------------------------------------------------------------------------- whole fits
+
+
+def make_fit(entry, data, posterior):
+    """A fit from given draws; so few of them are warned about."""
+    chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
+    none = xr.DataArray(np.zeros((chains, draws)), dims=("chain", "draw"))
+    stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
+    attrs = {"method": "nuts", "engine": "nutpie", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
+    with pytest.warns(ConvergenceWarning):
+        return assemble(entry, data, entry.build(data), posterior, stats, attrs=attrs)
+
+
+@pytest.fixture
+def swapped(rng):
+    """Clear draws, and the same with the classes of every other draw in another order."""
+    posterior = clear_posterior(rng)[["confusion", "prevalence"]]
+    orders = np.tile(np.arange(3), (2, 6, 1))
+    orders[:, ::2] = CYCLE
+    return posterior, permute_draws(posterior, orders)
+
+
+def test_a_relabelled_fit_is_the_fit_of_the_draws_in_order(swapped):
+    straight = make_fit(EXCHANGEABLE, TINY, swapped[0])
+    fit = make_fit(EXCHANGEABLE, TINY, swapped[1])
+    assert not np.allclose(fit["latent"]["probability"], straight["latent"]["probability"])
+    with pytest.warns(ConvergenceWarning):
+        again = inference.relabel_classes(fit)
+    for group in ("posterior", "latent"):
+        xr.testing.assert_allclose(again[group].to_dataset(), straight[group].to_dataset(), rtol=EXACT)
+    xr.testing.assert_allclose(again["log_likelihood"].to_dataset(), fit["log_likelihood"].to_dataset(), rtol=EXACT)
+    assert json.loads(again.attrs["diagnostics"])["relabelled_fraction"] == 0.5
+    permutation = again["sample_stats"]["permutation"].values
+    assert (permutation[:, 1::2] == np.arange(3)).all()
+    assert (permutation[:, ::2] != np.arange(3)).all()
+
+
+def test_permutations_one_after_the_other_are_composed(rng):
+    confusion = rng.dirichlet(np.ones(4), size=(2, 50, 1, 4))
+    prevalence = rng.dirichlet(np.ones(4), size=(2, 50))
+    raw = xr.Dataset(
+        {
+            "confusion": (("chain", "draw", "annotator", "true_class", "response"), confusion),
+            "prevalence": (("chain", "draw", "true_class"), prevalence),
+        },
+        coords={"chain": range(2), "draw": range(50), "true_class": list("abcd")},
+    )
+    once, first = align_classes(raw)
+    twice, then = align_classes(once, "weighted")
+    both = compose(first, then)
+    np.testing.assert_array_equal(np.take_along_axis(prevalence, both.values, axis=2), twice["prevalence"])
+    changed = (twice["prevalence"] != raw["prevalence"]).any("true_class").mean()
+    assert share_changed(both) == float(changed)
+    assert 0 < share_changed(then)
+
+
+def test_deterministics_and_log_prior_are_those_of_the_draws_they_stand_beside(swapped):
+    entry = ModelB(confusion_accuracy=0.7)
+    stale = swapped[1].assign(accuracy=(("chain", "draw", "annotator"), np.full((2, 6, 3), 9.0)))
+    fit = make_fit(entry, TINY, stale)
+    posterior = fit["posterior"]
+    accuracy = np.einsum("cdk,cdxkk->cdx", posterior["prevalence"], posterior["confusion"])
+    np.testing.assert_allclose(posterior["accuracy"], accuracy, rtol=EXACT)
+    total = sum(
+        variable.sum([d for d in variable.dims if d not in ("chain", "draw")])
+        for variable in fit["log_prior"].data_vars.values()
+    )
+    for chain, draw in np.ndindex(2, 6):
+        one = {name: swapped[1][name].values[chain, draw] for name in ("prevalence", "confusion")}
+        expected = model_b_log_prior(one, entry.to_fields())
+        assert float(total[chain, draw]) == pytest.approx(expected, rel=EXACT)
+
+
+@pytest.mark.parametrize(
+    ("entry", "data", "match"),
+    [
+        (ModelB(), TINY, "the prior of model_b tells the classes apart"),
+        (EXCHANGEABLE, CONTROLLED, "it has controls"),
+    ],
+)
+def test_relabelling_is_refused_where_it_would_change_the_density(entry, data, match, swapped, refuses):
+    fit = make_fit(entry, data, swapped[1])
+    with refuses(FitError, f"relabelling would change the density of this fit's draws: {match}"):
+        inference.relabel_classes(fit)
+
+
+# ------------------------------------------------------------------------------------------------- modes
+
+
+def densities(rng, *means):
+    return np.array(means)[:, None] + rng.normal(size=(len(means), 50))
+
+
+def test_a_chain_with_swapped_classes_is_reported(rng):
+    posterior = clear_posterior(rng, n_chains=3, n_draws=50)
+    orders = np.tile(np.arange(3), (3, 50, 1))
+    orders[1] = CYCLE  # what the best chain calls "perhaps" is called "no" there
+    log_density = densities(rng, -100.0, -130.0, -100.5)
+    found = find_modes(permute_draws(posterior, orders), log_density)
+    np.testing.assert_allclose(found["log_density"], log_density.mean(axis=1))
+    (other,) = found["others"]
+    assert other["chain"] == 1
+    assert other["nats_lower"] == pytest.approx(log_density.mean(axis=1).max() - log_density[1].mean())
+    assert other["classes"] == {"no": "perhaps", "perhaps": "yes", "yes": "no"}
+
+
+def test_a_swapped_chain_is_reported_even_if_as_dense(rng):
+    posterior = clear_posterior(rng, n_chains=2, n_draws=50)
+    orders = np.tile(np.arange(3), (2, 50, 1))
+    orders[0] = [1, 0, 2]
+    found = find_modes(permute_draws(posterior, orders), densities(rng, -101.0, -100.0))
+    assert [other["classes"] for other in found["others"]] == [{"no": "perhaps", "perhaps": "no"}]
+
+
+def test_a_chain_far_below_is_reported_without_classes(rng):
+    posterior = clear_posterior(rng, n_chains=2, n_draws=50)
+    for draws in (posterior, posterior[["unrelated"]]):
+        found = find_modes(draws, densities(rng, -140.0, -100.0))
+        assert [(other["chain"], "classes" in other) for other in found["others"]] == [(0, False)]
+
+
+def test_chains_in_one_mode_are_not_reported(rng):
+    posterior = clear_posterior(rng, n_chains=4, n_draws=50)
+    assert find_modes(posterior, densities(rng, -100.0, -101.0, -100.3, -99.9))["others"] == []
+
+
+OTHER = {"chain": 2, "nats_lower": 41.6}
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "said"),
+    [
+        ({"max_rhat": 1.02, "worst": {"max_rhat": "competence[ada]"}}, ["R-hat of competence[ada] is 1.020"]),
+        ({"min_ess_bulk": 399.0, "worst": {"min_ess_bulk": "weight"}}, ["the bulk ESS of weight is 399"]),
+        ({"min_ess_tail": 12.3}, ["the tail ESS of a parameter is 12"]),
+        ({"divergences": 3}, ["3 divergent transitions: "]),
+        ({"min_bfmi": 0.1}, ["E-BFMI is 0.10"]),
+        ({"pareto_k": 1.25}, ["Pareto k is 1.25"]),
+        ({"converged": False, "advi_steps": 50}, ["still improving"]),
+        ({"modes": {"others": [OTHER]}}, ["chain 2 is in another mode than the best chain, 42 nats lower"]),
+        ({"modes": {"others": [OTHER | {"classes": {"no": "yes"}}]}}, ["'no' stands for 'yes'"]),
+        ({"modes": {"others": [OTHER]}, "max_rhat": 2.0, "min_ess_bulk": 3.0}, ["chain 2 is in another mode"]),
+        ({"max_rhat": 1.3, "divergences": 1}, ["R-hat", "1 divergent transition: "]),
+        (
+            {
+                "max_rhat": 1.01,
+                "min_ess_bulk": 400.0,
+                "min_ess_tail": 400.0,
+                "divergences": 0,
+                "min_bfmi": 0.3,
+                "pareto_k": 0.7,
+                "converged": True,
+                "modes": {"others": []},
+            },
+            [],
+        ),
+        (dict.fromkeys(("max_rhat", "min_ess_bulk", "min_ess_tail", "divergences", "min_bfmi")), []),
+    ],
+)
+def test_each_diagnostic_is_explained(diagnostics, said):
+    found = explain(diagnostics)
+    assert len(found) == len(said)
+    for message, part in zip(found, said, strict=True):
+        assert part in message
+        assert len(message.splitlines()) == 1
+
+
+def test_unequal_designs_say_who_is_exchangeable():
+    two_labels = AnnotationData.from_records([("s1", "ada", "no"), ("s1", "bo", "yes")])
+    assert ModelB(confusion_accuracy=0.5).is_exchangeable(two_labels)
+    assert not EXCHANGEABLE.is_exchangeable(two_labels)

@@ -1,0 +1,207 @@
+"""The named data sets: their numbers, and what happens when one cannot be had."""
+
+import http.server
+import itertools
+import threading
+from collections import Counter
+
+import numpy as np
+import pooch
+import pytest
+
+from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.io import datasets
+from bayesanno.io.annotations import read_annotations
+from bayesanno.io.datasets import list_datasets, load_named
+
+PATTERNS_OF_TWO = ("111", "112", "121", "122", "211", "212", "221", "222")
+SNOW = {"@rte": (800, 164, 2, 8000), "@temporal": (462, 76, 2, 4620), "@wsd": (177, 34, 3, 1770)}
+
+
+def count_patterns(data):
+    answers = np.full((data.n_items, data.n_annotators), "")  # (item, annotator)
+    answers[data.item, data.annotator] = np.array(data.labels)[data.label]
+    return Counter("".join(row) for row in answers)
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("@table14", [1882, 443, 1863, 506, 1376, 1152, 1412, 1366]),
+        ("@table15", [564, 338, 1752, 867, 681, 342, 3730, 1726]),
+    ],
+)
+def test_tables_14_and_15_are_the_printed_counts(name, counts):
+    assert count_patterns(read_annotations(name)) == dict(zip(PATTERNS_OF_TWO, counts, strict=True))
+
+
+def test_table_15_has_the_class_counts_of_table_16():
+    classes = Counter(agreement(pattern) for pattern in count_patterns(read_annotations("@table15")).elements())
+    assert classes == {"aaa": 2290, "aaA": 4068, "aAa": 2094, "Aaa": 1548}
+
+
+def agreement(pattern):
+    i, j, k = pattern
+    if i == j == k:
+        return "aaa"
+    return "aaA" if i == j else "aAa" if i == k else "Aaa" if j == k else "Aaα"
+
+
+def model_a_probabilities(w, theta, a1, a4, a5):
+    """Probability of each pattern: of its class by enumeration of who is right, shared out by the frequencies w."""
+    of_class = Counter()
+    for right in itertools.product([True, False], repeat=3):
+        p = np.prod([t if r else 1 - t for t, r in zip(theta, right, strict=True)])
+        wrong = tuple(annotator for annotator, r in enumerate(right) if not r)
+        pair = {(2,): "aaA", (1,): "aAa", (0,): "Aaa", (0, 1): "aaA", (0, 2): "aAa", (1, 2): "Aaa"}
+        if not wrong:
+            of_class["aaa"] += p
+        elif len(wrong) == 1:
+            of_class[pair[wrong]] += p
+        elif len(wrong) == 2:
+            of_class[pair[wrong]] += p * a1
+            of_class["Aaα"] += p * (1 - a1)
+        else:
+            of_class["aaa"] += p * a4
+            for one in ("aaA", "aAa", "Aaa"):
+                of_class[one] += p * a5
+            of_class["Aaα"] += p * (1 - a4 - 3 * a5)
+    patterns = ["".join(pattern) for pattern in itertools.product("123", repeat=3)]
+    weight = {pattern: np.prod([w[int(value) - 1] for value in pattern]) for pattern in patterns}
+    total = Counter()
+    for pattern in patterns:
+        total[agreement(pattern)] += weight[pattern]
+    return {pattern: of_class[agreement(pattern)] * weight[pattern] / total[agreement(pattern)] for pattern in patterns}
+
+
+def test_table_9_is_the_printed_one():
+    data = read_annotations("@table9")
+    counts = count_patterns(data)
+    assert sum(counts.values()) == 10_000
+    assert np.bincount(data.label).tolist() == [2377, 8898, 18725]
+    classes = Counter(agreement(pattern) for pattern in counts.elements())
+    assert classes == {"aaa": 2725, "aaA": 2726, "aAa": 2066, "Aaa": 2183, "Aaα": 300}
+    # the alphas with which the table was made, for three labels: a1 = a4 = 1 - 6 w1 w2 w3, a5 = 2 w1 w2 w3
+    expected = model_a_probabilities((0.1, 0.3, 0.6), (0.6, 0.8, 0.5), a1=0.892, a4=0.892, a5=0.036)
+    assert sum(expected.values()) == pytest.approx(1, abs=1e-12)
+    printed = {"111": 0.0011298, "123": 0.00468, "232": 0.05104, "312": 0.00468, "333": 0.24404}
+    for pattern, probability in printed.items():
+        assert expected[pattern] == pytest.approx(probability, rel=5e-5)
+    chi_square = sum((counts[pattern] - 10_000 * p) ** 2 / (10_000 * p) for pattern, p in expected.items())
+    assert chi_square == pytest.approx(32.983, abs=5e-4)
+
+
+@pytest.mark.parametrize("name", SNOW)
+def test_snow_data_from_a_folder_have_the_published_sizes(shared, monkeypatch, name):
+    monkeypatch.setenv("BAYESANNO_DATA", str(shared / "data" / "raw"))
+    data = read_annotations(name)
+    assert (data.n_items, data.n_annotators, data.n_labels, data.n_annotations) == SNOW[name]
+    assert len(data.gold) == data.n_items
+
+
+@pytest.mark.parametrize("name", ["@crowd", "@table9", "@table14", "@table15", *SNOW])
+def test_the_list_gives_the_sizes_that_are_read(name, request, monkeypatch):
+    if name in SNOW:
+        monkeypatch.setenv("BAYESANNO_DATA", str(request.getfixturevalue("shared") / "data" / "raw"))
+    path = load_named(name)
+    listed = list_datasets().set_index("name").loc[name]
+    data = read_annotations(path)
+    assert listed[["items", "annotators", "labels"]].tolist() == [data.n_items, data.n_annotators, data.n_labels]
+
+
+def test_the_list_has_every_name_with_a_source():
+    table = list_datasets()
+    assert table.columns.tolist() == ["name", "items", "annotators", "labels", "source"]
+    assert table["name"].tolist() == ["@crowd", "@table9", "@table14", "@table15", "@rte", "@temporal", "@wsd"]
+    assert table["source"].str.len().min() > 10
+
+
+def test_an_unknown_name_is_refused_with_the_nearest(refuses):
+    with refuses(DataError, r"no data set '@tempral': there are '@crowd', .*did you mean '@temporal'\?"):
+        read_annotations("@tempral")
+    with refuses(DataError, "there is no data set '@'"):
+        load_named("@")
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache folder, and no folder of local copies."""
+    monkeypatch.delenv("BAYESANNO_DATA", raising=False)
+    monkeypatch.setattr(pooch, "os_cache", lambda _: tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+def test_a_local_copy_with_another_content_is_refused(refuses, tmp_path, monkeypatch):
+    (tmp_path / "wsd.standardized.tsv").write_text("orig_id\n")
+    monkeypatch.setenv("BAYESANNO_DATA", str(tmp_path))
+    with refuses(
+        DataFileError, r"wsd\.standardized\.tsv' is not the published file: .*expected SHA-256 77b77c.*found \w{64}"
+    ):
+        load_named("@wsd")
+
+
+def test_a_folder_that_is_none_is_refused(refuses, tmp_path, monkeypatch):
+    monkeypatch.setenv("BAYESANNO_DATA", str(tmp_path / "nowhere"))
+    with refuses(DataFileError, "BAYESANNO_DATA names '.*nowhere', which is no folder"):
+        load_named("@wsd")
+
+
+def test_without_a_network_the_error_gives_the_address_and_the_way_out(refuses, cache, monkeypatch, capfd):
+    tried = []
+
+    def unreachable(url, **_):
+        tried.append(url)
+        raise ConnectionError("no route to host")
+
+    monkeypatch.setattr("requests.get", unreachable)
+    address = r"https://raw\.githubusercontent\.com/edwinrobots/.*/all_collected_data/rte\.standardized\.tsv"
+    with refuses(
+        DataFileError, f"@rte cannot be fetched from {address}: put that file .*BAYESANNO_DATA.*no route to host"
+    ):
+        read_annotations("@rte")
+    assert len(tried) == 1
+    assert not list(cache.iterdir())
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A server on this machine whose folder takes the place of the published address; gives the folder."""
+    folder = tmp_path / "published"
+    folder.mkdir()
+    asked = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args):
+            super().__init__(*args, directory=str(folder))
+
+        def log_message(self, *_):
+            asked.append(self.path)
+
+    httpd = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(datasets, "_ADDRESS", f"http://127.0.0.1:{httpd.server_port}/")
+    yield folder, asked
+    httpd.shutdown()
+    thread.join()
+    httpd.server_close()
+
+
+def test_a_file_is_fetched_once_and_in_silence(shared, cache, server, capfd):
+    folder, asked = server
+    content = (shared / "data" / "raw" / "wsd.standardized.tsv").read_bytes()
+    (folder / "wsd.standardized.tsv").write_bytes(content)
+    assert load_named("@wsd") == load_named("@wsd") == cache / "wsd.standardized.tsv"
+    assert (cache / "wsd.standardized.tsv").read_bytes() == content
+    assert asked == ["/wsd.standardized.tsv"]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_fetched_file_with_another_content_is_refused_and_not_kept(refuses, cache, server):
+    folder, _ = server
+    (folder / "wsd.standardized.tsv").write_text("orig_id\n")
+    with refuses(DataFileError, "@wsd cannot be fetched from .*77b77c0f63803"):
+        load_named("@wsd")
+    assert not list(cache.iterdir())

@@ -1,0 +1,306 @@
+"""What cannot be read is refused in one line that names the place, the value and the remedy."""
+
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.io.annotations import read_annotations, read_counts, write_annotations
+
+LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"
+WIDE = "item,ada,bo\ns1,no,yes\ns2,yes,\n"
+TEN = "".join(f"{row},w{row % 3},{'yes' if row % 2 else 'no'}\n" for row in range(101, 111))
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write a file and give its path."""
+
+    def write(content, name="answers.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+FILES = {
+    "empty": ("", r"answers\.csv is empty: expected a header line and rows"),
+    "blank": ("\ufeff\n \r\n\"\"\n", "is empty"),
+    "only a header": ("\nitem,annotator,label\n\n", "has a header but no rows: its columns are 'item', 'annotator'"),
+    "zero byte": (b"item,a\n1,\0\n", "is not a text file: it has a zero byte in line 2; expected CSV, TSV or Parquet"),
+    "Latin-1": ("item,ada,bo\n1,é,b\n".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8: save the file as UTF-8"),
+    "UTF-16": (LONG.encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
+    "short row": (LONG + "s3,ada\n", r"line 5: 2 columns where the header \(line 1\) has 3, with ',' as separator"),
+    "long row": (LONG + "\ns3,a,no,x\n", r"line 6: 4 columns .* has 3.* put a cell that holds the separator in quotes"),
+    "all rows longer": ("item,ada\n1,2,3\n1,2,4\n", r"line 2: 3 columns where the header \(line 1\) has 2"),
+    "other separator": ("item,ada\ns1;no\n", "line 2: 1 column where .* has 2, with ',' .* seems to use ';'"),
+    "open quote": (LONG + 's3,"ada,no\ns4,bo,no\n', "line 5: a cell cannot be read .*quote"),
+    "text after a quote": (LONG + 's3,"ada"x,no\n', r"line 5: a cell cannot be read .*a quote in it is doubled"),
+    "column twice": ("item,ada,ada\n1,a,b\n", "two columns, 2 and 3, are named 'ada': give each its own name"),
+    "no header": ("1,1,2\n1,2,2\n", "two columns, 1 and 2, are named '1': .*add the header line if it is missing"),
+    "no column name": (",ada,bo\n1,a,b\n", "column 1 has no name: name it 'item'"),
+    "one column": ("verdict\nyes\nno\n", "in the columns 'verdict': a long table has columns for item, .* a wide one"),
+    "only items": ("item\ns1\n", "no column is left for an annotator among 'item'"),
+    "items and gold": ("item,gold\ns1,a\n", "no column is left for an annotator among 'item', 'gold'"),
+    "no annotator column": ("item,label\ns1,a\n", r"the annotator among 'item', 'label': name it with annotator="),
+    "no item or label column": ("id,worker,said\n1,a,b\n", "for the item and the label among 'id', 'worker', 'said'"),
+    "unknown names": ("id,who,says\n" + TEN, "no value of column 'id' occurs twice in it: .*item='id'.*format='wide'"),
+    "unknown ids": ("who,says,id\n" + "w,y,1\nv,n,2\n" * 5, "no two of the columns .* have a value in common"),
+    "two aliases": ("task,worker,coder,label\n1,a,b,c\n", r"'worker' and 'coder' could .*: say which is"),
+    "two cases": ("item,Item,worker,label\n1,1,a,b\n", "the columns 'item' and 'Item' could each be the item"),
+    "two golds": ("item,worker,label,truth,true_label\n1,a,b,c,c\n", "'truth' and 'true_label' could each be the gold"),
+    "no item": (LONG + ",bo,no\n", "line 5: label 'no' has no item: fill in the column 'item'"),
+    "no item, only an annotator": (LONG + ",bo,\n", "line 5: annotator 'bo' has no item"),
+    "no annotator": (LONG + "s3, ,no\n", "line 5: label 'no' of item 's3' has no annotator: fill in the column"),
+    "no answers": ("item,annotator,label\ns1,ada,\n", r"answers\.csv: there is no annotation: the table has no row"),
+    "one label": ("item,user,label\n1,a,no\n", r"answers\.csv: only one label, 'no': .*declare them \(labels="),
+    "two gold labels": ("item,user,label,gold\n1,a,x,x\n2,a,y,\n1,b,y,y\n", "line 4: item '1' has two gold labels"),
+    "wide, no item": (WIDE + ",no,\n", "line 4: answers without an item: fill in the column 'item'"),
+    "wide, two gold labels": ("item,a,b,gold\n1,x,y,x\n1,x,,y\n", "line 3: item '1' has two gold labels, 'x' and 'y'"),
+    "grouped items": ("item,i,count\n1,a,2\n", "count stands for many items, but column 'item' names one"),
+    "count in words": ("i,j,count\na,b,2\na,a,two\n", "line 3: count is 'two': it must be a whole number, 0 or more"),
+    "negative count": ("i,j,count\na,b,-2\n", "line 2: count is '-2': it must be a whole number"),
+    "broken count": ("i,j,count\na,b,2.5\n", r"line 2: count is '2\.5'"),
+    "thousands": ('i,j,count\na,b,"1,090"\n', "line 2: count is '1,090'.* in plain digits"),
+    "no count": ("i,j,count\na,b,\n", "line 2: count is ''"),
+    "far too many": ("i,j,count\na,b,99999999999\n", "column 'count' adds up to 99999999999 items, more than 10000000"),
+    "all counts zero": ("i,j,count\na,b,0\n", r"answers\.csv: there is no annotation"),
+    "counts only": ("count\n3\n", "no column is left for an annotator among 'count'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", FILES)
+def test_a_file_that_cannot_be_read_is_refused(refuses, written, which):
+    content, match = FILES[which]
+    with refuses(DataError, match) as caught:
+        read_annotations(written(content))
+    assert "answers.csv" in str(caught.value)
+
+
+OPTIONS = {
+    "unknown column": ({"label": "verdict"}, r"no column 'verdict' to take as label; the columns are 'item', 'ann"),
+    "nearly a column": ({"item": "Item"}, r"no column 'Item' to take as item; .*did you mean 'item'\?"),
+    "unknown gold column": ({"gold": "truth"}, "no column 'truth' to take as gold"),
+    "one column, two roles": ({"label": "annotator"}, r"column 'annotator' cannot be both annotator and label"),
+    "label undeclared": ({"labels": ["no", "x"]}, "line 3: label 'yes' of item 's1' is not among those declared"),
+    "labels as text": ({"labels": "yes"}, "labels must be a sequence of names, not the text 'yes'"),
+    "label declared twice": ({"labels": ["no", "yes", "no"]}, r"answers\.csv: labels: 'no' appears twice"),
+    "unknown format": ({"format": "wid"}, r"no format 'wid': there are 'auto', .*did you mean 'wide'\?"),
+    "no snow": ({"format": "snow"}, "no column 'orig_id' to take as item"),
+    "not grouped": ({"format": "grouped"}, "no column for the count: looked for 'count' among 'item'"),
+    "not wide": ({"format": "wide", "label": "label"}, "'label' names a column of a long table, .* read as wide"),
+    "unknown control": ({"controls": {"s9": "no"}}, "controls: item 's9' is not among the items"),
+    "control label": ({"controls": {"s1": "x"}}, "controls: label 'x' of item 's1' is not among the labels"),
+    "gold twice": ({"gold": "x", "gold_file": "g.csv"}, "gold is given twice, as column 'x' and as file 'g.csv'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", OPTIONS)
+def test_an_option_that_does_not_fit_is_refused(refuses, written, which):
+    options, match = OPTIONS[which]
+    with refuses(DataError, match):
+        read_annotations(written(LONG), **options)
+
+
+@pytest.mark.parametrize("option", ["gold_file", "controls"])
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        ("item,label\ns1,no\ns33,no\n", r"known\.csv, line 3: item 's33' is not among the items of the data"),
+        ("item,label\n,no\n", r"known\.csv, line 2: label 'no' has no item"),
+        (
+            "item,label\ns1,no\ns2,no\ns1,yes\n",
+            r"known\.csv, line 4: item 's1' has two labels, 'no' and 'yes': keep one",
+        ),
+        (
+            "word,label\ns1,no\n",
+            r"known\.csv: no column for the item: looked for 'item', 'task'.* among 'word', 'label'",
+        ),
+        ("item,verdict\ns1,no\n", r"known\.csv: no column for the true label: .* among 'item', 'verdict': rename"),
+        ("item,label\n", r"known\.csv has a header but no rows"),
+    ],
+)
+def test_a_file_of_known_labels_that_does_not_fit_is_refused(refuses, written, option, content, match):
+    path = written(LONG)
+    with refuses(DataError, match):
+        read_annotations(path, **{option: written(content, "known.csv")})
+
+
+def test_a_control_label_must_be_possible_and_a_gold_label_need_not(refuses, written):
+    known = written("item,label\ns1,yess\n", "known.csv")
+    with refuses(
+        DataError,
+        r"line 2: label 'yess' of item 's1' is not among the labels 'no', 'yes'; did you mean 'yes'\?; declare",
+    ):
+        read_annotations(written(LONG), controls=known)
+    assert read_annotations(written(LONG), gold_file=known).gold == {"s1": "yess"}
+
+
+def test_a_file_that_cannot_be_opened_is_a_file_error(refuses, tmp_path):
+    with refuses(DataFileError, r"there is no file '.*nowhere\.csv': check the path"):
+        read_annotations(tmp_path / "nowhere.csv")
+    with refuses(DataFileError, "is a folder: give the path of a file in it"):
+        read_annotations(str(tmp_path))
+    with refuses(DataFileError, "cannot be read: Not a directory"):
+        (tmp_path / "file").write_text("x")
+        read_annotations(tmp_path / "file" / "answers.csv")
+    with refuses(DataFileError, "cannot be read: .*null"):
+        read_annotations("a\0b.csv")
+
+
+def test_parquet_that_is_none_is_refused(refuses, written):
+    with refuses(DataError, "answers.parquet is not a Parquet file: it does not begin with PAR1"):
+        read_annotations(written(LONG, "answers.parquet"))
+    with refuses(DataError, r"answers\.csv cannot be read as Parquet: "):
+        read_annotations(written(b"PAR1 and no more\nPAR1"))
+
+
+def test_other_sources_are_refused(refuses):
+    with refuses(DataError, "cannot read annotations from list: give a path, '@name' or a pandas DataFrame"):
+        read_annotations([("s1", "ada", "no")])
+    with refuses(DataError, "the DataFrame has a header but no rows: its columns are 'item', 'ada'"):
+        read_annotations(pd.DataFrame({"item": [], "ada": []}))
+    frame = pd.DataFrame([["a", "b", "c"], ["a", "d", "e"]], columns=["item", "ada", "ada"])
+    with refuses(DataError, "the DataFrame: two columns, 2 and 3, are named 'ada'"):
+        read_annotations(frame)
+    with refuses(DataError, "the DataFrame, row 2: label 'x' has no item"):
+        read_annotations(pd.DataFrame({"item": ["a", None], "worker": ["b", "c"], "label": ["y", "x"]}))
+
+
+COUNTS = {
+    "no successes": ("item,trials\na,1\n", r"the successes: looked for 'successes', .* among 'item', 'trials'"),
+    "trials missing": ("item,successes\na,1\n", "no column for the trials: looked for 'trials', 'n', 'total'"),
+    "more successes": ("item,x,n\na,1,2\nb,3,2\n", "line 3: 3 successes in 2 trials: there cannot be more"),
+    "negative": ("item,x,n\na,-1,2\n", "line 2: x is '-1': it must be a whole number, 0 or more"),
+    "empty": ("item,x,n\na,,2\n", "line 2: x is ''"),
+    "huge": ("item,x,n\na,1,9999999999999999999\n", "line 2: n is '9999999999999999999'"),
+    "no item": ("item,x,n\n,1,2\n", "line 2: counts without an item"),
+    "item twice": ("item,x,n\na,1,2\nb,1,2\na,0,2\n", "line 4: item 'a' has counts already, in line 2: keep one"),
+    "item and count": ("item,x,n,count\na,1,2,3\n", "a row with a count stands for many items, but column 'item'"),
+    "no trials": ("item,x,n\na,0,0\n", r"answers\.csv: no item has a trial"),
+    "count": ("x,n,count\n0,1,many\n", "line 2: count is 'many'"),
+    "ambiguous": ("item,x,n,total\na,0,1,1\n", r"'n' and 'total' could each be the trials: say which is with trials="),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", COUNTS)
+def test_counts_that_cannot_be_read_are_refused(refuses, written, which):
+    content, match = COUNTS[which]
+    with refuses(DataError, match):
+        read_counts(written(content))
+
+
+def test_what_would_not_read_back_is_not_written(refuses, tmp_path):
+    path = tmp_path / "answers.csv"
+    twice = AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes")])
+    with refuses(DataError, "annotator 'ada' answered item 's1' more than once, .*: write format='long'"):
+        write_annotations(twice, path, format="wide")
+    for name in ("item", "Task", "gold", "count", "Worker", "label", "truth"):
+        with refuses(DataError, f"annotator '{name}' has the name of a column with another meaning"):
+            write_annotations(AnnotationData.from_records([("1", name, "a"), ("2", name, "b")]), path, format="wide")
+    for bad in (" a", "a\n", "\0", "\ud800"):
+        with refuses(DataError, "item .* would not read back the same"):
+            write_annotations(
+                AnnotationData.from_records([(f"{bad}x" if bad == "\0" else bad, "ada", "no"), ("1", "ada", "yes")]),
+                path,
+            )
+    with refuses(DataError, "gold label 'x ' would not read back the same"):
+        write_annotations(AnnotationData.from_records([("1", "a", "b"), ("1", "a", "c")], gold={"1": "x "}), path)
+    with refuses(DataError, "cannot be written in format 'snow': give 'long' or 'wide'"):
+        write_annotations(twice, path, format="snow")
+    with refuses(DataError, "would not be Parquet but text"):
+        write_annotations(twice, tmp_path / "answers.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_cannot_be_written_is_a_file_error_and_leaves_nothing(refuses, tmp_path):
+    data = AnnotationData.from_records([("s1", "ada", "no"), ("s1", "bo", "yes")])
+    with refuses(DataFileError, "cannot be written: No such file or directory"):
+        write_annotations(data, tmp_path / "nowhere" / "answers.csv")
+    (tmp_path / "folder").mkdir()
+    with refuses(DataFileError, "'.*folder' cannot be written: Is a directory"):
+        write_annotations(data, tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_file_that_is_there_is_replaced(written):
+    path = written("something else")
+    write_annotations(AnnotationData.from_records([("s1", "ada", "no"), ("s1", "bo", "yes")]), path)
+    assert read_annotations(path).annotators == ("ada", "bo")
+
+
+def read_bytes(content):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "answers.csv"
+        path.write_bytes(content)
+        return read_annotations(path)
+
+
+PIECES = st.sampled_from(
+    [
+        "item",
+        "annotator",
+        "label",
+        "gold",
+        "count",
+        "ada",
+        "1",
+        "2",
+        "a",
+        "NA",
+        "",
+        " ",
+        '"',
+        '""',
+        ",",
+        ",",
+        ";",
+        "\t",
+        "|",
+        "\n",
+        "\r\n",
+        "é",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=40).map("".join).map(str.encode) | st.binary(max_size=60))
+def test_any_bytes_read_or_are_refused_in_one_line(content):
+    problem = None
+    try:
+        assert read_bytes(content).n_annotations > 0
+    except DataError as error:  # any other error fails the test
+        problem = str(error)
+    assert problem is None or len(problem.splitlines()) == 1
+
+
+TOKEN = st.text("abcxyz019 .-", min_size=1, max_size=4).map(str.strip).filter(bool)
+VALID = st.lists(st.tuples(TOKEN, TOKEN, TOKEN), min_size=2, max_size=8).filter(
+    lambda rows: len({row[2] for row in rows}) > 1
+)
+FAULTS = {
+    "a cell too few": lambda cells: cells[:2],
+    "a cell too many": lambda cells: [*cells, "z"],
+    "no item": lambda cells: ["", *cells[1:]],
+    "no annotator": lambda cells: [cells[0], "", cells[2]],
+    "another separator": lambda cells: [";".join(cells)],
+    "an open quote": lambda cells: [*cells[:2], '"' + cells[2]],
+}
+
+
+@given(VALID, st.sampled_from(sorted(FAULTS)), st.data())
+def test_a_valid_table_reads_and_one_fault_in_it_is_found(rows, fault, data):
+    lines = [["item", "annotator", "label"], *map(list, rows)]
+    read = read_bytes("\n".join(map(",".join, lines)).encode())
+    assert read.n_annotations == len(rows)
+    assert set(read.items) == {item for item, _, _ in rows}
+    at = data.draw(st.integers(1, len(rows)))
+    lines[at] = FAULTS[fault](lines[at])
+    with pytest.raises(DataError, match=rf"answers\.csv, line {at + 1}: "):
+        read_bytes("\n".join(map(",".join, lines)).encode())

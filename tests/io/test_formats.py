@@ -1,0 +1,353 @@
+"""Every form of table reads as the same annotations, and what was written reads back."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.errors import DataError
+from bayesanno.io.annotations import read_annotations, read_counts, write_annotations
+
+TRIPLES = [("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "ada", "yes")]
+LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"
+WIDE = "item,ada,bo\ns1,no,yes\ns2,yes,\n"
+
+
+def triples(data):
+    named = zip(data.item, data.annotator, data.label, strict=True)
+    return sorted((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in named)
+
+
+def read_text(text, tmp_path, name="answers.csv", **options):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_annotations(path, **options)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(LONG, id="comma"),
+        pytest.param(LONG.replace(",", "\t"), id="tab"),
+        pytest.param(LONG.replace(",", ";"), id="semicolon"),
+        pytest.param(LONG.replace(",", "|"), id="bar"),
+        pytest.param(LONG.replace("\n", "\r\n"), id="CRLF"),
+        pytest.param(LONG.replace("\n", "\r"), id="CR"),
+        pytest.param("\ufeff" + LONG, id="BOM"),
+        pytest.param(LONG.removesuffix("\n"), id="no last line end"),
+        pytest.param("\n\n" + LONG.replace("\n", "\n\n") + "  \n,,\n", id="blank lines"),
+        pytest.param(LONG.replace(",", " , "), id="whitespace"),
+        pytest.param('"item", "annotator", "label"\n"s1", "ada", "no"\ns1,bo,yes\ns2,ada,yes\n', id="quotes"),
+        pytest.param("ITEM,Annotator,laBel\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n", id="case"),
+        pytest.param("label,x,item,annotator\nno,1,s1,ada\nyes,,s1,bo\nyes,2,s2,ada\n", id="order and extra columns"),
+        pytest.param("item,task,annotator,label\ns1,9,ada,no\ns1,9,bo,yes\ns2,9,ada,yes\n", id="canonical name wins"),
+        pytest.param(WIDE, id="wide"),
+        pytest.param(WIDE.replace(",", "\t"), id="wide TSV"),
+        pytest.param(
+            "Task,ada,bo,,\ns1,no,yes,,\ns2,yes,,,\n,,,,\n", id="wide with empty columns and a row at the end"
+        ),
+        pytest.param("item,ada,bo\ns1,no,\ns1,,yes\ns2,yes,\n", id="wide, an item in two rows"),
+        pytest.param(
+            "!amt_annotation_ids\t!amt_worker_ids\torig_id\tresponse\tgold\n"
+            "h1\tada\ts1\tno\t\nh2\tbo\ts1\tyes\t\nh3\tada\ts2\tyes\t\n",
+            id="snow",
+        ),
+    ],
+)
+def test_every_form_reads_as_the_same_annotations(text, tmp_path):
+    data = read_text(text, tmp_path)
+    assert triples(data) == TRIPLES
+    assert (data.items, data.annotators, data.labels) == (("s1", "s2"), ("ada", "bo"), ("no", "yes"))
+
+
+@pytest.mark.parametrize("item", ["task", "question", "unit", "instance_id", "doc", "example"])
+@pytest.mark.parametrize("annotator", ["worker", "rater", "coder", "judge", "user", "performer"])
+@pytest.mark.parametrize("label", ["rating", "answer", "response", "annotation", "category"])
+def test_every_alias_is_known(item, annotator, label, tmp_path):
+    text = LONG.replace("item,annotator,label", f"{item},{annotator.upper()},{label.title()}")
+    assert triples(read_text(text, tmp_path)) == TRIPLES
+
+
+def test_options_name_columns_that_aliases_would_not_find(tmp_path):
+    text = LONG.replace("item,annotator,label", "task,who,says")
+    assert triples(read_text(text, tmp_path, annotator="who", label="says")) == TRIPLES
+    assert triples(read_text("word,ada,bo\ns1,no,yes\ns2,yes,\n", tmp_path, item="word")) == TRIPLES
+    other = "item,annotator,label,rating\ns1,ada,a,no\ns1,bo,b,yes\ns2,ada,c,yes\n"
+    assert triples(read_text(other, tmp_path, label="rating")) == TRIPLES
+
+
+def test_format_says_what_the_columns_do_not(tmp_path):
+    data = read_text("item,label,count\ns1,no,yes\ns2,yes,\n", tmp_path, format="wide")
+    assert triples(data) == [("s1", "count", "yes"), ("s1", "label", "no"), ("s2", "label", "yes")]
+
+
+def test_wide_without_an_item_column_numbers_the_rows(tmp_path):
+    data = read_text("ada,bo,truth\nno,yes,no\n,,\nyes,,yes\n", tmp_path)
+    assert triples(data) == [("1", "ada", "no"), ("1", "bo", "yes"), ("3", "ada", "yes")]
+    assert data.items == ("1", "2", "3")
+    assert data.gold == {"1": "no", "3": "yes"}
+
+
+def test_grouped_expands_each_row_to_its_count(tmp_path):
+    data = read_text("i,j,count,gold\n1,2,2,1\n1,1,0,1\n,,,\n2,,1,2\n,,1,\n", tmp_path)
+    assert data.items == ("1", "2", "3", "4")
+    assert triples(data) == [("1", "i", "1"), ("1", "j", "2"), ("2", "i", "1"), ("2", "j", "2"), ("3", "i", "2")]
+    assert data.gold == {"1": "1", "2": "1", "3": "2"}
+
+
+def test_only_the_empty_cell_is_missing(tmp_path):
+    text = "item,annotator,label\nNA,None,nan\n007,NULL,NA\n7,None,null\n"
+    data = read_text(text, tmp_path)
+    assert triples(data) == [("007", "NULL", "NA"), ("7", "None", "null"), ("NA", "None", "nan")]
+
+
+def test_a_row_without_an_answer_keeps_its_item_and_annotator(tmp_path):
+    data = read_text(LONG + "s3,cy,\ns4,,\n", tmp_path)
+    assert triples(data) == TRIPLES
+    assert (data.items, data.annotators) == (("s1", "s2", "s3", "s4"), ("ada", "bo", "cy"))
+    wide = read_text("item,ada,bo,cy\ns1,no,yes,\ns2,yes,,\ns3,,,\n", tmp_path)
+    assert (wide.items, wide.annotators) == (("s1", "s2", "s3"), ("ada", "bo", "cy"))
+
+
+def test_an_annotator_may_answer_an_item_twice(tmp_path):
+    data = read_text(LONG + "s1,ada,yes\ns1,ada,yes\n", tmp_path)
+    assert Counter(triples(data))["s1", "ada", "yes"] == 2
+
+
+def test_separators_quotes_and_line_breaks_inside_quotes_are_text(tmp_path):
+    data = read_text(
+        'item,"annot;ator|\t;;",label\n"a,b","x ""y""","1;2"\n"c\r\nd",z,3\n', tmp_path, annotator="annot;ator|\t;;"
+    )
+    assert triples(data) == [("a,b", 'x "y"', "1;2"), ("c\r\nd", "z", "3")]
+
+
+def test_lines_are_those_of_the_file_after_a_cell_with_line_breaks(refuses, tmp_path):
+    with refuses(DataError, r"answers\.csv, line 6: 2 columns where the header \(line 2\) has 3"):
+        read_text('\nitem,annotator,label\n"a\nb\nc",ada,no\ns2,ada\n', tmp_path)
+
+
+def test_declared_labels_keep_their_order_and_need_not_be_used(tmp_path):
+    assert read_text(LONG, tmp_path, labels=["yes", "maybe", "no"]).labels == ("yes", "maybe", "no")
+    assert read_text(LONG.replace("yes", "no"), tmp_path, labels=("no", "yes")).n_labels == 2
+    assert read_text(LONG.replace(",yes", ",10").replace(",no", ",9"), tmp_path).labels == ("9", "10")
+    assert triples(read_text(LONG.replace(",yes", ",1").replace(",no", ",0"), tmp_path, labels=[0, 1]))[0] == (
+        "s1",
+        "ada",
+        "0",
+    )
+
+
+def test_gold_is_the_first_that_is_known_and_a_file_takes_its_place(tmp_path):
+    text = "item,annotator,label,Truth\ns1,ada,no,\ns1,bo,yes,yes\ns2,ada,yes,\ns2,bo,no,other\n"
+    assert read_text(text, tmp_path).gold == {"s1": "yes", "s2": "other"}
+    (tmp_path / "gold.tsv").write_text("label\ttask\nno\ts2\n\ts1\nno\ts2\n")
+    assert read_text(text, tmp_path, gold_file=tmp_path / "gold.tsv").gold == {"s2": "no"}
+    text = "item,annotator,label,expert\ns1,ada,no,no\ns1,bo,yes,\ns2,ada,yes,no\n"
+    assert read_text(text, tmp_path).gold == {}
+    assert read_text(text, tmp_path, gold="expert").gold == {"s1": "no", "s2": "no"}
+
+
+def test_controls_come_from_a_mapping_or_a_file(tmp_path):
+    (tmp_path / "known.csv").write_text("question,answer\ns2,no\n")
+    assert read_text(LONG, tmp_path, controls=tmp_path / "known.csv").controls == {"s2": "no"}
+    assert read_text(LONG, tmp_path, controls={"s2": "no"}).controls == {"s2": "no"}
+    (tmp_path / "known.csv").write_text("item,label\ns2,maybe\n")
+    assert read_text(LONG, tmp_path, controls=tmp_path / "known.csv", labels=["no", "yes", "maybe"]).controls == {
+        "s2": "maybe"
+    }
+
+
+@pytest.mark.parametrize("keep_index", [True, False])
+def test_parquet_reads_as_the_table_that_was_saved(keep_index, tmp_path):
+    frame = pd.DataFrame({"task": [7, 7, 8], "worker": ["ada", "bo", "ada"], "rating": [1.0, None, 2.0]})
+    (frame.set_index("task") if keep_index else frame).to_parquet(tmp_path / "answers.parquet")
+    data = read_annotations(tmp_path / "answers.parquet")
+    assert triples(data) == [("7", "ada", "1"), ("8", "ada", "2")]
+    assert data.annotators == ("ada", "bo")
+
+
+def test_a_frame_reads_as_its_file_would(tmp_path):
+    data = read_text(LONG, tmp_path)
+    long = data.to_frame()
+    wide = long.pivot_table(index="item", columns="annotator", values="label", aggfunc="first")
+    for frame in (long, wide, wide.reset_index(), long.astype("category"), long.set_index(["item", "annotator"])):
+        assert read_annotations(frame).hash == data.hash
+
+
+@pytest.mark.parametrize(
+    ("column", "texts"),
+    [
+        ([1, 2, 3], ["1", "2", "3"]),
+        ([1.0, 2.0, np.nan], ["1", "2", ""]),
+        ([1.0, 2.5, None], ["1.0", "2.5", ""]),
+        (pd.array([1, 2, None], dtype="Int64"), ["1", "2", ""]),
+        (pd.array([1.0, 2.0, None], dtype="Float64"), ["1", "2", ""]),
+        (pd.Series([1.0, None, 2.0], dtype=object), ["1", "", "2"]),
+        ([True, False, None], ["True", "False", ""]),
+        (["NA", " a ", None], ["NA", "a", ""]),
+        ([np.inf, 1.0, 2.0], ["inf", "1.0", "2.0"]),
+    ],
+)
+def test_values_of_a_frame_become_text(column, texts):
+    frame = pd.DataFrame({"item": ["a", "b", "c"], "ada": column, "bo": ["x", "y", "z"]})
+    assert triples(read_annotations(frame)) == sorted(
+        [("a", "bo", "x"), ("b", "bo", "y"), ("c", "bo", "z")]
+        + [(item, "ada", text) for item, text in zip("abc", texts, strict=True) if text]
+    )
+
+
+NAME = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6) | st.sampled_from(
+    [
+        "NA",
+        "nan",
+        "007",
+        "7",
+        "1e3",
+        "a,b",
+        'say "hi"',
+        "a;b;c;d|e\tf",
+        '"',
+        '""',
+        "'",
+        "=1+1",
+        "#",
+        "\ufeffx",
+        "line\nbreak",
+        "x\r\ny",
+    ]
+)
+NAMES = NAME.map(str.strip).filter(bool)
+# what a column of a wide table may not be called, since it has another meaning
+RESERVED = {
+    "item", "task", "question", "unit", "instance_id", "doc", "example",
+    "annotator", "worker", "rater", "coder", "judge", "user", "performer",
+    "label", "rating", "answer", "response", "annotation", "category",
+    "gold", "true_label", "truth", "count",
+}  # fmt: skip
+WIDE_NAMES = NAMES.filter(lambda name: name.casefold() not in RESERVED)
+
+
+@st.composite
+def annotation_data(draw, annotator_names=NAMES, repeats=True):
+    items = draw(st.lists(NAMES, min_size=1, max_size=5, unique=True))
+    annotators = draw(st.lists(annotator_names, min_size=1, max_size=4, unique=True))
+    labels = draw(st.lists(NAMES, min_size=2, max_size=4, unique=True))
+    cell = st.tuples(st.integers(0, len(items) - 1), st.integers(0, len(annotators) - 1))
+    most = 12 if repeats else min(12, len(items) * len(annotators))
+    cells = draw(st.lists(cell, min_size=1, max_size=most, unique=not repeats))
+    said = draw(st.lists(st.integers(0, len(labels) - 1), min_size=len(cells), max_size=len(cells)))
+    return AnnotationData(
+        item=[item for item, _ in cells],
+        annotator=[annotator for _, annotator in cells],
+        label=said,
+        items=tuple(items),
+        annotators=tuple(annotators),
+        labels=tuple(labels),
+        gold=draw(st.dictionaries(st.sampled_from(items), NAMES)),
+    )
+
+
+def check_round_trip(data, form, suffix):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"answers{suffix}"
+        write_annotations(data, path, format=form)
+        assert os.listdir(folder) == [path.name]  # noqa: PTH208 -- the temporary file must be gone
+        back = read_annotations(path, labels=data.labels)
+    assert triples(back) == triples(data)
+    assert back.labels == data.labels
+    assert back.gold == data.gold
+    if form == "wide":
+        assert (back.items, back.annotators) == (data.items, data.annotators)
+    else:
+        assert (set(back.items), set(back.annotators)) == (set(data.items), set(data.annotators))
+
+
+@given(annotation_data(), st.sampled_from([".csv", ".tsv"]))
+def test_long_reads_back(data, suffix):
+    check_round_trip(data, "long", suffix)
+
+
+@given(annotation_data(annotator_names=WIDE_NAMES, repeats=False), st.sampled_from([".csv", ".tsv"]))
+def test_wide_reads_back(data, suffix):
+    check_round_trip(data, "wide", suffix)
+
+
+def test_the_long_file_is_plain(tmp_path):
+    data = AnnotationData.from_records(TRIPLES, items=["s1", "s2", "s3"], gold={"s3": "no", "s1": "yes"})
+    write_annotations(data, tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_bytes() == (
+        b"item,annotator,label,gold\ns1,ada,no,yes\ns1,bo,yes,yes\ns2,ada,yes,\ns3,,,no\n"
+    )
+    write_annotations(data, tmp_path / "a.csv", format="wide")
+    assert (tmp_path / "a.csv").read_bytes() == b"item,ada,bo,gold\ns1,no,yes,yes\ns2,yes,,\ns3,,,no\n"
+
+
+def test_counts_read_from_rows_and_from_a_histogram(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text("Task;n;POSITIVES;note\ns1;10;3;x\n;;;y\ns2;9;0;\n")
+    counts = read_counts(path)
+    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (("s1", "s2"), [3, 0], [10, 9])
+    path.write_text("x,total\n3,10\n0,9\n")
+    assert read_counts(path).items == ("1", "2")
+    path.write_text("successes,trials,count\n3,10,2\n4,10,0\n0,9,1\n")
+    counts = read_counts(path)
+    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (
+        ("1", "2", "3"),
+        [3, 3, 0],
+        [10, 10, 9],
+    )
+    frame = pd.DataFrame({"word": ["a", "b"], "yes": [1, 2], "asked": [2.0, 2.0]})
+    counts = read_counts(frame, item="word", successes="yes", trials="asked")
+    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (("a", "b"), [1, 2], [2, 2])
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "size"),
+    [
+        ("rte", {}, (800, 164, 2, 8000)),
+        ("temp", {}, (462, 76, 2, 4620)),
+        ("wsd", {}, (177, 34, 3, 1770)),
+        ("anesthesia", {}, (45, 5, 4, 315)),
+        ("caries", {}, (3859, 5, 2, 19295)),
+        ("rzhetsky_e2", {}, (15521, 8, 5, 46563)),
+        ("rzhetsky_efp", {"label": "evidence"}, (1686, 13, 4, 13445)),
+        ("rzhetsky_efp", {"label": "focus"}, (1686, 13, 7, 13445)),
+        ("rzhetsky_efp", {"label": "polarity"}, (1686, 13, 7, 13445)),
+        ("masc_fair-j", {}, (660, 37, 10, 16500)),
+        ("masc_long-j", {}, (1007, 45, 10, 25173)),
+        ("masc_show-v", {}, (1270, 59, 13, 31750)),
+        ("krippendorff_toy", {}, (13, 3, 4, 27)),
+    ],
+)
+def test_real_files_have_their_sizes_and_survive_writing(shared, tmp_path, name, options, size):
+    data = read_annotations(shared / "data" / f"{name}.csv", **options)
+    assert (data.n_items, data.n_annotators, data.n_labels, data.n_annotations) == size
+    assert len(data.gold) in (0, data.n_items)
+    write_annotations(data, tmp_path / "again.csv")
+    assert read_annotations(tmp_path / "again.csv").hash == data.hash
+
+
+def test_reading_is_quick_and_imports_nothing_heavy(tmp_path):
+    n = 46_000
+    rows = "".join(f"item{i // 3},ann{i % 8},{i % 5},{i % 5}\n" for i in range(n))
+    path = tmp_path / "large.csv"
+    path.write_text("item,annotator,label,note\n" + rows)
+    start = time.perf_counter()
+    assert read_annotations(path).n_annotations == n
+    assert time.perf_counter() - start < 1.5  # seconds; a tenth of that on an idle machine
+    code = (
+        "import sys; from bayesanno.io.annotations import read_annotations; read_annotations(sys.argv[1]); "
+        "print([m for m in ('pandas', 'pymc', 'xarray', 'arviz', 'scipy', 'pyarrow', 'pooch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

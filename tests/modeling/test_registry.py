@@ -1,0 +1,114 @@
+"""The door to the zoo: models by name, from this package and from others."""
+
+from dataclasses import FrozenInstanceError, dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import ModelError
+from bayesanno.modeling import registry as zoo
+from bayesanno.modeling.base import AnnotationModel, Positive
+from bayesanno.models.mace import MACE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guest(MACE):
+    """A model of another package."""
+
+    name = "guest"
+    generosity: Positive = 2.0
+
+
+@pytest.fixture
+def guests(monkeypatch):
+    """A zoo that other packages have joined."""
+    zoo._entries.cache_clear()
+    entries = [*entry_points(group=zoo.GROUP), EntryPoint("guest", f"{__name__}:Guest", zoo.GROUP)]
+    entries += [EntryPoint("stone", "math:pi", zoo.GROUP), EntryPoint("stray", "pathlib:Path", zoo.GROUP)]
+    asked = []
+    monkeypatch.setattr(zoo, "entry_points", lambda *, group: asked.append(group) or entries)
+    yield asked
+    zoo._entries.cache_clear()
+
+
+def test_the_entry_points_of_this_package_are_models_of_those_names():
+    entries = entry_points(group="bayesanno.models")
+    assert {"mace", "model_b"} <= set(entries.names)
+    for entry in entries:
+        found = entry.load()
+        assert issubclass(found, AnnotationModel)
+        assert found.name == entry.name
+        assert entry.value.startswith(f"bayesanno.models.{entry.name}:")
+
+
+def test_a_model_of_another_package_joins_by_an_entry_point(guests):
+    model = ba.get_model("guest", {"generosity": "3", "competence_prior": "1:2"})
+    assert guests == ["bayesanno.models"]
+    assert (model.generosity, model.competence_prior) == (3.0, (1.0, 2.0))
+    assert zoo.model_class("guest").describe() == __doc__
+
+
+@pytest.mark.parametrize("name", ["stone", "stray"])
+def test_what_is_no_model_is_refused(refuses, guests, name):
+    with refuses(ModelError, rf"the entry point '{name}' \(.*\) is not an AnnotationModel"):
+        ba.get_model(name)
+    assert guests
+
+
+def test_the_zoo_is_a_table():
+    table = ba.list_models()
+    assert table.columns.tolist() == ["name", "model", "fields"]
+    assert table["name"].tolist() == sorted(table["name"])
+    rows = table.set_index("name")
+    assert rows.loc["mace", "fields"] == (
+        "competence_prior=0.5:0.5, strategy_prior=10, class_prior=uniform, prevalence_prior=1"
+    )
+    assert rows.loc["model_b", "model"].startswith("Model B: every annotator has a confusion matrix")
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("MACE", "no model 'MACE': the zoo has binomial_mixture, .*mace"),
+        ("mase", "no model 'mase': did you mean 'mace'"),
+        ("modelb", "no model 'modelb': did you mean 'model_b'"),
+        ("", "no model '': the zoo has binomial_mixture, "),
+    ],
+)
+def test_an_unknown_model_is_refused(refuses, name, match):
+    with refuses(ModelError, match):
+        ba.get_model(name)
+
+
+def test_a_model_is_a_value_and_fields_make_another():
+    plain = ba.get_model("mace")
+    assert ba.get_model(plain) is plain
+    learnt = ba.get_model(plain, {"class_prior": "learnt"})
+    assert (plain.class_prior, learnt.class_prior) == ("uniform", "learnt")
+    assert learnt == MACE(class_prior="learnt")
+    assert hash(learnt) == hash(MACE(class_prior="learnt"))
+    assert MACE.from_fields(learnt.to_fields()) == learnt
+    with pytest.raises(FrozenInstanceError):
+        plain.class_prior = "learnt"
+    with pytest.raises(TypeError, match="competence_prio"):
+        MACE(competence_prio=(1, 1))
+
+
+FIELDS = {
+    "unknown": ({"strategy": 1}, "mace has no field 'strategy': did you mean 'strategy_prior'"),
+    "zero": ({"strategy_prior": 0}, "mace: strategy_prior is 0: it must be a number > 0"),
+    "infinite": ({"strategy_prior": "inf"}, "mace: strategy_prior is inf"),
+    "not a number": ({"strategy_prior": float("nan")}, "mace: strategy_prior is nan: it must be a number"),
+    "a truth value": ({"strategy_prior": True}, "mace: strategy_prior is True: it must be a number"),
+    "three of two": ({"competence_prior": (1, 1, 1)}, r"competence_prior is \(1, 1, 1\): it must be 2 numbers"),
+    "one of two bad": ({"competence_prior": "1:-1"}, "competence_prior is -1: it must be a number > 0"),
+    "choice": ({"class_prior": "even"}, "class_prior is 'even': it must be one of 'uniform', 'learnt'"),
+}
+
+
+@pytest.mark.parametrize("wrong", FIELDS)
+def test_a_field_that_does_not_fit_is_refused(refuses, wrong):
+    fields, match = FIELDS[wrong]
+    with refuses(ModelError, match):
+        ba.get_model("mace", fields)

@@ -1,0 +1,322 @@
+"""What the contract of the zoo is checked with: tiny designs, graphs on the natural scale, tolerances."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pymc as pm
+import pytensor
+import pytensor.tensor as pt
+import pytest
+import xarray as xr
+from pytensor.compile.mode import Mode
+from scipy.stats import chisquare
+
+from bayesanno import AnnotationData, AnnotationModel, list_models
+from bayesanno.modeling.data_kinds import kind_of
+from bayesanno.modeling.likelihood import design_arrays
+from bayesanno.modeling.observations import Design
+from bayesanno.modeling.registry import model_class
+from tests.models.references import REFERENCES, Parameters, Reference, Said
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+# Compiles in a second, and values are exact in any mode; without sums of more terms than Python can evaluate at once.
+FAST = Mode(linker="py", optimizer="fast_compile").excluding("fusion", "add_mul_fusion", "local_add_canonizer")
+EXACT = 1e-10  # graph against enumeration, absolute and relative
+GRADIENT = 1e-6  # gradient against central differences, relative
+P_VALUE = 1e-4  # below it, draws do not come from the probabilities they should come from
+ROUND_TRIP = 1e-6  # after a way to the unconstrained scale and back, which costs digits near the edge of a range
+PRIOR_DRAWS = 100
+COPIES = 20_000  # draws that a chi-square test is made of
+FEW_COPIES = 4_000  # draws that suffice to notice a broken model
+
+RECORDS = (
+    ("s1", "ada", "no"),
+    ("s1", "ada", "yes"),  # ada answers twice
+    ("s1", "bo", "no"),
+    ("s2", "cy", "yes"),
+    ("s2", "bo", "yes"),
+    ("s2", "ada", "no"),
+    ("s3", "cy", "no"),
+    ("s5", "ada", "no"),  # the answers of s2 in another order
+    ("s5", "bo", "yes"),
+    ("s5", "cy", "yes"),
+    ("s6", "cy", "yes"),
+    ("s6", "cy", "yes"),  # cy repeats the same answer
+)
+ITEMS = ("s1", "s2", "s3", "s4", "s5", "s6")  # s4 has no annotation
+LABELS = ("no", "perhaps", "yes")  # nobody says "perhaps"
+
+
+@dataclass(frozen=True)
+class Designs:
+    """The tiny designs, with these labels: the first, the last, and whatever is between, which nobody says."""
+
+    labels: tuple[str, ...]
+
+    def annotations(self, *more: tuple[str, str, str], controls: Mapping[str, str] | None = None) -> AnnotationData:
+        """The records, and more."""
+        return AnnotationData.from_records([*RECORDS, *more], items=ITEMS, labels=self.labels, controls=controls)
+
+    @cached_property
+    def tiny(self) -> AnnotationData:
+        return self.annotations()
+
+    @cached_property
+    def every_label(self) -> AnnotationData:
+        """What models take from data beforehand, they take from these, where all labels are used."""
+        return self.annotations(("s4", "bo", self.labels[1]), ("s4", "cy", self.labels[1]))
+
+    @cached_property
+    def controlled(self) -> AnnotationData:
+        return self.annotations(controls={"s1": "yes", "s4": self.labels[1], "s5": "no"})
+
+    def two_items(self, said: tuple[int, ...] | None = None, *, control: str | None = None) -> AnnotationData:
+        """Item u, which ada answers twice and bo once, and item v, which bo and cy answer: five answers."""
+        last = len(self.labels) - 1
+        return AnnotationData(
+            item=[0, 0, 0, 1, 1],
+            annotator=[0, 0, 1, 1, 2],
+            label=[0, last, 0, 0, last] if said is None else list(said),
+            items=("u", "v"),
+            annotators=("ada", "bo", "cy"),
+            labels=self.labels,
+            controls={} if control is None else {"u": control},
+        )
+
+    def answers_to(self, n_questions: int) -> list[tuple[int, ...]]:
+        return list(product(range(len(self.labels)), repeat=n_questions))
+
+
+THREE_LABELS, TWO_LABELS = Designs(LABELS), Designs(("no", "yes"))
+TINY, CONTROLLED = THREE_LABELS.tiny, THREE_LABELS.controlled
+
+
+def replicate(data: AnnotationData, copies: int) -> AnnotationData:
+    """The same items many times, copy after copy."""
+    shift = np.repeat(np.arange(copies), data.n_annotations) * data.n_items
+    return AnnotationData(
+        item=np.tile(data.item, copies) + shift,
+        annotator=np.tile(data.annotator, copies),
+        label=np.tile(data.label, copies),
+        items=tuple(f"{name}.{copy}" for copy in range(copies) for name in data.items),
+        annotators=data.annotators,
+        labels=data.labels,
+        controls={f"{name}.{copy}": label for copy in range(copies) for name, label in data.controls.items()},
+    )
+
+
+def said_of(data: AnnotationData, item: int) -> Said:
+    return [(int(data.annotator[n]), int(data.label[n])) for n in np.flatnonzero(data.item == item)]
+
+
+# --------------------------------------------------------------------------------------------------- the cases
+
+
+def models_of(data_class: type) -> list[str]:
+    """The models of the zoo for one kind of data."""
+    return [name for name in list_models()["name"] if model_class(name).data_class is data_class]
+
+
+def cases() -> list[Any]:
+    """Each model of annotations with each of its variants, as pytest parameters."""
+    found = []
+    for name in models_of(AnnotationData):
+        variants = REFERENCES[name].variants if name in REFERENCES else {"default": {}}
+        found += [pytest.param((name, fields), id=f"{name}-{variant}") for variant, fields in variants.items()]
+    return found
+
+
+class Case:
+    """One model with its reference, and its graphs as functions of parameters on their natural scale."""
+
+    def __init__(self, entry: AnnotationModel, reference: Reference) -> None:
+        self.entry = entry
+        self.reference = reference
+        self.designs = designs_for(entry)
+        self.fixed = entry.fixed(self.designs.every_label)
+        self.graph = Graph(entry, self.designs.tiny, self.fixed)
+        free = self.graph.model.free_RVs
+        values = pm.draw(free, draws=PRIOR_DRAWS, random_seed=PRIOR_DRAWS, mode=FAST)
+        names = [variable.name for variable in free]
+        self.prior_draws = [dict(zip(names, one, strict=True)) for one in zip(*values, strict=True)]
+
+    @property
+    def has_classes(self) -> bool:
+        """The states are the labels, and can be permuted."""
+        return self.entry.state_dim == "true_class"
+
+    @cached_property
+    def controlled_graph(self) -> Graph:
+        return Graph(self.entry, self.designs.controlled, self.fixed)
+
+    def whole(self, parameters: Parameters) -> dict[str, np.ndarray]:
+        """The parameters, those that were taken from data included."""
+        return {**self.fixed, **parameters}
+
+    def graph_of(self, data: AnnotationData) -> Graph:
+        return self.controlled_graph if data.controls else self.graph
+
+    def draw(self, n: int, rng: np.random.Generator) -> list[Parameters]:
+        """Parameters from the prior."""
+        return [self.prior_draws[i] for i in rng.choice(PRIOR_DRAWS, size=n, replace=False)]
+
+    def states(self, parameters: Parameters, data: AnnotationData) -> np.ndarray:
+        """The reference's p(state, answers), impossible states left out; shape (item, state)."""
+        whole, known = self.whole(parameters), data.control_codes
+        return np.array([self.reference.states(whole, said_of(data, i), known[i]) for i in range(data.n_items)])
+
+    def item_logp(self, parameters: Parameters, data: AnnotationData) -> np.ndarray:
+        """The reference's log p(answers), shape (item,)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.states(parameters, data).sum(axis=1))
+
+    def posterior(self, samples: list[Parameters], n_chains: int) -> xr.Dataset:
+        return as_posterior(self.graph.model, samples, n_chains)
+
+
+def designs_for(entry: AnnotationModel) -> Designs:
+    return TWO_LABELS if entry.two_labels else THREE_LABELS
+
+
+def make_case(name: str, fields: Mapping[str, Any]) -> Case:
+    if name not in REFERENCES:
+        pytest.fail(f"the zoo has a model {name!r} without a reference: add one to REFERENCES in tests/references.py")
+    return Case(model_class(name).from_fields(fields), REFERENCES[name])
+
+
+class Graph:
+    """A model's likelihood per item as a function of parameters and, by `set_data`, of answers."""
+
+    def __init__(
+        self, entry: AnnotationModel, data: AnnotationData, fixed: Mapping[str, np.ndarray] | None = None
+    ) -> None:
+        self.entry, self.data = entry, data
+        self.model = entry.build(data)
+        if fixed:
+            pm.set_data(fixed, self.model)
+        observed = self.model[kind_of(entry.data_class).observed]
+        logp = pm.logp(observed, self.model.rvs_to_values[observed], warn_rvs=False)
+        self._evaluate = pytensor.function(self.model.free_RVs, logp, mode=FAST)
+
+    def item_logp(self, parameters: Parameters, data: AnnotationData | None = None) -> np.ndarray:
+        pm.set_data(design_arrays(self.entry, self.data if data is None else data), self.model)
+        return self._evaluate(*(parameters[variable.name] for variable in self.model.free_RVs))
+
+
+def as_posterior(model: pm.Model, samples: list[Parameters], n_chains: int = 1) -> xr.Dataset:
+    """Parameters as draws of a posterior, dims (chain, draw, ...)."""
+    n_draws = len(samples) // n_chains
+    variables, coords = {}, {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
+    for variable in model.free_RVs:
+        dims = model.named_vars_to_dims.get(variable.name, ())
+        values = np.stack([one[variable.name] for one in samples])
+        variables[variable.name] = (("chain", "draw", *dims), values.reshape(n_chains, n_draws, *values.shape[1:]))
+        coords |= {dim: list(model.coords[dim]) for dim in dims}
+    return xr.Dataset(variables, coords=coords)
+
+
+def unconstrained(model: pm.Model, parameters: Parameters) -> dict[str, np.ndarray]:
+    """The same point on the scale that samplers see."""
+    point = {}
+    for variable in model.free_RVs:
+        transform = model.rvs_to_transforms[variable]
+        forward = transform.forward(pt.constant(parameters[variable.name]), *variable.owner.inputs)
+        point[model.rvs_to_values[variable].name] = forward.eval(mode=FAST)
+    return point
+
+
+def is_simplex(values: np.ndarray) -> bool:
+    return values.ndim > 0 and bool(np.allclose(values.sum(axis=-1), 1))
+
+
+def close(actual, expected):
+    np.testing.assert_allclose(actual, expected, rtol=EXACT, atol=EXACT)
+
+
+# --------------------------------------------------------------------------------------------------- broken models
+
+
+def broken(entry: AnnotationModel, **methods: Any) -> AnnotationModel:
+    """The same model with methods replaced: what a test must notice."""
+    return type("Broken", (type(entry),), methods)(**entry.to_fields())
+
+
+def with_wrong_formula(entry: AnnotationModel) -> AnnotationModel:
+    """Favours the first state: a factor that the story does not have."""
+
+    @wraps(type(entry).state_logp)
+    def state_logp(self: AnnotationModel, answers: Any, **parameters: Any) -> Any:
+        logp = type(entry).state_logp(self, answers, **parameters)
+        return logp + pt.eq(pt.arange(logp.shape[1]), 0) * np.log(2.0)
+
+    return broken(entry, state_logp=state_logp)
+
+
+def with_wrong_annotators(entry: AnnotationModel) -> AnnotationModel:
+    """Gives every answer to the annotator before."""
+
+    def generate(self: AnnotationModel, design: Design, **parameters: Any) -> Any:
+        moved = pt.mod(design.annotator + 2, 3)
+        wrong = Design(annotator=moved, item=design.item, n_items=design.n_items, control=design.control)
+        return type(entry).generate(self, wrong, **parameters)
+
+    return broken(entry, generate=generate)
+
+
+def with_wrong_truth(entry: AnnotationModel) -> AnnotationModel:
+    """Says another truth than the one that the answers came from."""
+
+    def generate(self: AnnotationModel, design: Design, **parameters: Any) -> Any:
+        state, said = type(entry).generate(self, design, **parameters)
+        return pt.mod(state + 1, len(entry.states(designs_for(entry).tiny))), said
+
+    return broken(entry, generate=generate)
+
+
+# --------------------------------------------------------------------------------------------------- statistics
+
+
+def joint_pmf(case: Case, parameters: Parameters, *, control: str | None = None) -> dict[Hashable, float]:
+    """By enumeration, p(state of u, state of v, all five answers), given the control if there is one."""
+    two_items, answers_to = case.designs.two_items, case.designs.answers_to
+    u = {said: case.states(parameters, two_items((*said, 0, 0), control=control))[0] for said in answers_to(3)}
+    v = {said: case.states(parameters, two_items((0, 0, 0, *said)))[1] for said in answers_to(2)}
+    pmf = {
+        (i, j, *of_u, *of_v): u[of_u][i] * v[of_v][j]
+        for of_u, of_v in product(u, v)
+        for i, j in product(range(u[of_u].size), range(v[of_v].size))
+    }
+    total = sum(pmf.values())
+    return {cell: probability / total for cell, probability in pmf.items()}
+
+
+def answers_pmf(pmf: Mapping[Any, float]) -> dict[Hashable, float]:
+    """Sum the states out of a joint pmf."""
+    summed: Counter[Hashable] = Counter()
+    for (_, _, *said), probability in pmf.items():
+        summed[tuple(said)] += probability
+    return dict(summed)
+
+
+def chi_square(draws: np.ndarray, pmf: Mapping[Any, float], *, least: float = 5.0) -> float:
+    """The p-value of draws (draw, number) against a pmf over tuples; cells that expect few draws are taken together."""
+    counts = Counter(map(tuple, draws.tolist()))
+    if any(pmf.get(cell, 0.0) == 0 for cell in counts):
+        return 0.0
+    cells = sorted(pmf, key=pmf.__getitem__)
+    expected, observed, e, o = [], [], 0.0, 0
+    for cell in cells:
+        e, o = e + len(draws) * pmf[cell], o + counts[cell]
+        if e >= least:
+            expected, observed, e, o = [*expected, e], [*observed, o], 0.0, 0
+    expected[-1] += e
+    observed[-1] += o
+    return float(chisquare(observed, expected, sum_check=False).pvalue)

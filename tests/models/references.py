@@ -1,0 +1,226 @@
+"""Every model a second time: NumPy, one item at a time, every latent enumerated, no code shared with the graph.
+
+A model of the zoo without an entry here fails the contract; add one to `REFERENCES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+from scipy.stats import beta, dirichlet
+
+from tests.models.references_model_a import model_a_states
+from tests.models.references_types import (
+    diligent_lazy_annotators_log_prior,
+    diligent_lazy_annotators_states,
+    easy_hard_log_prior,
+    easy_hard_states,
+    nearest_to_a_half,
+)
+
+Parameters = Mapping[str, np.ndarray]
+Said = Sequence[tuple[int, int]]  # one item's (annotator, label) pairs
+
+
+# (parameters, one item's answers, p(state, answers), its known label or -1) -> what is read off
+View = Callable[[Parameters, Said, np.ndarray, int], np.ndarray]
+
+
+def only_the_known(joint: np.ndarray, parameters: Parameters, said: Said, control: int) -> np.ndarray:
+    """The states are the labels: all others are impossible."""
+    return np.where(np.arange(joint.size) == control, joint, 0.0)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a model says of one item, and of its parameters before any item is seen."""
+
+    variants: Mapping[str, dict]  # the fields that the contract is checked with
+    state_probability: Callable[[Parameters, Said], np.ndarray]  # p(state, answers), shape (state,)
+    log_prior: Callable[[Parameters, Mapping], float]
+    views: Mapping[str, View] = field(default_factory=dict)
+    known: Callable[[np.ndarray, Parameters, Said, int], np.ndarray] = only_the_known
+
+    def states(self, parameters: Parameters, said: Said, control: int = -1) -> np.ndarray:
+        """p(state, answers), where the true label may be known; shape (state,)."""
+        joint = self.state_probability(parameters, said)
+        return joint if control < 0 else self.known(joint, parameters, said, control)
+
+
+# ------------------------------------------------------------------------------------------------------------ model B
+
+
+def model_b_states(parameters: Parameters, said: Said) -> np.ndarray:
+    prevalence, confusion = parameters["prevalence"], parameters["confusion"]
+    joint = []
+    for truth, share in enumerate(prevalence):
+        probability = share
+        for annotator, label in said:
+            probability = probability * confusion[annotator][truth][label]
+        joint.append(probability)
+    return np.array(joint)
+
+
+def model_b_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    n_classes = len(parameters["prevalence"])
+    total = dirichlet(np.full(n_classes, fields["prevalence_prior"])).logpdf(parameters["prevalence"])
+    right = fields["confusion_strength"] * fields["confusion_accuracy"]
+    wrong = (fields["confusion_strength"] - right) / (n_classes - 1)
+    for matrix in parameters["confusion"]:
+        for truth, row in enumerate(matrix):
+            alpha = [right if label == truth else wrong for label in range(n_classes)]
+            total += dirichlet(alpha).logpdf(row)
+    return float(total)
+
+
+# --------------------------------------------------------------------------------------------------------------- MACE
+
+
+def mace_worlds(parameters: Parameters, said: Said) -> Iterator[tuple[int, tuple[int, ...], float]]:
+    """Every truth, every choice of who spams, and the probability of both with the answers."""
+    strategy = parameters["strategy"]
+    n_labels = strategy.shape[1]
+    prevalence = parameters.get("prevalence", np.full(n_labels, 1 / n_labels))
+    for truth in range(n_labels):
+        for spams in product((0, 1), repeat=len(said)):
+            probability = prevalence[truth]
+            for (annotator, label), spam in zip(said, spams, strict=True):
+                know = parameters["competence"][annotator]
+                probability *= (1 - know) * strategy[annotator][label] if spam else know * (label == truth)
+            yield truth, spams, probability
+
+
+def mace_states(parameters: Parameters, said: Said) -> np.ndarray:
+    joint = np.zeros(parameters["strategy"].shape[1])
+    for truth, _, probability in mace_worlds(parameters, said):
+        joint[truth] += probability
+    return joint
+
+
+def mace_spam(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
+    """P(this annotation is spam | the item's answers), shape (annotation of the item,)."""
+    spam, total = np.zeros(len(said)), 0.0
+    for truth, spams, probability in mace_worlds(parameters, said):
+        if control in (-1, truth):
+            spam += probability * np.array(spams)
+            total += probability
+    return spam / total
+
+
+def mace_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    total = beta(*fields["competence_prior"]).logpdf(parameters["competence"]).sum()
+    n_labels = parameters["strategy"].shape[1]
+    total += sum(dirichlet(np.full(n_labels, fields["strategy_prior"])).logpdf(row) for row in parameters["strategy"])
+    if fields["class_prior"] == "learnt":
+        total += dirichlet(np.full(n_labels, fields["prevalence_prior"])).logpdf(parameters["prevalence"])
+    return float(total)
+
+
+# ------------------------------------------------------------------------------------------------------------ model A
+
+
+def model_a(parameters: Parameters, said: Said) -> np.ndarray:
+    annotators = [annotator for annotator, _ in said]
+    omega, pi = parameters["frequency"], None
+    if omega.ndim == 2:
+        pi = parameters["share"] @ omega
+        omega = omega[annotators]
+    theta = parameters["accuracy"][annotators]
+    if not said:
+        return np.eye(parameters["frequency"].shape[-1] + 1)[-1]
+    return model_a_states(theta, [label for _, label in said], omega, pi=pi)
+
+
+def model_a_unsaid(parameters: Parameters, said: Said) -> np.ndarray:
+    """How probable each label is if it is none of those said, shape (label,)."""
+    truth = parameters["frequency"] if "share" not in parameters else parameters["share"] @ parameters["frequency"]
+    unsaid = np.array([0.0 if label in {v for _, v in said} else share for label, share in enumerate(truth)])
+    return unsaid / unsaid.sum() if unsaid.any() else unsaid
+
+
+def model_a_known(joint: np.ndarray, parameters: Parameters, said: Said, control: int) -> np.ndarray:
+    """A known label that was said is its state; one that was not is among "none of those said"."""
+    if control in {label for _, label in said}:
+        return only_the_known(joint, parameters, said, control)
+    return only_the_known(joint, parameters, said, joint.size - 1) * model_a_unsaid(parameters, said)[control]
+
+
+def model_a_correct(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
+    return np.array([joint[label] for _, label in said]) / joint.sum()
+
+
+def model_a_label(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
+    spread = model_a_unsaid(parameters, said) if control < 0 else np.eye(joint.size - 1)[control]
+    return (joint[:-1] + joint[-1] * spread) / joint.sum()
+
+
+def model_a_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    total = beta(*fields["accuracy_prior"]).logpdf(parameters["accuracy"]).sum()
+    if fields["frequency"] != "empirical":
+        rows = np.atleast_2d(parameters["frequency"])
+        total += sum(dirichlet(np.full(rows.shape[1], fields["frequency_prior"])).logpdf(row) for row in rows)
+    return float(total)
+
+
+def easy_hard_hard(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
+    return joint[-1] / joint.sum()
+
+
+def easy_hard_known(joint: np.ndarray, parameters: Parameters, said: Said, control: int) -> np.ndarray:
+    """A known label leaves the item easy with that label, or hard; it comes from the prevalence either way."""
+    kept = np.zeros_like(joint)
+    kept[control] = joint[control]
+    kept[-1] = joint[-1] * parameters["easy_prevalence"][control]
+    return kept
+
+
+REFERENCES: dict[str, Reference] = {
+    "model_b": Reference(
+        variants={"default": {}, "exchangeable": {"confusion_accuracy": 1 / 3, "confusion_strength": 3.0}},
+        state_probability=model_b_states,
+        log_prior=model_b_log_prior,
+    ),
+    "mace": Reference(
+        variants={
+            "default": {},
+            "learnt": {"class_prior": "learnt", "prevalence_prior": 2.0, "competence_prior": (2.0, 1.0)},
+        },
+        state_probability=mace_states,
+        log_prior=mace_log_prior,
+        views={"spam": mace_spam},
+    ),
+    "model_a": Reference(
+        variants={
+            "empirical": {},
+            "shared": {"frequency": "shared", "frequency_prior": 2.0, "accuracy_prior": (3.0, 2.0)},
+            "annotator": {"frequency": "annotator", "frequency_prior": 3.0},
+        },
+        state_probability=model_a,
+        log_prior=model_a_log_prior,
+        views={"label_probability": model_a_label, "correct": model_a_correct},
+        known=model_a_known,
+    ),
+    "easy_hard": Reference(
+        variants={
+            "default": {},
+            "slips": {"easy_error": "learnt", "slip_prior": (2.0, 3.0), "hard_prior": (2.0, 3.0), "coin_prior": 2.0},
+        },
+        state_probability=easy_hard_states,
+        log_prior=easy_hard_log_prior,
+        views={"hard": easy_hard_hard},
+        known=easy_hard_known,
+    ),
+    "diligent_lazy_annotators": Reference(
+        variants={
+            # under the default prior annotators can be so much alike that a test cannot tell whose answers are whose
+            "two": {"rate_prior": (0.7, 4.0), "diligence_prior": (0.7, 0.7)},
+            "three": {"types": 3, "weight_prior": 2.0, "rate_prior": (0.7, 3.0), "diligence_prior": (0.7, 0.6)},
+        },
+        state_probability=diligent_lazy_annotators_states,
+        log_prior=diligent_lazy_annotators_log_prior,
+        views={"hard": nearest_to_a_half},
+    ),
+}

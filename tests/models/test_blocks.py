@@ -1,0 +1,153 @@
+"""Sums over distinct labels against brute force, and draws of distinct labels against their probabilities."""
+
+import itertools
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+
+from bayesanno.models._correctness.agreement_patterns import draw_distinct
+from bayesanno.models._correctness.blocks import distinct_sums, find_recurrence
+from tests.models.contract import FAST, FEW_COPIES, P_VALUE, chi_square
+from tests.models.references_model_a import distinct, distinct_sum
+
+MOST = 6  # annotators of an item, here
+EXACT = 1e-12  # relative: nothing is subtracted
+
+
+def partitions(n, largest=None):
+    """Every way to write n as a sum, the parts rising."""
+    if n == 0:
+        yield ()
+    for part in range(min(n, largest or n), 0, -1):
+        for rest in partitions(n - part, part):
+            yield (*rest, part)
+
+
+SIZES = [sizes for n in range(MOST + 1) for sizes in partitions(n)]
+RECURRENCE = find_recurrence(SIZES)
+
+
+def sums_of(recurrence, weights):
+    """The sum of every state of a recurrence for weights (kind, label), or (kind, row, label) for several rows."""
+    weights = np.asarray(weights, dtype=float)
+    rows = weights if weights.ndim == 3 else weights[:, None, :]
+    indices = (recurrence.part, recurrence.child, recurrence.times)
+    found = distinct_sums(pt.as_tensor(rows), *map(pt.as_tensor, indices), rows.shape[2]).eval(mode=FAST)
+    return found if weights.ndim == 3 else found[:, 0]
+
+
+def powers(w):
+    """What a block of each size weighs at each label, if all of it draw from w."""
+    return np.asarray(w) ** np.arange(MOST + 1)[:, None]  # (size, label)
+
+
+# ------------------------------------------------------------------------------------------------- sums
+
+
+def test_every_partition_is_a_state_and_nothing_else_is():
+    assert len(SIZES) == 1 + 1 + 2 + 3 + 5 + 7 + 11  # partitions of 0 to 6
+    assert set(RECURRENCE.number) == set(SIZES)  # leaving a block out leads to a smaller partition
+    assert RECURRENCE.number[()] == 0
+
+
+def test_states_are_closed_under_leaving_a_block_out_and_come_in_an_order_that_can_be_run():
+    recurrence = find_recurrence([(4, 2, 2), (7,)])
+    assert set(recurrence.number) == {(), (2,), (4,), (7,), (2, 2), (2, 4), (2, 2, 4)}
+    for state, number in recurrence.number.items():
+        terms = {
+            kind: (child, times)
+            for kind, child, times in zip(
+                recurrence.part[number], recurrence.child[number], recurrence.times[number], strict=True
+            )
+            if times
+        }
+        assert {kind: times for kind, (_, times) in terms.items()} == {kind: state.count(kind) for kind in state}
+        for kind, (child, _) in terms.items():
+            left = list(state)
+            left.remove(kind)
+            assert child == recurrence.number[tuple(left)] < number
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 5])
+def test_sums_over_distinct_labels_are_those_of_brute_force(rng, n_labels):
+    for w in rng.dirichlet(np.ones(n_labels), size=3):
+        found = sums_of(RECURRENCE, powers(w))
+        for sizes, number in RECURRENCE.number.items():
+            assert found[number] == pytest.approx(distinct_sum(sizes, w), rel=EXACT, abs=0)
+
+
+def test_what_cannot_be_is_exactly_zero(rng):
+    """More blocks than labels, or than labels of a positive frequency: 0, not what rounding leaves of 0."""
+    w = np.insert(rng.dirichlet(np.ones(3)), 1, 0.0)  # four labels, three of them drawn
+    found = sums_of(RECURRENCE, powers(w))
+    impossible = {number for sizes, number in RECURRENCE.number.items() if len(sizes) > 3}
+    assert set(np.flatnonzero(found == 0)) == impossible
+    assert len(impossible) == 7
+    for sizes, number in RECURRENCE.number.items():
+        assert found[number] == pytest.approx(distinct_sum(sizes, w), rel=EXACT, abs=0)
+
+
+def test_a_label_that_is_all_but_certain_loses_no_digits():
+    """An inclusion and exclusion of power sums would be left with nothing but rounding here."""
+    w = np.array([1 - 2e-9, 1e-9, 1e-9])
+    found = sums_of(RECURRENCE, powers(w))
+    for sizes in ((1, 1), (1, 1, 1), (2, 2, 2), (1, 2, 3)):
+        expected = distinct_sum(sizes, w)
+        assert 0 < expected < 1e-7
+        assert found[RECURRENCE.number[sizes]] == pytest.approx(expected, rel=EXACT, abs=0)
+
+
+def test_blocks_with_weights_of_their_own_and_several_rows_at_once(rng):
+    """The kind of a block is who is in it; two blocks of one kind are taken as often as they occur."""
+    weights = rng.uniform(size=(4, 2, 5))  # (kind, row, label)
+    weights[1, 0, :3] = 0
+    recurrence = find_recurrence([(0, 1, 2, 3), (1, 1, 2)])
+    found = sums_of(recurrence, weights)
+    for kinds, number in recurrence.number.items():
+        for row in range(2):
+            assert found[number, row] == pytest.approx(distinct(weights[list(kinds), row]), rel=EXACT, abs=0)
+
+
+# ------------------------------------------------------------------------------------------------- draws
+
+
+def pmf_of(weights):
+    """Every way to give distinct labels to the blocks that exist, 0 to the others, and its probability."""
+    n_blocks, n_labels = weights.shape
+    exists = (weights > 0).any(axis=1)
+    pmf = {}
+    for labels in itertools.product(*(range(n_labels) if there else [0] for there in exists)):
+        used = [label for label, there in zip(labels, exists, strict=True) if there]
+        if len(set(used)) == len(used):
+            pmf[labels] = np.prod([weights[b, labels[b]] for b in range(n_blocks) if exists[b]])
+    total = sum(pmf.values())
+    return {labels: p / total for labels, p in pmf.items() if p > 0}
+
+
+def test_distinct_labels_are_drawn_with_their_probabilities(rng):
+    weights = rng.uniform(size=(3, 4)) ** 3
+    weights[0, 2] = 0  # a label that a block cannot have
+    found = draw_distinct(np.tile(weights, (FEW_COPIES, 1, 1)), rng)
+    assert chi_square(found, pmf_of(weights)) > P_VALUE
+    uneven = weights.copy()
+    uneven[1, 3] *= 2
+    assert chi_square(found, pmf_of(uneven)) < P_VALUE
+
+
+def test_a_block_that_is_not_there_takes_no_label_away(rng):
+    weights = np.array([[0.5, 0.3, 0.2], [0.0, 0.0, 0.0], [0.1, 0.1, 0.8]])
+    found = draw_distinct(np.tile(weights, (FEW_COPIES, 1, 1)), rng)
+    assert chi_square(found, pmf_of(weights)) > P_VALUE
+    one_after_the_other = {
+        (a, 0, b): weights[0, a] * weights[2, b] / (1 - weights[2, a]) for a, b in itertools.permutations(range(3), 2)
+    }  # a first, then b from what is left: the other block's weights do not matter to a
+    assert chi_square(found, one_after_the_other) < P_VALUE
+
+
+def test_items_are_drawn_each_by_its_own_weights(rng):
+    both = rng.uniform(size=(2, 3, 3)) ** 2
+    found = draw_distinct(np.tile(both, (FEW_COPIES, 1, 1)), rng)
+    for item in range(2):
+        assert chi_square(found[item::2], pmf_of(both[item])) > P_VALUE
+        assert chi_square(found[1 - item :: 2], pmf_of(both[item])) < P_VALUE

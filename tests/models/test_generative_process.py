@@ -1,0 +1,172 @@
+"""The contract of the zoo, continued: the generative story against the formula, and the way back to the states."""
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+import xarray as xr
+from arviz_stats.base import array_stats
+from scipy.stats import entropy
+
+from bayesanno.modeling import likelihood as latent
+from bayesanno.modeling.likelihood import draw_states, recover
+from bayesanno.modeling.observations import Design
+from tests.models.contract import (
+    COPIES,
+    EXACT,
+    FAST,
+    FEW_COPIES,
+    ITEMS,
+    P_VALUE,
+    ROUND_TRIP,
+    Graph,
+    answers_pmf,
+    chi_square,
+    close,
+    joint_pmf,
+    replicate,
+    said_of,
+    with_wrong_annotators,
+    with_wrong_formula,
+    with_wrong_truth,
+)
+
+# ------------------------------------------------------------------------------------------------- the story
+
+
+def tell_story(entry, parameters, data, rng, copies=COPIES):
+    """Draws of (state of u, state of v, their five answers), one row per copy of the design."""
+    many = replicate(data, copies)
+    design = Design(
+        annotator=pt.as_tensor(many.annotator),
+        item=pt.as_tensor(many.item),
+        n_items=pt.as_tensor(many.n_items),
+        control=pt.as_tensor(many.control_codes) if many.controls else None,
+    )
+    story = entry.generate(design, **{name: pt.as_tensor(values) for name, values in parameters.items()})
+    state, said = pm.draw(list(story), random_seed=rng, mode=FAST)
+    return np.column_stack([state.reshape(copies, -1), said.reshape(copies, -1)])
+
+
+@pytest.mark.parametrize("control", [None, "yes"], ids=["free", "controlled"])
+def test_the_story_is_told_with_the_probabilities_of_the_formula(case, control, rng):
+    if control and not case.entry.takes_controls:
+        pytest.skip("it takes no controls")
+    (parameters,) = case.draw(1, rng)
+    data = case.designs.two_items(control=control)
+    pmf = joint_pmf(case, parameters, control=control)
+    whole = case.whole(parameters)
+    assert chi_square(tell_story(case.entry, whole, data, rng), pmf) > P_VALUE
+    for wrong in (with_wrong_annotators(case.entry), with_wrong_truth(case.entry)):
+        assert chi_square(tell_story(wrong, whole, data, rng, FEW_COPIES), pmf) < P_VALUE
+
+
+def predict_answers(entry, case, parameters, rng, copies=COPIES):
+    """Draws of the observed variable with the parameters held, one row per copy of the design."""
+    held = pm.do(Graph(entry, replicate(case.designs.two_items(), copies), case.fixed).model, parameters)
+    return pm.draw(held["annotations"], random_seed=rng, mode=FAST).reshape(copies, -1)
+
+
+def test_predictions_have_the_probabilities_of_the_formula(case, rng):
+    (parameters,) = case.draw(1, rng)
+    pmf = answers_pmf(joint_pmf(case, parameters))
+    assert chi_square(predict_answers(case.entry, case, parameters, rng), pmf) > P_VALUE
+    wrong = with_wrong_annotators(case.entry)
+    assert chi_square(predict_answers(wrong, case, parameters, rng, FEW_COPIES), pmf) < P_VALUE
+
+
+def test_prior_predictive_has_named_coords(case):
+    tiny, labels = case.designs.tiny, case.designs.labels
+    tree = pm.sample_prior_predictive(
+        draws=3, model=case.entry.build(tiny), random_seed=1, compile_kwargs={"mode": FAST}
+    )
+    said = tree["prior_predictive"]["annotations"]
+    assert said.dims == ("chain", "draw", "annotation")
+    assert set(np.unique(said)) <= set(range(len(labels)))
+    for group in ("prior", "prior_predictive", "observed_data"):
+        for dim in tree[group].dims:
+            assert dim in tree[group].coords
+            assert dim != "label"
+            assert "_dim_" not in dim
+    for name, names in (("annotator", tiny.annotators), ("response", labels), ("true_class", labels)):
+        if name in tree["prior"].dims:
+            assert tuple(tree["prior"][name].values) == names
+
+
+# ------------------------------------------------------------------------------------------------- the way back
+
+
+def expected_probability(case, samples, data):
+    """Bayes' rule by enumeration, averaged over the samples; shape (item, state)."""
+    each = [case.states(parameters, data) for parameters in samples]
+    return np.mean([joint / joint.sum(axis=1, keepdims=True) for joint in each], axis=0)
+
+
+def check_recovered(case, entry, samples, data):
+    found = recover(entry, data, case.posterior(samples, n_chains=2), case.fixed)
+    probability = expected_probability(case, samples, data)
+    close(found.latent["probability"].values, probability)
+    close(found.latent["entropy"].values, entropy(probability, axis=1))
+    likelihood = [case.item_logp(parameters, data) for parameters in samples]
+    close(found.log_likelihood.reshape(len(samples), -1), likelihood)
+    return found.latent
+
+
+def test_recovered_states_follow_bayes_rule(case, tiny, rng):
+    samples = case.draw(8, rng)
+    found = check_recovered(case, case.entry, samples, tiny)
+    assert found["probability"].dims == ("item", case.entry.state_dim)
+    assert tuple(found["item"].values) == ITEMS
+    assert tuple(found[case.entry.state_dim].values) == case.entry.states(tiny)
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        check_recovered(case, with_wrong_formula(case.entry), samples, tiny)
+
+
+def test_recovered_views_are_those_of_enumeration(case, tiny, rng):
+    samples = case.draw(8, rng)
+    found = recover(case.entry, tiny, case.posterior(samples, n_chains=2), case.fixed).latent
+    assert set(found.data_vars) == {"probability", "probability_mcse", "entropy", *case.reference.views}
+    for name, view in case.reference.views.items():
+        each = [(case.whole(one), case.states(one, tiny)) for one in samples]
+        for item, known in enumerate(tiny.control_codes):
+            said = said_of(tiny, item)
+            expected = np.mean([view(one, said, joint[item], known) for one, joint in each], axis=0)
+            mine = tiny.item == item if found[name].dims[0] == "annotation" else item
+            close(found[name].values[mine], expected)
+
+
+def test_recovered_error_is_that_of_the_mean(case, tiny, rng):
+    samples = case.draw(40, rng)
+    found = recover(case.entry, tiny, case.posterior(samples, n_chains=2), case.fixed).latent["probability_mcse"]
+    each = [case.states(parameters, tiny) for parameters in samples]
+    by_draw = np.array([joint / joint.sum(axis=1, keepdims=True) for joint in each])  # (sample, item, state)
+    for item, state in np.ndindex(found.shape):
+        series = by_draw[:, item, state].reshape(2, 20)
+        expected = 0.0 if np.ptp(series) < EXACT else array_stats.mcse(series, chain_axis=0, draw_axis=1)
+        np.testing.assert_allclose(found.values[item, state], expected, rtol=ROUND_TRIP, atol=EXACT)
+
+
+def test_blocks_change_nothing(case, tiny, rng, monkeypatch):
+    posterior = case.posterior(case.draw(6, rng), n_chains=2)
+    whole = recover(case.entry, tiny, posterior, case.fixed)
+    monkeypatch.setattr(latent, "BLOCK_BYTES", 1)
+    blocks = recover(case.entry, tiny, posterior, case.fixed)
+    xr.testing.assert_allclose(blocks.latent, whole.latent, rtol=EXACT)
+    close(blocks.log_likelihood, whole.log_likelihood)
+
+
+def draw_copies(entry, case, parameters, data, rng, copies=COPIES):
+    """Drawn states, one row per copy of the design."""
+    posterior = case.posterior([parameters], n_chains=1)
+    drawn = draw_states(entry, replicate(data, copies), posterior, fixed=case.fixed, random_seed=rng)
+    return drawn.values.reshape(copies, -1)
+
+
+def test_drawn_states_have_the_recovered_probabilities(case, tiny, rng):
+    (parameters,) = case.draw(1, rng)
+    rows = expected_probability(case, [parameters], tiny)
+    pmf = {cell: float(np.prod(rows[np.arange(len(rows)), cell])) for cell in np.ndindex(*[rows.shape[1]] * len(rows))}
+    assert chi_square(draw_copies(case.entry, case, parameters, tiny, rng), pmf) > P_VALUE
+    assert (
+        chi_square(draw_copies(with_wrong_formula(case.entry), case, parameters, tiny, rng, FEW_COPIES), pmf) < P_VALUE
+    )

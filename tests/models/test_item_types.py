@@ -1,0 +1,223 @@
+"""What the models of item types say beside their fits: priors, warnings, remarks, types from another fit."""
+
+import re
+
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from scipy.stats import beta, kstest
+
+from bayesanno import CountData, fit, get_model, make_count_design, simulate
+from bayesanno.ground.errors import DataError, FitError, ModelError
+from bayesanno.modeling.item_types import explain_types, moments_of
+from bayesanno.models.binomial_mixture import BinomialMixture
+from bayesanno.models.diligent_lazy import DiligentLazy
+from bayesanno.models.gaussian_mixture import GaussianMixture
+from tests.models.contract import FAST, P_VALUE
+from tests.models.references_counts import counts
+
+DRAWS = 2_000
+TEN = counts((1, 10), (4, 10), (9, 10))
+
+# ------------------------------------------------------------------------------------------------- the prior
+
+
+@pytest.mark.parametrize("prior", [(1.0, 1.0), (2.0, 5.0), (0.5, 3.0)])
+def test_each_rate_has_the_prior_that_the_card_says(prior):
+    """And with (1, 1) the rates are independent uniform ones, put in order."""
+    outer, inner = prior
+    model = BinomialMixture(types=3, rate_prior=prior).build(TEN)
+    rate = pm.draw(model["rate"], draws=DRAWS, random_seed=1, mode=FAST)  # (draw, item_type)
+    assert (np.diff(rate, axis=1) > 0).all()
+    for t in range(3):
+        marginal = beta(outer + t * inner, outer + (2 - t) * inner)
+        assert kstest(rate[:, t], marginal.cdf).pvalue > P_VALUE
+        assert kstest(rate[:, t], beta(outer + inner, outer + inner + 1).cdf).pvalue < P_VALUE
+    if prior == (1.0, 1.0):
+        together = np.sort(np.random.default_rng(1).uniform(size=(DRAWS, 3)), axis=1)
+        assert kstest(np.diff(rate, axis=1)[:, 0], np.diff(together, axis=1)[:, 0]).pvalue > P_VALUE
+
+
+def test_means_have_the_prior_of_rates_on_the_scale_of_answers():
+    model = GaussianMixture(mean_prior=(2.0, 3.0)).build(TEN)
+    mean = pm.draw(model["mean"], draws=DRAWS, random_seed=1, mode=FAST)
+    assert kstest(mean[:, 0] / 10, beta(2, 5).cdf).pvalue > P_VALUE
+    assert kstest(mean[:, 1] / 10, beta(5, 2).cdf).pvalue > P_VALUE
+
+
+# ------------------------------------------------------------------------------------------------- what is refused
+
+
+def test_more_types_than_different_shares_are_refused(refuses):
+    same = counts((1, 2), (2, 4), (5, 10), (0, 0))
+    with refuses(DataError, "binomial_mixture: 2 types are asked for, but these data have only 1 different share of"):
+        fit("binomial_mixture", same)
+    with refuses(DataError, "gaussian_mixture: 4 types are asked for, .* only 3 different shares of .* types to 3 or"):
+        fit(GaussianMixture(types=4), TEN)
+    BinomialMixture(types=3).check(TEN)
+
+
+def test_normal_humps_need_equal_numbers_of_answers(refuses):
+    with refuses(DataError, "the same number of answers to every item, but item 's2' has 3 and item 's1' has 4"):
+        fit("gaussian_mixture", counts((1, 4), (3, 3), (2, 4)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "match"),
+    [
+        ({"weight_mean": (0.5, 0.4)}, r"weight_mean is \(0.5, 0.4\): its sum must be 1, not 0.9"),
+        ({"weight_mean": (0.5, 0.3, 0.2)}, "rate_mean has 2 numbers, weight_mean has 3: give one per type"),
+        ({"rate_mean": (0.8, 0.2)}, r"rate_mean is \(0.8, 0.2\): types are numbered by ascending rate"),
+        ({"rate_strength": (1.0, 2.0, 3.0)}, "rate_strength has 3 numbers, weight_mean has 2"),
+        ({"rate_mean": (0.2, 1.0)}, "rate_mean is 1.0: it must be a number between 0 and 1"),
+        ({"rate_strength": "5:-1"}, "rate_strength is -1: it must be a number > 0"),
+        ({"known": "perhaps"}, "known is 'perhaps'"),
+    ],
+)
+def test_types_that_do_not_fit_together_are_refused(refuses, fields, match):
+    with refuses(ModelError, f"diligent_lazy: {match}"):
+        get_model("diligent_lazy", fields)
+
+
+@pytest.mark.parametrize("types", [0, -1, 1.5, "two"])
+def test_a_number_of_types_is_whole_and_positive(refuses, types):
+    with refuses(ModelError, "binomial_mixture: types is "):
+        get_model("binomial_mixture", {"types": types})
+
+
+# ------------------------------------------------------------------------------------------------- what is said
+
+
+def test_what_diligence_rests_on_is_said():
+    (said,) = DiligentLazy().caveats(TEN)
+    assert "what is said of diligence rests on the prior of the rates, worth 20 answers each" in said
+    (said,) = DiligentLazy(rate_strength=(50.0, 9.0)).caveats(TEN)
+    assert "worth 9 to 50 answers each" in said
+    assert DiligentLazy(known=True).caveats(TEN) == []
+    (said,) = DiligentLazy(known=True, weight_mean=(1.0,), rate_mean=(0.3,)).caveats(TEN)
+    assert "rests on priors" in said
+    assert BinomialMixture().caveats(TEN) == GaussianMixture().caveats(TEN) == []
+
+
+def posterior_of(weight, rate):
+    """Draws (draw, item_type) as a posterior of one chain."""
+    dims = ("chain", "draw", "item_type")
+    return xr.Dataset({"weight": (dims, np.array([weight])), "rate": (dims, np.array([rate]))})
+
+
+GOOD, FEW, NEAR = ([0.5, 0.5], [0.2, 0.8]), ([0.97, 0.03], [0.2, 0.8]), ([0.5, 0.5], [0.5, 0.53])
+
+
+@pytest.mark.parametrize(
+    ("draws", "said"),
+    [
+        ([GOOD] * 10, None),
+        ([GOOD] * 9 + [FEW], None),  # one in ten is not often
+        ([GOOD] * 8 + [FEW] * 2, r"in 20% of the draws one of the 2 types .* \(a type holds less than 5% .* in 20% of"),
+        ([GOOD] * 7 + [NEAR] * 3, r"in 30% .* \(two rates are within 0.05 of each other in 30%\)"),
+        ([GOOD] * 6 + [NEAR] * 2 + [FEW] * 2, r"in 40% .* \(a type .* in 20% of them, two rates .* in 20%\)"),
+    ],
+    ids=["good", "once", "few", "near", "both"],
+)
+def test_types_that_are_hardly_needed_are_said(draws, said):
+    posterior = posterior_of(*(list(part) for part in zip(*draws, strict=True)))
+    found = BinomialMixture().remarks(TEN, posterior)
+    if said is None:
+        assert found == []
+    else:
+        assert len(found) == 1
+        assert re.search(said, found[0])
+        assert "take fewer types (types=1), or a stronger prior" in found[0]
+
+
+def test_humps_may_share_a_mean_and_an_only_type_is_needed():
+    assert explain_types(posterior_of([NEAR[0]] * 9, [NEAR[1]] * 9), rate=None, remedy="") == []
+    assert BinomialMixture(types=1).remarks(TEN, posterior_of([[0.3]], [[0.2]])[["rate"]]) == []
+
+
+# ------------------------------------------------------------------------------------------------- from another fit
+
+
+def fit_of(model, **draws):
+    """Draws (chain, draw, item_type) as a fit."""
+    dims = ("chain", "draw", "item_type")
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset({name: (dims, values) for name, values in draws.items()})})
+    tree.attrs["model"] = model
+    return tree
+
+
+def test_types_of_a_fit_become_the_prior_of_another(rng):
+    weight, rate = rng.dirichlet([40, 20, 60], size=(4, 5000)), rng.beta([20, 50, 90], [80, 50, 10], size=(4, 5000, 3))
+    found = fit_of("binomial_mixture", weight=weight, rate=rate)
+    model = DiligentLazy.from_fit(found)
+    np.testing.assert_allclose(model.weight_mean, [1 / 3, 1 / 6, 1 / 2], atol=0.01)
+    np.testing.assert_allclose(model.rate_mean, [0.2, 0.5, 0.9], atol=0.01)
+    assert model.weight_strength == pytest.approx(120, rel=0.05)
+    np.testing.assert_allclose(model.rate_strength, 100, rtol=0.1)
+    for t in range(3):  # exactly the moments of the draws
+        prior = beta(model.rate_mean[t] * model.rate_strength[t], (1 - model.rate_mean[t]) * model.rate_strength[t])
+        assert prior.std() == pytest.approx(rate[..., t].std(), rel=1e-9)
+    assert not model.known
+    known = DiligentLazy.from_fit(found, fixed=True)
+    assert (known.known, known.weight_mean, known.rate_mean) == (True, model.weight_mean, model.rate_mean)
+    assert DiligentLazy.from_fields(known.to_fields()) == known
+
+
+def test_an_only_type_can_be_taken_from_a_fit(rng):
+    model = DiligentLazy.from_fit(fit_of("binomial_mixture", rate=rng.beta(30, 70, size=(2, 500, 1))))
+    assert model.weight_mean == (1.0,)
+    assert len(model.rate_mean) == 1
+
+
+def test_types_without_rates_cannot_be_taken(refuses):
+    with refuses(FitError, "types with rates come from a fit of binomial_mixture, not of gaussian_mixture"):
+        moments_of(fit_of("gaussian_mixture", mean=np.ones((1, 4, 2))))
+
+
+# ------------------------------------------------------------------------------------------------- simulation
+
+
+def test_a_design_of_counts():
+    design = make_count_design(items=200, per_item=(3, 5), random_seed=1)
+    assert (design.n_items, design.items[0], set(design.trials.tolist())) == (200, "i1", {3, 4, 5})
+    assert not design.successes.any()
+    assert make_count_design(items=["a", "b"], per_item=7).items == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"items": 0, "per_item": 3}, "a design needs at least one item"),
+        ({"items": 3, "per_item": -1}, "per_item is -1"),
+        ({"items": 3, "per_item": (4, 2)}, r"per_item is \(4, 2\)"),
+        ({"items": 3, "per_item": 0}, "no item has a trial"),
+    ],
+)
+def test_a_design_of_counts_that_cannot_be_is_refused(refuses, options, match):
+    with refuses(DataError, match):
+        make_count_design(**options)
+
+
+def test_simulated_counts_come_with_their_types():
+    """The types' shares and rates, in 20,000 items, are those asked for."""
+    weight, rate = [0.43, 0.20, 0.37], [0.1978, 0.5487, 0.8942]
+    design = make_count_design(items=20_000, per_item=10)
+    model = BinomialMixture(types=3)
+    data, truth = simulate(model, design, parameters={"weight": weight, "rate": rate}, random_seed=1)
+    again, _ = simulate(model, design, parameters={"weight": weight, "rate": rate}, random_seed=1)
+    assert isinstance(data, CountData)
+    assert data.hash == again.hash
+    assert truth["weight"].dims == ("item_type",)
+    for t in range(3):
+        mine = truth["state"].values == f"type {t + 1}"
+        assert mine.mean() == pytest.approx(weight[t], abs=0.02)
+        assert data.successes[mine].mean() == pytest.approx(10 * rate[t], abs=0.1)
+
+
+def test_what_is_known_is_among_the_simulated_parameters():
+    model = DiligentLazy(known=True)
+    data, truth = simulate(model, make_count_design(items=50, per_item=4), random_seed=1)
+    assert truth["rate"].values.tolist() == [0.2, 0.8]
+    assert {"weight", "rate", "diligence", "lazy_rate", "state"} == set(truth.data_vars)
+    assert data.trials.tolist() == [4] * 50

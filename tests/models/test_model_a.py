@@ -1,0 +1,363 @@
+"""Model A from fit to tables: the posterior of Table 10, who is right, labels that nobody said, chains in two modes."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno import AnnotationData
+from bayesanno.fits.storage import fixed_of
+from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
+from bayesanno.inference.diagnostics import explain
+from bayesanno.modeling.likelihood import recover
+from bayesanno.models._correctness import agreement_patterns
+from bayesanno.models._correctness.agreement_patterns import NONE_SAID
+from bayesanno.models.model_a import ModelA
+from bayesanno.models.model_b import ModelB
+from tests.models import oracles_model_a as oracle
+from tests.models.contract import Graph
+from tests.models.references_model_a import model_a_states
+
+SETTINGS = {"draws": 500, "tune": 300, "chains": 4, "random_seed": 1, "progressbar": False}
+MODE = np.array(oracle.TABLE10_MODES[0][0])
+LOW_MODE = np.array(oracle.TABLE10_MODES[-1][0])
+DIGITS = 1e-6  # Table 8 is recomputed to six decimals
+SIGMAS = 4
+LABELS = ("1", "2", "3")
+
+
+@pytest.fixture(scope="module")
+def table9():
+    return ba.read_annotations("@table9")
+
+
+@pytest.fixture(scope="module")
+def fit(table9, fit_once):
+    return fit_once("model_a", table9, **SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def both_modes(table9, fit, fit_once):
+    """The fit and a chain that started low, joined; and what was warned of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # one chain has few draws
+        low = fit_once("model_a", table9, start={"accuracy": LOW_MODE}, **(SETTINGS | {"chains": 1}))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        joined = ba.join([fit, low])
+    return joined, [str(warning.message) for warning in seen if warning.category is ConvergenceWarning]
+
+
+def accuracies(fit):
+    return fit["posterior"]["accuracy"].values.reshape(-1, 3)  # (sample, annotator)
+
+
+def thinned(fit, every):
+    return fit.isel(draw=slice(None, None, every))
+
+
+def at(fit, theta):
+    """A fit whose only draw is this."""
+    one = fit["posterior"].to_dataset().isel(chain=[0], draw=[0])
+    one["accuracy"] = (("chain", "draw", "annotator"), np.reshape(theta, (1, 1, 3)))
+    latent = recover(ba.model_of(fit), ba.data_of(fit), one, fixed_of(fit)).latent
+    groups = {name: fit[name].to_dataset() for name in ("observed_data", "constant_data")}
+    tree = xr.DataTree.from_dict({**groups, "posterior": one, "latent": latent})
+    tree.attrs = dict(fit.attrs)
+    return tree
+
+
+def item_that_says(data, said):
+    """The name of the first item to which i, j and k answered so."""
+    rows = data.label.reshape(-1, 3)  # in the order of annotators
+    assert (data.annotator.reshape(-1, 3) == [0, 1, 2]).all()
+    return data.items[int((rows == [int(digit) - 1 for digit in said]).all(axis=1).argmax())]
+
+
+# ------------------------------------------------------------------------------------------------- the posterior
+
+
+def test_intervals_hold_the_mode_of_table_10_and_not_what_the_counts_were_made_with(fit):
+    """The counts were made with unnormalised alphas, so that the truth of the simulation is not where this model is."""
+    table = ba.annotator_table(fit).set_index("annotator")
+    low, high = table["competence_hdi_low"].to_numpy(), table["competence_hdi_high"].to_numpy()
+    assert table.index.tolist() == ["i", "j", "k"]
+    assert ((low < MODE) & (high > MODE)).all()
+    assert ((low > oracle.THETA) | (high < oracle.THETA)).all()
+    assert (high - low < 0.08).all()
+    assert table["n_annotations"].tolist() == [10_000] * 3
+    found = ba.diagnostics_of(fit)
+    assert found["divergences"] == 0
+    assert found["max_rhat"] <= 1.01
+
+
+def test_a_better_annotator_is_better_in_almost_every_draw(fit):
+    better, draws = ba.better_probability(fit), accuracies(fit)
+    assert better.loc["j", "i"] == pytest.approx((draws[:, 1] > draws[:, 0]).mean())
+    assert better.loc["j", "i"] + better.loc["i", "j"] == pytest.approx(1)
+    assert better.loc["i", "k"] > 0.99
+
+
+# ------------------------------------------------------------------------------------------------- who is right
+
+
+def test_table_8_is_the_table_of_correctness(fit, table9):
+    exact = at(fit, oracle.TABLE10[0][1])
+    for said, expected in oracle.TABLE8.items():
+        table = ba.correctness_table(exact, [item_that_says(table9, said)])
+        assert table.columns.tolist() == ["item", "pattern", "label", "probability", "annotators"]
+        assert set(table["annotators"]) == {"i j k"}
+        states = [*dict.fromkeys(said), NONE_SAID]
+        found = table.set_index("label")["probability"].loc[states]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=DIGITS)
+        assert len(table) == len(states)
+        for row in table.itertuples():
+            assert row.pattern == "".join("C" if label == row.label else "I" for label in said)
+        first = table.iloc[0]  # eq. 6
+        assert first["probability"] == table["probability"].max()
+        assert first["label"] == states[int(np.argmax(expected))]
+
+
+def test_most_probable_patterns_of_a_fit_are_those_of_table_8(fit, table9):
+    """Those who agree are right; where all differ, the best annotator is."""
+    most_probable = {"111": "CCC", "112": "CCI", "121": "CIC", "211": "ICC", "123": "ICI"}
+    for said, pattern in most_probable.items():
+        table = ba.correctness_table(fit, [item_that_says(table9, said)])
+        assert table["pattern"].iloc[0] == pattern
+        assert table["probability"].sum() == pytest.approx(1)
+
+
+def test_a_correctness_table_is_of_whichever_items_are_asked_for(fit, refuses):
+    table = ba.correctness_table(fit, ["7", "3"])
+    assert list(dict.fromkeys(table["item"])) == ["7", "3"]
+    with refuses(FitError, "item '10001' is not in this fit, which has 10000, '1' first"):
+        ba.correctness_table(fit, ["1", "10001"])
+    with refuses(FitError, "this fit has no dimensions, and dimension is 'focus'"):
+        ba.correctness_table(fit, ["1"], dimension="focus")
+
+
+def test_other_models_have_no_correctness_patterns(tiny_fit, refuses):
+    with refuses(FitError, "model_b has no correctness patterns: fit model_a"):
+        ba.correctness_table(tiny_fit)
+
+
+# ------------------------------------------------------------------------------------------------- labels
+
+
+def test_label_table_spreads_what_nobody_said_over_the_other_labels(fit, table9):
+    table = ba.label_table(fit)
+    assert table.columns.tolist() == [
+        "item", "label", "probability", "entropy", "n_annotations", "p[1]", "p[2]", "p[3]", "p_none_said",
+    ]  # fmt: skip
+    p, states = table[["p[1]", "p[2]", "p[3]"]].to_numpy(), fit["latent"]["probability"].values
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_array_equal(table["p_none_said"], states[:, -1])
+    omega = np.array(oracle.POOLED)
+    said = np.zeros_like(p)
+    said[table9.item, table9.label] = 1
+    others = omega * (1 - said)
+    share = others / np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
+    np.testing.assert_allclose(p, states[:, :3] + states[:, -1:] * share, rtol=1e-12)
+    assert (table["p_none_said"][said.sum(axis=1) == 3] == 0).all()
+    assert table["p_none_said"].max() > 0.05
+    assert table["label"].tolist() == [LABELS[k] for k in p.argmax(axis=1)]
+
+
+def test_the_cheapest_label_weighs_labels_that_nobody_said(fit, table9):
+    item = item_that_says(table9, "111")
+    cost = {"1": {"1": 0, "2": 1, "3": 1}, "2": {"1": 100, "2": 0, "3": 50}, "3": {"1": 1, "2": 1, "3": 0}}
+    row = ba.cheapest_label(fit, cost).set_index("item").loc[item]
+    p = ba.label_table(fit).set_index("item").loc[item, ["p[1]", "p[2]", "p[3]"]].to_numpy(dtype=float)
+    expected = p @ pd.DataFrame(cost).T.to_numpy()
+    np.testing.assert_allclose(row[["cost[1]", "cost[2]", "cost[3]"]].to_numpy(dtype=float), expected, rtol=1e-12)
+    assert row["label"] == "2"  # said by nobody, but so dear if it is true
+    assert row["expected_cost"] == pytest.approx(expected.min())
+
+
+def test_drawn_labels_include_that_nobody_said_the_truth(fit):
+    few = thinned(fit, 50)
+    drawn = ba.label_draws(few, random_seed=1)
+    assert drawn.dims == ("chain", "draw", "item")
+    assert drawn.shape == (4, 10, 10_000)
+    data, posterior = ba.data_of(few), few["posterior"].to_dataset()
+    p = recover(ba.model_of(few), data, posterior, fixed_of(few)).latent["probability"].values  # (item, state)
+    for state in range(4):
+        n = p[:, state].sum() * 40
+        error = np.sqrt((p[:, state] * (1 - p[:, state])).sum() * 40)
+        assert abs((drawn.values == state).sum() - n) < SIGMAS * error
+    assert 0 < (drawn.values == 3).mean() < 0.2
+
+
+NEW = {  # item -> who says what: more 1s and fewer 3s than in the fit
+    "all": [("i", "1"), ("j", "1"), ("k", "1")],
+    "two": [("i", "1"), ("k", "2")],
+    "one": [("j", "2")],
+    "differ": [("k", "3"), ("j", "1"), ("i", "2")],
+    "twice": [("k", "1"), ("k", "1"), ("j", "2")],
+}
+
+
+def test_new_items_are_labelled_with_the_frequencies_of_the_fit(fit):
+    few = thinned(fit, 50)
+    records = [(item, who, label) for item, said in NEW.items() for who, label in said]
+    new = AnnotationData.from_records(records, labels=LABELS)
+    table = ba.predict(few, new).set_index("item")
+
+    def expected(item, omega):
+        said = [LABELS.index(label) for _, label in NEW[item]]
+        who = ["ijk".index(name) for name, _ in NEW[item]]
+        joint = [model_a_states(theta[who], said, omega) for theta in accuracies(few)]
+        states = np.mean([one / one.sum() for one in joint], axis=0)
+        others = np.delete(np.array(omega), said)
+        states[[k for k in range(3) if k not in said]] = states[-1] * others / others.sum()
+        return states  # labels, none of those said
+
+    own, off = np.bincount(new.label) / new.n_annotations, []
+    for item in NEW:
+        found = table.loc[item, ["p[1]", "p[2]", "p[3]", "p_none_said"]].to_numpy(dtype=float)
+        np.testing.assert_allclose(found, expected(item, oracle.POOLED), rtol=1e-10, atol=1e-14)
+        off.append(np.abs(found - expected(item, own)).max())
+    assert max(off) > 0.01
+
+
+def test_new_items_that_the_model_cannot_take_are_refused(fit, refuses):
+    nine = AnnotationData.from_records([("busy", who, label) for who in "ijk" for label in LABELS])
+    with refuses(DataError, "model_a: item 'busy' has 9 annotations: it can have at most 8"):
+        ba.predict(fit, nine)
+
+
+# ------------------------------------------------------------------------------------------------- two modes
+
+
+def test_a_fit_in_one_mode_reports_no_other(fit):
+    modes = ba.diagnostics_of(fit)["modes"]
+    assert modes["others"] == []
+    assert np.ptp(modes["log_density"]) < 1
+
+
+def test_chains_in_the_mode_of_low_accuracies_are_reported(both_modes):
+    joined, said = both_modes
+    (other,) = ba.diagnostics_of(joined)["modes"]["others"]
+    assert other["chain"] == 4
+    apart = oracle.TABLE10_MODES[0][1] - oracle.TABLE10_MODES[-1][1]  # 352 nats, at the modes themselves
+    assert other["nats_lower"] == pytest.approx(apart, abs=5)
+    np.testing.assert_allclose(other["competence"], [LOW_MODE.mean(), MODE.mean()], atol=0.01)
+    assert "classes" not in other
+    assert said == explain(ba.diagnostics_of(joined))
+    assert said == [
+        f"chain 4 is in another mode than the best chain, {other['nats_lower']:.0f} nats lower in log density, with "
+        "annotators at 0.18 on average who are at 0.65 there: it explains the data differently, so do not average over "
+        "the chains; drop this one, or fit again with another seed"
+    ]
+
+
+# ------------------------------------------------------------------------------------------------- what is refused
+
+
+def answered(n, labels):
+    """Three items that annotators a0, a1, ... answer, and one that n of them answer."""
+    rows = [(f"s{i}", f"a{j}", labels[(i + j) % len(labels)]) for i in range(3) for j in range(3)]
+    return AnnotationData.from_records([*rows, *((f"of {n}", f"a{j}", labels[0]) for j in range(n))], labels=("x", "y"))
+
+
+IMPOSSIBLE = {
+    "nine": ({}, answered(9, "xy"), "model_a: item 'of 9' has 9 annotations: it can have at most 8; leave some out"),
+    "nine, own frequencies": ({"frequency": "annotator"}, answered(9, "xy"), "item 'of 9' has 9 .* at most 8"),
+    "two, unnormalised": (
+        {"alpha": "unnormalised"}, answered(2, "xy"),
+        r"model_a: item 'of 2' has 2 annotations: it can have three \(or none\) with alpha='unnormalised'",
+    ),
+    "four, unnormalised": ({"alpha": "unnormalised"}, answered(4, "xy"), "item 'of 4' has 4 annotations: .*three"),
+    "one label": ({}, answered(3, "x"), r"every annotation says 'x': .*learn the frequencies \(frequency='shared'\)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", IMPOSSIBLE)
+def test_what_it_cannot_be_fitted_to_is_refused(refuses, why):
+    fields, data, match = IMPOSSIBLE[why]
+    with refuses(DataError, match):
+        ba.fit(ModelA(**fields), data)
+
+
+def test_what_is_next_to_the_limits_is_not_refused():
+    for fields, data in (
+        ({}, answered(8, "xy")),
+        ({"alpha": "unnormalised"}, answered(3, "xy")),
+        ({"frequency": "shared"}, answered(3, "x")),
+    ):
+        ModelA(**fields).check(data)
+        ModelA(**fields).fixed(data)
+
+
+# ------------------------------------------------------------------------------------------------- simulation
+
+
+def test_simulated_items_have_no_gold_where_nobody_said_the_truth():
+    theta = np.array([0.2, 0.4, 0.6, 0.3])
+    design = ba.make_loop_design(items=3000, annotators=4, labels=LABELS)
+    data, truth = ba.simulate("model_a", design, parameters={"accuracy": theta}, random_seed=1)
+    assert truth["frequency"].dims == ("response",)  # "empirical" takes them from data, and there are none yet
+    assert truth["frequency"].values.sum() == pytest.approx(1)
+    said = data.label.reshape(-1, 3)
+    gold = np.array([data.labels.index(data.gold[item]) if item in data.gold else -1 for item in data.items])
+    right = said == gold[:, None]  # (item, slot)
+    assert (right.any(axis=1) == (gold >= 0)).all()
+
+    nobody = (1 - theta[design.annotator]).reshape(-1, 3).prod(axis=1)
+    error = np.sqrt((nobody * (1 - nobody)).sum())
+    assert abs((gold < 0).sum() - nobody.sum()) < SIGMAS * error
+    for who in range(4):
+        answers = right.ravel()[design.annotator == who]
+        assert abs(answers.mean() - theta[who]) < SIGMAS * np.sqrt(theta[who] * (1 - theta[who]) / answers.size)
+
+
+def test_a_known_label_is_the_truth_whether_or_not_somebody_says_it(refuses, monkeypatch):
+    design = ba.make_loop_design(items=200, annotators=4, labels=LABELS)
+    known = AnnotationData(
+        item=design.item, annotator=design.annotator, label=design.label,
+        items=design.items, annotators=design.annotators, labels=LABELS,
+        controls=dict.fromkeys(design.items[:100], "1"),
+    )  # fmt: skip
+    given = {"accuracy": np.full(4, 0.4), "frequency": [0.3, 0.3, 0.4]}
+    data, _ = ba.simulate("model_a", known, parameters=given, random_seed=1)
+    said = [set(row) for row in data.label.reshape(-1, 3)]
+    of_known = [data.gold.get(item) for item in data.items[:100]]
+    assert set(of_known) == {"1", None}
+    assert all((gold == "1") or (gold is None and 0 not in who) for gold, who in zip(of_known, said[:100], strict=True))
+    assert {data.gold.get(item) for item in data.items[100:]} == {"1", "2", "3", None}
+
+    monkeypatch.setattr(agreement_patterns, "TRIES", 200)
+    with refuses(DataError, "a known label is so improbable that 200 stories had another truth"):
+        ba.simulate("model_a", known, parameters=given | {"frequency": [0.0, 0.5, 0.5]}, random_seed=1)
+
+
+# ------------------------------------------------------------------------------------------------- model B
+
+MODEL_B_MAXIMUM = (  # recomputed, by EM from 200 starts; the printed ones are not maxima
+    -25386.305183,
+    [0.191036436, 0.755398074, 0.05356549],
+    [
+        [[0.239275028, 0, 0.760724972], [0.018565083, 0.345778262, 0.635656654], [0.296193004, 0.703806996, 0]],
+        [[0.215094113, 0, 0.784905887], [0.026312498, 0.334614683, 0.639072819], [0.26384108, 0.73615892, 0]],
+        [
+            [0.202421076, 0.078017271, 0.719561653],
+            [0.043133073, 0.343911096, 0.612955831],
+            [0.293987018, 0.448163161, 0.257849821],
+        ],
+    ],
+)
+
+
+def test_on_table_9_model_b_can_do_better_than_model_a(table9):
+    """By 123 nats, with 20 free parameters to 5: the counts are of another model than Table 4's."""
+    of_b, prevalence, confusion = MODEL_B_MAXIMUM
+    theta, omega, of_a = oracle.JOINT_LIKELIHOOD_MODES["normalised"]
+    b = Graph(ModelB(), table9).item_logp({"prevalence": np.array(prevalence), "confusion": np.array(confusion)}).sum()
+    shared = Graph(ModelA(frequency="shared"), table9)
+    a = shared.item_logp({"accuracy": np.array(theta), "frequency": np.array(omega) / sum(omega)}).sum()
+    assert b == pytest.approx(of_b, rel=0, abs=1e-5)
+    assert a == pytest.approx(of_a, rel=0, abs=1e-5)
+    assert b - a == pytest.approx(123.444, abs=1e-3)

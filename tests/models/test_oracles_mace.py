@@ -1,0 +1,46 @@
+"""MACE on an example small enough to enumerate by hand: every truth, and who spams on every annotation.
+
+Three items, two annotators, labels 0 and 1; the model is that of Hovy et al. (2013), figure 2, its parameters fixed.
+"""
+
+import numpy as np
+import pytest
+
+from bayesanno import AnnotationData
+from bayesanno.modeling.likelihood import recover
+from bayesanno.models.mace import MACE
+from tests.models.contract import as_posterior
+
+DATA = AnnotationData.from_records(
+    [("1", "a", "0"), ("1", "b", "0"), ("2", "a", "0"), ("2", "b", "1"), ("3", "a", "1")], labels=("0", "1")
+)
+PARAMETERS = {"competence": np.array([0.9, 0.6]), "strategy": np.array([[0.7, 0.3], [0.5, 0.5]])}
+
+
+@pytest.fixture(scope="module")
+def recovered():
+    return recover(MACE(), DATA, as_posterior(MACE().build(DATA), [PARAMETERS]))
+
+
+def test_marginal_probability(recovered):
+    # 0.5 (.97 .8 + .07 .2) * 0.5 (.97 .2 + .07 .8) * 0.5 (.93 + .03) = .395 * .125 * .48
+    total = recovered.log_likelihood.sum()
+    assert np.exp(total) == pytest.approx(0.0237, rel=1e-12)
+    assert total == pytest.approx(-3.742280230841051, rel=1e-12)
+
+
+def test_posterior_of_the_true_class(recovered):
+    expected = [[0.9822784810126582, 0.01772151898734176], [0.776, 0.224], [0.03125, 0.96875]]
+    np.testing.assert_allclose(recovered.latent["probability"], expected, rtol=1e-12)
+
+
+def test_expected_counts_of_spam(recovered):
+    """The counts of the paper's E step: how many of each annotator's answers are spam, in all and per label."""
+    spam = recovered.latent["spam"].values
+    counts = np.zeros((2, 2))  # (annotator, label)
+    np.add.at(counts, (DATA.annotator, DATA.label), spam)
+    expected = [[0.3686075949367086, 0.0625], [0.2632911392405064, 0.832]]
+    np.testing.assert_allclose(counts, expected, rtol=1e-12)
+    np.testing.assert_allclose(counts.sum(axis=1), [0.4311075949367086, 1.0952911392405065], rtol=1e-12)
+    know = np.bincount(DATA.annotator, weights=1 - spam)
+    np.testing.assert_allclose(know, [2.5688924050632913, 0.9047088607594935], rtol=1e-12)

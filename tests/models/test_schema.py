@@ -1,0 +1,241 @@
+"""The fit is public API: its groups, variables, dims, coords, types and attributes, for every model of annotations."""
+
+import json
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bayesanno import AnnotationData, data_of, diagnostics_of, fit, load, model_of, save
+from bayesanno.ground.errors import ConvergenceWarning, DataFileError, FitError
+from tests.models.contract import EXACT, ITEMS, RECORDS, ROUND_TRIP, make_case, models_of
+
+DRAWS, CHAINS = 40, 2
+GOLD, CONTROLS = {"s1": "no", "s4": "yes"}, {"s3": "no"}
+
+
+def by_item(state_dim):
+    return {"probability": ("item", state_dim), "probability_mcse": ("item", state_dim), "entropy": ("item",)}
+
+
+CONFUSION = ("annotator", "true_class", "response")
+SCHEMA = {
+    "model_b": SimpleNamespace(
+        free={"prevalence": ("true_class",), "confusion": CONFUSION},
+        deterministic={"accuracy": ("annotator",)},
+        latent=by_item("true_class"),
+        priors={"prevalence_prior": (), "confusion_strength": (), "confusion_accuracy": ()},
+    ),
+    "mace": SimpleNamespace(
+        free={"competence": ("annotator",), "strategy": ("annotator", "response")},
+        deterministic={},
+        latent=by_item("true_class") | {"spam": ("annotation",)},
+        priors={"competence_prior": ("competence_prior_dim_0",), "strategy_prior": ()},
+    ),
+    "easy_hard": SimpleNamespace(
+        free={"hard_fraction": (), "coin": ("annotator", "response"), "easy_prevalence": ("response",)},
+        deterministic={},
+        latent=by_item("item_type") | {"hard": ("item",)},
+        priors={"hard_prior": ("hard_prior_dim_0",), "coin_prior": (), "easy_prevalence_prior": ()},
+    ),
+    "diligent_lazy_annotators": SimpleNamespace(
+        free={"weight": ("item_type",), "rate": ("item_type",), "diligence": ("annotator",), "lazy_rate": ()},
+        deterministic={},
+        latent=by_item("item_type") | {"hard": ("item",)},
+        priors={
+            "weight_prior": (),
+            "rate_prior": ("rate_prior_dim_0",),
+            "diligence_prior": ("diligence_prior_dim_0",),
+            "lazy_rate_prior": ("lazy_rate_prior_dim_0",),
+        },
+    ),
+    "model_a": SimpleNamespace(
+        free={"accuracy": ("annotator",)},
+        deterministic={},
+        latent=by_item("true_class") | {"label_probability": ("item", "response"), "correct": ("annotation",)},
+        priors={"accuracy_prior": ("accuracy_prior_dim_0",), "frequency": ("response",)},
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=models_of(AnnotationData))
+def fitted(request):
+    name = request.param
+    if name not in SCHEMA:
+        pytest.fail(f"the zoo has a model {name!r} without a schema: add one to SCHEMA in {__name__}")
+    case = make_case(name, {})
+    controls = CONTROLS if case.entry.takes_controls else {}
+    data = AnnotationData.from_records(RECORDS, items=ITEMS, labels=case.designs.labels, gold=GOLD, controls=controls)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws are always warned about
+        tree = fit(case.entry, data, draws=DRAWS, tune=40, chains=CHAINS, random_seed=7, progressbar=False)
+    return SimpleNamespace(tree=tree, case=case, data=data, schema=SCHEMA[name])
+
+
+def dims_of(dataset):
+    return {name: variable.dims for name, variable in dataset.data_vars.items()}
+
+
+def with_samples(dims):
+    return {name: ("chain", "draw", *rest) for name, rest in dims.items()}
+
+
+def test_groups(fitted):
+    assert set(fitted.tree.children) == {
+        "posterior",
+        "sample_stats",
+        "log_likelihood",
+        "log_prior",
+        "latent",
+        "observed_data",
+        "constant_data",
+    }
+
+
+def test_variables_and_dims(fitted):
+    tree, schema = fitted.tree, fitted.schema
+    assert dims_of(tree["posterior"]) == with_samples(schema.free | schema.deterministic)
+    assert dims_of(tree["log_likelihood"]) == {"annotations": ("chain", "draw", "item")}
+    assert dims_of(tree["latent"]) == schema.latent
+    assert dims_of(tree["observed_data"]) == {"annotations": ("annotation",)}
+    assert dims_of(tree["constant_data"]) == {
+        "annotation_item": ("annotation",),
+        "annotation_annotator": ("annotation",),
+        "gold": ("item",),
+        "control": ("item",),
+        **schema.priors,
+    }
+    assert set(tree["log_prior"].data_vars) == set(schema.free)
+    assert {"diverging", "energy"} <= set(tree["sample_stats"].data_vars)
+    for variable in (*tree["log_prior"].data_vars.values(), *tree["sample_stats"].data_vars.values()):
+        assert variable.dims[:2] == ("chain", "draw")
+
+
+def test_coords(fitted):
+    entry, data = fitted.case.entry, fitted.data
+    names = {
+        "chain": list(range(CHAINS)),
+        "draw": list(range(DRAWS)),
+        "item": list(ITEMS),
+        "annotator": list(data.annotators),
+        "response": list(data.labels),
+        entry.state_dim: list(entry.states(data)),
+    }
+    found = set()
+    for group in fitted.tree.children.values():
+        for dim in set(group.dims) & set(names):
+            assert group[dim].values.tolist() == names[dim]
+            found.add(dim)
+    assert found == set(names)
+
+
+def test_types(fitted):
+    kinds = {"posterior": "f", "log_likelihood": "f", "log_prior": "f", "latent": "f", "sample_stats": "biuf"}
+    for group, kind in kinds.items():
+        for variable in fitted.tree[group].data_vars.values():
+            assert variable.dtype.kind in kind
+    for group in ("posterior", "log_likelihood", "log_prior", "latent"):
+        for variable in fitted.tree[group].data_vars.values():
+            assert np.isfinite(variable.values).all()
+    assert fitted.tree["observed_data"]["annotations"].dtype == np.int64
+
+
+def test_attributes_are_text_and_numbers(fitted):
+    attrs = fitted.tree.attrs
+    assert {name: type(value) for name, value in attrs.items()} == {
+        "model": str,
+        "fields": str,
+        "method": str,
+        "engine": str,
+        "random_seed": int,
+        "seconds_compile": float,
+        "seconds_sample": float,
+        "versions": str,
+        "data_hash": str,
+        "diagnostics": str,
+    }
+    assert (attrs["method"], attrs["engine"], attrs["random_seed"]) == ("nuts", "nutpie", 7)
+    assert attrs["data_hash"] == fitted.data.hash
+    assert json.loads(attrs["versions"]).keys() == {
+        "bayesanno",
+        "pymc",
+        "pytensor",
+        "nutpie",
+        "arviz",
+        "numpy",
+        "xarray",
+    }
+    assert set(diagnostics_of(fitted.tree)) - {"remarks"} == {
+        "max_rhat",
+        "min_ess_bulk",
+        "min_ess_tail",
+        "worst",
+        "divergences",
+        "min_bfmi",
+        "relabelled_fraction",
+        "modes",
+    }
+
+
+def test_latent_is_a_distribution(fitted):
+    latent = fitted.tree["latent"]
+    np.testing.assert_allclose(latent["probability"].sum(fitted.case.entry.state_dim), 1, rtol=1e-12)
+    if fitted.case.has_classes:
+        assert latent["probability"].sel(item="s3").values.tolist()[:2] == [1, 0]
+        assert float(latent["entropy"].sel(item="s3")) == 0
+
+
+def test_everything_computed_from_the_draws_is_right(fitted):
+    """The same quantities by the reference, at the draws that the sampler gave."""
+    tree, case = fitted.tree, fitted.case
+    fields, probability = case.entry.to_fields(), 0.0
+    log_prior = sum(
+        variable.sum([dim for dim in variable.dims if dim not in ("chain", "draw")])
+        for variable in tree["log_prior"].data_vars.values()
+    )
+    for chain, draw in np.ndindex(CHAINS, DRAWS):
+        one = {name: tree["posterior"][name].values[chain, draw] for name in fitted.schema.free}
+        one |= case.entry.fixed(fitted.data)
+        likelihood = tree["log_likelihood"]["annotations"].values[chain, draw]
+        np.testing.assert_allclose(likelihood, case.item_logp(one, fitted.data), rtol=EXACT, atol=EXACT)
+        np.testing.assert_allclose(log_prior[chain, draw], case.reference.log_prior(one, fields), rtol=ROUND_TRIP)
+        joint = case.states(one, fitted.data)
+        probability += joint / joint.sum(axis=1, keepdims=True) / (CHAINS * DRAWS)
+    np.testing.assert_allclose(tree["latent"]["probability"], probability, rtol=EXACT, atol=EXACT)
+
+
+def test_a_fit_gives_back_its_model_and_its_data(fitted):
+    assert model_of(fitted.tree) == fitted.case.entry
+    again, data = data_of(fitted.tree), fitted.data
+    assert again.hash == data.hash
+    assert (dict(again.gold), dict(again.controls)) == (dict(data.gold), dict(data.controls))
+
+
+def test_a_fit_comes_back_from_its_file(fitted, tmp_path):
+    path = tmp_path / "posterior.nc"
+    save(fitted.tree, path)
+    again = load(path)
+    xr.testing.assert_identical(again, fitted.tree)
+    assert again.attrs == fitted.tree.attrs
+    assert data_of(again).hash == fitted.data.hash
+    assert model_of(again) == fitted.case.entry
+    save(again, path)  # the file is not held open
+    xr.testing.assert_identical(load(tmp_path), fitted.tree)
+    assert [file.name for file in tmp_path.iterdir()] == ["posterior.nc"]
+
+
+def test_what_is_no_fit_is_refused(refuses, tmp_path):
+    with refuses(DataFileError, "there is no fit at .*none.nc"):
+        load(tmp_path / "none.nc")
+    xr.Dataset({"x": 1}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
+    with refuses(FitError, "not a fit by bayesanno: it lacks posterior"):
+        load(tmp_path / "other.nc")
+    (tmp_path / "text.nc").write_text("no NetCDF")
+    with refuses(FitError, "cannot be read as a fit"):
+        load(tmp_path / "text.nc")
+    with refuses(FitError, "not a fit by bayesanno"):
+        data_of(xr.DataTree())
+    with refuses(DataFileError, "there is no folder"):
+        save(xr.DataTree(), tmp_path / "nowhere" / "posterior.nc")

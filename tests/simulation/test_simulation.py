@@ -1,0 +1,217 @@
+"""Simulated annotations: the design asked for, the parameters given, and answers that follow the story."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import scipy.stats
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.ground.errors import DataError, ModelError
+from bayesanno.io.annotations import write_annotations
+from bayesanno.io.datasets import load_named
+from bayesanno.simulation.simulate import make_design
+from tests.io.crowd import ADVERSARY, ALWAYS_BILLING, ALWAYS_OTHER, GOOD, MIXING_UP, RANDOM, TWICE, make_crowd
+
+P_VALUE = 1e-4  # below it, frequencies do not come from the probabilities they should come from
+
+
+# --------------------------------------------------------------------------------------------------------- design
+
+
+@pytest.mark.parametrize("per_item", [3, (3, 7), (0, 1), (8, 8)])
+def test_a_design_has_so_many_annotations_per_item_and_asks_nobody_twice(per_item):
+    design = make_design(items=200, annotators=8, labels=3, per_item=per_item, random_seed=1)
+    least, most = (per_item, per_item) if isinstance(per_item, int) else per_item
+    each = np.bincount(design.item, minlength=200)
+    assert set(each) == set(range(least, most + 1))
+    assert len(set(zip(design.item.tolist(), design.annotator.tolist(), strict=True))) == design.n_annotations
+    assert design.items == tuple(f"i{number}" for number in range(1, 201))
+    assert design.annotators == tuple(f"a{number}" for number in range(1, 9))
+    assert design.labels == ("0", "1", "2")
+    assert set(design.label) == {0}
+
+
+def test_a_design_asks_everybody_about_equally_often_and_every_number_equally_often():
+    design = make_design(items=2000, annotators=8, labels=2, per_item=(1, 4), random_seed=2)
+    assert scipy.stats.chisquare(np.bincount(design.annotator)).pvalue > P_VALUE
+    assert scipy.stats.chisquare(np.bincount(np.bincount(design.item))[1:]).pvalue > P_VALUE
+
+
+def test_a_design_takes_names_and_a_seed():
+    def names(seed):
+        return make_design(items=["x", "y"], annotators=("ada", "bo", "cy"), labels=["no", "yes"], per_item=2,
+                           random_seed=seed)  # fmt: skip
+
+    assert (names(1).items, names(1).annotators, names(1).labels) == (("x", "y"), ("ada", "bo", "cy"), ("no", "yes"))
+    assert names(1).hash == names(1).hash
+    assert len({names(seed).hash for seed in range(20)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"per_item": 5}, r"per_item is 5: each item can have 0 to 4 annotations, as there are 4 annotators"),
+        ({"per_item": (3, 2)}, r"per_item is \(3, 2\)"),
+        ({"per_item": 0}, "there is no annotation"),
+        ({"per_item": -1}, "per_item is -1"),
+        ({"per_item": (-1, 2)}, r"per_item is \(-1, 2\)"),
+        ({"labels": 1}, "only one label, '0'"),
+        ({"annotators": ["ada", "ada", "bo", "cy"]}, "annotators: 'ada' appears twice"),
+        ({"items": 0}, "item"),
+        ({"items": []}, "item"),
+    ],
+)
+def test_a_design_that_cannot_be_is_refused(refuses, change, match):
+    with refuses(DataError, match):
+        make_design(**({"items": 5, "annotators": 4, "labels": 2, "per_item": 2} | change))
+
+
+# ------------------------------------------------------------------------------------------------------- simulate
+
+CONFUSION = np.array(
+    [[[0.7, 0.2, 0.1], [0.05, 0.9, 0.05], [0.3, 0.1, 0.6]], [[0.4, 0.3, 0.3], [0.1, 0.2, 0.7], [1, 0, 0]]]
+)
+PREVALENCE = np.array([0.5, 0.2, 0.3])
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    design = make_design(items=6000, annotators=2, labels=3, per_item=(1, 2), random_seed=1)
+    return ba.simulate("model_b", design, parameters={"prevalence": PREVALENCE, "confusion": CONFUSION}, random_seed=2)
+
+
+def answers_given_truth(data, annotator):
+    """How often an annotator said what (true_class, response)."""
+    counts = np.zeros((3, 3))
+    mine = data.annotator == annotator
+    np.add.at(counts, (data.gold_codes[data.item[mine]], data.label[mine]), 1)
+    return counts
+
+
+def p_values(data, confusion):
+    """One chi-square test per annotator and class, over the answers that are possible; 0 where an impossible one is."""
+    found = []
+    for annotator, matrix in enumerate(confusion):
+        for counts, p in zip(answers_given_truth(data, annotator), matrix, strict=True):
+            if counts[p == 0].any():
+                found.append(0.0)
+            elif (p > 0).sum() > 1:
+                found.append(scipy.stats.chisquare(counts[p > 0], counts.sum() * p[p > 0]).pvalue)
+    return np.array(found)
+
+
+def test_answers_given_the_truth_have_the_frequencies_of_the_confusion_matrix(simulated):
+    data, _ = simulated
+    assert p_values(data, CONFUSION).min() > P_VALUE
+    truth = np.bincount(data.gold_codes)
+    assert scipy.stats.chisquare(truth, PREVALENCE * truth.sum()).pvalue > P_VALUE
+
+
+def test_that_test_tells_rows_from_columns_and_one_annotator_from_another(simulated):
+    data, _ = simulated
+    by_column = CONFUSION.transpose(0, 2, 1) / CONFUSION.transpose(0, 2, 1).sum(axis=2, keepdims=True)
+    assert p_values(data, by_column).min() < P_VALUE
+    assert p_values(data, CONFUSION[::-1]).min() < P_VALUE
+
+
+def test_given_parameters_are_kept_and_come_back_with_their_names(simulated):
+    data, truth = simulated
+    np.testing.assert_array_equal(truth["confusion"].values, CONFUSION)
+    np.testing.assert_array_equal(truth["prevalence"].values, PREVALENCE)
+    assert truth["confusion"].dims == ("annotator", "true_class", "response")
+    assert truth["confusion"].sel(annotator="a2", true_class="1", response="2") == 0.7
+    assert set(truth.data_vars) == {"prevalence", "confusion"}
+    assert set(data.gold) == set(data.items)
+
+
+def test_parameters_that_are_not_given_are_drawn_and_a_seed_repeats_them():
+    design = make_design(items=30, annotators=4, labels=2, per_item=3, random_seed=1)
+    given = {"competence": [0.9, 0.9, 0.1, 0.5]}
+    first, again, other = (ba.simulate("mace", design, parameters=given, random_seed=seed) for seed in (1, 1, 2))
+    assert first[0].hash == again[0].hash != other[0].hash
+    assert first[0].gold == again[0].gold
+    xr.testing.assert_identical(first[1], again[1])
+    np.testing.assert_array_equal(first[1]["competence"], other[1]["competence"])
+    assert not np.array_equal(first[1]["strategy"], other[1]["strategy"])
+    np.testing.assert_allclose(first[1]["strategy"].sum("response"), 1)
+
+
+def test_an_annotator_who_always_knows_says_the_truth_and_controls_are_the_truth():
+    design = make_design(items=80, annotators=3, labels=["no", "yes"], per_item=2, random_seed=1)
+    controls = {f"i{number}": "yes" if number % 3 else "no" for number in range(1, 41)}
+    known = ba.AnnotationData(
+        item=design.item, annotator=design.annotator, label=design.label, items=design.items,
+        annotators=design.annotators, labels=design.labels, controls=controls,
+    )  # fmt: skip
+    data, _ = ba.simulate("mace", known, parameters={"competence": np.ones(3)}, random_seed=1)
+    assert {item: data.gold[item] for item in controls} == controls
+    assert {data.gold[item] for item in data.items if item not in controls} == {"no", "yes"}
+    np.testing.assert_array_equal(data.label, data.gold_codes[data.item])
+
+
+@pytest.mark.parametrize(
+    ("model", "parameters", "match"),
+    [
+        ("mace", {"skill": [1, 1]}, "mace has no parameter 'skill': it has competence, strategy"),
+        ("model_b", {"accuracy": [1, 1]}, "model_b has no parameter 'accuracy'"),
+        ("mace", {"competence": [1, 1, 1]}, r"parameter competence has shape \(3,\): .* it must be \(2,\)"),
+        ("model_b", {"confusion": np.eye(2)}, r"confusion has shape \(2, 2\): .* it must be \(2, 2, 2\)"),
+        ("maze", {}, "no model 'maze': did you mean 'mace'"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(refuses, model, parameters, match):
+    design = make_design(items=4, annotators=2, labels=2, per_item=2, random_seed=1)
+    with refuses(ModelError, match):
+        ba.simulate(model, design, parameters=parameters)
+
+
+# --------------------------------------------------------------------------------------------------------- @crowd
+
+
+@pytest.fixture(scope="module")
+def topics():
+    return ba.read_annotations("@crowd")
+
+
+def right(data, annotator):
+    mine = data.annotator == data.annotators.index(annotator)
+    return (data.label == data.gold_codes[data.item])[mine]
+
+
+def test_the_file_that_ships_is_what_its_script_makes(topics, tmp_path):
+    made, _ = make_crowd()
+    write_annotations(made, tmp_path / "crowd.csv")
+    assert (tmp_path / "crowd.csv").read_bytes() == load_named("@crowd").read_bytes()
+    assert topics.hash == made.hash
+    assert topics.gold == made.gold
+
+
+def test_the_crowd_has_the_shape_that_is_told(topics):
+    assert (topics.n_items, topics.n_annotators, topics.n_labels) == (300, 25, 4)
+    each = np.bincount(topics.item)
+    assert set(each) == set(range(3, 8))
+    assert set(topics.gold) == set(topics.items)
+    pairs = Counter(zip(topics.item.tolist(), topics.annotator.tolist(), strict=True))
+    repeated = {topics.annotators[annotator] for (_, annotator), n in pairs.items() if n > 1}
+    assert repeated == {TWICE}
+    assert max(pairs.values()) == 2
+
+
+def test_the_crowd_answers_as_its_people_are_described(topics):
+    for name in GOOD:  # an accuracy of 0.6 at least: so few right answers would be a wonder
+        answers = right(topics, name)
+        assert scipy.stats.binomtest(int(answers.sum()), answers.size, 0.6, alternative="less").pvalue > 1e-3
+    spam = right(topics, RANDOM)
+    assert scipy.stats.binomtest(int(spam.sum()), spam.size, 0.25).pvalue > 1e-3
+    wrong = right(topics, ADVERSARY)
+    assert scipy.stats.binomtest(int(wrong.sum()), wrong.size, 0.25, alternative="less").pvalue < 1e-3
+    for name, topic in ((ALWAYS_OTHER, "other"), (ALWAYS_BILLING, "billing")):
+        said = topics.label[topics.annotator == topics.annotators.index(name)] == topics.labels.index(topic)
+        assert said.mean() > 0.85
+    truth = np.array(topics.labels)[topics.gold_codes[topics.item]]
+    said = np.array(topics.labels)[topics.label]
+    mixing = np.isin(topics.annotator, [topics.annotators.index(name) for name in MIXING_UP])
+    between = np.isin(truth, ["delivery", "quality"]) & np.isin(said, ["delivery", "quality"]) & (said != truth)
+    assert between[mixing & np.isin(truth, ["delivery", "quality"])].mean() > 0.25
