@@ -1,0 +1,74 @@
+"""One view of a fit: its model, data, posterior and diagnostics, each read from the tree once.
+
+The invariant: a view is of one tree and says what that tree holds. It is made where a user hands in a fit, passed down,
+and gone with the call; nothing is remembered between calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.fits.storage import data_of, diagnostics_of, model_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray
+
+    from bayesanno.modeling.base import AnnotationModel
+
+
+@dataclass(frozen=True, eq=False)
+class FitView:
+    """A fit as the rooms above read it.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        The fit itself.
+    """
+
+    tree: xarray.DataTree
+
+    @cached_property
+    def model(self) -> AnnotationModel:
+        """The model, with its priors."""
+        return model_of(self.tree)
+
+    @cached_property
+    def data(self) -> Any:
+        """The data: of the class that the model is of."""
+        return data_of(self.tree)
+
+    @cached_property
+    def posterior(self) -> xarray.Dataset:
+        """The draws of the parameters, dims (chain, draw, ...)."""
+        return self.tree["posterior"].to_dataset()
+
+    @cached_property
+    def latent(self) -> xarray.Dataset:
+        """The posterior of the items' states, and what else is read off."""
+        return self.tree["latent"].to_dataset()
+
+    @cached_property
+    def fixed(self) -> dict[str, np.ndarray]:
+        """The parameters that the model took from the data beforehand."""
+        constant = self.tree["constant_data"].to_dataset()
+        return {name: constant[name].values for name in self.model.fixed(self.data)}
+
+    @cached_property
+    def diagnostics(self) -> dict[str, Any]:
+        """What `diagnostics_of` gives."""
+        return diagnostics_of(self.tree)
+
+
+def view_of(fit: xarray.DataTree | FitView) -> FitView:
+    """Return a view of a fit, or the view itself.
+
+    Raises
+    ------
+    FitError
+        When it is first read, if this is not a fit by bayesanno.
+    """
+    return fit if isinstance(fit, FitView) else FitView(fit)
