@@ -1,1 +1,18 @@
-"""The zoo: one file per model, each to be read from top to bottom."""
+"""The zoo: one file per model, each to be read from top to bottom; `from bayesanno.models import ModelB`."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "binomial_mixture": ["BinomialMixture"],
+        "diligent_lazy": ["DiligentLazy"],
+        "diligent_lazy_annotators": ["DiligentLazyAnnotators"],
+        "easy_hard": ["EasyHard"],
+        "gaussian_mixture": ["GaussianMixture"],
+        "mace": ["MACE"],
+        "model_a": ["ModelA"],
+        "model_a_multi": ["ModelAMulti"],
+        "model_b": ["ModelB"],
+    },
+)

@@ -1,6 +1,6 @@
 """Item types: each type of item gets the positive answer at its own rate (Beigman Klebanov and Beigman 2010).
 
-Story.  Items are of k types.  Whoever is asked about an item flips the coin of its type: coins near 0 and near 1 belong
+Generative process.  Items are of k types.  Whoever is asked about an item flips the coin of its type: coins near 0 and near 1 belong
 to items that are easy to classify, a fair coin to items that are difficult if not impossible to classify by these
 annotators.  Who answers does not matter, so that only counts are needed: x positive answers out of n.
 
@@ -22,7 +22,7 @@ Symbols.
              hard      (item), a view: P(t_i is the hard type), the one whose rate is nearest to one half in the draw
 
 Priors and what they imply.
-    weight ~ Dirichlet(weight_prior): 1 by default, every mixture is as likely.  An only type has weight 1.
+    weight ~ Dirichlet(weight_prior): 1 by default, every mixture is as likely.  A single type has weight 1.
     rate: its gaps, p_1 - 0, p_2 - p_1, ..., 1 - p_k, are Dirichlet, with rate_prior[0] for the two outer gaps and
     rate_prior[1] for the inner ones.  By default (1, 1): k independent uniform rates, put in order, so that p_t is
     Beta(t, k + 1 - t); ordering alone pushes neighbours apart a little.  With outer a and inner b, p_t is
@@ -48,33 +48,35 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, override
 
 import numpy as np
 
 from bayesanno.data.annotations import CountData
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.base import Positive, Range, hyper, require_data
+from bayesanno.modeling.capabilities import HasRemarks
+from bayesanno.modeling.fields import Positive, Range
 from bayesanno.modeling.item_types import (
     ItemTypeModel,
-    ascend,
     check_types,
+    declare_ascending,
+    declare_weight,
     explain_types,
-    mix,
     ordered_answers_logp,
     start_rates,
+    start_weights,
 )
-from bayesanno.modeling.likelihood import observe
 
 if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.modeling.observations import CountDesign, Counts
+    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
-class BinomialMixture(ItemTypeModel):
+class BinomialMixture(ItemTypeModel, HasRemarks):
     """Beigman Klebanov and Beigman's model: every type of item has its own rate of positive answers.
 
     Parameters
@@ -88,7 +90,7 @@ class BinomialMixture(ItemTypeModel):
 
     Examples
     --------
-    >>> from bayesanno.models.binomial_mixture import BinomialMixture
+    >>> from bayesanno.models import BinomialMixture
     >>> BinomialMixture(types=3)
     BinomialMixture(types=3, weight_prior=1.0, rate_prior=(1.0, 1.0))
     """
@@ -105,31 +107,25 @@ class BinomialMixture(ItemTypeModel):
         return self.types
 
     def check(self, data: CountData) -> None:
-        require_data(self, data)
+        super().check(data)
         check_types(self.name, self.types, data)
 
-    def build(self, data: CountData) -> pm.Model:
-        require_data(self, data)
-        with pm.Model(coords=data.coords(item_type=self.states(data))) as model:
-            weight = mix(self.weight_prior, self.types)
-            rate = ascend("rate", hyper("rate_prior", self.rate_prior), self.types)
-            observe(self, data, weight=weight, rate=rate)
-        return model
+    @override
+    def priors(self, data: CountData, prior: Priors) -> None:
+        declare_weight(prior, self.types)
+        declare_ascending("rate", prior.rate_prior, self.types)
 
-    def state_logp(self, counts: Counts, weight: TensorVariable, rate: TensorVariable) -> TensorVariable:
-        return pt.log(weight) + ordered_answers_logp(counts, rate)  # (item, item_type)
+    def generate(self, design: CountDesign, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+        item_type = pm.Categorical.dist(p.weight, shape=(design.n_items,))  # (item,), (1)
+        return item_type, pm.Binomial.dist(design.trials, p.rate[item_type])  # (2)
 
-    def generate(
-        self, design: CountDesign, weight: TensorVariable, rate: TensorVariable
-    ) -> tuple[TensorVariable, TensorVariable]:
-        item_type = pm.Categorical.dist(weight, shape=(design.n_items,))  # (item,)
-        return item_type, pm.Binomial.dist(design.trials, rate[item_type])
+    def state_logp(self, counts: Counts, p: Parameters) -> TensorVariable:
+        return pt.log(p.weight) + ordered_answers_logp(counts, p.rate)  # (item, item_type)
 
     def start(self, data: CountData) -> dict[str, np.ndarray]:
-        even = {} if self.types == 1 else {"weight": np.full(self.types, 1 / self.types)}
-        return even | {"rate": start_rates(data, self.types)}
+        return start_weights(self.types) | {"rate": start_rates(data, self.types)}
 
-    def remarks(self, data: CountData, posterior: xarray.Dataset) -> list[str]:  # noqa: ARG002
+    def remarks(self, posterior: xarray.Dataset) -> list[str]:
         return explain_types(
             posterior,
             rate="rate",

@@ -1,6 +1,6 @@
 """Diligent and lazy annotators: some answers come from the item's type, the others from one coin for all items.
 
-Story.  Beigman Klebanov and Beigman (2010), section 6.  An answer is given by a diligent annotator, who flips the coin
+Generative process.  Beigman Klebanov and Beigman (2010), section 6.  An answer is given by a diligent annotator, who flips the coin
 of the item's type as in `binomial_mixture`, or by a lazy one, who flips the same coin whatever the item.  The types are
 known from an earlier fit, to answers of people who had reason to be diligent.
 
@@ -45,26 +45,27 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self, override
 
 import numpy as np
 
 from bayesanno.data.annotations import CountData
 from bayesanno.ground.errors import ModelError
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.base import Fraction, Positive, hyper, require_data
+from bayesanno.modeling.capabilities import HasCaveats, Known
+from bayesanno.modeling.fields import Fraction, Positive
 from bayesanno.modeling.item_types import ItemTypeModel, moments_of, ordered_answers_logp
-from bayesanno.modeling.likelihood import observe
 
 if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.modeling.observations import CountDesign, Counts
+    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiligentLazy(ItemTypeModel):
+class DiligentLazy(ItemTypeModel, HasCaveats):
     """Beigman Klebanov and Beigman's model of a crowd in which some answers are lazy.
 
     Parameters
@@ -84,7 +85,7 @@ class DiligentLazy(ItemTypeModel):
     --------
     Model M of the paper's figure 3, taken for the truth:
 
-    >>> from bayesanno.models.diligent_lazy import DiligentLazy
+    >>> from bayesanno.models import DiligentLazy
     >>> DiligentLazy(weight_mean=(0.42875, 0.19875, 0.3725), rate_mean=(0.1978, 0.5487, 0.8942), known=True).rate_mean
     (0.1978, 0.5487, 0.8942)
     """
@@ -121,13 +122,13 @@ class DiligentLazy(ItemTypeModel):
         return len(self.weight_mean)
 
     @classmethod
-    def from_fit(cls, fit: xarray.DataTree, *, fixed: bool = False) -> Self:
+    def from_fit(cls, fit: xarray.DataTree, *, known: bool = False) -> Self:
         """Take the types from a fit of `binomial_mixture` to other data.
 
         Parameters
         ----------
         fit : xarray.DataTree
-        fixed : bool, default False
+        known : bool, default False
             Take the posterior means for the truth, as in the paper; else the posterior is the prior.
 
         Raises
@@ -139,9 +140,10 @@ class DiligentLazy(ItemTypeModel):
         --------
         >>> DiligentLazy.from_fit(ba.load("careful"))  # doctest: +SKIP
         """
-        return cls(**moments_of(fit), known=fixed)
+        return cls(**moments_of(fit), known=known)
 
-    def caveats(self, data: CountData) -> list[str]:  # noqa: ARG002
+    @override
+    def caveats(self, data: CountData) -> list[str]:
         if self.known and len(self.rate_mean) > 1:
             return []
         worth = " to ".join(dict.fromkeys(f"{x:.0f}" for x in (np.min(self.rate_strength), np.max(self.rate_strength))))
@@ -152,53 +154,35 @@ class DiligentLazy(ItemTypeModel):
             "(known=True)"
         ]
 
-    def build(self, data: CountData) -> pm.Model:
-        require_data(self, data)
-        with pm.Model(coords=data.coords(item_type=self.states(data))) as model:
-            parameters = {name: hyper(name, values, dims="item_type") for name, values in self.fixed(data).items()}
-            if "weight" not in parameters:
-                items = hyper("weight_strength", self.weight_strength) * hyper("weight_mean", self.weight_mean)
-                parameters["weight"] = pm.Dirichlet("weight", items, dims="item_type")
-            if "rate" not in parameters:
-                mean, strength = hyper("rate_mean", self.rate_mean), hyper("rate_strength", self.rate_strength)
-                parameters["rate"] = pm.Beta("rate", strength * mean, strength * (1 - mean), dims="item_type")
-            diligent = hyper("diligence_prior", self.diligence_prior)
-            lazy = hyper("lazy_rate_prior", self.lazy_rate_prior)
-            parameters["diligence"] = pm.Beta("diligence", diligent[0], diligent[1])
-            parameters["lazy_rate"] = pm.Beta("lazy_rate", lazy[0], lazy[1])
-            observe(self, data, **parameters)
-        return model
+    def known_parameters(self, data: CountData) -> dict[str, Known]:
+        values = {"weight": self.weight_mean, "rate": self.rate_mean} if self.known else {}
+        return super().known_parameters(data) | {
+            name: Known(np.array(value), ("item_type",)) for name, value in values.items()
+        }
 
-    def state_logp(
-        self,
-        counts: Counts,
-        weight: TensorVariable,
-        rate: TensorVariable,
-        diligence: TensorVariable,
-        lazy_rate: TensorVariable,
-    ) -> TensorVariable:
-        mixed = diligence * rate + (1 - diligence) * lazy_rate  # (item_type,)
-        return pt.log(weight) + ordered_answers_logp(counts, mixed)  # (item, item_type), (4)
+    def priors(self, data: CountData, prior: Priors) -> None:
+        known = self.known_parameters(data)
+        if "weight" not in known:
+            pm.Dirichlet("weight", prior.weight_strength * prior.weight_mean, dims="item_type")
+        if "rate" not in known:
+            mean, strength = prior.rate_mean, prior.rate_strength
+            pm.Beta("rate", strength * mean, strength * (1 - mean), dims="item_type")
+        diligent, lazy = prior.diligence_prior, prior.lazy_rate_prior
+        pm.Beta("diligence", diligent[0], diligent[1])
+        pm.Beta("lazy_rate", lazy[0], lazy[1])
 
-    def generate(
-        self,
-        design: CountDesign,
-        weight: TensorVariable,
-        rate: TensorVariable,
-        diligence: TensorVariable,
-        lazy_rate: TensorVariable,
-    ) -> tuple[TensorVariable, TensorVariable]:
-        item_type = pm.Categorical.dist(weight, shape=(design.n_items,))  # (item,)
-        diligent = pm.Binomial.dist(design.trials, diligence)  # (item,), answers
-        told = pm.Binomial.dist(diligent, rate[item_type])
-        return item_type, told + pm.Binomial.dist(design.trials - diligent, lazy_rate)
+    def generate(self, design: CountDesign, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+        item_type = pm.Categorical.dist(p.weight, shape=(design.n_items,))  # (item,), (1)
+        diligent = pm.Binomial.dist(design.trials, p.diligence)  # (item,), answers, (2)
+        positive = pm.Binomial.dist(diligent, p.rate[item_type])
+        return item_type, positive + pm.Binomial.dist(design.trials - diligent, p.lazy_rate)  # (3)
 
-    def fixed(self, data: CountData) -> dict[str, np.ndarray]:
-        known = {"weight": np.array(self.weight_mean), "rate": np.array(self.rate_mean)}
-        return known if self.known else super().fixed(data)
+    def state_logp(self, counts: Counts, p: Parameters) -> TensorVariable:
+        mixed = p.diligence * p.rate + (1 - p.diligence) * p.lazy_rate  # (item_type,)
+        return pt.log(p.weight) + ordered_answers_logp(counts, mixed)  # (item, item_type), (4)
 
     def start(self, data: CountData) -> dict[str, np.ndarray]:
         share = (data.successes.sum() + 1) / (data.trials.sum() + 2)
         values = {"weight": np.array(self.weight_mean), "rate": np.array(self.rate_mean)}
         values |= {"diligence": np.array(0.8), "lazy_rate": np.array(share)}
-        return {name: value for name, value in values.items() if name not in self.fixed(data)}
+        return {name: value for name, value in values.items() if name not in self.known_parameters(data)}

@@ -1,6 +1,6 @@
 """Diligent and lazy annotators, one by one: who reads the items, and who flips the same coin for all of them.
 
-Story.  Items are of types as in `binomial_mixture`, each with its rate of positive answers.  Annotator j answers either
+Generative process.  Items are of types as in `binomial_mixture`, each with its rate of positive answers.  Annotator j answers either
 diligently, from the coin of the item's type, or lazily, from a coin that is the same whatever the item.  In Beigman
 Klebanov and Beigman (2010, section 6) any answer is as likely to be a lazy one, since they look at counts alone
 (`diligent_lazy`).  Here it is known who gave which answer, and each annotator has a diligence.  This model is ours.
@@ -24,7 +24,7 @@ Symbols.
     p_L      lazy_rate   (), a number
              hard        (item), a view: P(t_i is the type whose rate is nearest to one half in the draw)
 
-Read off: who is lazy, with probability: `bayesanno.low_competence(fit)` gives P(delta_j < 1/2) for each annotator.
+Read off: who is lazy, with probability: `bayesanno.low_competence_probability(fit)` gives P(delta_j < 1/2) for each annotator.
 
 Priors and what they imply.
     weight ~ Dirichlet(weight_prior), 1 by default.
@@ -54,16 +54,16 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, override
 
 import numpy as np
 
-from bayesanno.data.annotations import CountData
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.base import Positive, Range, hyper, require_data
-from bayesanno.modeling.item_types import ItemTypeModel, ascend, explain_types, mix
-from bayesanno.modeling.likelihood import observe
+from bayesanno.modeling.capabilities import HasRemarks
+from bayesanno.modeling.fields import Positive, Range
+from bayesanno.modeling.item_types import ItemTypeModel, declare_ascending, declare_weight, explain_types
 from bayesanno.modeling.ops.probit import beta_by_probit
+from bayesanno.modeling.starts import agreement_with_vote, in_proportion
 
 if TYPE_CHECKING:
     import xarray
@@ -71,16 +71,17 @@ if TYPE_CHECKING:
 
     from bayesanno.data.annotations import AnnotationData
     from bayesanno.modeling.observations import Answers, Design
+    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiligentLazyAnnotators(ItemTypeModel):
+class DiligentLazyAnnotators(ItemTypeModel, HasRemarks):
     """Item types, and annotators each of whom answers so many of them lazily.
 
     Parameters
     ----------
     types : int, default 2
-        Number of item types, at least 2: with one nobody could be told to be lazy.
+        Number of item types, at least 2: with one it could not be seen who is lazy.
     weight_prior : float, default 1
         Concentration of the symmetric Dirichlet prior of the weights.
     rate_prior : tuple of two floats, default (3, 3)
@@ -92,7 +93,7 @@ class DiligentLazyAnnotators(ItemTypeModel):
 
     Examples
     --------
-    >>> from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
+    >>> from bayesanno.models import DiligentLazyAnnotators
     >>> DiligentLazyAnnotators(types=3).diligence_prior
     (1.0, 0.5)
     """
@@ -112,63 +113,37 @@ class DiligentLazyAnnotators(ItemTypeModel):
     def n_types(self) -> int:
         return self.types
 
-    def build(self, data: AnnotationData) -> pm.Model:
-        require_data(self, data)
-        with pm.Model(coords=data.coords(item_type=self.states(data))) as model:
-            diligent = hyper("diligence_prior", self.diligence_prior)
-            lazy = hyper("lazy_rate_prior", self.lazy_rate_prior)
-            observe(
-                self,
-                data,
-                weight=mix(self.weight_prior, self.types),
-                rate=ascend("rate", hyper("rate_prior", self.rate_prior), self.types),
-                diligence=beta_by_probit("diligence", diligent, dims="annotator"),
-                lazy_rate=pm.Beta("lazy_rate", lazy[0], lazy[1]),
-            )
-        return model
+    @override
+    def priors(self, data: AnnotationData, prior: Priors) -> None:
+        declare_weight(prior, self.types)
+        declare_ascending("rate", prior.rate_prior, self.types)
+        beta_by_probit("diligence", prior.diligence_prior, dims="annotator")
+        pm.Beta("lazy_rate", prior.lazy_rate_prior[0], prior.lazy_rate_prior[1])
 
-    def state_logp(
-        self,
-        answers: Answers,
-        weight: TensorVariable,
-        rate: TensorVariable,
-        diligence: TensorVariable,
-        lazy_rate: TensorVariable,
-    ) -> TensorVariable:
-        delta = diligence[:, None]
-        positive = delta * rate + (1 - delta) * lazy_rate  # (annotator, item_type), (1)
-        negative = delta * (1 - rate) + (1 - delta) * (1 - lazy_rate)
+    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+        item_type = pm.Categorical.dist(p.weight, shape=(design.n_items,))  # (item,)
+        diligent = pm.Bernoulli.dist(p.diligence[design.annotator])  # (annotation,)
+        return item_type, pm.Bernoulli.dist(pt.switch(diligent, p.rate[item_type[design.item]], p.lazy_rate))
+
+    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+        delta = p.diligence[:, None]
+        positive = delta * p.rate + (1 - delta) * p.lazy_rate  # (annotator, item_type), (1)
+        negative = delta * (1 - p.rate) + (1 - delta) * (1 - p.lazy_rate)
         table = pt.log(pt.stack([negative, positive], axis=1))  # (annotator, response, item_type)
-        return pt.log(weight) + answers.total(table)  # (item, item_type), (2)
-
-    def generate(
-        self,
-        design: Design,
-        weight: TensorVariable,
-        rate: TensorVariable,
-        diligence: TensorVariable,
-        lazy_rate: TensorVariable,
-    ) -> tuple[TensorVariable, TensorVariable]:
-        item_type = pm.Categorical.dist(weight, shape=(design.n_items,))  # (item,)
-        diligent = pm.Bernoulli.dist(diligence[design.annotator])  # (annotation,)
-        return item_type, pm.Bernoulli.dist(pt.switch(diligent, rate[item_type[design.item]], lazy_rate))
+        return pt.log(p.weight) + answers.sum_over_annotations(table)  # (item, item_type), (2)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        counts = CountData.from_annotations(data, positive=data.labels[-1])
-        agreement = data.vote_shares[data.item, data.label]  # (annotation,)
-        agreed = np.bincount(data.annotator, weights=agreement, minlength=data.n_annotators)
-        n_answers = np.bincount(data.annotator, minlength=data.n_annotators)  # (annotator,)
+        agreed, n_annotations = agreement_with_vote(data)  # (annotator,)
         rate = np.linspace(0.1, 0.9, self.types)
         nearest = np.abs(data.vote_shares[:, -1:] - rate).argmin(axis=1)  # (item,)
-        items = np.bincount(nearest, minlength=self.types) + 1
         return {
-            "weight": items / items.sum(),
+            "weight": in_proportion(np.bincount(nearest, minlength=self.types) + 1),
             "rate": rate,
-            "diligence": np.clip(2 * (agreed + 0.9) / (n_answers + 1) - 1, 0.1, 0.9),
-            "lazy_rate": np.array((counts.successes.sum() + 1) / (counts.trials.sum() + 2)),
+            "diligence": np.clip(2 * (agreed + 0.9) / (n_annotations + 1) - 1, 0.1, 0.9),
+            "lazy_rate": np.array(((data.label == data.n_labels - 1).sum() + 1) / (data.n_annotations + 2)),
         }
 
-    def remarks(self, data: Any, posterior: xarray.Dataset) -> list[str]:  # noqa: ARG002
+    def remarks(self, posterior: xarray.Dataset) -> list[str]:
         fewer = f"take fewer types (types={self.types - 1}), or " if self.types > 2 else ""
         return explain_types(
             posterior, rate="rate", remedy=f"{fewer}a stronger prior (weight_prior=5, rate_prior=20:20)"

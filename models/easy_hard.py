@@ -1,6 +1,6 @@
 """Easy and hard items: all agree on an easy one, on a hard one each flips a coin (Beigman Klebanov and Beigman 2009).
 
-Story.  An item is easy or hard.  On an easy item every annotator sees the label, and says it.  On a hard one nobody
+Generative process.  An item is easy or hard.  On an easy item every annotator sees the label, and says it.  On a hard one nobody
 does, and annotator j flips a coin of their own, which may favour a label.  So whatever is disagreed on is hard; of what
 is agreed on, some is hard too and agreed on by luck: that is the annotation noise of a gold standard of agreed items.
 
@@ -26,7 +26,7 @@ Symbols.
          hard              (item), a view: p(H_i = 1 | X_i), which is the last state's probability
 
 Read off: how many items are hard, how many of those agreed on, and gamma, the noise level of the agreed set:
-`bayesanno.noise_of_fit`, with the coins' uncertainty; `bayesanno.measure_noise` takes the coins as known.
+`bayesanno.noise_posterior`, with the coins' uncertainty; `bayesanno.bound_noise_of` takes the coins as known.
 
 Priors and what they imply.
     hard_fraction ~ Beta(1, 1): any number of hard items is equally likely, the P(B_h) of the paper.
@@ -57,23 +57,26 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, override
 
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.base import AnnotationModel, Positive, hyper, require_data
-from bayesanno.modeling.likelihood import observe
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import ConstrainsStates, HasHardItems, View
+from bayesanno.modeling.fields import Positive
+from bayesanno.modeling.starts import in_proportion
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
     from bayesanno.modeling.observations import Answers, Design
+    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
-class EasyHard(AnnotationModel):
+class EasyHard(AnnotationModel, ConstrainsStates, HasHardItems):
     """Beigman Klebanov and Beigman's model: agreement on easy items, coins on hard ones.
 
     Parameters
@@ -91,7 +94,7 @@ class EasyHard(AnnotationModel):
 
     Examples
     --------
-    >>> from bayesanno.models.easy_hard import EasyHard
+    >>> from bayesanno.models import EasyHard
     >>> EasyHard(easy_error="learnt").slip_prior
     (1.0, 9.0)
     """
@@ -105,92 +108,65 @@ class EasyHard(AnnotationModel):
     easy_error: Literal["none", "learnt"] = "none"
     slip_prior: tuple[Positive, Positive] = (1.0, 9.0)
 
-    def build(self, data: AnnotationData) -> pm.Model:
-        require_data(self, data)
-        each_label = np.ones(data.n_labels)
-        with pm.Model(coords=data.coords(item_type=self.states(data))) as model:
-            hard = hyper("hard_prior", self.hard_prior)
-            coin = hyper("coin_prior", self.coin_prior)
-            easy = hyper("easy_prevalence_prior", self.easy_prevalence_prior)
-            parameters = {
-                "hard_fraction": pm.Beta("hard_fraction", hard[0], hard[1]),
-                "coin": pm.Dirichlet("coin", coin * each_label, dims=("annotator", "response")),
-                "easy_prevalence": pm.Dirichlet("easy_prevalence", easy * each_label, dims="response"),
-            }
-            if self.easy_error == "learnt":
-                errs = hyper("slip_prior", self.slip_prior)
-                parameters["slip"] = pm.Beta("slip", errs[0], errs[1], dims="annotator")
-            observe(self, data, **parameters)
-        return model
-
     def states(self, data: AnnotationData) -> tuple[str, ...]:
         return (*(f"easy: {label}" for label in data.labels), "hard")
 
-    def state_logp(
-        self,
-        answers: Answers,
-        hard_fraction: TensorVariable,
-        coin: TensorVariable,
-        easy_prevalence: TensorVariable,
-        slip: TensorVariable | None = None,
-    ) -> TensorVariable:
-        right = np.tile(np.eye(answers.n_labels, dtype=bool), (answers.n_annotators, 1, 1))
-        if slip is None:
-            log_easy = pt.as_tensor(np.where(right, 0.0, -np.inf))  # (annotator, response, label)
+    def priors(self, data: AnnotationData, prior: Priors) -> None:
+        each_label = np.ones(data.n_labels)
+        pm.Beta("hard_fraction", prior.hard_prior[0], prior.hard_prior[1])
+        pm.Dirichlet("coin", prior.coin_prior * each_label, dims=("annotator", "response"))
+        pm.Dirichlet("easy_prevalence", prior.easy_prevalence_prior * each_label, dims="response")
+        if self.easy_error == "learnt":
+            pm.Beta("slip", prior.slip_prior[0], prior.slip_prior[1], dims="annotator")
+
+    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+        n_labels = p.easy_prevalence.shape[0]
+        label = design.with_controls(pm.Categorical.dist(p.easy_prevalence, shape=(design.n_items,)))  # (item,)
+        hard = pm.Bernoulli.dist(p.hard_fraction, shape=(design.n_items,))
+        response = label[design.item]  # (annotation,), if all are easy
+        if self.easy_error == "learnt":
+            step = pm.DiscreteUniform.dist(1, n_labels - 1, shape=(design.item.shape[0],))
+            another = pt.mod(response + step, n_labels)
+            response = pt.switch(pm.Bernoulli.dist(p.slip[design.annotator]), another, response)
+        flipped = pm.Categorical.dist(p.coin[design.annotator])
+        return pt.switch(hard, n_labels, label), pt.switch(hard[design.item], flipped, response)
+
+    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+        right = np.tile(answers.names_class.T, (answers.n_annotators, 1, 1))  # (annotator, response, label)
+        if self.easy_error == "none":
+            log_easy = pt.as_tensor(np.where(right, 0.0, -np.inf))
         else:
-            miss = slip[:, None, None]
-            log_easy = pt.log(pt.switch(right, 1 - miss, miss / (answers.n_labels - 1)))
-        table = pt.concatenate([log_easy, pt.log(coin)[:, :, None]], axis=2)  # (annotator, response, state)
-        easy, hard = pt.log1p(-hard_fraction) + pt.log(easy_prevalence), pt.log(hard_fraction)
-        return pt.concatenate([easy, hard[None]]) + answers.total(table)  # (item, state), (1) and (2)
+            miss = p.slip[:, None, None]
+            log_easy = pt.log(pt.switch(right, 1 - miss, miss / (answers.n_responses - 1)))
+        table = pt.concatenate([log_easy, pt.log(p.coin)[:, :, None]], axis=2)  # (annotator, response, state)
+        easy, hard = pt.log1p(-p.hard_fraction) + pt.log(p.easy_prevalence), pt.log(p.hard_fraction)
+        return pt.concatenate([easy, hard[None]]) + answers.sum_over_annotations(table)  # (item, state), (1) and (2)
 
     def constrain(
-        self, logp: TensorVariable, answers: Answers, easy_prevalence: TensorVariable, **_: TensorVariable
+        self, logp: TensorVariable, control: TensorVariable, answers: Answers, p: Parameters
     ) -> TensorVariable:
         # a known label is drawn from q, of an easy item and of a hard one: that of a hard one is in no factor of (2)
-        known = answers.control[:, None]  # type: ignore[index]  # only called where there are controls
+        known = control[:, None]
         state = pt.arange(logp.shape[1])[None, :]
-        hard = pt.eq(state, answers.n_labels)
-        of_hard = logp + pt.log(easy_prevalence)[pt.maximum(known, 0)]
+        hard = pt.eq(state, answers.n_responses)
+        of_hard = logp + pt.log(p.easy_prevalence)[pt.maximum(known, 0)]
         return pt.switch(known < 0, logp, pt.switch(hard, of_hard, pt.switch(pt.eq(state, known), logp, -np.inf)))
 
-    def generate(
-        self,
-        design: Design,
-        hard_fraction: TensorVariable,
-        coin: TensorVariable,
-        easy_prevalence: TensorVariable,
-        slip: TensorVariable | None = None,
-    ) -> tuple[TensorVariable, TensorVariable]:
-        n_labels = easy_prevalence.shape[0]
-        label = design.clamp(pm.Categorical.dist(easy_prevalence, shape=(design.n_items,)))  # (item,)
-        hard = pm.Bernoulli.dist(hard_fraction, shape=(design.n_items,))
-        said = label[design.item]  # (annotation,), if all are easy
-        if slip is not None:
-            another = pt.mod(said + pm.DiscreteUniform.dist(1, n_labels - 1, shape=(design.item.shape[0],)), n_labels)
-            said = pt.switch(pm.Bernoulli.dist(slip[design.annotator]), another, said)
-        flipped = pm.Categorical.dist(coin[design.annotator])
-        return pt.switch(hard, n_labels, label), pt.switch(hard[design.item], flipped, said)
-
-    def views(
-        self,
-        answers: Answers,  # noqa: ARG002
-        probability: TensorVariable,
-        **_: TensorVariable,
-    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
-        return {"hard": (("item",), probability[:, -1])}
+    @override
+    def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
+        return {"hard": View(("item",), probability[:, -1])}
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         ranked = np.sort(data.vote_shares, axis=1)  # (item, label)
         margin = ranked[:, -1] - ranked[:, -2]  # (item,), 1 where all agree
         hard = (margin < 1) * 1.0 if self.easy_error == "none" else 1 - margin
-        said = np.ones((data.n_annotators, data.n_labels))
-        np.add.at(said, (data.annotator, data.label), hard[data.item])
+        coin = np.ones((data.n_annotators, data.n_labels))
+        np.add.at(coin, (data.annotator, data.label), hard[data.item])
         easy = ((1 - hard)[:, None] * data.vote_shares).sum(axis=0) + 1  # (response,)
         values = {
             "hard_fraction": np.array((hard.sum() + 1) / (data.n_items + 2)),
-            "coin": said / said.sum(axis=1, keepdims=True),
-            "easy_prevalence": easy / easy.sum(),
+            "coin": in_proportion(coin),
+            "easy_prevalence": in_proportion(easy),
         }
         if self.easy_error == "learnt":
             values["slip"] = np.full(data.n_annotators, 0.1)

@@ -1,6 +1,6 @@
 """Two normal humps: what counts would look like if annotators differed and items were of two types only.
 
-Story.  The contrast of Beigman Klebanov and Beigman (2010), section 5.  Items are of two types, but every annotator has
+Generative process.  The contrast of Beigman Klebanov and Beigman (2010), section 5.  Items are of two types, but every annotator has
 coins of their own.  By the central limit theorem, the paper argues, the number of positive answers to items of one type
 is then nearly normal, with a spread that no coin ties to its mean, and a histogram of counts is the sum of two normal
 humps.  If that fits, annotators explain what `binomial_mixture` explains by types of items; if it does not, they do
@@ -53,18 +53,19 @@ import numpy as np
 from bayesanno.data.annotations import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.base import Positive, Range, hyper, require_data
+from bayesanno.modeling.capabilities import HasRemarks
+from bayesanno.modeling.fields import Positive, Range
 from bayesanno.modeling.item_types import (
     ItemTypeModel,
-    ascend,
     check_types,
+    declare_ascending,
+    declare_weight,
     explain_types,
     log_between,
     log_orders,
-    mix,
     start_rates,
+    start_weights,
 )
-from bayesanno.modeling.likelihood import observe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,10 +74,11 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.modeling.observations import CountDesign, Counts
+    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianMixture(ItemTypeModel):
+class GaussianMixture(ItemTypeModel, HasRemarks):
     """Beigman Klebanov and Beigman's model G: the counts are a mixture of normal humps.
 
     Parameters
@@ -92,7 +94,7 @@ class GaussianMixture(ItemTypeModel):
 
     Examples
     --------
-    >>> from bayesanno.models.gaussian_mixture import GaussianMixture
+    >>> from bayesanno.models import GaussianMixture
     >>> GaussianMixture(sd_prior=0.1).types
     2
     """
@@ -114,7 +116,7 @@ class GaussianMixture(ItemTypeModel):
         check_types(self.name, self.types, data)
 
     def _n_answers(self, data: CountData) -> int:
-        require_data(self, data)
+        super().check(data)
         numbers = np.unique(data.trials)
         if numbers.size > 1:
             few, many = (data.items[int(find(data.trials))] for find in (np.argmin, np.argmax))
@@ -124,37 +126,29 @@ class GaussianMixture(ItemTypeModel):
             )
         return int(numbers[0])
 
-    def build(self, data: CountData) -> pm.Model:
+    def priors(self, data: CountData, prior: Priors) -> None:
         n_answers = self._n_answers(data)
-        with pm.Model(coords=data.coords(item_type=self.states(data))) as model:
-            weight = mix(self.weight_prior, self.types)
-            mean = ascend("mean", hyper("mean_prior", self.mean_prior), self.types, top=n_answers)
-            sd = pm.HalfNormal("sd", n_answers * hyper("sd_prior", self.sd_prior), dims="item_type")
-            observe(self, data, weight=weight, mean=mean, sd=sd)
-        return model
+        declare_weight(prior, self.types)
+        declare_ascending("mean", prior.mean_prior, self.types, top=n_answers)
+        pm.HalfNormal("sd", n_answers * prior.sd_prior, dims="item_type")
 
-    def state_logp(
-        self, counts: Counts, weight: TensorVariable, mean: TensorVariable, sd: TensorVariable
-    ) -> TensorVariable:
+    def generate(self, design: CountDesign, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+        item_type = pm.Categorical.dist(p.weight, shape=(design.n_items,))  # (item,), (1)
+        z = pm.Normal.dist(p.mean[item_type], p.sd[item_type])  # (2)
+        return item_type, pt.clip(pt.round(z), 0, design.trials).astype("int64")  # (3)
+
+    def state_logp(self, counts: Counts, p: Parameters) -> TensorVariable:
         x, n = counts.successes[:, None], counts.trials[:, None]  # (item, 1)
-        low, high = (x - 0.5 - mean) / sd, (x + 0.5 - mean) / sd  # (item, item_type)
-        return pt.log(weight) + log_between(low, high, pt.eq(x, 0), pt.eq(x, n)) - log_orders(counts)[:, None]
-
-    def generate(
-        self, design: CountDesign, weight: TensorVariable, mean: TensorVariable, sd: TensorVariable
-    ) -> tuple[TensorVariable, TensorVariable]:
-        item_type = pm.Categorical.dist(weight, shape=(design.n_items,))  # (item,)
-        z = pm.Normal.dist(mean[item_type], sd[item_type])
-        return item_type, pt.clip(pt.round(z), 0, design.trials).astype("int64")
+        low, high = (x - 0.5 - p.mean) / p.sd, (x + 0.5 - p.mean) / p.sd  # (item, item_type)
+        return pt.log(p.weight) + log_between(low, high, pt.eq(x, 0), pt.eq(x, n)) - log_orders(counts)[:, None]
 
     def rate_of(self, parameters: Mapping[str, Any], data: Any) -> Any:
         return parameters["mean"] / data.trials[0]
 
     def start(self, data: CountData) -> dict[str, np.ndarray]:
         n_answers = self._n_answers(data)
-        even = {} if self.types == 1 else {"weight": np.full(self.types, 1 / self.types)}
         spread = np.full(self.types, n_answers * self.sd_prior / 2)
-        return even | {"mean": n_answers * start_rates(data, self.types), "sd": spread}
+        return start_weights(self.types) | {"mean": n_answers * start_rates(data, self.types), "sd": spread}
 
-    def remarks(self, data: CountData, posterior: xarray.Dataset) -> list[str]:  # noqa: ARG002
+    def remarks(self, posterior: xarray.Dataset) -> list[str]:
         return explain_types(posterior, rate=None, remedy="take fewer types, or a larger weight_prior")

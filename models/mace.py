@@ -1,6 +1,6 @@
 """MACE: an annotator either knows the answer or spams (Hovy et al. 2013).
 
-Story.  Annotator j, on item i, knows with probability theta_j and then reports the true class; otherwise the report
+Generative process.  Annotator j, on item i, knows with probability theta_j and then reports the true class; otherwise the report
 comes from j's own habit xi_j, whatever the truth.  A spammer can be right by chance.
 
 Model (Hovy et al. 2013, figure 2 and section 2.1).
@@ -45,18 +45,21 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.base import AnnotationModel, Positive, hyper, require_data
-from bayesanno.modeling.likelihood import observe
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import HasViews, View
+from bayesanno.modeling.fields import Positive
+from bayesanno.modeling.starts import agreement_with_vote, in_proportion
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
     from bayesanno.modeling.observations import Answers, Design
+    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(AnnotationModel):
+class MACE(AnnotationModel, HasViews):
     """Hovy et al.'s model: how often an annotator knows, and what they say when they do not.
 
     Parameters
@@ -72,13 +75,12 @@ class MACE(AnnotationModel):
 
     Examples
     --------
-    >>> from bayesanno.models.mace import MACE
+    >>> from bayesanno.models import MACE
     >>> MACE(class_prior="learnt").competence_prior
     (0.5, 0.5)
     """
 
     name: ClassVar[str] = "mace"
-    state_dim: ClassVar[str] = "true_class"
     competence: ClassVar[str | None] = "competence"
 
     competence_prior: tuple[Positive, Positive] = (0.5, 0.5)
@@ -86,75 +88,42 @@ class MACE(AnnotationModel):
     class_prior: Literal["uniform", "learnt"] = "uniform"
     prevalence_prior: Positive = 1.0
 
-    def build(self, data: AnnotationData) -> pm.Model:
-        require_data(self, data)
-        n_labels = data.n_labels
-        with pm.Model(coords=data.coords(true_class=data.labels)) as model:
-            know = hyper("competence_prior", self.competence_prior)
-            habit = hyper("strategy_prior", self.strategy_prior)
-            parameters = {
-                "competence": pm.Beta("competence", know[0], know[1], dims="annotator"),
-                "strategy": pm.Dirichlet("strategy", habit * np.ones(n_labels), dims=("annotator", "response")),
-            }
-            if self.class_prior == "learnt":
-                concentration = hyper("prevalence_prior", self.prevalence_prior)
-                parameters["prevalence"] = pm.Dirichlet(
-                    "prevalence", concentration * np.ones(n_labels), dims="true_class"
-                )
-            observe(self, data, **parameters)
-        return model
+    def priors(self, data: AnnotationData, prior: Priors) -> None:
+        know = prior.competence_prior
+        pm.Beta("competence", know[0], know[1], dims="annotator")
+        pm.Dirichlet("strategy", prior.strategy_prior * np.ones(data.n_labels), dims=("annotator", "response"))
+        if self.class_prior == "learnt":
+            pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
 
-    def state_logp(
-        self,
-        answers: Answers,
-        competence: TensorVariable,
-        strategy: TensorVariable,
-        prevalence: TensorVariable | None = None,
-    ) -> TensorVariable:
-        n_labels = strategy.shape[1]
-        spam = (1 - competence)[:, None] * strategy  # (annotator, response)
-        know = competence[:, None, None] * pt.eye(n_labels)  # (annotator, response, true_class)
-        class_prior = 1 / n_labels if prevalence is None else prevalence
-        return pt.log(class_prior) + answers.total(pt.log(know + spam[:, :, None]))  # (item, true_class)
+    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+        n_classes = design.class_response.size
+        prevalence = p.prevalence if self.class_prior == "learnt" else pt.ones(n_classes) / n_classes
+        true_class = design.with_controls(pm.Categorical.dist(prevalence, shape=(design.n_items,)))  # (item,)
+        spams = pm.Bernoulli.dist(1 - p.competence[design.annotator])  # (annotation,)
+        truth = pt.as_tensor(design.class_response)[true_class[design.item]]
+        return true_class, pt.switch(spams, pm.Categorical.dist(p.strategy[design.annotator]), truth)
 
-    def generate(
-        self,
-        design: Design,
-        competence: TensorVariable,
-        strategy: TensorVariable,
-        prevalence: TensorVariable | None = None,
-    ) -> tuple[TensorVariable, TensorVariable]:
-        n_labels = strategy.shape[1]
-        class_prior = pt.ones(n_labels) / n_labels if prevalence is None else prevalence
-        true_class = design.clamp(pm.Categorical.dist(class_prior, shape=(design.n_items,)))  # (item,)
-        spams = pm.Bernoulli.dist(1 - competence[design.annotator])  # (annotation,)
-        said = pt.switch(spams, pm.Categorical.dist(strategy[design.annotator]), true_class[design.item])
-        return true_class, said
+    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+        spam = (1 - p.competence)[:, None] * p.strategy  # (annotator, response)
+        know = p.competence[:, None, None] * answers.names_class.T.astype(float)  # (annotator, response, true_class)
+        prevalence = p.prevalence if self.class_prior == "learnt" else 1 / answers.n_classes
+        return pt.log(prevalence) + answers.sum_over_annotations(pt.log(know + spam[:, :, None]))  # (item, true_class)
 
-    def views(
-        self,
-        answers: Answers,
-        probability: TensorVariable,
-        competence: TensorVariable,
-        strategy: TensorVariable,
-        prevalence: TensorVariable | None = None,  # noqa: ARG002
-    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
-        know = competence[answers.annotator]  # (annotation,)
-        spam = (1 - know) * strategy[answers.annotator, answers.said]
-        right = probability[answers.item, answers.said]  # p(T = a | all answers to the item)
-        return {"spam": (("annotation",), 1 - right * know / (know + spam))}
+    def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
+        know = p.competence[answers.annotator]  # (annotation,)
+        spam = (1 - know) * p.strategy[answers.annotator, answers.response]
+        of_response = probability @ answers.names_class.astype(float)  # (item, response)
+        right = of_response[answers.item, answers.response]  # p(T = a | all answers to the item)
+        return {"spam": View(("annotation",), 1 - right * know / (know + spam))}
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        agreement = data.vote_shares[data.item, data.label]  # (annotation,)
-        n_answers = np.bincount(data.annotator, minlength=data.n_annotators)  # (annotator,)
-        agreed = np.bincount(data.annotator, weights=agreement, minlength=data.n_annotators)
+        agreed, n_annotations = agreement_with_vote(data)  # (annotator,)
         strategy = np.ones((data.n_annotators, data.n_labels))
-        np.add.at(strategy, (data.annotator, data.label), 1 / (1 + n_answers[data.annotator]))
+        np.add.at(strategy, (data.annotator, data.label), 1 / (1 + n_annotations[data.annotator]))
         values = {
-            "competence": np.clip((agreed + 0.5) / (n_answers + 1), 0.1, 0.9),
-            "strategy": strategy / strategy.sum(axis=1, keepdims=True),
+            "competence": np.clip((agreed + 0.5) / (n_annotations + 1), 0.1, 0.9),
+            "strategy": in_proportion(strategy),
         }
         if self.class_prior == "learnt":
-            shares = data.vote_shares.sum(axis=0) + 1  # (true_class,)
-            values["prevalence"] = shares / shares.sum()
+            values["prevalence"] = in_proportion(data.vote_shares[:, data.class_codes].sum(axis=0) + 1)
         return values

@@ -1,6 +1,6 @@
 """Model A in several dimensions: who is right in one is more, or less, often right in another (Rzhetsky et al. 2008).
 
-Story.  The same fragments are annotated for several dimensions at once (evidence, focus, polarity).  Each dimension on
+Generative process.  The same fragments are annotated for several dimensions at once (evidence, focus, polarity).  Each dimension on
 its own is `model_a`.  Whether annotator l is right in dimension x and whether l is right in dimension y are correlated,
 with the same correlation rho_xy for every annotator; different annotators are independent, as before.
 
@@ -54,30 +54,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.base import AnnotationModel, Positive, hyper, require_data
-from bayesanno.modeling.likelihood import observe, tell
-from bayesanno.models._correctness.agreement_patterns import NONE_SAID, pattern_arrays
-from bayesanno.models._correctness.correlated_story import check_dimension, maximal_sets, tell_together
-from bayesanno.models._correctness.correlation import OneDimension, admissible
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import (
+    HasIndexArrays,
+    HasKnownParameters,
+    Known,
+    Latent,
+    LatentPosterior,
+    SeveralLatents,
+    View,
+)
+from bayesanno.modeling.fields import Positive
+from bayesanno.modeling.likelihood import generate_in_numpy
+from bayesanno.models._correctness.correlation import OneDimension, Together, admissible, check_dimension, maximal_sets
+from bayesanno.models._correctness.process import generate_together
 from bayesanno.models.model_a import ModelA
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.modeling.data_kinds import Patterns
+    from bayesanno.modeling.data_kinds import Arrays, Patterns
     from bayesanno.modeling.observations import Dimensions, DimensionsDesign
+    from bayesanno.modeling.parameters import Parameters, Priors
 
 RENAMED = {"item": "{0}", "response": "{0}_{1}", "annotation": "{0}_{1}"}  # a dim of one dimension among several
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelAMulti(AnnotationModel):
+class ModelAMulti(AnnotationModel, HasIndexArrays, HasKnownParameters, SeveralLatents):
     """Model A for several dimensions whose correctness is correlated.
 
     Parameters
@@ -93,13 +103,12 @@ class ModelAMulti(AnnotationModel):
 
     Examples
     --------
-    >>> from bayesanno.models.model_a_multi import ModelAMulti
+    >>> from bayesanno.models import ModelAMulti
     >>> ModelAMulti(correlated=False).frequency
     'empirical'
     """
 
     name: ClassVar[str] = "model_a_multi"
-    state_dim: ClassVar[str] = "true_class"
     competence: ClassVar[str | None] = "accuracy"
     data_class: ClassVar[type] = MultiAnnotationData
 
@@ -116,126 +125,84 @@ class ModelAMulti(AnnotationModel):
         )
 
     def check(self, data: MultiAnnotationData) -> None:
-        require_data(self, data)
+        super().check(data)
         for name, part in data.by_dimension.items():
             check_dimension(self.name, name, part)
 
-    def build(self, data: MultiAnnotationData) -> pm.Model:
-        self.check(data)
+    def latents(self, data: MultiAnnotationData) -> tuple[Latent, ...]:
+        return tuple(
+            Latent(f"true_class_{name}", self.single.states(part), name) for name, part in data.by_dimension.items()
+        )
+
+    def coords(self, data: MultiAnnotationData) -> dict[str, list[Any]]:
         pairs = [f"{x}, {y}" for x, y in combinations(data.dimensions, 2)]
-        sets = maximal_sets(data)
-        coords = data.coords(dimension_pair=pairs, annotator_set=[str(number) for number in range(len(sets))])
-        with pm.Model(coords=coords) as model:
-            parameters = {
-                name: hyper(name, value, dims=f"response_{name.removeprefix('frequency_')}")
-                for name, value in self.fixed(data).items()
-            }
-            right = hyper("accuracy_prior", self.accuracy_prior)
-            parameters["accuracy"] = pm.Beta("accuracy", right[0], right[1], dims=("annotator", "dimension"))
-            if self.frequency == "shared":
-                concentration = hyper("frequency_prior", self.frequency_prior)
-                for name, part in data.by_dimension.items():
-                    parameters[f"frequency_{name}"] = pm.Dirichlet(
-                        f"frequency_{name}", concentration * np.ones(part.n_labels), dims=f"response_{name}"
-                    )
-            if self.correlated:
-                direction = pm.Normal("direction", dims="dimension_pair")
-                together = hyper("together", sets, dims=("annotator_set", "annotator"))
-                rho, extent = admissible(direction, parameters["accuracy"], together, len(data.dimensions))
-                parameters["correlation"] = pm.Deterministic("correlation", rho, dims="dimension_pair")
-                pm.Deterministic("extent", extent)
-            observe(self, data, **parameters)
-        return model
+        sets = range(len(maximal_sets(data)))
+        return data.coords(dimension_pair=pairs, annotator_set=list(map(str, sets)))
 
-    def fixed(self, data: MultiAnnotationData) -> dict[str, np.ndarray]:
-        parts = {name: self.single.fixed(part) for name, part in data.by_dimension.items()}
-        return {f"frequency_{name}": fixed["frequency"] for name, fixed in parts.items() if fixed}
+    def priors(self, data: MultiAnnotationData, prior: Priors) -> None:
+        right = prior.accuracy_prior
+        accuracy = pm.Beta("accuracy", right[0], right[1], dims=("annotator", "dimension"))
+        if self.frequency == "shared":
+            for name, part in data.by_dimension.items():
+                concentration = prior.frequency_prior * np.ones(part.n_labels)
+                pm.Dirichlet(f"frequency_{name}", concentration, dims=f"response_{name}")
+        if self.correlated:
+            direction = pm.Normal("direction", dims="dimension_pair")
+            together = pm.Data("together", maximal_sets(data), dims=("annotator_set", "annotator"))
+            rho, extent = admissible(direction, accuracy, together, len(data.dimensions))
+            pm.Deterministic("correlation", rho, dims="dimension_pair")
+            pm.Deterministic("extent", extent)
 
-    def storyteller(self) -> ModelAMulti:
-        return replace(self, frequency="shared")
-
-    def state_dims(self, data: MultiAnnotationData) -> dict[str, tuple[str, ...]]:
-        return {f"true_class_{name}": (*part.labels, NONE_SAID) for name, part in data.by_dimension.items()}
-
-    def view_coords(self, data: MultiAnnotationData) -> dict[str, tuple[str, ...]]:
-        return {f"response_{name}": part.labels for name, part in data.by_dimension.items()}
-
-    def parameter_names(self, data: MultiAnnotationData) -> tuple[str, ...]:
-        return ("accuracy", "correlation", *(f"frequency_{name}" for name in data.dimensions))
-
-    def index_arrays(self, data: MultiAnnotationData, patterns: Patterns) -> dict[str, np.ndarray]:
+    def known_parameters(self, data: MultiAnnotationData) -> dict[str, Known]:
+        parts = {name: self.single.known_parameters(part) for name, part in data.by_dimension.items()}
         return {
-            f"{what}__{name}": array
-            for name, part in data.by_dimension.items()
-            for what, array in pattern_arrays(part, patterns.layouts[name], by_annotator=False).items()
+            f"frequency_{name}": Known(known["frequency"].value, (f"response_{name}",))
+            for name, known in parts.items()
+            if known
         }
 
-    def item_logp(self, answers: Dimensions, **parameters: TensorVariable) -> TensorVariable:
-        each = self._each_alone(answers, parameters)
-        surplus = self._surplus(each, parameters)  # Xi - 1, given what was said
-        alone = pt.add(*(one.total_and_probability[0] for one in each))
-        return alone + pt.log1p(sum(surplus.values(), pt.zeros(answers.n_items)))  # (item,)
+    def without_data(self) -> ModelAMulti:
+        return replace(self, frequency="shared")
 
-    def readings(
-        self, answers: Dimensions, **parameters: TensorVariable
-    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
-        found: dict[str, tuple[tuple[str, ...], TensorVariable]] = {}
-        names, each = list(answers.by_dimension), self._each_alone(answers, parameters)
-        surplus = self._surplus(each, parameters)
-        total = 1 + sum(surplus.values(), pt.zeros(answers.n_items))  # (item,)
-        for x, one in enumerate(each):
-            others = 1 + sum((s for pair, s in surplus.items() if x not in pair), pt.zeros(answers.n_items))
-            pull = pt.zeros((answers.n_items, answers.n_annotators))  # (item, annotator), of the other dimensions
-            for pair, rho in self._correlations(len(each), parameters):
-                if x in pair:
-                    pull = pull + rho * each[pair[1 - pair.index(x)]].g
-            moved = others[:, None] + one.sum_of_u(pull)  # (item, state)
-            probability = one.total_and_probability[1] * moved / total[:, None]
-            frequency = parameters[f"frequency_{names[x]}"]
-            views = self.single.views(one.answers, probability, frequency=frequency)
-            found[f"probability_{names[x]}"] = (("item", f"true_class_{names[x]}"), probability)
-            for what, (dims, values) in views.items():
-                found[f"{what}_{names[x]}"] = (tuple(RENAMED.get(d, "{}").format(d, names[x]) for d in dims), values)
-        return found
+    def index_arrays(self, data: MultiAnnotationData, patterns: Patterns) -> Arrays:
+        arrays: Arrays = {}
+        for name, part in data.by_dimension.items():
+            check_dimension(self.name, name, part)
+            arrays |= self.single.index_arrays(part, patterns, name)
+        return arrays
 
-    def _each_alone(self, answers: Dimensions, parameters: dict[str, TensorVariable]) -> list[OneDimension]:
-        return [
-            OneDimension(
-                answers=part,
-                theta=parameters["accuracy"][:, x],
-                logp=self.single.state_logp(part, parameters["accuracy"][:, x], parameters[f"frequency_{name}"]),
-            )
-            for x, (name, part) in enumerate(answers.by_dimension.items())
-        ]
-
-    def _correlations(
-        self, n_dimensions: int, parameters: dict[str, TensorVariable]
-    ) -> list[tuple[tuple[int, int], TensorVariable]]:
-        if not self.correlated:
-            return []
-        return [(pair, parameters["correlation"][p]) for p, pair in enumerate(combinations(range(n_dimensions), 2))]
-
-    def _surplus(
-        self, each: list[OneDimension], parameters: dict[str, TensorVariable]
-    ) -> dict[tuple[int, int], TensorVariable]:
-        """Return rho_xy sum_l g_l^x g_l^y for each pair of dimensions, (item,) each."""
-        g = [one.g for one in each]
-        return {(x, y): rho * (g[x] * g[y]).sum(axis=1) for (x, y), rho in self._correlations(len(g), parameters)}
-
-    def generate(self, design: DimensionsDesign, **parameters: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
-        names = list(design.by_dimension)
-        n_pairs = len(names) * (len(names) - 1) // 2
-        inputs = [parameters["accuracy"], parameters.get("correlation", pt.zeros(n_pairs))]
+    def generate(self, design: DimensionsDesign, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+        n_dimensions = len(design.by_dimension)
+        rho = p.correlation if self.correlated else pt.zeros(n_dimensions * (n_dimensions - 1) // 2)
+        inputs = [p.accuracy, rho]
         for name, part in design.by_dimension.items():
-            inputs += [parameters[f"frequency_{name}"], part.annotator, part.item]
-        n_annotations = sum(part.item.shape[0] for part in design.by_dimension.values())
-        # the number of items travels as the length of a vector of nothing
-        return tell(
-            tell_together,
-            [*inputs, pt.zeros(design.n_items)],
-            n_states=len(names) * design.n_items,
-            n_annotations=n_annotations,
+            inputs += [p[f"frequency_{name}"], part.annotator, part.item]
+        return generate_in_numpy(
+            generate_together,
+            [*inputs, pt.zeros(design.n_items)],  # the number of items travels as the length of a vector of nothing
+            n_states=n_dimensions * design.n_items,
+            n_annotations=sum(part.item.shape[0] for part in design.by_dimension.values()),
         )
+
+    def item_logp(self, answers: Dimensions, p: Parameters) -> TensorVariable:
+        return self._together(answers, p).item_logp()
+
+    def latent_posterior(self, answers: Dimensions, p: Parameters) -> LatentPosterior:
+        together, probability, views = self._together(answers, p), {}, {}
+        for x, (name, part) in enumerate(answers.by_dimension.items()):
+            probability[name] = together.probability(x)
+            for what, view in self.single.views_of(part, probability[name], p[f"frequency_{name}"]).items():
+                dims = tuple(RENAMED[dim].format(dim, name) for dim in view.dims)
+                views[f"{what}_{name}"] = View(dims, view.values)
+        return LatentPosterior(probability, views)
+
+    def _together(self, answers: Dimensions, p: Parameters) -> Together:
+        each = []
+        for x, (name, part) in enumerate(answers.by_dimension.items()):
+            theta = p.accuracy[:, x]
+            each.append(OneDimension(part, theta, self.single.logp_of(part, theta, p[f"frequency_{name}"])))
+        pairs = combinations(range(len(each)), 2) if self.correlated else ()
+        return Together(each, {pair: p.correlation[number] for number, pair in enumerate(pairs)})
 
     def start(self, data: MultiAnnotationData) -> dict[str, np.ndarray]:
         alone = {name: self.single.start(part) for name, part in data.by_dimension.items()}

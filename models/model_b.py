@@ -1,6 +1,6 @@
 """Model B: every annotator has a confusion matrix (Dawid and Skene 1979; Rzhetsky et al. 2008).
 
-Story.  An item has one true class.  Annotator x, shown an item of class psi, says v with a probability that depends on
+Generative process.  An item has one true class.  Annotator x, shown an item of class psi, says v with a probability that depends on
 x, psi and v alone; given the truth, annotators do not influence each other.
 
 Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008).
@@ -48,18 +48,21 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.base import AnnotationModel, Fraction, Positive, hyper, require_data
-from bayesanno.modeling.likelihood import observe
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import Relabels
+from bayesanno.modeling.fields import Fraction, Positive
+from bayesanno.modeling.starts import in_proportion
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
     from bayesanno.modeling.observations import Answers, Design
+    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelB(AnnotationModel):
+class ModelB(AnnotationModel, Relabels):
     """Dawid and Skene's model: a prevalence, and a confusion matrix per annotator.
 
     Parameters
@@ -73,56 +76,47 @@ class ModelB(AnnotationModel):
 
     Examples
     --------
-    >>> from bayesanno.models.model_b import ModelB
+    >>> from bayesanno.models import ModelB
     >>> ModelB(confusion_accuracy=0.8)
     ModelB(prevalence_prior=3.0, confusion_strength=8.0, confusion_accuracy=0.8)
     """
 
     name: ClassVar[str] = "model_b"
-    state_dim: ClassVar[str] = "true_class"
     competence: ClassVar[str | None] = "accuracy"
 
     prevalence_prior: Positive = 3.0
     confusion_strength: Positive = 8.0
     confusion_accuracy: Fraction = 0.6
 
-    def build(self, data: AnnotationData) -> pm.Model:
-        require_data(self, data)
-        n_classes = data.n_labels
-        with pm.Model(coords=data.coords(true_class=data.labels)) as model:
-            concentration = hyper("prevalence_prior", self.prevalence_prior)
-            strength = hyper("confusion_strength", self.confusion_strength)
-            diagonal = hyper("confusion_accuracy", self.confusion_accuracy)
-            elsewhere = (1 - diagonal) / (n_classes - 1)
-            rows = strength * pt.switch(np.eye(n_classes, dtype=bool), diagonal, elsewhere)  # (true_class, response)
+    def priors(self, data: AnnotationData, prior: Priors) -> None:
+        right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
+        diagonal = prior.confusion_accuracy
+        elsewhere = (1 - diagonal) / (data.n_labels - 1)
+        rows = prior.confusion_strength * pt.switch(right, diagonal, elsewhere)  # (true_class, response)
 
-            prevalence = pm.Dirichlet("prevalence", concentration * np.ones(n_classes), dims="true_class")
-            confusion = pm.Dirichlet("confusion", rows, dims=("annotator", "true_class", "response"))
-            pm.Deterministic(
-                "accuracy", (prevalence * pt.diagonal(confusion, axis1=1, axis2=2)).sum(-1), dims="annotator"
-            )
-            observe(self, data, prevalence=prevalence, confusion=confusion)
-        return model
+        prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
+        confusion = pm.Dirichlet("confusion", rows, dims=("annotator", "true_class", "response"))
+        correct = confusion[:, np.arange(data.n_classes), data.class_codes]  # (annotator, true_class)
+        pm.Deterministic("accuracy", (prevalence * correct).sum(-1), dims="annotator")  # (39)
 
-    def state_logp(self, answers: Answers, prevalence: TensorVariable, confusion: TensorVariable) -> TensorVariable:
-        log_lambda = pt.log(confusion).transpose(0, 2, 1)  # (annotator, response, true_class)
-        return pt.log(prevalence) + answers.total(log_lambda)  # (item, true_class), eq. 33
+    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        response = pm.Categorical.dist(p.confusion[design.annotator, true_class[design.item]])  # (annotation,)
+        return true_class, response
 
-    def generate(
-        self, design: Design, prevalence: TensorVariable, confusion: TensorVariable
-    ) -> tuple[TensorVariable, TensorVariable]:
-        true_class = design.clamp(pm.Categorical.dist(prevalence, shape=(design.n_items,)))  # (item,)
-        said = pm.Categorical.dist(confusion[design.annotator, true_class[design.item]])  # (annotation,)
-        return true_class, said
+    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+        log_lambda = pt.log(p.confusion).transpose(0, 2, 1)  # (annotator, response, true_class)
+        return pt.log(p.prevalence) + answers.sum_over_annotations(log_lambda)  # (item, true_class), (33)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        truth = data.vote_shares  # (item, true_class)
-        n_classes = data.n_labels
-        counts = np.full((data.n_annotators, n_classes, n_classes), self.confusion_strength / n_classes / 2)
-        counts += np.eye(n_classes) * self.confusion_strength / 2
+        truth = data.vote_shares[:, data.class_codes]  # (item, true_class)
+        counts = np.full(
+            (data.n_annotators, data.n_classes, data.n_labels), self.confusion_strength / data.n_labels / 2
+        )
+        counts[:, np.arange(data.n_classes), data.class_codes] += self.confusion_strength / 2
         np.add.at(counts.transpose(0, 2, 1), (data.annotator, data.label), truth[data.item])
         prevalence = truth.sum(axis=0) + self.prevalence_prior  # (true_class,)
-        return {"prevalence": prevalence / prevalence.sum(), "confusion": counts / counts.sum(axis=2, keepdims=True)}
+        return {"prevalence": in_proportion(prevalence), "confusion": in_proportion(counts)}
 
     def is_exchangeable(self, data: AnnotationData) -> bool:
         return bool(np.isclose(self.confusion_accuracy, 1 / data.n_labels, rtol=0, atol=1e-9)) and not data.controls

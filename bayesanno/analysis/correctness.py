@@ -9,7 +9,7 @@ import numpy as np
 from bayesanno.analysis.labels import check_dimension, latent_of_dimension
 from bayesanno.fits.storage import data_of, model_of
 from bayesanno.ground.errors import FitError
-from bayesanno.models._correctness.agreement_patterns import NONE_SAID
+from bayesanno.modeling.capabilities import NONE_SAID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.fits.storage import data_of, fixed_of, model_of
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.modeling.likelihood import draw_states, recover
+from bayesanno.modeling.posterior import draw_states, recover
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -266,4 +266,4 @@ def label_draws(fit: xarray.DataTree, *, random_seed: int | None = None) -> xarr
     entry, data, draws = model_of(fit), data_of(fit), fit["posterior"].to_dataset()
     if isinstance(data, MultiAnnotationData):
         raise FitError("labels of several dimensions together cannot be drawn yet: take label_table, or fit them apart")
-    return draw_states(entry, data, draws, fixed=fixed_of(fit), random_seed=random_seed)
+    return draw_states(entry, data, draws, known=fixed_of(fit), random_seed=random_seed)

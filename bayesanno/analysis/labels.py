@@ -12,7 +12,7 @@ from bayesanno.fits.storage import data_of, fixed_of, model_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.item_types import ItemTypeModel
-from bayesanno.modeling.likelihood import count_states
+from bayesanno.modeling.posterior import count_states
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -207,7 +207,8 @@ def type_table(fit: xarray.DataTree) -> pd.DataFrame:
     like = xr.zeros_like(posterior["chain"] + posterior["draw"], dtype=float)  # (chain, draw)
     for name, values in fixed.items():  # known, so that every draw has the same
         found[name] = like + xr.DataArray(values, dims="item_type", coords={"item_type": list(entry.states(data))})
-    found = {name: found[name] for name in entry.parameter_names(data) if name in found}
+    names = ["weight", *(name for name in found if name != "weight")]
+    found = {name: found[name] for name in names}
     nearest = abs(entry.rate_of(found, data) - 0.5).argmin("item_type")  # (chain, draw)
     found["expected_items"] = count_states(entry, data, posterior, fixed)
     table: dict[str, Any] = {"item_type": pd.Series([str(name) for name in entry.states(data)], dtype="str")}

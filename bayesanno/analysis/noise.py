@@ -17,7 +17,7 @@ from bayesanno.agreement.chance import check_share
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.storage import data_of, fixed_of, model_of
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.modeling.likelihood import read_draws
+from bayesanno.modeling.posterior import view_of_draws
 
 if TYPE_CHECKING:
     import xarray
@@ -103,7 +103,7 @@ def noise_of_fit(fit: xarray.DataTree, *, confidence: float = 0.95) -> NoisePost
     if not shared.any():
         raise DataError("no item has two annotations: agreement is between at least two")
     agreed = shared & ((data.votes > 0).sum(axis=1) == 1)
-    hard, pattern = read_draws(entry, data, fit["posterior"].to_dataset(), "hard", fixed_of(fit))
+    hard, pattern = view_of_draws(entry, data, fit["posterior"].to_dataset(), "hard", fixed_of(fit))
     among = {
         name: count_successes(hard, np.bincount(pattern[chosen], minlength=hard.shape[1]))
         for name, chosen in (("shared", shared), ("agreed", agreed))

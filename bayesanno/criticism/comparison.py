@@ -26,7 +26,7 @@ from bayesanno.fits.storage import fixed_of, model_of
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.bridge import estimate_marginal_likelihood, require_counts
 from bayesanno.inference.identifiability import check_seed
-from bayesanno.modeling.likelihood import recover
+from bayesanno.modeling.posterior import recover
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

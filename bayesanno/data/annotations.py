@@ -163,6 +163,21 @@ class AnnotationData:
         return len(self.labels)
 
     @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels that an item can truly have: all of them."""
+        return self.labels
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @cached_property
+    def class_codes(self) -> Codes:
+        """Index of each class among the labels; shape (true_class,)."""
+        return np.array([self.labels.index(name) for name in self.classes], dtype=np.int64)
+
+    @property
     def n_annotations(self) -> int:
         """Number of annotations."""
         return int(self.item.size)

@@ -15,6 +15,7 @@ from bayesanno.data.annotations import AnnotationData, CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.lazy import xr
+from bayesanno.modeling.capabilities import known_parameters
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def fixed_of(fit: xarray.DataTree) -> dict[str, np.ndarray]:
     """Return the parameters that the fit's model took from the data beforehand."""
     entry, data = model_of(fit), data_of(fit)
     constant = fit["constant_data"].to_dataset()
-    return {name: constant[name].values for name in entry.fixed(data)}
+    return {name: constant[name].values for name in known_parameters(entry, data)}
 
 
 def model_of(fit: xarray.DataTree) -> AnnotationModel:
@@ -147,7 +148,7 @@ def fixed_parameters(
 ) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
     """Return the parameters that the model took from the data beforehand, with their dimensions."""
     dims = model.named_vars_to_dims
-    return {name: (tuple(dims[name]), model[name].get_value()) for name in entry.fixed(data)}
+    return {name: (tuple(dims[name]), model[name].get_value()) for name in known_parameters(entry, data)}
 
 
 def versions() -> dict[str, str]:

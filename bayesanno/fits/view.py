@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.fits.storage import data_of, diagnostics_of, model_of
+from bayesanno.modeling.capabilities import known_parameters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +56,7 @@ class FitView:
     def fixed(self) -> dict[str, np.ndarray]:
         """The parameters that the model took from the data beforehand."""
         constant = self.tree["constant_data"].to_dataset()
-        return {name: constant[name].values for name in self.model.fixed(self.data)}
+        return {name: constant[name].values for name in known_parameters(self.model, self.data)}
 
     @cached_property
     def diagnostics(self) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.chain_modes import find_modes
 from bayesanno.inference.diagnostics import diagnose, explain
 from bayesanno.inference.relabel import share_changed
-from bayesanno.modeling.data_kinds import kind_of
-from bayesanno.modeling.likelihood import recover
+from bayesanno.modeling.capabilities import remarks
+from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.posterior import recover
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +52,7 @@ def assemble(
     recovered = recover(entry, data, posterior, {name: value for name, (_, value) in fixed.items()})
     dims = ("chain", "draw", "item")
     coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
-    observed = kind_of(entry.data_class).observed
+    observed = KINDS[entry.data_class].observed
     log_likelihood = xr.Dataset({observed: (dims, recovered.log_likelihood)}, coords=coords)
 
     if permutation is not None:
@@ -62,8 +63,8 @@ def assemble(
         modes=find_modes(posterior, sample_stats["lp"].transpose("chain", "draw").values, entry.competence),
         relabelled_fraction=0.0 if permutation is None else share_changed(permutation),
     ) | dict(more_diagnostics or {})
-    if remarks := entry.remarks(data, posterior):
-        found["remarks"] = remarks
+    if said := remarks(entry, posterior):
+        found["remarks"] = said
     for problem in explain(found):
         warnings.warn(problem, ConvergenceWarning, stacklevel=4)
 

@@ -15,6 +15,7 @@ from bayesanno.inference.assemble import assemble
 from bayesanno.inference.identifiability import check_seed, known_seed, warn_of_design
 from bayesanno.inference.nuts import Engine, check_engine, exact_arithmetic, sample_nuts
 from bayesanno.inference.relabel import Rule, align_classes, compose
+from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def fit(
         random_seed=random_seed,
     )
     entry.check(data)
-    warn_of_design(data, entry.caveats(data))
+    warn_of_design(data, caveats(entry, data))
     seed = known_seed(random_seed)
     with exact_arithmetic():
         graph = entry.build(data)
@@ -147,7 +148,7 @@ def fit(
                 progressbar=progressbar,
             )
         posterior, permutation = drawn.posterior, None
-        if relabel and entry.is_exchangeable(data):
+        if relabel and is_exchangeable(entry, data):
             posterior, permutation = align_classes(posterior)
         with status("computing labels and diagnostics", show=progressbar):
             return assemble(
@@ -193,7 +194,7 @@ def relabel_classes(fit: xarray.DataTree, *, rule: Rule = "unweighted") -> xarra
     >>> ba.relabel_classes(ba.join(fits), rule="weighted")  # doctest: +SKIP
     """
     entry, data = model_of(fit), data_of(fit)
-    if not entry.is_exchangeable(data):
+    if not is_exchangeable(entry, data):
         why = (
             "it has controls"
             if getattr(data, "controls", None)

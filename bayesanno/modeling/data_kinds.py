@@ -1,15 +1,15 @@
-"""How each kind of data enters a model's graph: which arrays, and what formula and story make of them.
+"""How each kind of data enters a model's graph: which arrays, and what formula and generative process make of them.
 
-A kind is chosen by the class of the data, never by the model. Arrays are named by what they have one entry of:
-`pattern_...` per pattern, `kept_...` per annotation of the patterns; those can be cut into blocks of patterns. A
-model's own `index_arrays` follow the same rule. The arrays of one dimension of several end in `__<dimension>`.
+A kind is chosen by the class of the data, never by the model. Each array says what it has one entry of (`Per`), so that
+it can be cut to a chunk of patterns, and each has a key: its role, and its dimension where there are several.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,41 @@ if TYPE_CHECKING:
 
     from pytensor.tensor.variable import TensorVariable
 
-Arrays = dict[str, np.ndarray]
 Data = AnnotationData | CountData | MultiAnnotationData
+
+
+class Per(Enum):
+    """What an array has one entry of."""
+
+    DATA = "anything else: it is never cut"
+    PATTERN = "a pattern of equal items"
+    KEPT = "an annotation of the first item of a pattern"
+
+
+class Key(NamedTuple):
+    """What an array is for, in which dimension; "" where there is one only."""
+
+    role: str
+    dimension: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the array's data container in a graph."""
+        return f"{self.role}__{self.dimension}" if self.dimension else self.role
+
+
+@dataclass(frozen=True)
+class IndexArray:
+    """An array that a formula or a generative process looks up."""
+
+    values: np.ndarray
+    per: Per = Per.DATA
+
+
+Arrays = dict[Key, IndexArray]
+RESPONSE, SUCCESSES = Key("said"), Key("positive")  # the observed values
+ITEM_PATTERN, PATTERN_ITEM = Key("item_pattern"), Key("pattern_item")
+CONTROL, TRIALS = Key("control"), Key("trials")
 
 
 @dataclass(frozen=True)
@@ -34,7 +67,7 @@ class Patterns:
     Attributes
     ----------
     layouts : mapping of dimension to Layout
-        The layout of each table of annotations; the only one is under "".
+        The layout of each table of annotations; a single one is under "".
     first : array of int, shape (pattern,)
         The first item of each pattern.
     back : mapping of dimension name to array of int
@@ -52,7 +85,7 @@ class Patterns:
 
     @property
     def layout(self) -> Layout:
-        """The layout of the only table of annotations."""
+        """The layout of the single table of annotations."""
         return self.layouts[""]
 
 
@@ -60,165 +93,154 @@ class Kind(ABC):
     """What the mechanism in `bayesanno.modeling.likelihood` asks of a kind of data."""
 
     observed: str  # the name of the observed variable,
-    values: str  # of the array that it observes,
+    values: Key  # of the array that it observes,
     dim: str  # and of its dimension
 
     @abstractmethod
-    def find_patterns(self, data: Any) -> Patterns:
-        """Find the items that are equal."""
+    def find_patterns(self, data: Any, *, collapse: bool = True) -> Patterns:
+        """Find the items that are equal; none are where items are not to be collapsed."""
 
     @abstractmethod
     def arrays(self, data: Any, patterns: Patterns, *, controlled: bool) -> Arrays:
-        """Return the arrays that formula and story depend on, the observed values among them."""
+        """Return the arrays that formula and generative process depend on, the observed values among them."""
 
     @abstractmethod
-    def evidence(self, data: Any, given: Mapping[str, TensorVariable]) -> Any:
+    def answers(self, data: Any, given: Mapping[Key, TensorVariable]) -> Any:
         """Return what a formula sees; of the data only names and sizes are used."""
 
     @abstractmethod
-    def design(self, data: Any, given: Mapping[str, TensorVariable]) -> Any:
-        """Return what a story sees; of the data only names and sizes are used."""
+    def design(self, data: Any, given: Mapping[Key, TensorVariable]) -> Any:
+        """Return what a generative process sees; of the data only names and sizes are used."""
 
 
 class AnnotationKind(Kind):
     """One table of annotations."""
 
-    observed, values, dim = "annotations", "said", "annotation"
+    observed, values, dim = "annotations", RESPONSE, "annotation"
 
-    def find_patterns(self, data: AnnotationData) -> Patterns:
-        layout = lay_out(data)
+    def find_patterns(self, data: AnnotationData, *, collapse: bool = True) -> Patterns:
+        layout = lay_out(data, None if collapse else np.arange(data.n_items))
         return Patterns({"": layout}, layout.first, {"item": layout.pattern, "annotation": layout.source})
 
     def arrays(self, data: AnnotationData, patterns: Patterns, *, controlled: bool) -> Arrays:
-        arrays = {
-            "said": data.label,
-            "item_pattern": patterns.layout.pattern,
-            "pattern_item": patterns.first,
-            **_annotation_arrays(data, patterns.layout),
-        }
-        return arrays | {"control": data.control_codes} if data.controls or controlled else arrays
+        arrays = {RESPONSE: IndexArray(data.label), **_of_patterns(patterns), **_of_annotations(data, patterns.layout)}
+        return arrays | {CONTROL: IndexArray(data.control_codes)} if data.controls or controlled else arrays
 
-    def evidence(self, data: AnnotationData, given: Mapping[str, TensorVariable]) -> Answers:
-        return _answers(data, given)
+    def answers(self, data: AnnotationData, given: Mapping[Key, TensorVariable]) -> Answers:
+        return _answers(data, given, "")
 
-    def design(self, data: AnnotationData, given: Mapping[str, TensorVariable]) -> Design:  # noqa: ARG002
-        return _design(given)
+    def design(self, data: AnnotationData, given: Mapping[Key, TensorVariable]) -> Design:
+        return _design(data, given, "")
 
 
 class CountKind(Kind):
     """Positive answers out of all answers."""
 
-    observed, values, dim = "successes", "positive", "item"
+    observed, values, dim = "successes", SUCCESSES, "item"
 
-    def find_patterns(self, data: CountData) -> Patterns:
-        pattern = find_joint_patterns([data.successes, data.trials])
-        first = np.unique(pattern, return_index=True)[1]
-        return Patterns({}, first, {"item": pattern})
+    def find_patterns(self, data: CountData, *, collapse: bool = True) -> Patterns:
+        pattern = find_joint_patterns([data.successes, data.trials]) if collapse else np.arange(data.n_items)
+        return Patterns({}, np.unique(pattern, return_index=True)[1], {"item": pattern})
 
     def arrays(self, data: CountData, patterns: Patterns, *, controlled: bool) -> Arrays:  # noqa: ARG002
-        return {
-            "positive": data.successes,
-            "trials": data.trials,
-            "item_pattern": patterns.back["item"],
-            "pattern_item": patterns.first,
-        }
+        return {SUCCESSES: IndexArray(data.successes), TRIALS: IndexArray(data.trials), **_of_patterns(patterns)}
 
-    def evidence(self, data: CountData, given: Mapping[str, TensorVariable]) -> Counts:  # noqa: ARG002
-        item = given["pattern_item"]
-        return Counts(successes=given["positive"][item], trials=given["trials"][item], index=given)
+    def answers(self, data: CountData, given: Mapping[Key, TensorVariable]) -> Counts:  # noqa: ARG002
+        item = given[PATTERN_ITEM]
+        own = {key.role: variable for key, variable in given.items()}
+        return Counts(given[SUCCESSES][item], given[TRIALS][item], n_items=item.shape[0], index=own)
 
-    def design(self, data: CountData, given: Mapping[str, TensorVariable]) -> CountDesign:  # noqa: ARG002
-        return CountDesign(trials=given["trials"], n_items=given["trials"].shape[0])
+    def design(self, data: CountData, given: Mapping[Key, TensorVariable]) -> CountDesign:  # noqa: ARG002
+        return CountDesign(trials=given[TRIALS], n_items=given[TRIALS].shape[0])
 
 
 class DimensionsKind(Kind):
     """Several tables of annotations of the same items; a pattern is of all of them together."""
 
-    observed, values, dim = "annotations", "said", "annotation"
+    observed, values, dim = "annotations", RESPONSE, "annotation"
 
-    def find_patterns(self, data: MultiAnnotationData) -> Patterns:
-        pattern = find_joint_patterns([find_patterns(part) for part in data.by_dimension.values()])
+    def find_patterns(self, data: MultiAnnotationData, *, collapse: bool = True) -> Patterns:
+        pattern: np.ndarray = np.arange(data.n_items)
+        if collapse:
+            pattern = find_joint_patterns([find_patterns(part) for part in data.by_dimension.values()])
         layouts = {name: lay_out(part, pattern) for name, part in data.by_dimension.items()}
         back = {f"annotation_{name}": layout.source for name, layout in layouts.items()}
-        first = np.unique(pattern, return_index=True)[1]
-        return Patterns(layouts, first, {"item": pattern, **back})
+        return Patterns(layouts, np.unique(pattern, return_index=True)[1], {"item": pattern, **back})
 
     def arrays(self, data: MultiAnnotationData, patterns: Patterns, *, controlled: bool) -> Arrays:  # noqa: ARG002
-        arrays = {
-            "said": data.label,
-            "item_pattern": patterns.back["item"],
-            "pattern_item": patterns.first,
-        }
+        arrays = {RESPONSE: IndexArray(data.label), **_of_patterns(patterns)}
         begin = 0
         for name, part in data.by_dimension.items():
-            for what, array in _annotation_arrays(part, patterns.layouts[name]).items():
-                arrays[f"{what}__{name}"] = array + begin if what == "kept_annotation" else array
+            arrays |= _of_annotations(part, patterns.layouts[name], name, begin)
             begin += part.n_annotations
         return arrays
 
-    def evidence(self, data: MultiAnnotationData, given: Mapping[str, TensorVariable]) -> Dimensions:
-        answers = {name: _answers(part, _of_dimension(given, name)) for name, part in data.by_dimension.items()}
-        return Dimensions(answers, given["pattern_item"].shape[0], data.n_annotators, given)
+    def answers(self, data: MultiAnnotationData, given: Mapping[Key, TensorVariable]) -> Dimensions:
+        answers = {name: _answers(part, given, name) for name, part in data.by_dimension.items()}
+        return Dimensions(answers, given[PATTERN_ITEM].shape[0], data.n_annotators)
 
-    def design(self, data: MultiAnnotationData, given: Mapping[str, TensorVariable]) -> DimensionsDesign:
-        designs = {name: _design(_of_dimension(given, name)) for name in data.dimensions}
-        return DimensionsDesign(designs, given["item_pattern"].shape[0])
-
-
-def kind_of(data_class: type[Data]) -> Kind:
-    """Return how data of this class enter a graph."""
-    return {AnnotationData: AnnotationKind(), CountData: CountKind(), MultiAnnotationData: DimensionsKind()}[data_class]
+    def design(self, data: MultiAnnotationData, given: Mapping[Key, TensorVariable]) -> DimensionsDesign:
+        designs = {name: _design(part, given, name) for name, part in data.by_dimension.items()}
+        return DimensionsDesign(designs, given[ITEM_PATTERN].shape[0])
 
 
-def cut(arrays: Mapping[str, np.ndarray], block: slice) -> Arrays:
-    """Cut a block of patterns out of arrays, renumbered from zero; what is not of patterns stays whole."""
-    blocks = {}
-    for name, array in arrays.items():
-        stem, separator, dimension = name.partition("__")
-        if stem.startswith("pattern_"):
-            blocks[name] = array[block]
-        elif stem.startswith("kept_"):
-            begin, end = np.searchsorted(arrays[f"kept_pattern{separator}{dimension}"], [block.start, block.stop])
-            blocks[name] = array[begin:end] - (block.start if stem == "kept_pattern" else 0)
-        else:
-            blocks[name] = array
-    return blocks
+KINDS: dict[type[Data], Kind] = {
+    AnnotationData: AnnotationKind(),
+    CountData: CountKind(),
+    MultiAnnotationData: DimensionsKind(),
+}
 
 
-def _annotation_arrays(data: AnnotationData, layout: Layout) -> Arrays:
-    return {
-        "annotation_annotator": data.annotator,
-        "annotation_item": data.item,
-        "kept_annotation": layout.kept,
-        "kept_annotator": data.annotator[layout.kept],
-        "kept_pattern": layout.kept_pattern,
+def cut(arrays: Mapping[Key, IndexArray], chunk: slice) -> dict[Key, np.ndarray]:
+    """Cut a chunk of patterns out of arrays, renumbered from zero; what is not of patterns stays whole."""
+    within = {}  # the annotations of the chunk, in each dimension
+    for key, array in arrays.items():
+        if key.role == "kept_pattern":
+            within[key.dimension] = slice(*np.searchsorted(array.values, [chunk.start, chunk.stop]))
+    parts = {}
+    for key, array in arrays.items():
+        part = {Per.DATA: slice(None), Per.PATTERN: chunk, Per.KEPT: within.get(key.dimension)}[array.per]
+        parts[key] = array.values[part] - (chunk.start if key.role == "kept_pattern" else 0)
+    return parts
+
+
+def _of_patterns(patterns: Patterns) -> Arrays:
+    return {ITEM_PATTERN: IndexArray(patterns.back["item"]), PATTERN_ITEM: IndexArray(patterns.first, Per.PATTERN)}
+
+
+def _of_annotations(data: AnnotationData, layout: Layout, dimension: str = "", begin: int = 0) -> Arrays:
+    """Return who annotates which item; `begin` is where a dimension's annotations begin among those of all."""
+    arrays = {
+        "annotation_annotator": IndexArray(data.annotator),
+        "annotation_item": IndexArray(data.item),
+        "kept_annotation": IndexArray(layout.kept + begin, Per.KEPT),
+        "kept_annotator": IndexArray(data.annotator[layout.kept], Per.KEPT),
+        "kept_pattern": IndexArray(layout.kept_pattern, Per.KEPT),
     }
+    return {Key(role, dimension): array for role, array in arrays.items()}
 
 
-def _of_dimension(given: Mapping[str, TensorVariable], dimension: str) -> dict[str, TensorVariable]:
-    ending = f"__{dimension}"
-    own = {name.removesuffix(ending): variable for name, variable in given.items() if name.endswith(ending)}
-    return {**given, **own}
-
-
-def _answers(data: AnnotationData, given: Mapping[str, TensorVariable]) -> Answers:
+def _answers(data: AnnotationData, given: Mapping[Key, TensorVariable], dimension: str) -> Answers:
+    own = {key.role: variable for key, variable in given.items() if key.dimension == dimension}
     return Answers(
-        annotator=given["kept_annotator"],
-        item=given["kept_pattern"],
-        n_items=given["pattern_item"].shape[0],
-        all_said=given["said"],
-        kept=given["kept_annotation"],
-        control=given["control"][given["pattern_item"]] if "control" in given else None,
+        annotator=own["kept_annotator"],
+        item=own["kept_pattern"],
+        n_items=given[PATTERN_ITEM].shape[0],
+        all_responses=given[RESPONSE],
+        kept=own["kept_annotation"],
+        control=given[CONTROL][given[PATTERN_ITEM]] if CONTROL in given else None,
         n_annotators=data.n_annotators,
-        n_labels=data.n_labels,
-        index=given,
+        n_responses=data.n_labels,
+        names_class=np.equal.outer(data.class_codes, np.arange(data.n_labels)),
+        index=own,
     )
 
 
-def _design(given: Mapping[str, TensorVariable]) -> Design:
+def _design(data: AnnotationData, given: Mapping[Key, TensorVariable], dimension: str) -> Design:
     return Design(
-        annotator=given["annotation_annotator"],
-        item=given["annotation_item"],
-        n_items=given["item_pattern"].shape[0],
-        control=given.get("control"),
+        annotator=given[Key("annotation_annotator", dimension)],
+        item=given[Key("annotation_item", dimension)],
+        n_items=given[ITEM_PATTERN].shape[0],
+        class_response=data.class_codes,
+        control=given.get(CONTROL),
     )

@@ -8,29 +8,29 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.base import AnnotationModel, hyper
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import HasHardItems, HasKnownParameters, Known, View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import CountData
     from bayesanno.modeling.observations import Counts
+    from bayesanno.modeling.parameters import Parameters, Priors
 
 FEW = 0.05  # a type with less of the items than this can hardly be told to exist,
 CLOSE = 0.05  # and so can two whose rates differ by less than this,
 OFTEN = 0.1  # if it is so in more of the draws than this
 
 
-class ItemTypeModel(AnnotationModel):
+class ItemTypeModel(AnnotationModel, HasHardItems, HasKnownParameters):
     """A model whose items are of types 1, 2, ..., by ascending rate of positive answers."""
 
     state_dim: ClassVar[str] = "item_type"
@@ -40,27 +40,27 @@ class ItemTypeModel(AnnotationModel):
     def n_types(self) -> int:
         """Number of item types."""
 
-    def rate_of(self, parameters: Mapping[str, Any], data: Any) -> Any:  # noqa: ARG002
+    def rate_of(self, parameters: Any, data: Any) -> Any:  # noqa: ARG002
         """Return the rate of positive answers to each type, between 0 and 1, in whatever form the parameters have.
 
         `data` are the data, or as `state_logp` sees them.
         """
         return parameters["rate"]
 
-    def states(self, data: Any) -> tuple[str, ...]:  # noqa: ARG002
+    @override
+    def states(self, data: Any) -> tuple[str, ...]:
         """Return the names of the types."""
         return type_names(self.n_types)
 
-    def fixed(self, data: Any) -> dict[str, np.ndarray]:  # noqa: ARG002
-        """Return what is known beforehand: the weight of an only type."""
-        return known_weight(self.n_types)
+    @override
+    def known_parameters(self, data: Any) -> dict[str, Known]:
+        """Return what the model has beforehand: the weight of a single type."""
+        return {"weight": Known(np.ones(1), ("item_type",))} if self.n_types == 1 else {}
 
-    def views(
-        self, answers: Any, probability: TensorVariable, *_: Any, **parameters: Any
-    ) -> dict[str, tuple[tuple[str, ...], TensorVariable]]:
+    def views(self, answers: Any, probability: TensorVariable, p: Parameters) -> dict[str, View]:
         """Return `hard`: P(an item is of the hard type), the one whose rate is nearest to one half in the draw."""
-        hard = pt.argmin(pt.abs(self.rate_of(parameters, answers) - 0.5))
-        return {"hard": (("item",), probability[:, hard])}
+        hard = pt.argmin(pt.abs(self.rate_of(p, answers) - 0.5))
+        return {"hard": View(("item",), probability[:, hard])}
 
 
 def type_names(n_types: int) -> tuple[str, ...]:
@@ -95,21 +95,14 @@ def check_types(model: str, n_types: int, data: CountData) -> None:
 # ------------------------------------------------------------------------------------------------ the parameters
 
 
-def mix(concentration: float, n_types: int) -> TensorVariable:
-    """Register `weight` (item_type), with a symmetric Dirichlet prior; the weight of an only type is known to be 1."""
-    if n_types == 1:
-        return hyper("weight", known_weight(n_types)["weight"], dims="item_type")
-    prior = hyper("weight_prior", concentration)
-    return pm.Dirichlet("weight", prior * np.ones(n_types), dims="item_type")
+def declare_weight(prior: Priors, n_types: int) -> None:
+    """Declare `weight` (item_type), its prior a symmetric Dirichlet; the weight of a single type is known to be 1."""
+    if n_types > 1:
+        pm.Dirichlet("weight", prior.weight_prior * np.ones(n_types), dims="item_type")
 
 
-def known_weight(n_types: int) -> dict[str, np.ndarray]:
-    """Return what is known of the weights beforehand: nothing, unless there is one type only."""
-    return {"weight": np.ones(1)} if n_types == 1 else {}
-
-
-def ascend(name: str, gap_prior: TensorVariable, n_types: int, *, top: float = 1.0) -> TensorVariable:
-    """Register a parameter (item_type) that ascends in every draw, from 0 to `top`.
+def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top: float = 1.0) -> TensorVariable:
+    """Declare a parameter (item_type) that ascends in every draw, from 0 to `top`.
 
     Its gaps, of 0 to the first value, between neighbours, and of the last to `top`, are together 1 after division by
     `top`, and have a Dirichlet prior: `gap_prior[0]` for the two outer gaps, `gap_prior[1]` for the inner ones. With
@@ -215,6 +208,11 @@ def _log_phi(z: TensorVariable) -> TensorVariable:
 
 
 # ------------------------------------------------------------------------------------------------------ the start
+
+
+def start_weights(n_types: int) -> dict[str, np.ndarray]:
+    """Return even weights of types; nothing for a single type, whose weight is known."""
+    return {} if n_types == 1 else {"weight": np.full(n_types, 1 / n_types)}
 
 
 def start_rates(data: CountData, n_types: int) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""The data as a model's formula sees them: symbolic, equal items given once; and as its generative story sees them.
+"""The data as a model's formula sees them: symbolic, equal items given once; and as its generative process sees them.
 
-A formula (`state_logp`) takes `Answers`, `Counts` or `Dimensions`; a story (`generate`) takes the design of the same
-kind. What an item is here, is a pattern of the data: items with the same answers appear once.
+A formula (`state_logp`) takes `Answers`, `Counts` or `Dimensions`; a generative process (`generate`) takes the design
+of the same kind. What an item is in a formula, is a pattern of the data: items with the same answers appear once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from bayesanno.ground.lazy import pt
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from pytensor.tensor.variable import TensorVariable
 
 
@@ -23,38 +24,50 @@ class Answers:
 
     Attributes
     ----------
-    annotator, said, item : TensorVariable of int, shape (annotation,)
-        Who said what of which item.
+    annotator, item, response : TensorVariable of int, shape (annotation,)
+        Who annotated which item, and how.
     n_items : TensorVariable of int
         Number of items.
-    n_annotators, n_labels : int
-        Number of annotators and of labels.
+    n_annotators, n_classes, n_responses : int
+        Number of annotators, of true classes, and of labels that annotators can give.
+    names_class : array of bool, shape (true_class, response)
+        Whether a response names a class.
     control : TensorVariable of int, shape (item,), or None
-        The known true label of each item, -1 where there is none.
+        The known true class of each item, -1 where there is none.
     index : mapping of name to TensorVariable
-        The arrays of the data, the model's own `index_arrays` among them.
+        The model's own `index_arrays`.
     """
 
     annotator: TensorVariable
     item: TensorVariable
     n_items: TensorVariable
-    all_said: TensorVariable  # what was said in every annotation of the table,
+    all_responses: TensorVariable  # of every annotation of the table,
     kept: TensorVariable  # and which of those are the annotations here
     n_annotators: int
-    n_labels: int
+    n_responses: int
+    names_class: np.ndarray
     control: TensorVariable | None = None
     index: Mapping[str, TensorVariable] = field(default_factory=dict)
 
     @property
-    def said(self) -> TensorVariable:
-        """What was said; shape (annotation,)."""
-        return self.all_said[self.kept]
+    def n_classes(self) -> int:
+        """Number of true classes."""
+        return int(self.names_class.shape[0])
 
-    def total(self, table: TensorVariable) -> TensorVariable:
+    @property
+    def response(self) -> TensorVariable:
+        """How each annotation labels its item; shape (annotation,)."""
+        return self.all_responses[self.kept]
+
+    def sum_over_annotations(self, table: TensorVariable) -> TensorVariable:
         """Add up a table of (annotator, response, state) over each item's annotations: shape (item, state)."""
         from bayesanno.modeling.ops.sum_by_item import sum_by_item
 
-        return sum_by_item(table, self.annotator, self.all_said, self.kept, self.item, self.n_items)
+        return sum_by_item(table, self.annotator, self.all_responses, self.kept, self.item, self.n_items)
+
+    def sum_by_item(self, values: TensorVariable) -> TensorVariable:
+        """Add up values (annotation, state), where a table by annotator will not do: shape (item, state)."""
+        return pt.zeros((self.n_items, values.shape[1]))[self.item].inc(values)
 
 
 @dataclass(frozen=True)
@@ -67,16 +80,19 @@ class Design:
         Who annotates which item.
     n_items : TensorVariable of int
         Number of items.
+    class_response : array of int, shape (true_class,)
+        The response that names each class.
     control : TensorVariable of int, shape (item,), or None
-        The known true label of each item, -1 where there is none.
+        The known true class of each item, -1 where there is none.
     """
 
     annotator: TensorVariable
     item: TensorVariable
     n_items: TensorVariable
+    class_response: np.ndarray
     control: TensorVariable | None = None
 
-    def clamp(self, state: TensorVariable) -> TensorVariable:
+    def with_controls(self, state: TensorVariable) -> TensorVariable:
         """Put the known states in place of random ones; shape (item,)."""
         return state if self.control is None else pt.switch(self.control >= 0, self.control, state)
 
@@ -89,12 +105,15 @@ class Counts:
     ----------
     successes, trials : TensorVariable of int, shape (item,)
         Positive answers, and all answers.
+    n_items : TensorVariable of int
+        Number of items.
     index : mapping of name to TensorVariable
-        The arrays of the data, the model's own `index_arrays` among them.
+        The model's own `index_arrays`.
     """
 
     successes: TensorVariable
     trials: TensorVariable
+    n_items: TensorVariable
     index: Mapping[str, TensorVariable] = field(default_factory=dict)
 
 
@@ -126,14 +145,11 @@ class Dimensions:
         Number of items.
     n_annotators : int
         Number of annotators.
-    index : mapping of name to TensorVariable
-        The arrays of the data, the model's own `index_arrays` among them.
     """
 
     by_dimension: Mapping[str, Answers]
     n_items: TensorVariable
     n_annotators: int
-    index: Mapping[str, TensorVariable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
 """The zoo: models found through the entry-point group `bayesanno.models`, which other packages can join.
 
-The library never imports a model by name; this is the only door.
+The library never imports a model; this is the single door. A name whose model is called otherwise is an alias of it:
+`dawid_skene` is `model_b`.
 """
 
 from __future__ import annotations
 
+import sys
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -22,8 +24,8 @@ GROUP = "bayesanno.models"
 
 
 @cache
-def _entries() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)}
+def _entry_points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
 
 
 def model_class(name: str) -> type[AnnotationModel]:
@@ -40,14 +42,14 @@ def model_class(name: str) -> type[AnnotationModel]:
     >>> model_class("mace").state_dim
     'true_class'
     """
-    entries = _entries()
-    if name not in entries:
-        close = get_close_matches(name, entries, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"the zoo has {', '.join(entries)}"
+    points = _entry_points()
+    if name not in points:
+        close = get_close_matches(name, points, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"the zoo has {', '.join(points)}"
         raise ModelError(f"there is no model {name!r}: {hint}")
-    found = entries[name].load()
+    found = points[name].load()
     if not (isinstance(found, type) and issubclass(found, AnnotationModel)):
-        raise ModelError(f"the entry point {name!r} ({entries[name].value}) is not an AnnotationModel")
+        raise ModelError(f"the entry point {name!r} ({points[name].value}) is not an AnnotationModel")
     return found
 
 
@@ -78,17 +80,21 @@ def get_model(model: str | AnnotationModel, fields: Mapping[str, Any] | None = N
 
 
 def describe_models() -> list[dict[str, str]]:
-    """Return name, model card's first line, and fields with their defaults, of each model of the zoo."""
+    """Return name, other names, model card's first line, and fields with their defaults, of each model of the zoo."""
+    aliases: dict[str, list[str]] = {}
+    for name in _entry_points():
+        aliases.setdefault(model_class(name).name, []).append(name)
     rows = []
-    for name in _entries():
+    for name, names in aliases.items():
         found = model_class(name)
         fields = ", ".join(f"{field}={_as_typed(value)}" for field, value in found.default_fields().items())
-        rows.append({"name": name, "model": found.describe(), "fields": fields})
-    return rows
+        also = ", ".join(other for other in names if other != name)
+        rows.append({"name": name, "aliases": also, "model": _first_line(found), "fields": fields})
+    return sorted(rows, key=lambda row: row["name"])
 
 
 def list_models() -> pd.DataFrame:
-    """Return the zoo as a table: `name`, `model` (what it says), `fields` with their defaults.
+    """Return the zoo as a table: `name`, `aliases`, `model` (its card's first line), `fields` with their defaults.
 
     Examples
     --------
@@ -99,6 +105,12 @@ def list_models() -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(describe_models())
+
+
+def _first_line(model: type[AnnotationModel]) -> str:
+    """Return the first line of the model card."""
+    card = sys.modules[model.__module__].__doc__ or ""
+    return card.strip().split("\n")[0]
 
 
 def _as_typed(value: Any) -> str:

@@ -13,8 +13,10 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.inference.identifiability import check_seed
-from bayesanno.modeling.data_kinds import kind_of
-from bayesanno.modeling.likelihood import design_arrays
+from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
+from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.likelihood import find_patterns, index_arrays, taken_parameters
+from bayesanno.modeling.parameters import Parameters
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
@@ -199,7 +201,9 @@ def simulate(
     >>> data.n_annotations, len(data.gold), truth["competence"].dims
     (150, 50, ('annotator',))
     """
-    entry = get_model(model).storyteller()
+    entry = get_model(model)
+    if isinstance(entry, HasKnownParameters):
+        entry = entry.without_data()
     check_seed(random_seed)
     graph = entry.build(design)
     fixed = {name: np.asarray(value, dtype=float) for name, value in (parameters or {}).items()}
@@ -213,14 +217,16 @@ def simulate(
     rng = np.random.default_rng(random_seed)
     given = {name: variable for name, variable in free.items() if name not in fixed}
     drawn = pm.draw(list(given.values()), random_seed=rng) if given else []
-    values = entry.fixed(design) | fixed | dict(zip(given, drawn, strict=True))
+    values = {name: known.value for name, known in known_parameters(entry, design).items()}
+    values |= fixed | dict(zip(given, drawn, strict=True))
     values |= _derived(entry, design, graph, values)
-    kind = kind_of(entry.data_class)
-    constants = {name: pt.as_tensor(array) for name, array in design_arrays(entry, design).items()}
-    parameters_given = {name: pt.as_tensor(value) for name, value in values.items()}
+    kind = KINDS[entry.data_class]
+    arrays = index_arrays(entry, design, find_patterns(entry, design))
+    constants = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
+    parameters_given = Parameters({name: pt.as_tensor(value) for name, value in values.items()})
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Numba will use object mode")  # so it does, for a story in NumPy
-        story = list(entry.generate(kind.design(design, constants), **parameters_given))
+        story = list(entry.generate(kind.design(design, constants), parameters_given))
         state, said = pm.draw(story, random_seed=rng)
     data = _answered(entry, design, state, said)
     named = {dim: list(names) for dim, names in graph.coords.items()}
@@ -242,7 +248,7 @@ def _derived(
     """Return the parameters that the story takes and the model computes from its free ones."""
     from pytensor.graph.replace import clone_replace
 
-    taken = set(entry.parameter_names(design))
+    taken = set(taken_parameters(entry, design, graph))
     derived = {variable.name: variable for variable in graph.deterministics if variable.name in taken}
     if not derived:
         return {}
@@ -258,9 +264,9 @@ def _answered(entry: AnnotationModel, design: Data, state: np.ndarray, said: np.
         gold = _gold(design, entry.states(design), state) if entry.state_dim == "true_class" else {}
         return replace(design, label=said, gold=gold)
     parts, begin = {}, 0
+    states_of = {latent.name: latent.states for latent in latents(entry, design)}
     for number, (name, part) in enumerate(design.by_dimension.items()):
-        states = entry.state_dims(design)[f"true_class_{name}"]
-        gold = _gold(part, states, state[number * part.n_items :][: part.n_items])
+        gold = _gold(part, states_of[name], state[number * part.n_items :][: part.n_items])
         parts[name] = replace(part, label=said[begin : begin + part.n_annotations], gold=gold)
         begin += part.n_annotations
     return MultiAnnotationData(by_dimension=parts)

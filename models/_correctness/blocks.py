@@ -1,117 +1,98 @@
-"""Sums over distinct labels: how probable it is that those who agree draw one label, and no two groups the same.
+"""Who agrees with whom, item by item: the index arrays that model A's formula looks up.
 
-The annotators of an item who say the same form a block. For blocks b with weights w_b[x] (the probability that all of b
-draw label x) the sum over ordered distinct labels
-
-    D = sum over x_1, ..., x_B, all different, of prod_b w_b[x_b]
-
-follows a recurrence over the labels that only adds and multiplies what is not negative, and so loses no digits:
-
-    D_S(1..l) = D_S(1..l-1) + sum over b in S of w_b[l] D_{S without b}(1..l-1),      D_{}(...) = 1
-
-Blocks of one kind have the same weights, so S is a multiset of kinds, and blocks of one kind are one term, taken as
-often as they occur. The kind of a block is its size where all annotators draw alike, else who is in it. A `Recurrence`
-lists the states S that occur, closed under leaving a block out; `distinct_sums` runs it.
+The annotators of an item who give the same label form a block. The states of an item are its blocks (that block is
+right, and its label the truth) and "none of those said".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.ground.lazy import pt
+from bayesanno.ground.errors import DataError
+from bayesanno.modeling.data_kinds import Arrays, IndexArray, Key, Per
+from bayesanno.models._correctness.recurrence import find_recurrence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.data.patterns import Layout
 
-    from pytensor.tensor.variable import TensorVariable
-
-    Kinds = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Recurrence:
-    """The states of a recurrence; state 0 has no block.
-
-    Attributes
-    ----------
-    number : mapping of tuple of ints to int
-        The states, numbered so that leaving a block out leads to a smaller number.
-    part, child, times : array, shape (state, term)
-        Each term of the recurrence: the row of the weights, the state that is left, and how often it is taken (0 fills
-        up).
-    """
-
-    number: Mapping[tuple[int, ...], int]
-    part: np.ndarray
-    child: np.ndarray
-    times: np.ndarray
+MOST = 8  # annotations of an item; the number of ways in which they can agree grows as fast as 2**MOST
+THREE = ((2,), (0, 1), (0, 0, 0))  # the blocks that three annotations can form, by size less one
 
 
-def find_recurrence(occurring: Iterable[Kinds]) -> Recurrence:
-    """Return the recurrence over these multisets of kinds of blocks, and over whatever leaving blocks out leads to.
-
-    Parameters
-    ----------
-    occurring : iterable of tuples of int
-        The kinds of the blocks of an item: rows of the weights.
-
-    Examples
-    --------
-    >>> from bayesanno.models._correctness.blocks import find_recurrence
-    >>> list(find_recurrence([(1, 2)]).number)
-    [(), (1,), (2,), (1, 2)]
-    """
-    states = {()} | {
-        tuple(sorted(part)) for kinds in occurring for n in range(len(kinds) + 1) for part in combinations(kinds, n)
-    }
-    number = {state: code for code, state in enumerate(sorted(states, key=lambda state: (len(state), state)))}
-    terms = [
-        [(kind, number[_without(state, kind)], state.count(kind)) for kind in sorted(set(state))] for state in number
-    ]
-    return _pack(number, terms)
+def check_blocks(name: str, data: AnnotationData, *, exactly_three: bool = False) -> None:
+    """Raise a DataError if an item has more annotations than can be summed over, or not the three it must have."""
+    n_answers = np.bincount(data.item, minlength=data.n_items)  # (item,)
+    wrong = (n_answers != 3) & (n_answers > 0) if exactly_three else n_answers > MOST
+    if wrong.any():
+        item = int(np.argmax(wrong))
+        limit = "three (or none) with alpha='unnormalised'" if exactly_three else f"at most {MOST}"
+        raise DataError(
+            f"{name}: item {data.items[item]!r} has {n_answers[item]} annotations: it can have {limit}; leave some "
+            "out, or take model_b"
+        )
 
 
-def _without(kinds: Kinds, kind: int) -> Kinds:
-    left = list(kinds)
-    left.remove(kind)
-    return tuple(left)
-
-
-def _pack(number: Mapping[tuple[int, ...], int], terms: Sequence[Sequence[tuple[int, int, int]]]) -> Recurrence:
-    widest = max(1, *(len(row) for row in terms))
-    packed = np.zeros((len(terms), widest, 3), dtype=np.int64)  # (state, term, [part, child, times])
-    for state, row in enumerate(terms):
-        packed[state, : len(row)] = np.array(row).reshape(len(row), 3)
-    part, child, times = (np.ascontiguousarray(packed[:, :, column]) for column in range(3))
-    return Recurrence(number, part, child, times)
-
-
-def distinct_sums(
-    weights: TensorVariable, part: TensorVariable, child: TensorVariable, times: TensorVariable, n_labels: int
-) -> TensorVariable:
-    """Run a recurrence over the labels.
-
-    Parameters
-    ----------
-    weights : TensorVariable, shape (kind, row, label)
-        The weight of each kind of block at each label, for several rows of frequencies at once.
-    part, child, times : TensorVariable of int, shape (state, term)
-        A `Recurrence`.
-    n_labels : int
+def block_arrays(
+    data: AnnotationData,
+    layout: Layout,
+    *,
+    by_annotator: bool,
+    unnormalised: bool = False,
+    dimension: str = "",
+) -> Arrays:
+    """Return what model A's formula looks up, of a table of annotations or of one dimension of several.
 
     Returns
     -------
-    TensorVariable, shape (state, row)
+    Arrays of int
+        `possible` (pattern, state): whether the state's label was said, 1 for "none of those said"; `blocks` (pattern,)
+        and `wrong` (pattern, state): the state of the recurrence of all blocks, and of the blocks that are wrong in
+        each state; `part`, `child`, `times`: that recurrence. `block_member`
+        (block, MOST), where annotators draw differently: who is in each block, filled up with `n_annotators`.
+        `coincide` (recurrence state, recurrence state), for unnormalised alphas: how they are made of sums.
     """
-    n_states, n_rows = part.shape[0], weights.shape[1]
-    added = times.flatten()[:, None, None] * weights[part.flatten()]  # (state x term, row, label)
-    at_start = pt.eq(pt.arange(n_states), 0).astype(weights.dtype)  # (state,), state 0 has no block
-    total = at_start[:, None] * pt.ones((1, n_rows))  # (state, row)
-    for label in range(n_labels):
-        more = added[:, :, label] * total[child.flatten()]  # (state x term, row)
-        total = total + more.reshape((n_states, part.shape[1], n_rows)).sum(axis=1)
-    return total
+    n_states = data.n_labels + 1
+    blocks_of: list[dict[int, tuple[int, ...]]] = [{} for _ in range(layout.n_patterns)]  # label -> its annotators
+    label_of = data.label[layout.kept]  # (kept,)
+    for pattern, annotator, label in zip(layout.kept_pattern, data.annotator[layout.kept], label_of, strict=True):
+        blocks_of[pattern][label] = (*blocks_of[pattern].get(label, ()), int(annotator))
+    members = {block: code for code, block in enumerate(sorted({b for blocks in blocks_of for b in blocks.values()}))}
+
+    def key(block: tuple[int, ...]) -> int:
+        return members[block] if by_annotator else len(block) - 1
+
+    keys = [{label: key(block) for label, block in blocks.items()} for blocks in blocks_of]
+    occurring = [tuple(sorted(blocks.values())) for blocks in keys]
+    recurrence = find_recurrence([*occurring, *(THREE if unnormalised else ())])
+    possible = np.zeros((layout.n_patterns, n_states), dtype=np.int64)
+    possible[:, -1] = 1
+    possible[layout.kept_pattern, label_of] = 1
+    wrong = np.zeros_like(possible)
+    for pattern, blocks in enumerate(keys):
+        wrong[pattern, -1] = recurrence.number[occurring[pattern]]
+        for label in blocks:
+            others = sorted(block for other, block in blocks.items() if other != label)
+            wrong[pattern, label] = recurrence.number[tuple(others)]
+    arrays = {
+        "possible": IndexArray(possible, Per.PATTERN),
+        "blocks": IndexArray(wrong[:, -1].copy(), Per.PATTERN),
+        "wrong": IndexArray(wrong, Per.PATTERN),
+        "part": IndexArray(recurrence.part),
+        "child": IndexArray(recurrence.child),
+        "times": IndexArray(recurrence.times),
+    }
+    if by_annotator:
+        member = np.full((len(members), MOST), data.n_annotators)
+        for block, code in members.items():
+            member[code, : len(block)] = block
+        arrays["block_member"] = IndexArray(member)
+    if unnormalised:
+        state, total = recurrence.number, np.eye(len(recurrence.number), dtype=np.int64)
+        total[state[0,], :] = total[0]  # a wrong annotator alone coincides with nobody,
+        total[state[1,], :] = total[0] - total[state[0, 0]]  # two do so if they do not differ,
+        total[state[2,], :] = total[0] - 3 * total[state[0, 1]] - total[state[0, 0, 0]]  # three if no one differs
+        arrays["coincide"] = IndexArray(total)
+    return {Key(role, dimension): array for role, array in arrays.items()}

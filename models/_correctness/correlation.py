@@ -1,6 +1,6 @@
-"""Correlated correctness: how what one dimension says bears on another, symbolic.
+"""Correlated correctness: how what one dimension shows bears on another, symbolic.
 
-The correlations rho of a Cox law are admissible only if its factor Xi is never negative; the library keeps them so by
+The correlations rho of a Cox law are admissible only if its factor Xi is never negative; they are kept so by
 construction (`admissible`). Formulas are in the card of `bayesanno.models.model_a_multi`.
 """
 
@@ -11,12 +11,22 @@ from functools import cached_property
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pt
+from bayesanno.models._correctness.blocks import check_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from pytensor.tensor.variable import TensorVariable
 
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.data.dimensions import MultiAnnotationData
     from bayesanno.modeling.observations import Answers
+
+    Pair = tuple[int, int]
 
 TINY = 1e-12  # keeps the length of a direction away from 0, where it has no gradient
 
@@ -42,7 +52,7 @@ class OneDimension:
         """How much more often right than usual each annotator is, in standard deviations; 0 if absent."""
         who, item, n_annotators = self.answers.annotator, self.answers.item, self.answers.n_annotators
         theta, sd = self.theta[who], _deviation(self.theta)[who]  # (annotation,)
-        excess = self.total_and_probability[1][item, self.answers.said] - theta
+        excess = self.total_and_probability[1][item, self.answers.response] - theta
         cells = pt.zeros(self.answers.n_items * n_annotators)[item * n_annotators + who]
         g = cells.inc(pt.switch(sd > 0, excess / pt.switch(sd > 0, sd, 1.0), 0.0))
         return g.reshape((self.answers.n_items, n_annotators))  # (item, annotator)
@@ -53,8 +63,43 @@ class OneDimension:
         right, wrong = _scores(self.theta)
         h = weight[item, who]  # (annotation,)
         if_wrong = pt.zeros(self.answers.n_items)[item].inc(wrong[who] * h)  # (item,)
-        more = pt.zeros(self.answers.n_items * n_states)[item * n_states + self.answers.said]
+        more = pt.zeros(self.answers.n_items * n_states)[item * n_states + self.answers.response]
         return if_wrong[:, None] + more.inc((right - wrong)[who] * h).reshape((self.answers.n_items, n_states))
+
+
+@dataclass(frozen=True)
+class Together:
+    """All dimensions of the same items, and the correlation of each pair of them."""
+
+    each: Sequence[OneDimension]
+    rho: Mapping[Pair, TensorVariable]  # none where dimensions are independent
+
+    @property
+    def _n_items(self) -> TensorVariable:
+        return self.each[0].answers.n_items
+
+    @cached_property
+    def surplus(self) -> dict[Pair, TensorVariable]:
+        """What each pair of dimensions adds to Xi, given the answers: rho_xy sum_l g_l^x g_l^y; (item,) each."""
+        g = [one.g for one in self.each]
+        return {(x, y): rho * (g[x] * g[y]).sum(axis=1) for (x, y), rho in self.rho.items()}
+
+    def item_logp(self) -> TensorVariable:
+        """Return log p(answers in all dimensions), (item,)."""
+        alone = pt.add(*(one.total_and_probability[0] for one in self.each))
+        return alone + pt.log1p(sum(self.surplus.values(), pt.zeros(self._n_items)))
+
+    def probability(self, x: int) -> TensorVariable:
+        """Return the posterior of the states in dimension x, given the answers in all of them; (item, state)."""
+        one = self.each[x]
+        total = 1 + sum(self.surplus.values(), pt.zeros(self._n_items))  # (item,)
+        others = 1 + sum((s for pair, s in self.surplus.items() if x not in pair), pt.zeros(self._n_items))
+        pull = pt.zeros((self._n_items, one.answers.n_annotators))  # (item, annotator), of the other dimensions
+        for pair, rho in self.rho.items():
+            if x in pair:
+                pull = pull + rho * self.each[pair[1 - pair.index(x)]].g
+        moved = others[:, None] + one.sum_of_u(pull)  # (item, state)
+        return one.total_and_probability[1] * moved / total[:, None]
 
 
 def _deviation(theta: TensorVariable) -> TensorVariable:
@@ -103,3 +148,33 @@ def admissible(
     length2 = (direction**2).sum() + TINY
     extent = pt.gammainc(n_pairs / 2, length2 / 2) ** (1 / n_pairs)
     return extent * direction / (gauge(direction, accuracy, together, n_dimensions) + TINY), extent
+
+
+def maximal_sets(data: MultiAnnotationData) -> np.ndarray:
+    """Return the sets of annotators who share an item, those within others left out; 0 or 1, (set, annotator)."""
+    shared: dict[int, set[int]] = {}
+    for part in data.by_dimension.values():
+        for item, annotator in zip(part.item.tolist(), part.annotator.tolist(), strict=True):
+            shared.setdefault(item, set()).add(annotator)
+    maximal: list[frozenset[int]] = []
+    for one in sorted(set(map(frozenset, shared.values())), key=lambda members: (-len(members), sorted(members))):
+        if not any(one <= other for other in maximal):
+            maximal.append(one)
+    sets = np.zeros((len(maximal), data.n_annotators))
+    for row, members in enumerate(maximal):
+        sets[row, list(members)] = 1.0
+    return sets
+
+
+def check_dimension(model: str, name: str, data: AnnotationData) -> None:
+    """Raise a DataError if a dimension has repeats, controls or too many annotations of an item."""
+    check_blocks(f"{model}, dimension {name!r}", data)
+    if data.controls:
+        raise DataError(f"{model}, dimension {name!r}: known labels cannot be used as controls: take model_a, or gold")
+    pairs, counts = np.unique(np.stack([data.item, data.annotator]), axis=1, return_counts=True)
+    if counts.max() > 1:
+        item, annotator = pairs[:, counts.argmax()]
+        raise DataError(
+            f"{model}, dimension {name!r}: annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} "
+            f"{counts.max()} times: keep one answer, as it cannot be told which goes with which in other dimensions"
+        )

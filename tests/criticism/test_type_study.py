@@ -14,7 +14,7 @@ from scipy.special import comb, logsumexp
 
 from bayesanno import CountData, compare_types, count_histogram, fit_binomials, make_count_design
 from bayesanno.inference.nuts import exact_arithmetic
-from bayesanno.modeling.likelihood import design_arrays
+from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.models.binomial_mixture import BinomialMixture
 
 SIMULATIONS = 100
@@ -71,7 +71,7 @@ def log_probability(posterior):
 def draw_logp(compiled, entry, data, number):
     """Log p(answers in their order | draw) of 0..n successes, after a fit by NUTS; shape (draw, bin)."""
     used = {variable.name for variable in compiled.shared_var_keys}
-    arrays = {name: array for name, array in design_arrays(entry, data).items() if name in used}
+    arrays = {name: array for name, array in observed_arrays(entry, data).items() if name in used}
     tree = nutpie.sample(
         compiled.with_data(**arrays), draws=500, tune=500, chains=4, cores=2, seed=number, progress_bar=False
     )

@@ -12,7 +12,7 @@ from pytensor.compile.mode import Mode
 
 from bayesanno import AnnotationData, get_model
 from bayesanno.data.patterns import lay_out
-from bayesanno.modeling.likelihood import design_arrays
+from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.modeling.observations import Answers
 
 N_ITEMS, N_ANNOTATORS, N_LABELS = 6, 4, 3
@@ -89,12 +89,12 @@ def test_source_leads_from_each_annotation_to_its_equal(data):
 
 @pytest.fixture(scope="module")
 def total():
-    """`Answers.total` as a function of a table and the arrays of a design."""
+    """`Answers.sum_over_annotations` as a function of a table and the arrays of a design."""
     annotator, said, kept, item, n_items = *(pt.lvector() for _ in range(4)), pt.lscalar()
     table = pt.tensor3("table")
-    sizes = {"n_annotators": N_ANNOTATORS, "n_labels": N_LABELS}
-    answers = Answers(annotator=annotator, item=item, n_items=n_items, all_said=said, kept=kept, **sizes)
-    summed = answers.total(table)
+    sizes = {"n_annotators": N_ANNOTATORS, "n_responses": N_LABELS, "names_class": np.eye(N_LABELS, dtype=bool)}
+    answers = Answers(annotator=annotator, item=item, n_items=n_items, all_responses=said, kept=kept, **sizes)
+    summed = answers.sum_over_annotations(table)
     mode = Mode(linker="py", optimizer="fast_compile")
     return pytensor.function([table, annotator, said, kept, item, n_items], summed, mode=mode)
 
@@ -102,7 +102,7 @@ def total():
 @given(data=tables(), seed=st.integers(0, 2**32 - 1))
 def test_total_adds_up_each_pattern(total, data, seed):
     table = np.random.default_rng(seed).normal(size=(N_ANNOTATORS, N_LABELS, 2))
-    arrays = design_arrays(get_model("model_b"), data)
+    arrays = observed_arrays(get_model("model_b"), data)
     kept, pattern = arrays["kept_annotation"], arrays["kept_pattern"]
     by_pattern = total(table, arrays["kept_annotator"], data.label, kept, pattern, arrays["pattern_item"].size)
     expected = np.zeros((N_ITEMS, 2))

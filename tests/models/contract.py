@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from functools import cached_property, wraps
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +18,17 @@ from pytensor.compile.mode import Mode
 from scipy.stats import chisquare
 
 from bayesanno import AnnotationData, AnnotationModel, list_models
-from bayesanno.modeling.data_kinds import kind_of
-from bayesanno.modeling.likelihood import design_arrays
-from bayesanno.modeling.observations import Design
+from bayesanno.modeling.capabilities import known_parameters
+from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.modeling.registry import model_class
+from tests.models.guests import GUESTS
 from tests.models.references import REFERENCES, Parameters, Reference, Said
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
+
+    from bayesanno.modeling.observations import Design
 
 # Compiles in a second, and values are exact in any mode; without sums of more terms than Python can evaluate at once.
 FAST = Mode(linker="py", optimizer="fast_compile").excluding("fusion", "add_mul_fusion", "local_add_canonizer")
@@ -126,12 +129,20 @@ def models_of(data_class: type) -> list[str]:
 
 
 def cases() -> list[Any]:
-    """Each model of annotations with each of its variants, as pytest parameters."""
+    """Each model of annotations with each of its variants, and the guests, as pytest parameters."""
     found = []
     for name in models_of(AnnotationData):
         variants = REFERENCES[name].variants if name in REFERENCES else {"default": {}}
         found += [pytest.param((name, fields), id=f"{name}-{variant}") for variant, fields in variants.items()]
+    guests = {name: reference.variants for name, (_, reference) in GUESTS.items()}
+    for name, variants in guests.items():
+        found += [pytest.param((name, fields), id=f"{name}-{variant}") for variant, fields in variants.items()]
     return found
+
+
+def known_values(model: AnnotationModel, data: Any) -> dict[str, np.ndarray]:
+    """The parameters that a model has beforehand."""
+    return {name: known.value for name, known in known_parameters(model, data).items()}
 
 
 class Case:
@@ -141,8 +152,8 @@ class Case:
         self.entry = entry
         self.reference = reference
         self.designs = designs_for(entry)
-        self.fixed = entry.fixed(self.designs.every_label)
-        self.graph = Graph(entry, self.designs.tiny, self.fixed)
+        self.known = known_values(entry, self.designs.every_label)
+        self.graph = Graph(entry, self.designs.tiny, self.known)
         free = self.graph.model.free_RVs
         values = pm.draw(free, draws=PRIOR_DRAWS, random_seed=PRIOR_DRAWS, mode=FAST)
         names = [variable.name for variable in free]
@@ -155,11 +166,11 @@ class Case:
 
     @cached_property
     def controlled_graph(self) -> Graph:
-        return Graph(self.entry, self.designs.controlled, self.fixed)
+        return Graph(self.entry, self.designs.controlled, self.known)
 
     def whole(self, parameters: Parameters) -> dict[str, np.ndarray]:
         """The parameters, those that were taken from data included."""
-        return {**self.fixed, **parameters}
+        return {**self.known, **parameters}
 
     def graph_of(self, data: AnnotationData) -> Graph:
         return self.controlled_graph if data.controls else self.graph
@@ -171,7 +182,22 @@ class Case:
     def states(self, parameters: Parameters, data: AnnotationData) -> np.ndarray:
         """The reference's p(state, answers), impossible states left out; shape (item, state)."""
         whole, known = self.whole(parameters), data.control_codes
-        return np.array([self.reference.states(whole, said_of(data, i), known[i]) for i in range(data.n_items)])
+        each = (self._of_item(whole, i) for i in range(data.n_items))
+        return np.array([self.reference.states(one, said_of(data, i), known[i]) for i, one in enumerate(each)])
+
+    def _of_item(self, parameters: Parameters, item: int) -> Parameters:
+        """The parameters as one item sees them: of those that items have, its own."""
+        return {name: values[item] if name in self.of_items else values for name, values in parameters.items()}
+
+    @cached_property
+    def of_items(self) -> set[str]:
+        """The parameters that every item has one of."""
+        return {name for name, dims in self.graph.model.named_vars_to_dims.items() if dims[:1] == ("item",)}
+
+    def for_copies(self, parameters: Parameters, n_items: int, copies: int) -> Parameters:
+        """The parameters of the first items, over and over, as `replicate` repeats the items."""
+        tiled = {name: np.tile(parameters[name][:n_items], copies) for name in self.of_items}
+        return {**parameters, **tiled}
 
     def item_logp(self, parameters: Parameters, data: AnnotationData) -> np.ndarray:
         """The reference's log p(answers), shape (item,)."""
@@ -187,6 +213,9 @@ def designs_for(entry: AnnotationModel) -> Designs:
 
 
 def make_case(name: str, fields: Mapping[str, Any]) -> Case:
+    if name in GUESTS:
+        model, reference = GUESTS[name]
+        return Case(model.from_fields(fields), reference)
     if name not in REFERENCES:
         pytest.fail(f"the zoo has a model {name!r} without a reference: add one to REFERENCES in tests/references.py")
     return Case(model_class(name).from_fields(fields), REFERENCES[name])
@@ -202,12 +231,12 @@ class Graph:
         self.model = entry.build(data)
         if fixed:
             pm.set_data(fixed, self.model)
-        observed = self.model[kind_of(entry.data_class).observed]
+        observed = self.model[KINDS[entry.data_class].observed]
         logp = pm.logp(observed, self.model.rvs_to_values[observed], warn_rvs=False)
         self._evaluate = pytensor.function(self.model.free_RVs, logp, mode=FAST)
 
     def item_logp(self, parameters: Parameters, data: AnnotationData | None = None) -> np.ndarray:
-        pm.set_data(design_arrays(self.entry, self.data if data is None else data), self.model)
+        pm.set_data(observed_arrays(self.entry, self.data if data is None else data), self.model)
         return self._evaluate(*(parameters[variable.name] for variable in self.model.free_RVs))
 
 
@@ -252,9 +281,8 @@ def broken(entry: AnnotationModel, **methods: Any) -> AnnotationModel:
 def with_wrong_formula(entry: AnnotationModel) -> AnnotationModel:
     """Favours the first state: a factor that the story does not have."""
 
-    @wraps(type(entry).state_logp)
-    def state_logp(self: AnnotationModel, answers: Any, **parameters: Any) -> Any:
-        logp = type(entry).state_logp(self, answers, **parameters)
+    def state_logp(self: AnnotationModel, answers: Any, p: Any) -> Any:
+        logp = type(entry).state_logp(self, answers, p)
         return logp + pt.eq(pt.arange(logp.shape[1]), 0) * np.log(2.0)
 
     return broken(entry, state_logp=state_logp)
@@ -263,10 +291,10 @@ def with_wrong_formula(entry: AnnotationModel) -> AnnotationModel:
 def with_wrong_annotators(entry: AnnotationModel) -> AnnotationModel:
     """Gives every answer to the annotator before."""
 
-    def generate(self: AnnotationModel, design: Design, **parameters: Any) -> Any:
+    def generate(self: AnnotationModel, design: Design, p: Any) -> Any:
         moved = pt.mod(design.annotator + 2, 3)
-        wrong = Design(annotator=moved, item=design.item, n_items=design.n_items, control=design.control)
-        return type(entry).generate(self, wrong, **parameters)
+        wrong = replace(design, annotator=moved)
+        return type(entry).generate(self, wrong, p)
 
     return broken(entry, generate=generate)
 
@@ -274,8 +302,8 @@ def with_wrong_annotators(entry: AnnotationModel) -> AnnotationModel:
 def with_wrong_truth(entry: AnnotationModel) -> AnnotationModel:
     """Says another truth than the one that the answers came from."""
 
-    def generate(self: AnnotationModel, design: Design, **parameters: Any) -> Any:
-        state, said = type(entry).generate(self, design, **parameters)
+    def generate(self: AnnotationModel, design: Design, p: Any) -> Any:
+        state, said = type(entry).generate(self, design, p)
         return pt.mod(state + 1, len(entry.states(designs_for(entry).tiny))), said
 
     return broken(entry, generate=generate)

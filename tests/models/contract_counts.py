@@ -10,7 +10,7 @@ import pytest
 from scipy.special import logsumexp
 
 from bayesanno import CountData, get_model
-from tests.models.contract import FAST, PRIOR_DRAWS, Graph, models_of
+from tests.models.contract import FAST, PRIOR_DRAWS, Graph, known_values, models_of
 from tests.models.references_counts import REFERENCES, Parameters
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class CountCase:
             pytest.fail(f"the zoo has a model {name!r} of counts without a reference: add one to references_counts.py")
         self.reference, self.entry = REFERENCES[name], get_model(name, fields)
         self.data = self.reference.data
-        self.fixed = self.entry.fixed(self.data)
+        self.known = known_values(self.entry, self.data)
         self.graph = Graph(self.entry, self.data)
         free = self.graph.model.free_RVs
         values = pm.draw(free, draws=PRIOR_DRAWS, random_seed=PRIOR_DRAWS, mode=FAST)
@@ -47,7 +47,7 @@ class CountCase:
 
     def whole(self, parameters: Parameters) -> dict[str, np.ndarray]:
         """The parameters, those that are known beforehand included."""
-        return {**parameters, **self.fixed}
+        return {**parameters, **self.known}
 
     def state_logp(self, parameters: Parameters, data: CountData) -> np.ndarray:
         """The reference's log p(type, answers in order), shape (item, type)."""

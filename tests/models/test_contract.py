@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from bayesanno import AnnotationData
 from bayesanno.ground.errors import ModelError
-from bayesanno.modeling.likelihood import design_arrays, recover
+from bayesanno.modeling.capabilities import is_exchangeable
+from bayesanno.modeling.likelihood import observed_arrays
+from bayesanno.modeling.posterior import recover
 from tests.models.contract import (
     EXACT,
     FAST,
@@ -43,7 +45,7 @@ def test_likelihood_is_the_sum_over_all_latent_states(case, tiny, rng):
 
 
 def test_a_wrong_formula_is_noticed(case, rng):
-    graph = Graph(with_wrong_formula(case.entry), case.designs.tiny, case.fixed)
+    graph = Graph(with_wrong_formula(case.entry), case.designs.tiny, case.known)
     with pytest.raises(AssertionError, match="Not equal to tolerance"):
         check_likelihood(case, graph, case.designs.tiny, case.draw(1, rng))
 
@@ -77,13 +79,13 @@ def total_probability(case, graph, parameters):
 def test_probabilities_of_all_answers_sum_to_one(case, rng):
     (parameters,) = case.draw(1, rng)
     close(total_probability(case, case.graph, parameters), 1.0)
-    wrong = Graph(with_wrong_formula(case.entry), case.designs.two_items(), case.fixed)
+    wrong = Graph(with_wrong_formula(case.entry), case.designs.two_items(), case.known)
     assert abs(total_probability(case, wrong, parameters) - 1) > 0.01
 
 
 def test_gradient_is_the_finite_difference(case, tiny, rng):
     model = case.graph_of(tiny).model
-    pm.set_data(design_arrays(case.entry, tiny), model)
+    pm.set_data(observed_arrays(case.entry, tiny), model)
     logp, gradient = model.compile_logp(mode=FAST), model.compile_dlogp(mode=FAST)
     origin = model.initial_point()
     shape = pm.blocking.DictToArrayBijection.map(origin).point_map_info
@@ -99,7 +101,7 @@ def test_gradient_is_the_finite_difference(case, tiny, rng):
 
 def test_the_model_is_prior_plus_likelihood(case, tiny, rng):
     model = case.graph_of(tiny).model
-    pm.set_data(design_arrays(case.entry, tiny), model)
+    pm.set_data(observed_arrays(case.entry, tiny), model)
     prior = model.compile_logp(vars=model.free_RVs, jacobian=False, mode=FAST)
     everything = model.compile_logp(jacobian=False, mode=FAST)
     fields = case.entry.to_fields()
@@ -160,11 +162,11 @@ def test_order_of_items_annotators_and_labels_does_not_matter(case, tiny, rng):
     for _ in range(5):
         items, annotators, labels = (rng.permutation(n) for n in (tiny.n_items, tiny.n_annotators, tiny.n_labels))
         labels = np.arange(2) if case.entry.two_labels else labels  # the last is the positive one
-        orders = {"annotator": annotators, "response": labels, "true_class": labels}
+        orders = {"item": items, "annotator": annotators, "response": labels, "true_class": labels}
         moved = permuted(tiny, items, annotators, labels)
-        pm.set_data(permuted_parameters(case, case.fixed, orders), case.graph_of(tiny).model)
+        pm.set_data(permuted_parameters(case, case.known, orders), case.graph_of(tiny).model)
         found = case.graph_of(tiny).item_logp(permuted_parameters(case, parameters, orders), moved)
-        pm.set_data(case.fixed, case.graph_of(tiny).model)
+        pm.set_data(case.known, case.graph_of(tiny).model)
         close(found, expected[items])
 
 
@@ -179,8 +181,8 @@ def test_classes_are_exchangeable_exactly_if_the_model_says_so(case, rng):
         return case.graph.item_logp(at, tiny).sum() + case.reference.log_prior(at, fields)
 
     same = bool(np.isclose(density(swapped), density(parameters), rtol=EXACT))
-    assert case.entry.is_exchangeable(tiny) == (moves and same)
-    assert not case.entry.is_exchangeable(case.designs.controlled)
+    assert is_exchangeable(case.entry, tiny) == (moves and same)
+    assert not is_exchangeable(case.entry, case.designs.controlled)
 
 
 # ------------------------------------------------------------------------------------------------- data and fields
@@ -197,7 +199,7 @@ def test_nutpie_takes_other_answers_and_priors_without_compiling_again():
     prior = {name: np.asarray(value) for name, value in changed_prior(case, model).items()}
     compiled = nutpie.compile_pymc_model(model)
     used = {variable.name for variable in compiled.shared_var_keys}
-    arrays = {name: array for name, array in design_arrays(case.entry, other_answers(TINY)).items() if name in used}
+    arrays = {name: array for name, array in observed_arrays(case.entry, other_answers(TINY)).items() if name in used}
     tree = nutpie.sample(compiled.with_data(**arrays, **prior), draws=5, tune=5, chains=1, seed=1, progress_bar=False)
 
     fresh = type(case.entry).from_fields(changed_prior(case, model)).build(other_answers(TINY))
@@ -241,7 +243,7 @@ def test_hyperparameters_are_data(case, rng):
 def test_other_answers_can_be_put_into_a_graph(case, tiny, rng):
     (parameters,) = case.draw(1, rng)
     other = other_answers(tiny, controls={"s1": "no"} if tiny.controls else {})
-    fresh = Graph(case.entry, other, case.fixed).item_logp(parameters)
+    fresh = Graph(case.entry, other, case.known).item_logp(parameters)
     close(case.graph_of(tiny).item_logp(parameters, other), fresh)
     assert not np.allclose(case.graph_of(tiny).item_logp(parameters, tiny), fresh)
 
@@ -283,7 +285,7 @@ def test_start_is_a_possible_point(case, design):
     data = STARTS[design](case.designs)
     if data.controls and not case.entry.takes_controls:
         pytest.skip("it takes no controls")
-    graph = Graph(case.entry, data, case.fixed)
+    graph = Graph(case.entry, data, case.known)
     start = case.entry.start(data)
     assert set(start) == {variable.name for variable in graph.model.free_RVs}
     for variable in graph.model.free_RVs:

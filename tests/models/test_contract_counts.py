@@ -14,8 +14,10 @@ from scipy.stats import entropy
 
 from bayesanno import CountData
 from bayesanno.ground.errors import DataError, ModelError
-from bayesanno.modeling.likelihood import design_arrays, draw_states, recover
+from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.modeling.observations import CountDesign
+from bayesanno.modeling.parameters import Parameters
+from bayesanno.modeling.posterior import draw_states, recover
 from tests.models.contract import (
     COPIES,
     FAST,
@@ -88,7 +90,7 @@ def test_the_order_of_answers_counts(counted, rng):
 
 def test_gradient_is_the_finite_difference(counted, rng):
     model = counted.graph.model
-    pm.set_data(design_arrays(counted.entry, counted.data), model)
+    pm.set_data(observed_arrays(counted.entry, counted.data), model)
     logp, gradient = model.compile_logp(mode=FAST), model.compile_dlogp(mode=FAST)
     origin = pm.blocking.DictToArrayBijection.map(model.initial_point())
     assert np.isfinite(logp(model.initial_point()))
@@ -104,7 +106,7 @@ def test_gradient_is_the_finite_difference(counted, rng):
 
 def test_the_model_is_prior_plus_likelihood_with_the_volume_of_its_transforms(counted, rng):
     model = counted.graph.model
-    pm.set_data(design_arrays(counted.entry, counted.data), model)
+    pm.set_data(observed_arrays(counted.entry, counted.data), model)
     prior = model.compile_logp(vars=model.free_RVs, jacobian=False, mode=FAST)
     everything = model.compile_logp(jacobian=False, mode=FAST)
     for parameters in counted.draw(3, rng):
@@ -144,18 +146,18 @@ def test_many_answers_do_not_overflow(counted, rng):
         assert np.isfinite(Graph(counted.entry, many).item_logp(parameters)).all()
 
 
-# ------------------------------------------------------------------------------------------------- the story
+# ----------------------------------------------------------------------------------- the generative process
 
 
-def tell_story(entry, parameters, rng, copies):
+def simulate(entry, parameters, rng, copies):
     """Draws of (type of u, type of v, successes of u, of v), one row per copy of two items."""
     design = CountDesign(trials=pt.as_tensor(np.full(2 * copies, N)), n_items=pt.as_tensor(2 * copies))
-    story = entry.generate(design, **{name: pt.as_tensor(values) for name, values in parameters.items()})
-    state, successes = pm.draw(list(story), random_seed=rng, mode=FAST)
+    given = Parameters({name: pt.as_tensor(values) for name, values in parameters.items()})
+    state, successes = pm.draw(list(entry.generate(design, given)), random_seed=rng, mode=FAST)
     return np.column_stack([state.reshape(copies, -1), successes.reshape(copies, -1)])
 
 
-def story_pmf(case, parameters):
+def process_pmf(case, parameters):
     one = {x: count_probability(case.reference, case.whole(parameters), x, N) for x in range(N + 1)}
     return {
         (i, j, x, y): one[x][i] * one[y][j]
@@ -164,17 +166,17 @@ def story_pmf(case, parameters):
     }
 
 
-def with_wrong_story(entry):
-    def generate(self, design, **parameters):
-        state, successes = type(entry).generate(self, design, **parameters)
+def with_wrong_process(entry):
+    def generate(self, design, p):
+        state, successes = type(entry).generate(self, design, p)
         return state, design.trials - successes
 
     return broken(entry, generate=generate)
 
 
 def with_wrong_type(entry):
-    def generate(self, design, **parameters):
-        state, successes = type(entry).generate(self, design, **parameters)
+    def generate(self, design, p):
+        state, successes = type(entry).generate(self, design, p)
         return pt.mod(state + 1, max(2, self.n_types)), successes
 
     return broken(entry, generate=generate)
@@ -182,10 +184,10 @@ def with_wrong_type(entry):
 
 def test_the_story_is_told_with_the_probabilities_of_the_formula(counted, rng):
     (parameters,) = counted.draw(1, rng)
-    whole, pmf = counted.whole(parameters), story_pmf(counted, parameters)
-    assert chi_square(tell_story(counted.entry, whole, rng, COPIES), pmf) > P_VALUE
-    for wrong in (with_wrong_story(counted.entry), with_wrong_type(counted.entry)):
-        assert chi_square(tell_story(wrong, whole, rng, FEW_COPIES), pmf) < P_VALUE
+    whole, pmf = counted.whole(parameters), process_pmf(counted, parameters)
+    assert chi_square(simulate(counted.entry, whole, rng, COPIES), pmf) > P_VALUE
+    for wrong in (with_wrong_process(counted.entry), with_wrong_type(counted.entry)):
+        assert chi_square(simulate(wrong, whole, rng, FEW_COPIES), pmf) < P_VALUE
 
 
 def test_predictions_have_the_probabilities_of_the_formula(counted, rng):
@@ -198,7 +200,7 @@ def test_predictions_have_the_probabilities_of_the_formula(counted, rng):
         return pm.draw(fixed["successes"], random_seed=rng, mode=FAST).reshape(copies, 1)
 
     assert chi_square(predict(counted.entry, COPIES), pmf) > P_VALUE
-    assert chi_square(predict(with_wrong_story(counted.entry), FEW_COPIES), pmf) < P_VALUE
+    assert chi_square(predict(with_wrong_process(counted.entry), FEW_COPIES), pmf) < P_VALUE
 
 
 def test_prior_predictive_has_named_coords(counted):

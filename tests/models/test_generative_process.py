@@ -8,9 +8,10 @@ import xarray as xr
 from arviz_stats.base import array_stats
 from scipy.stats import entropy
 
-from bayesanno.modeling import likelihood as latent
-from bayesanno.modeling.likelihood import draw_states, recover
+from bayesanno.modeling import posterior as way_back
 from bayesanno.modeling.observations import Design
+from bayesanno.modeling.parameters import Parameters
+from bayesanno.modeling.posterior import draw_states, recover
 from tests.models.contract import (
     COPIES,
     EXACT,
@@ -31,39 +32,41 @@ from tests.models.contract import (
     with_wrong_truth,
 )
 
-# ------------------------------------------------------------------------------------------------- the story
+# ----------------------------------------------------------------------------------- the generative process
 
 
-def tell_story(entry, parameters, data, rng, copies=COPIES):
+def simulate(entry, case, parameters, data, rng, copies=COPIES):
     """Draws of (state of u, state of v, their five answers), one row per copy of the design."""
     many = replicate(data, copies)
     design = Design(
         annotator=pt.as_tensor(many.annotator),
         item=pt.as_tensor(many.item),
         n_items=pt.as_tensor(many.n_items),
+        class_response=many.class_codes,
         control=pt.as_tensor(many.control_codes) if many.controls else None,
     )
-    story = entry.generate(design, **{name: pt.as_tensor(values) for name, values in parameters.items()})
-    state, said = pm.draw(list(story), random_seed=rng, mode=FAST)
+    whole = case.for_copies(case.whole(parameters), data.n_items, copies)
+    process = entry.generate(design, Parameters({name: pt.as_tensor(values) for name, values in whole.items()}))
+    state, said = pm.draw(list(process), random_seed=rng, mode=FAST)
     return np.column_stack([state.reshape(copies, -1), said.reshape(copies, -1)])
 
 
 @pytest.mark.parametrize("control", [None, "yes"], ids=["free", "controlled"])
-def test_the_story_is_told_with_the_probabilities_of_the_formula(case, control, rng):
+def test_simulated_answers_have_the_probabilities_of_the_formula(case, control, rng):
     if control and not case.entry.takes_controls:
         pytest.skip("it takes no controls")
     (parameters,) = case.draw(1, rng)
     data = case.designs.two_items(control=control)
     pmf = joint_pmf(case, parameters, control=control)
-    whole = case.whole(parameters)
-    assert chi_square(tell_story(case.entry, whole, data, rng), pmf) > P_VALUE
+    assert chi_square(simulate(case.entry, case, parameters, data, rng), pmf) > P_VALUE
     for wrong in (with_wrong_annotators(case.entry), with_wrong_truth(case.entry)):
-        assert chi_square(tell_story(wrong, whole, data, rng, FEW_COPIES), pmf) < P_VALUE
+        assert chi_square(simulate(wrong, case, parameters, data, rng, FEW_COPIES), pmf) < P_VALUE
 
 
 def predict_answers(entry, case, parameters, rng, copies=COPIES):
     """Draws of the observed variable with the parameters held, one row per copy of the design."""
-    held = pm.do(Graph(entry, replicate(case.designs.two_items(), copies), case.fixed).model, parameters)
+    many = replicate(case.designs.two_items(), copies)
+    held = pm.do(Graph(entry, many, case.known).model, case.for_copies(parameters, 2, copies))
     return pm.draw(held["annotations"], random_seed=rng, mode=FAST).reshape(copies, -1)
 
 
@@ -103,7 +106,7 @@ def expected_probability(case, samples, data):
 
 
 def check_recovered(case, entry, samples, data):
-    found = recover(entry, data, case.posterior(samples, n_chains=2), case.fixed)
+    found = recover(entry, data, case.posterior(samples, n_chains=2), case.known)
     probability = expected_probability(case, samples, data)
     close(found.latent["probability"].values, probability)
     close(found.latent["entropy"].values, entropy(probability, axis=1))
@@ -124,7 +127,7 @@ def test_recovered_states_follow_bayes_rule(case, tiny, rng):
 
 def test_recovered_views_are_those_of_enumeration(case, tiny, rng):
     samples = case.draw(8, rng)
-    found = recover(case.entry, tiny, case.posterior(samples, n_chains=2), case.fixed).latent
+    found = recover(case.entry, tiny, case.posterior(samples, n_chains=2), case.known).latent
     assert set(found.data_vars) == {"probability", "probability_mcse", "entropy", *case.reference.views}
     for name, view in case.reference.views.items():
         each = [(case.whole(one), case.states(one, tiny)) for one in samples]
@@ -137,7 +140,7 @@ def test_recovered_views_are_those_of_enumeration(case, tiny, rng):
 
 def test_recovered_error_is_that_of_the_mean(case, tiny, rng):
     samples = case.draw(40, rng)
-    found = recover(case.entry, tiny, case.posterior(samples, n_chains=2), case.fixed).latent["probability_mcse"]
+    found = recover(case.entry, tiny, case.posterior(samples, n_chains=2), case.known).latent["probability_mcse"]
     each = [case.states(parameters, tiny) for parameters in samples]
     by_draw = np.array([joint / joint.sum(axis=1, keepdims=True) for joint in each])  # (sample, item, state)
     for item, state in np.ndindex(found.shape):
@@ -146,19 +149,21 @@ def test_recovered_error_is_that_of_the_mean(case, tiny, rng):
         np.testing.assert_allclose(found.values[item, state], expected, rtol=ROUND_TRIP, atol=EXACT)
 
 
-def test_blocks_change_nothing(case, tiny, rng, monkeypatch):
+def test_chunks_change_nothing(case, tiny, rng, monkeypatch):
     posterior = case.posterior(case.draw(6, rng), n_chains=2)
-    whole = recover(case.entry, tiny, posterior, case.fixed)
-    monkeypatch.setattr(latent, "BLOCK_BYTES", 1)
-    blocks = recover(case.entry, tiny, posterior, case.fixed)
-    xr.testing.assert_allclose(blocks.latent, whole.latent, rtol=EXACT)
-    close(blocks.log_likelihood, whole.log_likelihood)
+    whole = recover(case.entry, tiny, posterior, case.known)
+    monkeypatch.setattr(way_back, "CHUNK_BYTES", 1)
+    chunks = recover(case.entry, tiny, posterior, case.known)
+    xr.testing.assert_allclose(chunks.latent, whole.latent, rtol=EXACT)
+    close(chunks.log_likelihood, whole.log_likelihood)
 
 
 def draw_copies(entry, case, parameters, data, rng, copies=COPIES):
     """Drawn states, one row per copy of the design."""
     posterior = case.posterior([parameters], n_chains=1)
-    drawn = draw_states(entry, replicate(data, copies), posterior, fixed=case.fixed, random_seed=rng)
+    if case.of_items:
+        posterior = posterior.isel(item=np.tile(np.arange(data.n_items), copies))
+    drawn = draw_states(entry, replicate(data, copies), posterior, known=case.known, random_seed=rng)
     return drawn.values.reshape(copies, -1)
 
 

@@ -10,6 +10,7 @@ from scipy.stats import beta, kstest
 
 from bayesanno import CountData, fit, get_model, make_count_design, simulate
 from bayesanno.ground.errors import DataError, FitError, ModelError
+from bayesanno.modeling.capabilities import caveats
 from bayesanno.modeling.item_types import explain_types, moments_of
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy
@@ -97,7 +98,7 @@ def test_what_diligence_rests_on_is_said():
     assert DiligentLazy(known=True).caveats(TEN) == []
     (said,) = DiligentLazy(known=True, weight_mean=(1.0,), rate_mean=(0.3,)).caveats(TEN)
     assert "rests on priors" in said
-    assert BinomialMixture().caveats(TEN) == GaussianMixture().caveats(TEN) == []
+    assert caveats(BinomialMixture(), TEN) == caveats(GaussianMixture(), TEN) == []
 
 
 def posterior_of(weight, rate):
@@ -122,7 +123,7 @@ GOOD, FEW, NEAR = ([0.5, 0.5], [0.2, 0.8]), ([0.97, 0.03], [0.2, 0.8]), ([0.5, 0
 )
 def test_types_that_are_hardly_needed_are_said(draws, said):
     posterior = posterior_of(*(list(part) for part in zip(*draws, strict=True)))
-    found = BinomialMixture().remarks(TEN, posterior)
+    found = BinomialMixture().remarks(posterior)
     if said is None:
         assert found == []
     else:
@@ -133,7 +134,7 @@ def test_types_that_are_hardly_needed_are_said(draws, said):
 
 def test_humps_may_share_a_mean_and_an_only_type_is_needed():
     assert explain_types(posterior_of([NEAR[0]] * 9, [NEAR[1]] * 9), rate=None, remedy="") == []
-    assert BinomialMixture(types=1).remarks(TEN, posterior_of([[0.3]], [[0.2]])[["rate"]]) == []
+    assert BinomialMixture(types=1).remarks(posterior_of([[0.3]], [[0.2]])[["rate"]]) == []
 
 
 # ------------------------------------------------------------------------------------------------- from another fit

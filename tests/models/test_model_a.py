@@ -12,9 +12,9 @@ from bayesanno import AnnotationData
 from bayesanno.fits.storage import fixed_of
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
 from bayesanno.inference.diagnostics import explain
-from bayesanno.modeling.likelihood import recover
-from bayesanno.models._correctness import agreement_patterns
-from bayesanno.models._correctness.agreement_patterns import NONE_SAID
+from bayesanno.modeling.capabilities import NONE_SAID
+from bayesanno.modeling.posterior import recover
+from bayesanno.models._correctness import process
 from bayesanno.models.model_a import ModelA
 from bayesanno.models.model_b import ModelB
 from tests.models import oracles_model_a as oracle
@@ -289,7 +289,7 @@ def test_what_is_next_to_the_limits_is_not_refused():
         ({"frequency": "shared"}, answered(3, "x")),
     ):
         ModelA(**fields).check(data)
-        ModelA(**fields).fixed(data)
+        ModelA(**fields).known_parameters(data)
 
 
 # ------------------------------------------------------------------------------------------------- simulation
@@ -329,7 +329,7 @@ def test_a_known_label_is_the_truth_whether_or_not_somebody_says_it(refuses, mon
     assert all((gold == "1") or (gold is None and 0 not in who) for gold, who in zip(of_known, said[:100], strict=True))
     assert {data.gold.get(item) for item in data.items[100:]} == {"1", "2", "3", None}
 
-    monkeypatch.setattr(agreement_patterns, "TRIES", 200)
+    monkeypatch.setattr(process, "TRIES", 200)
     with refuses(DataError, "a known label is so improbable that 200 stories had another truth"):
         ba.simulate("model_a", known, parameters=given | {"frequency": [0.0, 0.5, 0.5]}, random_seed=1)
 

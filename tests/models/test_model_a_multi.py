@@ -9,10 +9,12 @@ import pytest
 
 from bayesanno import AnnotationData, MultiAnnotationData
 from bayesanno.ground.errors import DataError
-from bayesanno.modeling.data_kinds import kind_of
-from bayesanno.modeling.likelihood import design_arrays, recover
-from bayesanno.models._correctness.correlated_story import draw_correct, maximal_sets
-from bayesanno.models._correctness.correlation import admissible, gauge
+from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.likelihood import index_arrays
+from bayesanno.modeling.parameters import Parameters
+from bayesanno.modeling.posterior import recover
+from bayesanno.models._correctness.correlation import admissible, gauge, maximal_sets
+from bayesanno.models._correctness.process import draw_correct
 from bayesanno.models.model_a import ModelA
 from bayesanno.models.model_a_multi import ModelAMulti
 from tests.models import oracles_model_a as oracle
@@ -65,14 +67,17 @@ DATA = table(ITEMS)
 def formula():
     """log p(answers) per item and what is read off, as a function of the parameters on their natural scale."""
     entry = ModelAMulti(frequency="shared")
-    kind = kind_of(MultiAnnotationData)
-    arrays = {name: pt.as_tensor(array) for name, array in design_arrays(entry, DATA).items()}
-    evidence = kind.evidence(DATA, arrays)
+    kind = KINDS[MultiAnnotationData]
+    patterns = kind.find_patterns(DATA)
+    arrays = {key: pt.as_tensor(array.values) for key, array in index_arrays(entry, DATA, patterns).items()}
+    answers = kind.answers(DATA, arrays)
     inputs = {name: pt.tensor(name, shape=(None,) * values.ndim) for name, values in TOGETHER.items()}
-    readings = entry.readings(evidence, **inputs)
-    back = kind.find_patterns(DATA).back
-    outputs = [entry.item_logp(evidence, **inputs)[back["item"]]]
-    outputs += [values[back[dims[0]]] for dims, values in readings.values()]
+    found = entry.latent_posterior(answers, Parameters(inputs))
+    back = patterns.back
+    outputs = [entry.item_logp(answers, Parameters(inputs))[back["item"]]]
+    outputs += [values[back["item"]] for values in found.probability.values()]
+    outputs += [view.values[back[view.dims[0]]] for view in found.views.values()]
+    readings = [*(f"probability_{name}" for name in found.probability), *found.views]
     import pytensor
 
     compiled = pytensor.function(list(inputs.values()), outputs, mode=FAST)
@@ -252,18 +257,19 @@ def test_correctness_is_drawn_from_the_law(rng):
     assert chi_square(draw(-oracle.FIGURE3_RHO), pmf) < P_VALUE
 
 
-def told(design, copies, parameters, rng):
+def simulated(design, copies, parameters, rng):
     """Answers of two annotators in all dimensions (one of them silent in one), a row per copy."""
-    entry, kind = ModelAMulti(frequency="shared"), kind_of(MultiAnnotationData)
-    arrays = {name: pt.as_tensor(array) for name, array in design_arrays(entry, design).items()}
-    given = {name: pt.as_tensor(values) for name, values in parameters.items()}
-    state, said = pm.draw(list(entry.generate(kind.design(design, arrays), **given)), random_seed=rng, mode=FAST)
+    entry, kind = ModelAMulti(frequency="shared"), KINDS[MultiAnnotationData]
+    arrays = index_arrays(entry, design, kind.find_patterns(design))
+    given = Parameters({name: pt.as_tensor(values) for name, values in parameters.items()})
+    seen = kind.design(design, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
+    state, said = pm.draw(list(entry.generate(seen, given)), random_seed=rng, mode=FAST)
     assert state.size == 3 * copies
     evidence, focus, polarity = np.split(said, np.cumsum([2 * copies, copies]))
     return np.column_stack([evidence.reshape(copies, 2), focus, polarity.reshape(copies, 2)])
 
 
-def test_the_story_is_told_with_the_probabilities_of_the_formula(rng):
+def test_simulated_answers_have_the_probabilities_of_the_formula(rng):
     silent, copies = ((0, 0, None), (0, None, None), (0, 0, None)), 5 * FEW_COPIES
     design = table([silent] * copies)
     strong = TOGETHER | {"accuracy": np.full((3, 3), 0.6), "correlation": np.array([0.0, 0.3, 0.0])}
@@ -272,8 +278,10 @@ def test_the_story_is_told_with_the_probabilities_of_the_formula(rng):
         ((probability, _),) = enumerate_items(strong, [((a, b, None), (c, None, None), (d, e, None))])
         pmf[a, b, c, d, e] = probability
     assert sum(pmf.values()) == pytest.approx(1, abs=1e-12)
-    assert chi_square(told(design, copies, strong, rng), pmf) > P_VALUE
-    assert chi_square(told(design, copies, strong | {"correlation": np.array([0.0, -0.3, 0.0])}, rng), pmf) < P_VALUE
+    assert chi_square(simulated(design, copies, strong, rng), pmf) > P_VALUE
+    assert (
+        chi_square(simulated(design, copies, strong | {"correlation": np.array([0.0, -0.3, 0.0])}, rng), pmf) < P_VALUE
+    )
 
 
 # ------------------------------------------------------------------------------------------------- what is refused

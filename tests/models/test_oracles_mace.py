@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bayesanno import AnnotationData
-from bayesanno.modeling.likelihood import recover
+from bayesanno.modeling.posterior import recover
 from bayesanno.models.mace import MACE
 from tests.models.contract import as_posterior
 

@@ -10,7 +10,7 @@ import pymc as pm
 import pytest
 
 from bayesanno import AnnotationData, read_annotations
-from bayesanno.modeling.likelihood import recover
+from bayesanno.modeling.posterior import recover
 from bayesanno.models.model_a import ModelA
 from tests.models import oracles_model_a as oracle
 from tests.models.contract import FAST, ROUND_TRIP, Graph, as_posterior, unconstrained

@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 
 from bayesanno import make_loop_design, simulate
 from bayesanno.inference.nuts import exact_arithmetic
-from bayesanno.modeling.likelihood import design_arrays
+from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.models.model_a import ModelA
 
 SIMULATIONS = 100
@@ -18,7 +18,7 @@ DRAWS = 500  # in each of two chains
 def intervals(compiled, entry, data, seed):
     """Central 94% intervals of the accuracies; shape (2, annotator)."""
     used = {variable.name for variable in compiled.shared_var_keys}
-    arrays = {name: array for name, array in design_arrays(entry, data).items() if name in used}
+    arrays = {name: array for name, array in observed_arrays(entry, data).items() if name in used}
     tree = nutpie.sample(
         compiled.with_data(**arrays), draws=DRAWS, tune=500, chains=2, seed=seed, target_accept=0.9, progress_bar=False
     )

@@ -28,6 +28,7 @@ from bayesanno import (
 from bayesanno.analysis.labels import score
 from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning
 from bayesanno.inference.diagnostics import explain
+from bayesanno.modeling.capabilities import remarks
 from tests.models.contract import EXACT, ROUND_TRIP, models_of
 from tests.models.contract_counts import CountCase
 
@@ -91,13 +92,12 @@ def test_variables_and_dims(fitted):
 def test_what_cannot_be_learnt_and_what_does_not_mix_is_said(fitted):
     """So few draws are always warned about; a model's own remarks come last, and are kept."""
     ours = [one for one in fitted.said if one.category.__module__.startswith("bayesanno.")]
-    caveats = [str(one.message) for one in ours if one.category is IdentifiabilityWarning]
-    assert caveats == fitted.case.entry.caveats(fitted.case.data)
+    warned = [str(one.message) for one in ours if one.category is IdentifiabilityWarning]
+    assert warned == caveats(fitted.case.entry, fitted.case.data)
     found = diagnostics_of(fitted.tree)
     converging = [str(one.message) for one in ours if one.category is ConvergenceWarning]
     assert converging == explain(found)
-    remarks = fitted.case.entry.remarks(fitted.case.data, fitted.tree["posterior"].to_dataset())
-    assert found.get("remarks", []) == remarks
+    assert found.get("remarks", []) == remarks(fitted.case.entry, fitted.tree["posterior"].to_dataset())
 
 
 def test_coords_and_types(fitted):

@@ -20,7 +20,7 @@ _LEAST = 1e-15  # how near to 0 and 1 a share comes: nearer, 1 - share is 0 in d
 
 
 def beta_by_probit(name: str, prior: TensorVariable, *, dims: str) -> TensorVariable:
-    """Register a parameter with a Beta prior that is sampled on the probit scale.
+    """Declare a parameter with a Beta prior that is sampled on the probit scale.
 
     Parameters
     ----------

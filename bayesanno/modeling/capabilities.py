@@ -1,0 +1,215 @@
+"""What a few models need beside the four methods that all have: a model adds a capability by inheriting from it.
+
+The library asks a model what it can do, never what it is called.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from bayesanno.ground.lazy import pt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    import xarray
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.modeling.data_kinds import Arrays, Patterns
+    from bayesanno.modeling.parameters import Parameters
+
+
+class Known(NamedTuple):
+    """A parameter that a model has before it is fitted: its value and its dimensions."""
+
+    value: np.ndarray
+    dims: tuple[str, ...]
+
+
+class Latent(NamedTuple):
+    """The discrete latent of an item that is summed out.
+
+    Attributes
+    ----------
+    dim : str
+        The dimension of its states.
+    states : tuple of str
+        Their names.
+    name : str
+        Which of several latents it is; "" where an item has one.
+    """
+
+    dim: str
+    states: tuple[str, ...]
+    name: str = ""
+
+    def variable(self, what: str) -> str:
+        """Return the name under which a fit holds `what` of this latent, as "probability" or "entropy"."""
+        return f"{what}_{self.name}" if self.name else what
+
+
+class View(NamedTuple):
+    """What else is read off, per draw: symbolic values, of which the first dimension is "item" or of annotations."""
+
+    dims: tuple[str, ...]
+    values: TensorVariable
+
+
+@dataclass(frozen=True)
+class LatentPosterior:
+    """What can be read off per draw: the posterior of each latent's states, (item, state) each, and the views."""
+
+    probability: Mapping[str, TensorVariable]  # by the name of the latent
+    views: Mapping[str, View]
+
+
+NONE_SAID = "(none of those said)"
+
+
+class HasKnownParameters(ABC):
+    """A model with parameters that it has beforehand: taken from the data, or given."""
+
+    @abstractmethod
+    def known_parameters(self, data: Any) -> dict[str, Known]:
+        """Return these parameters by name; `build` registers them as data."""
+
+    def without_data(self) -> Self:
+        """Return the model that simulates from priors alone, with nothing taken from data."""
+        return self
+
+
+class HasIndexArrays(ABC):
+    """A model whose formula looks up arrays of its own, made from the data."""
+
+    @abstractmethod
+    def index_arrays(self, data: Any, patterns: Patterns) -> Arrays:
+        """Return these arrays, each with what it has one entry of."""
+
+
+class HasViews(ABC):
+    """A model from which more can be read off than its states."""
+
+    @abstractmethod
+    def views(self, answers: Any, probability: TensorVariable, p: Parameters) -> dict[str, View]:
+        """Return what else can be read off, per draw, from the state posterior (item, state)."""
+
+
+class HasHardItems(HasViews):
+    """A model with a view `hard` (item): the probability that the item is hard."""
+
+
+class HasUnsaidTruth(HasViews):
+    """A model whose last state is that nobody named the true label.
+
+    Its view `label_probability` (item, response) is the posterior of the label, that state spread over labels.
+    """
+
+
+class ConstrainsStates(ABC):
+    """A model whose states are not simply the labels, so that a known true label means something of its own."""
+
+    @abstractmethod
+    def constrain(self, logp: TensorVariable, control: TensorVariable, answers: Any, p: Parameters) -> TensorVariable:
+        """Take known classes (item,), -1 where unknown, into log p(state, answers); shape (item, state)."""
+
+
+class SeveralLatents(ABC):
+    """A model whose likelihood is no plain sum over the states of one latent: it supplies the pair itself."""
+
+    @abstractmethod
+    def latents(self, data: Any) -> tuple[Latent, ...]:
+        """Return the latents of an item."""
+
+    @abstractmethod
+    def item_logp(self, answers: Any, p: Parameters) -> TensorVariable:
+        """Return log p(the item's answers | parameters), the latents summed out; symbolic, of shape (item,)."""
+
+    @abstractmethod
+    def latent_posterior(self, answers: Any, p: Parameters) -> LatentPosterior:
+        """Return the posterior of the latents, and the views, given parameters; symbolic."""
+
+
+class Relabels(ABC):
+    """A model whose classes can be permuted under some of its priors, so that chains may switch labels."""
+
+    @abstractmethod
+    def is_exchangeable(self, data: Any) -> bool:
+        """Whether permuting the classes leaves prior and likelihood as they are."""
+
+
+class HasCaveats(ABC):
+    """A model that cannot learn all of its parameters from some data, however long one samples."""
+
+    @abstractmethod
+    def caveats(self, data: Any) -> list[str]:
+        """Return, in plain words, what it cannot learn from these data; empty if nothing stands in the way."""
+
+
+class HasRemarks(ABC):
+    """A model whose posterior can show why chains do not mix."""
+
+    @abstractmethod
+    def remarks(self, posterior: xarray.Dataset) -> list[str]:
+        """Return, in plain words, what in a posterior keeps chains from mixing, and what to do; empty if nothing."""
+
+
+def known_parameters(model: Any, data: Any) -> dict[str, Known]:
+    """Return the parameters that a model has beforehand."""
+    return model.known_parameters(data) if isinstance(model, HasKnownParameters) else {}
+
+
+def caveats(model: Any, data: Any) -> list[str]:
+    """Return what a model cannot learn from these data."""
+    return model.caveats(data) if isinstance(model, HasCaveats) else []
+
+
+def remarks(model: Any, posterior: xarray.Dataset) -> list[str]:
+    """Return what in a posterior keeps a model's chains from mixing."""
+    return model.remarks(posterior) if isinstance(model, HasRemarks) else []
+
+
+def is_exchangeable(model: Any, data: Any) -> bool:
+    """Whether permuting the classes leaves prior and likelihood of a model as they are."""
+    return isinstance(model, Relabels) and model.is_exchangeable(data)
+
+
+def latents(model: Any, data: Any) -> tuple[Latent, ...]:
+    """Return the discrete latents of an item in a model."""
+    if isinstance(model, SeveralLatents):
+        return model.latents(data)
+    return (Latent(model.state_dim, model.states(data)),)
+
+
+def item_logp(model: Any, answers: Any, p: Parameters) -> TensorVariable:
+    """Return log p(the item's answers | parameters), the states summed out; symbolic, of shape (item,)."""
+    from bayesanno.modeling.ops.sum_out_states import sum_out_states
+
+    if isinstance(model, SeveralLatents):
+        return model.item_logp(answers, p)
+    return sum_out_states(_known_state_logp(model, answers, p))[0]
+
+
+def latent_posterior(model: Any, answers: Any, p: Parameters) -> LatentPosterior:
+    """Return the posterior of the states, and the views, given parameters; symbolic."""
+    from bayesanno.modeling.ops.sum_out_states import sum_out_states
+
+    if isinstance(model, SeveralLatents):
+        return model.latent_posterior(answers, p)
+    probability = sum_out_states(_known_state_logp(model, answers, p))[1]  # (item, state)
+    views = model.views(answers, probability, p) if isinstance(model, HasViews) else {}
+    return LatentPosterior({"": probability}, views)
+
+
+def _known_state_logp(model: Any, answers: Any, p: Parameters) -> TensorVariable:
+    logp = model.state_logp(answers, p)  # (item, state)
+    control = getattr(answers, "control", None)
+    if control is None:
+        return logp
+    if isinstance(model, ConstrainsStates):
+        return model.constrain(logp, control, answers, p)
+    known = control[:, None]  # -inf outside the state of the known class
+    return pt.switch((known < 0) | pt.eq(known, pt.arange(logp.shape[1])[None, :]), logp, -math.inf)

@@ -1,0 +1,270 @@
+"""The way back: each item's state posterior, averaged over draws (Rao-Blackwell: no state is ever sampled), and draws.
+
+The same formula as in `bayesanno.modeling.likelihood`, compiled as a function of one draw, a chunk of items at a time,
+so that memory stays O(item x state) beside the log likelihood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.ground.lazy import pt, xr
+from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
+from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
+from bayesanno.modeling.likelihood import find_patterns, index_arrays
+from bayesanno.modeling.parameters import Parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import xarray
+
+    from bayesanno.modeling.base import AnnotationModel
+
+CHUNK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What the states' posterior says, averaged over draws.
+
+    Attributes
+    ----------
+    latent : xarray.Dataset
+        `probability` and `probability_mcse` (item, state), `entropy` (item) in nats, and the model's views. A model
+        with several latents has one of each, `probability_<name>` and so on.
+    log_likelihood : array, shape (chain, draw, item), or None
+        Log p(the item's answers | parameters), its state summed out; None if it was not asked for.
+    """
+
+    latent: xarray.Dataset
+    log_likelihood: np.ndarray | None
+
+
+def recover(
+    model: AnnotationModel,
+    data: Data,
+    posterior: xarray.Dataset,
+    known: Mapping[str, np.ndarray] | None = None,
+    *,
+    with_log_likelihood: bool = True,
+) -> Recovered:
+    """Average p(state | answers, parameters) over the draws of a posterior, a chunk of items at a time.
+
+    Parameters
+    ----------
+    model : AnnotationModel
+    data : AnnotationData, CountData or MultiAnnotationData
+        The data of the fit, or of new items by the same annotators.
+    posterior : xarray.Dataset
+        The parameters, with dims (chain, draw, ...).
+    known : mapping of name to array, optional
+        Parameters that the model had beforehand; by default from these data.
+    with_log_likelihood : bool, default True
+        Whether to keep the log likelihood of every draw and item.
+    """
+    formula = compile_formula(model, data, posterior, known)
+    n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
+    n_samples, patterns = n_chains * n_draws, formula.patterns
+    log_likelihood = np.empty((n_samples, patterns.n_patterns)) if with_log_likelihood else None  # (sample, pattern)
+    of = {latent.name: latent for latent in latents(model, data)}
+    parts: dict[str, list[np.ndarray]] = {}  # what is averaged over draws, chunk after chunk
+
+    per_chunk = max(1, int(CHUNK_BYTES // (8 * n_samples * sum(len(latent.states) for latent in of.values()))))
+    for begin in range(0, patterns.n_patterns, per_chunk):
+        chunk = slice(begin, min(begin + per_chunk, patterns.n_patterns))
+        probability: dict[str, np.ndarray] = {}  # of every draw, for the MCSE
+        sums: dict[str, np.ndarray] = {}
+        for sample, one in enumerate(formula.evaluate(chunk)):
+            if log_likelihood is not None:
+                log_likelihood[sample, chunk] = one.log_likelihood
+            for name, values in one.probability.items():
+                probability.setdefault(name, np.empty((n_samples, *values.shape)))[sample] = values
+            for name, values in one.views.items():
+                sums[name] = sums[name] + values if sample else values
+        averaged = {name: total / n_samples for name, total in sums.items()}
+        for name, p in probability.items():  # (sample, pattern, state)
+            averaged[of[name].variable("probability")] = p.sum(axis=0) / n_samples
+            averaged[of[name].variable("probability_mcse")] = _mcse(p.reshape(n_chains, n_draws, *p.shape[1:]))
+        for name, values in averaged.items():
+            parts.setdefault(name, []).append(values)
+
+    found: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
+    for latent in of.values():
+        p = np.concatenate(parts[latent.variable("probability")])
+        found[latent.variable("probability")] = (("item", latent.dim), p)
+        mcse = np.concatenate(parts[latent.variable("probability_mcse")])
+        found[latent.variable("probability_mcse")] = (("item", latent.dim), mcse)
+        found[latent.variable("entropy")] = (("item",), _entropy(p))
+    found |= {name: (dims, np.concatenate(parts[name])) for name, dims in formula.view_dims.items()}
+    named = model.coords(data) | {latent.dim: list(latent.states) for latent in of.values()}
+    used = {dim for dims, _ in found.values() for dim in dims} - {"annotation"}  # these have numbers, no names
+    latent_dataset = xr.Dataset(
+        {name: (dims, values[patterns.back[dims[0]]]) for name, (dims, values) in found.items()},
+        coords={dim: names for dim, names in named.items() if dim in used},
+    )
+    if log_likelihood is not None:
+        log_likelihood = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.back["item"]]
+    return Recovered(latent=latent_dataset, log_likelihood=log_likelihood)
+
+
+def _mcse(p: np.ndarray) -> np.ndarray:
+    """Return the MCSE of means over (chain, draw, ...); 0 where all draws are equal."""
+    from arviz_stats.base import array_stats
+
+    mcse: np.ndarray = np.nan_to_num(array_stats.mcse(p, chain_axis=0, draw_axis=1))
+    return mcse
+
+
+def _entropy(p: np.ndarray) -> np.ndarray:
+    """Return the entropy in nats of distributions (item, state); shape (item,)."""
+    entropy: np.ndarray = -(np.where(p > 0, p, 1.0) * np.log(np.where(p > 0, p, 1.0))).sum(axis=1)
+    return entropy
+
+
+def draw_states(
+    model: AnnotationModel,
+    data: Data,
+    posterior: xarray.Dataset,
+    *,
+    latent: str = "",
+    known: Mapping[str, np.ndarray] | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> xarray.DataArray:
+    """Draw every item's state once per posterior draw: indices of states, dims (chain, draw, item).
+
+    `latent` names one of several latents.
+    """
+    rng = np.random.default_rng(random_seed)
+    (chosen,) = (one for one in latents(model, data) if one.name == latent)
+    formula = compile_formula(model, data, posterior, known)
+    n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
+    states = np.empty((n_chains * n_draws, data.n_items), dtype=np.int64)  # (sample, item)
+    for sample, one in enumerate(formula.evaluate()):
+        below = one.probability[latent].cumsum(axis=1)[formula.patterns.back["item"]]  # (item, state)
+        u = rng.uniform(size=(data.n_items, 1)) * below[:, -1:]
+        states[sample] = (u >= below).sum(axis=1)
+    coords = {"chain": posterior["chain"], "draw": posterior["draw"], "item": list(data.items)}
+    return xr.DataArray(
+        states.reshape(n_chains, n_draws, -1), dims=("chain", "draw", "item"), coords=coords, name=chosen.dim
+    )
+
+
+def count_states(
+    model: AnnotationModel, data: Data, posterior: xarray.Dataset, known: Mapping[str, np.ndarray]
+) -> xarray.DataArray:
+    """Return how many items are expected in each state, given the answers and one draw: dims (chain, draw, state)."""
+    (latent,) = latents(model, data)
+    formula = compile_formula(model, data, posterior, known)
+    n_items = np.bincount(formula.patterns.back["item"], minlength=formula.patterns.n_patterns)  # (pattern,)
+    counts = np.array([n_items @ one.probability[""] for one in formula.evaluate()])
+    coords = {"chain": posterior["chain"], "draw": posterior["draw"], latent.dim: list(latent.states)}
+    shape = (posterior.sizes["chain"], posterior.sizes["draw"], -1)
+    return xr.DataArray(counts.reshape(shape), dims=tuple(coords), coords=coords)
+
+
+def view_of_draws(
+    model: AnnotationModel, data: Data, posterior: xarray.Dataset, view: str, known: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a view of items in every draw, instead of its mean over draws.
+
+    Items with the same answers have the same value, so that it is given per pattern: shape (sample, pattern, ...), and
+    the pattern of each item, shape (item,). The samples are the draws, chain after chain.
+    """
+    formula = compile_formula(model, data, posterior, known)
+    return np.stack([one.views[view] for one in formula.evaluate()]), formula.patterns.back["item"]
+
+
+# -------------------------------------------------------------------------------------------- the formula, compiled
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What the formula gives for one draw: log p(answers) (item,), each latent's posterior, and the views, by name."""
+
+    log_likelihood: np.ndarray
+    probability: dict[str, np.ndarray]
+    views: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A model's formula, compiled, with the data and the draws that it is evaluated for.
+
+    Attributes
+    ----------
+    patterns : Patterns
+        What an item is to the formula.
+    view_dims : mapping of name to tuple of str
+        The dimensions of each view.
+    """
+
+    function: Callable[..., list[np.ndarray]]
+    patterns: Patterns
+    arrays: Arrays
+    draws: Mapping[str, np.ndarray]  # (sample, ...)
+    item_axis: Mapping[str, int]  # of the parameters that items have: where among their axes the items are
+    known: Mapping[str, np.ndarray]
+    latents: tuple[str, ...]
+    view_dims: Mapping[str, tuple[str, ...]]
+
+    def evaluate(self, chunk: slice | None = None) -> Iterator[Evaluated]:
+        """Evaluate for every draw, for a chunk of patterns or all of them."""
+        whole = slice(0, self.patterns.n_patterns) if chunk is None else chunk
+        arrays = list(cut(self.arrays, whole).values())
+        items = self.patterns.first[whole]
+        n_samples = len(next(iter(self.draws.values())))
+        for sample in range(n_samples):
+            values = [self._of_items(name, draws[sample], items) for name, draws in self.draws.items()]
+            total, *rest = self.function(*values, *self.known.values(), *arrays)
+            probability = dict(zip(self.latents, rest[: len(self.latents)], strict=True))
+            yield Evaluated(total, probability, dict(zip(self.view_dims, rest[len(self.latents) :], strict=True)))
+
+    def _of_items(self, name: str, value: np.ndarray, items: np.ndarray) -> np.ndarray:
+        return np.take(value, items, axis=self.item_axis[name]) if name in self.item_axis else value
+
+
+def compile_formula(
+    model: AnnotationModel,
+    data: Data,
+    posterior: xarray.Dataset,
+    known: Mapping[str, np.ndarray] | None = None,
+) -> Formula:
+    """Compile a model's formula for these data and draws.
+
+    `known` are the parameters that the model had beforehand; by default from these data.
+    """
+    import pytensor
+
+    patterns = find_patterns(model, data)
+    arrays = index_arrays(model, data, patterns, controlled=True)
+    if known is None:
+        known = {name: parameter.value for name, parameter in known_parameters(model, data).items()}
+    ordered = {str(name): variable.transpose("chain", "draw", ...) for name, variable in posterior.data_vars.items()}
+    draws = {name: variable.values.reshape(-1, *variable.shape[2:]) for name, variable in ordered.items()}
+    item_axis = {name: variable.dims.index("item") - 2 for name, variable in ordered.items() if "item" in variable.dims}
+
+    symbols = {name: pt.tensor(name, shape=(None,) * (values.ndim - 1)) for name, values in draws.items()}
+    symbols |= {name: pt.tensor(name, shape=(None,) * np.ndim(value)) for name, value in known.items()}
+    given: dict[Key, pt.TensorVariable] = {
+        key: pt.tensor(key.name, dtype=array.values.dtype, shape=(None,) * array.values.ndim)
+        for key, array in arrays.items()
+    }
+    answers, p = KINDS[model.data_class].answers(data, given), Parameters(symbols)
+    latent = latent_posterior(model, answers, p)
+    views = latent.views.values()
+    outputs = [item_logp(model, answers, p), *latent.probability.values(), *(view.values for view in views)]
+    function = pytensor.function([*symbols.values(), *given.values()], outputs, on_unused_input="ignore")
+    return Formula(
+        function=function,
+        patterns=patterns,
+        arrays=arrays,
+        draws=draws,
+        item_axis=item_axis,
+        known=known,
+        latents=tuple(latent.probability),
+        view_dims={name: view.dims for name, view in latent.views.items()},
+    )

@@ -1,0 +1,117 @@
+"""Models that are not in the zoo: what the mechanism must be able to take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from scipy.stats import beta
+
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import Relabels
+from bayesanno.modeling.starts import agreement_with_vote, in_proportion
+from tests.models.references import Parameters, Reference, Said
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayesanno.modeling.fields import Positive
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardItems(AnnotationModel):
+    """Items have parameters of their own: on item i, j knows with probability theta_j (1 - d_i), and else guesses."""
+
+    name: ClassVar[str] = "hard_items"
+    competence: ClassVar[str | None] = "competence"
+    collapse_items: ClassVar[bool] = False
+
+    competence_prior: tuple[Positive, Positive] = (1.0, 1.0)
+    difficulty_prior: tuple[Positive, Positive] = (1.0, 1.0)
+
+    def priors(self, data, prior):
+        pm.Beta("competence", prior.competence_prior[0], prior.competence_prior[1], dims="annotator")
+        pm.Beta("difficulty", prior.difficulty_prior[0], prior.difficulty_prior[1], dims="item")
+
+    def generate(self, design, p):
+        n_classes = design.class_response.size
+        uniform = np.ones(n_classes) / n_classes
+        true_class = design.with_controls(pm.Categorical.dist(uniform, shape=(design.n_items,)))  # (item,)
+        knows = pm.Bernoulli.dist(p.competence[design.annotator] * (1 - p.difficulty[design.item]))  # (annotation,)
+        guess = pm.Categorical.dist(uniform, shape=(design.item.shape[0],))
+        return true_class, pt.switch(knows, true_class[design.item], guess)
+
+    def state_logp(self, answers, p):
+        knows = (p.competence[answers.annotator] * (1 - p.difficulty[answers.item]))[:, None]  # (annotation, 1)
+        named = pt.eq(answers.response[:, None], np.arange(answers.n_classes))  # (annotation, true_class)
+        logp = pt.log(knows * named + (1 - knows) / answers.n_responses)
+        return -np.log(answers.n_classes) + answers.sum_by_item(logp)  # (item, true_class)
+
+    def start(self, data):
+        agreed, n_annotations = agreement_with_vote(data)
+        return {
+            "competence": np.clip((agreed + 0.5) / (n_annotations + 1), 0.1, 0.9),
+            "difficulty": np.full(data.n_items, 0.2),
+        }
+
+
+def hard_items_states(parameters: Parameters, said: Said) -> np.ndarray:
+    """p(state, answers) of one item, whose own difficulty is among the parameters."""
+    joint = []
+    for truth in range(3):
+        probability = 1 / 3
+        for annotator, label in said:
+            knows = parameters["competence"][annotator] * (1 - parameters["difficulty"])
+            probability *= knows * (label == truth) + (1 - knows) / 3
+        joint.append(probability)
+    return np.array(joint)
+
+
+def hard_items_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    total = beta(*fields["competence_prior"]).logpdf(parameters["competence"]).sum()
+    return float(total + beta(*fields["difficulty_prior"]).logpdf(parameters["difficulty"]).sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedConfusion(AnnotationModel, Relabels):
+    """One confusion matrix for all annotators: its dims are the classes and responses alone."""
+
+    name: ClassVar[str] = "shared_confusion"
+
+    prevalence_prior: Positive = 1.0
+    confusion_prior: Positive = 1.0
+
+    def priors(self, data, prior):
+        pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
+        rows = prior.confusion_prior * np.ones((data.n_classes, data.n_labels))
+        pm.Dirichlet("confusion", rows, dims=("true_class", "response"))
+
+    def generate(self, design, p):
+        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))
+        return true_class, pm.Categorical.dist(p.confusion[true_class[design.item]])
+
+    def state_logp(self, answers, p):
+        each = pt.ones((answers.n_annotators, 1, 1)) * pt.log(p.confusion).T  # (annotator, response, true_class)
+        return pt.log(p.prevalence) + answers.sum_over_annotations(each)
+
+    def start(self, data):
+        counts = np.ones((data.n_classes, data.n_labels))
+        np.add.at(counts.T, data.label, data.vote_shares[data.item])
+        return {"prevalence": in_proportion(data.vote_shares.sum(axis=0) + 1), "confusion": in_proportion(counts)}
+
+    def is_exchangeable(self, data):
+        return not data.controls
+
+
+GUESTS: dict[str, tuple[type[AnnotationModel], Reference]] = {
+    "hard_items": (
+        HardItems,
+        Reference(
+            variants={"default": {}, "priors": {"competence_prior": (3.0, 1.0), "difficulty_prior": (1.0, 2.0)}},
+            state_probability=hard_items_states,
+            log_prior=hard_items_log_prior,
+        ),
+    ),
+}
