@@ -1,8 +1,8 @@
 """Item types: each type of item gets the positive answer at its own rate (Beigman Klebanov and Beigman 2010).
 
-Generative process.  Items are of k types.  Whoever is asked about an item flips the coin of its type: coins near 0 and near 1 belong
-to items that are easy to classify, a fair coin to items that are difficult if not impossible to classify by these
-annotators.  Who answers does not matter, so that only counts are needed: x positive answers out of n.
+Generative process.  Items are of k types.  Whoever is asked about an item flips the coin of its type: coins near 0 and
+near 1 belong to items that are easy to classify, a fair coin to items that are difficult if not impossible to classify
+by these annotators.  Who answers does not matter, so that only counts are needed: x positive answers out of n.
 
 Model (section 2 of the paper; it numbers no equations).
 

@@ -1,8 +1,8 @@
 """Diligent and lazy annotators: some answers come from the item's type, the others from one coin for all items.
 
-Generative process.  Beigman Klebanov and Beigman (2010), section 6.  An answer is given by a diligent annotator, who flips the coin
-of the item's type as in `binomial_mixture`, or by a lazy one, who flips the same coin whatever the item.  The types are
-known from an earlier fit, to answers of people who had reason to be diligent.
+Generative process.  Beigman Klebanov and Beigman (2010), section 6.  An answer is given by a diligent annotator, who
+flips the coin of the item's type as in `binomial_mixture`, or by a lazy one, who flips the same coin whatever the item.
+The types are known from an earlier fit, to answers of people who had reason to be diligent.
 
 Model (section 6 of the paper; it numbers no equations).
 
@@ -50,11 +50,10 @@ from typing import TYPE_CHECKING, ClassVar, Self, override
 import numpy as np
 
 from bayesanno.data.annotations import CountData
-from bayesanno.ground.errors import ModelError
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.capabilities import HasCaveats, Known
 from bayesanno.modeling.fields import Fraction, Positive
-from bayesanno.modeling.item_types import ItemTypeModel, moments_of, ordered_answers_logp
+from bayesanno.modeling.item_types import ItemTypeModel, check_given_types, moments_of, ordered_answers_logp
 
 if TYPE_CHECKING:
     import xarray
@@ -104,18 +103,7 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
     def __post_init__(self) -> None:
         """Check that there is one number per type, that rates ascend, and that the weights sum to 1."""
         super().__post_init__()
-        n_types = len(self.weight_mean)
-        for field, size in (("rate_mean", len(self.rate_mean)), ("rate_strength", np.size(self.rate_strength))):
-            if size != n_types and not isinstance(getattr(self, field), float):
-                raise ModelError(
-                    f"{self.name}: {field} has {size} numbers, weight_mean has {n_types}: give one per type"
-                )
-        if list(self.rate_mean) != sorted(self.rate_mean):
-            raise ModelError(f"{self.name}: rate_mean is {self.rate_mean}: types are numbered by ascending rate")
-        if not np.isclose(sum(self.weight_mean), 1, rtol=0, atol=1e-6):
-            raise ModelError(
-                f"{self.name}: weight_mean is {self.weight_mean}: its sum must be 1, not {sum(self.weight_mean):g}"
-            )
+        check_given_types(self.name, self.weight_mean, self.rate_mean, self.rate_strength)
 
     @property
     def n_types(self) -> int:
@@ -156,9 +144,8 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
 
     def known_parameters(self, data: CountData) -> dict[str, Known]:
         values = {"weight": self.weight_mean, "rate": self.rate_mean} if self.known else {}
-        return super().known_parameters(data) | {
-            name: Known(np.array(value), ("item_type",)) for name, value in values.items()
-        }
+        given = {name: Known(np.array(value), ("item_type",)) for name, value in values.items()}
+        return super().known_parameters(data) | given
 
     def priors(self, data: CountData, prior: Priors) -> None:
         known = self.known_parameters(data)

@@ -1,9 +1,10 @@
 """Diligent and lazy annotators, one by one: who reads the items, and who flips the same coin for all of them.
 
-Generative process.  Items are of types as in `binomial_mixture`, each with its rate of positive answers.  Annotator j answers either
-diligently, from the coin of the item's type, or lazily, from a coin that is the same whatever the item.  In Beigman
-Klebanov and Beigman (2010, section 6) any answer is as likely to be a lazy one, since they look at counts alone
-(`diligent_lazy`).  Here it is known who gave which answer, and each annotator has a diligence.  This model is ours.
+Generative process.  Items are of types as in `binomial_mixture`, each with its rate of positive answers.  Annotator j
+answers either diligently, from the coin of the item's type, or lazily, from a coin that is the same whatever the item.
+In Beigman Klebanov and Beigman (2010, section 6) any answer is as likely to be a lazy one, since they look at counts
+alone (`diligent_lazy`).  Here it is known who gave which answer, and each annotator has a diligence.  This model is
+ours.
 
 Model.
 
@@ -24,7 +25,7 @@ Symbols.
     p_L      lazy_rate   (), a number
              hard        (item), a view: P(t_i is the type whose rate is nearest to one half in the draw)
 
-Read off: who is lazy, with probability: `bayesanno.low_competence_probability(fit)` gives P(delta_j < 1/2) for each annotator.
+Read off: who is lazy: `bayesanno.low_competence_probability(fit)` gives P(delta_j < 1/2) for each annotator.
 
 Priors and what they imply.
     weight ~ Dirichlet(weight_prior), 1 by default.

@@ -1,8 +1,9 @@
 """Easy and hard items: all agree on an easy one, on a hard one each flips a coin (Beigman Klebanov and Beigman 2009).
 
-Generative process.  An item is easy or hard.  On an easy item every annotator sees the label, and says it.  On a hard one nobody
-does, and annotator j flips a coin of their own, which may favour a label.  So whatever is disagreed on is hard; of what
-is agreed on, some is hard too and agreed on by luck: that is the annotation noise of a gold standard of agreed items.
+Generative process.  An item is easy or hard.  On an easy item every annotator sees the label, and says it.  On a hard
+one nobody does, and annotator j flips a coin of their own, which may favour a label.  So whatever is disagreed on is
+hard; of what is agreed on, some is hard too and agreed on by luck: that is the annotation noise of a gold standard of
+agreed items.
 
 Model (section 2 of the paper; it numbers no equation before its eq. 1, which is in `bayesanno.agreement.noise`).
 

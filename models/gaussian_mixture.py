@@ -1,10 +1,10 @@
 """Two normal humps: what counts would look like if annotators differed and items were of two types only.
 
-Generative process.  The contrast of Beigman Klebanov and Beigman (2010), section 5.  Items are of two types, but every annotator has
-coins of their own.  By the central limit theorem, the paper argues, the number of positive answers to items of one type
-is then nearly normal, with a spread that no coin ties to its mean, and a histogram of counts is the sum of two normal
-humps.  If that fits, annotators explain what `binomial_mixture` explains by types of items; if it does not, they do
-not.
+Generative process.  The contrast of Beigman Klebanov and Beigman (2010), section 5.  Items are of two types, but every
+annotator has coins of their own.  By the central limit theorem, the paper argues, the number of positive answers to
+items of one type is then nearly normal, with a spread that no coin ties to its mean, and a histogram of counts is the
+sum of two normal humps.  If that fits, annotators explain what `binomial_mixture` explains by types of items; if it
+does not, they do not.
 
 Model (section 5 of the paper; it numbers no equations).
 

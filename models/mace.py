@@ -1,7 +1,7 @@
 """MACE: an annotator either knows the answer or spams (Hovy et al. 2013).
 
-Generative process.  Annotator j, on item i, knows with probability theta_j and then reports the true class; otherwise the report
-comes from j's own habit xi_j, whatever the truth.  A spammer can be right by chance.
+Generative process.  Annotator j, on item i, knows with probability theta_j and then reports the true class; otherwise
+the report comes from j's own habit xi_j, whatever the truth.  A spammer can be right by chance.
 
 Model (Hovy et al. 2013, figure 2 and section 2.1).
 

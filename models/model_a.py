@@ -1,9 +1,10 @@
 """Model A: an annotator is right or wrong, and who agrees with whom tells which (Rzhetsky et al. 2008).
 
-Generative process.  An item has a true value.  Annotator x finds it with probability theta_x, the accuracy; who misses it says
-something else.  Who agrees with whom is all that is kept of this; the values themselves are then drawn from the label
-frequencies omega, under the sole condition that the same annotators agree.  So the answers say who is right by their
-pattern: three annotators who agree are all right or all wrong alike, and the latter is rare if there are many labels.
+Generative process.  An item has a true value.  Annotator x finds it with probability theta_x, the accuracy; who misses
+it says something else.  Who agrees with whom is all that is kept of this; the values themselves are then drawn from the
+label frequencies omega, under the sole condition that the same annotators agree.  So the answers say who is right by
+their pattern: three annotators who agree are all right or all wrong alike, and the latter is rare if there are many
+labels.
 
 Model.  Equation and table numbers are those of the supplement to Rzhetsky et al. (2008), which has k = 3 annotations
 per item; here k is anything from 1 to 8.  lambda is the sizes of the blocks of annotators who agree.
@@ -16,7 +17,7 @@ per item; here k is anything from 1 to 8.  lambda is the sizes of the blocks of 
     p(block b is right, V)    = beta  prod_(j in b) theta_j  prod_(j not in b) (1 - theta_j)  alpha(lambda without n_b)
     p(nobody is right, V)     = beta  prod_j (1 - theta_j)  alpha(lambda)
 
-    D_lambda(w) sums prod_b w[x_b]^n_b over all ways to give the blocks different labels x_b (`_correctness.recurrence`).
+    D_lambda(w) sums prod_b w[x_b]^n_b over all ways to give the blocks different labels x_b (`recurrence.py`).
 
 Given what was said, the correct annotators are exactly one block, or nobody: these are the states that are summed out.
 An annotator who answers an item twice has two annotations with the same accuracy, each right or wrong for itself.
@@ -25,10 +26,9 @@ Symbols.
     theta    accuracy    (annotator)
     omega    frequency   (response), or (annotator, response) where each has its own
 
-Read off: `correct`, the probability that each annotation is correct; the posterior of the true label, with a state of
-its own for "none of those said", and as `label_probability` with that state spread over the labels not said in
-proportion to omega (a convention: the model leaves the label unnamed).  `correctness_table` lists the correctness
-patterns of an item (Table 8) and the most probable of them (6).
+Read off: `correct`, the probability that each annotation is correct; the posterior of the true label, with a state for
+"none of those said", and as `label_probability` with that state spread over the labels not said in proportion to omega
+(a convention: the model leaves the label unnamed).  `correctness_table` lists an item's correctness patterns (Table 8, 6).
 
 Priors and what they imply.
     accuracy ~ Beta(2, 1): density 2 theta, rather right than wrong (5).
@@ -45,12 +45,11 @@ Identifiability.  omega is not the frequency of labels in the data, except where
 it to the size of blocks, so that `shared` differs widely from the pooled shares.  There are two modes, accuracies high
 and accuracies low, far apart in density unless labels are few; a chain in the lower one is reported.  With two labels
 the likelihood does not change under theta -> 1 - theta, and only the prior tells them apart.  An item with one
-annotation says nothing of accuracy: with pooled frequencies its likelihood is the same in every draw, and ArviZ's `loo`
-stops at it; leave such items out of the log likelihood.
+annotation says nothing of accuracy: with pooled frequencies its likelihood is the same in every draw, where ArviZ's
+`loo` stops.
 
-Use when items have few annotations each, and accuracy is one number per annotator.  On data in which annotators confuse
-particular labels, `model_b` scores higher: on Table 9 its maximum lies 123 nats above that of model A.  Avoid for more
-than eight annotations per item.
+Use when items have few annotations each, and accuracy is one number per annotator.  Where annotators confuse particular
+labels `model_b` scores higher: 123 nats on Table 9.  Avoid for more than eight annotations per item.
 
 References.
     A. Rzhetsky, H. Shatkay and W. J. Wilbur (2008), How to get the most out of your curation effort,
@@ -64,24 +63,16 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling import capabilities as can
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import (
-    NONE_SAID,
-    ConstrainsStates,
-    HasIndexArrays,
-    HasKnownParameters,
-    HasUnsaidTruth,
-    Known,
-    View,
-)
 from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.modeling.starts import agreement_with_vote, in_proportion
-from bayesanno.models._correctness.alphas import alpha_and_d, spread_unsaid, truth_frequency
+from bayesanno.models._correctness.alphas import alpha_and_d, pooled_shares, truth_frequency
 from bayesanno.models._correctness.blocks import block_arrays, check_blocks
 from bayesanno.models._correctness.process import Process
+from bayesanno.models._correctness.unsaid import constrain_to_known, label_posterior
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -93,7 +84,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelA(AnnotationModel, ConstrainsStates, HasIndexArrays, HasKnownParameters, HasUnsaidTruth):
+class ModelA(AnnotationModel, can.ConstrainsStates, can.HasIndexArrays, can.HasKnownParameters, can.HasUnsaidTruth):
     """Rzhetsky's model A: an accuracy per annotator, learnt from who agrees with whom.
 
     Parameters
@@ -127,7 +118,7 @@ class ModelA(AnnotationModel, ConstrainsStates, HasIndexArrays, HasKnownParamete
         check_blocks(self.name, data, exactly_three=self.alpha == "unnormalised")
 
     def states(self, data: AnnotationData) -> tuple[str, ...]:
-        return (*data.labels, NONE_SAID)
+        return (*data.labels, can.NONE_SAID)
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         right = prior.accuracy_prior
@@ -136,50 +127,33 @@ class ModelA(AnnotationModel, ConstrainsStates, HasIndexArrays, HasKnownParamete
             dims = ("annotator", "response") if self.frequency == "annotator" else "response"
             pm.Dirichlet("frequency", prior.frequency_prior * np.ones(data.n_labels), dims=dims)
 
-    def known_parameters(self, data: AnnotationData) -> dict[str, Known]:
-        if self.frequency == "annotator":
-            shares = np.bincount(data.annotator, minlength=data.n_annotators) / data.n_annotations
-            return {"share": Known(shares, ("annotator",))}
-        if self.frequency == "shared":
-            return {}
-        shares = np.bincount(data.label, minlength=data.n_labels) / data.n_annotations
-        if (shares > 0).sum() < 2:
-            raise DataError(
-                f"every annotation says {data.labels[int(shares.argmax())]!r}: with frequency='empirical' nobody could "
-                "be wrong; learn the frequencies (frequency='shared'), or leave these items out"
-            )
-        return {"frequency": Known(shares, ("response",))}
+    def known_parameters(self, data: AnnotationData) -> dict[str, can.Known]:
+        if self.frequency == "empirical":
+            return {"frequency": can.Known(pooled_shares(data), ("response",))}
+        share = np.bincount(data.annotator, minlength=data.n_annotators) / data.n_annotations
+        return {"share": can.Known(share, ("annotator",))} if self.frequency == "annotator" else {}
 
     def without_data(self) -> ModelA:
         return replace(self, frequency="shared") if self.frequency == "empirical" else self
 
     def index_arrays(self, data: AnnotationData, patterns: Patterns, dimension: str = "") -> Arrays:
-        check_blocks(self.name, data, exactly_three=self.alpha == "unnormalised")
-        own, unnormalised = self.frequency == "annotator", self.alpha == "unnormalised"
-        layout = patterns.layouts[dimension]
-        return block_arrays(data, layout, by_annotator=own, unnormalised=unnormalised, dimension=dimension)
+        options = {"by_annotator": self.frequency == "annotator", "unnormalised": self.alpha == "unnormalised"}
+        return block_arrays(self.name, data, patterns.layouts[dimension], dimension, **options)
 
     def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
         omega = pt.ones((p.accuracy.shape[0], 1)) * p.frequency  # (annotator, response)
         control = pt.full((design.n_items,), -1) if design.control is None else design.control
-        theta, truth = p.accuracy[design.annotator], truth_frequency(p.frequency, self._share(p))
-        inputs = [theta, omega, truth, design.annotator, design.item, control]
-        n_annotations = design.item.shape[0]
-        return generate_in_numpy(Process(self.alpha), inputs, n_states=design.n_items, n_annotations=n_annotations)
+        theta, truth = p.accuracy[design.annotator], truth_frequency(p)
+        inputs, n = [theta, omega, truth, design.annotator, design.item, control], design.item.shape[0]
+        return generate_in_numpy(Process(self.alpha), inputs, n_states=design.n_items, n_annotations=n)
 
     def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
-        return self.logp_of(answers, p.accuracy, p.frequency, self._share(p))
-
-    def logp_of(
-        self, answers: Answers, accuracy: TensorVariable, frequency: TensorVariable, share: TensorVariable | None = None
-    ) -> TensorVariable:
-        """Return log p(state, answers) by Table 5's beta, the factors theta, and alpha; shape (item, state)."""
         index, n_labels = answers.index, answers.n_responses
-        theta = accuracy[:, None, None]
+        theta = p.accuracy[:, None, None]
         right = pt.eye(n_labels, n_labels + 1)[None]  # (1, response, state): who says v is right if v is the truth
-        omega = frequency if frequency.ndim == 2 else frequency[None, :]  # (annotator or 1, response)
+        omega = p.frequency if p.frequency.ndim == 2 else p.frequency[None, :]  # (annotator or 1, response)
         table = pt.log(right * theta + (1 - right) * (1 - theta)) + pt.log(omega)[:, :, None]
-        alpha_of, d_of = alpha_and_d(answers, frequency, share, normalised=self.alpha == "normalised")
+        alpha_of, d_of = alpha_and_d(answers, p, normalised=self.alpha == "normalised")
         alpha = pt.switch(index["possible"], alpha_of[index["wrong"]], 0.0)  # (item, state)
         d = d_of[index["blocks"]][:, None]  # (item, 1)
         possible = (alpha > 0) & (d > 0)
@@ -189,34 +163,12 @@ class ModelA(AnnotationModel, ConstrainsStates, HasIndexArrays, HasKnownParamete
     def constrain(
         self, logp: TensorVariable, control: TensorVariable, answers: Answers, p: Parameters
     ) -> TensorVariable:
-        # a known label that nobody said leaves "none of those said", and is one of several labels that it could be
-        of_others = spread_unsaid(answers, p.frequency, self._share(p))  # (item, response)
-        label, items = pt.maximum(control, 0), pt.arange(control.shape[0])
-        was_said = answers.index["possible"][items, label] > 0
-        state = pt.switch(was_said, label, answers.n_responses)[:, None]
-        here = pt.eq(pt.arange(answers.n_responses + 1)[None, :], state)
-        weight = pt.switch(was_said, 1.0, of_others[items, label])[:, None]
-        return pt.switch((control < 0)[:, None], logp, pt.switch(here, logp + pt.log(weight), -np.inf))
+        return constrain_to_known(logp, control, answers, truth_frequency(p))
 
-    def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
-        return self.views_of(answers, probability, p.frequency, self._share(p))
-
-    def views_of(
-        self,
-        answers: Answers,
-        probability: TensorVariable,
-        frequency: TensorVariable,
-        share: TensorVariable | None = None,
-    ) -> dict[str, View]:
-        """Return the label's posterior, "none of those said" spread over the others, and who is correct."""
-        n_labels = answers.n_responses
-        spread = spread_unsaid(answers, frequency, share)  # (item, response)
-        if answers.control is not None:
-            known = pt.eq(pt.arange(n_labels)[None, :], answers.control[:, None]) * 1.0
-            spread = pt.switch((answers.control >= 0)[:, None], known, spread)
-        label = probability[:, :n_labels] + probability[:, n_labels][:, None] * spread
-        correct = probability[answers.item, answers.response]
-        return {"label_probability": View(("item", "response"), label), "correct": View(("annotation",), correct)}
+    def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, can.View]:
+        label = can.View(("item", "response"), label_posterior(answers, probability, truth_frequency(p)))
+        correct = can.View(("annotation",), probability[answers.item, answers.response])
+        return {"label_probability": label, "correct": correct}
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         agreed, n_annotations = agreement_with_vote(data)  # (annotator,)
@@ -225,6 +177,3 @@ class ModelA(AnnotationModel, ConstrainsStates, HasIndexArrays, HasKnownParamete
             omega = in_proportion(np.bincount(data.label, minlength=data.n_labels) + 1.0)
             values["frequency"] = np.tile(omega, (data.n_annotators, 1)) if self.frequency == "annotator" else omega
         return values
-
-    def _share(self, p: Parameters) -> TensorVariable | None:
-        return p.share if self.frequency == "annotator" else None

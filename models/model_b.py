@@ -1,7 +1,7 @@
 """Model B: every annotator has a confusion matrix (Dawid and Skene 1979; Rzhetsky et al. 2008).
 
-Generative process.  An item has one true class.  Annotator x, shown an item of class psi, says v with a probability that depends on
-x, psi and v alone; given the truth, annotators do not influence each other.
+Generative process.  An item has one true class.  Annotator x, shown an item of class psi, says v with a probability
+that depends on x, psi and v alone; given the truth, annotators do not influence each other.
 
 Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008).
 
@@ -26,7 +26,7 @@ Priors and what they imply.
     the classes exchangeable; p < 1/K says that annotators are wrong more often than chance.
 
 Identifiability.  The likelihood does not change when the classes are permuted (eq. 53); the prior tells them apart when
-p > 1/K.  When p = 1/K it does not either, and `bayesanno.inference.relabel` chooses, per draw, the permutation under which
+p > 1/K.  When p = 1/K it does not either, and `bayesanno.relabel` chooses, per draw, the permutation under which
 annotators are right most often (eq. 56).  At least three annotators must answer the same items.  Annotators with few
 answers keep their prior.
 

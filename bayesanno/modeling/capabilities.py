@@ -58,6 +58,11 @@ class View(NamedTuple):
     dims: tuple[str, ...]
     values: TensorVariable
 
+    def of_dimension(self, name: str) -> View:
+        """Return the view of one dimension among several, whose annotations and labels are its own."""
+        own = {"response": f"response_{name}", "annotation": f"annotation_{name}"}
+        return View(tuple(own.get(dim, dim) for dim in self.dims), self.values)
+
 
 @dataclass(frozen=True)
 class LatentPosterior:

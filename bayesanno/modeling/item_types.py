@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasHardItems, HasKnownParameters, Known, View
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
@@ -90,6 +92,27 @@ def check_types(model: str, n_types: int, data: CountData) -> None:
             f"{model}: {n_types} types are asked for, but these data have only {found} different "
             f"share{'' if found == 1 else 's'} of successes: set types to {found} or less"
         )
+
+
+def check_given_types(
+    model: str, weight_mean: Sequence[float], rate_mean: Sequence[float], rate_strength: float | Sequence[float]
+) -> None:
+    """Raise unless types that are given have one number each, rates that ascend and weights that sum to 1.
+
+    Raises
+    ------
+    ModelError
+        If not; the message names the field.
+    """
+    n_types = len(weight_mean)
+    strengths = n_types if isinstance(rate_strength, float) else len(rate_strength)
+    for field, size in (("rate_mean", len(rate_mean)), ("rate_strength", strengths)):
+        if size != n_types:
+            raise ModelError(f"{model}: {field} has {size} numbers, weight_mean has {n_types}: give one per type")
+    if list(rate_mean) != sorted(rate_mean):
+        raise ModelError(f"{model}: rate_mean is {rate_mean}: types are numbered by ascending rate")
+    if not np.isclose(sum(weight_mean), 1, rtol=0, atol=1e-6):
+        raise ModelError(f"{model}: weight_mean is {weight_mean}: its sum must be 1, not {sum(weight_mean):g}")
 
 
 # ------------------------------------------------------------------------------------------------ the parameters

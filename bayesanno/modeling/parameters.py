@@ -37,6 +37,10 @@ class Parameters:
         self.used.add(name)
         return self._values[name]
 
+    def get(self, name: str) -> Any | None:
+        """Return a parameter, or None where this variant of the model has none of that name."""
+        return self[name] if name in self._values else None
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 

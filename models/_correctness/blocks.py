@@ -36,14 +36,20 @@ def check_blocks(name: str, data: AnnotationData, *, exactly_three: bool = False
 
 
 def block_arrays(
+    name: str,
     data: AnnotationData,
     layout: Layout,
+    dimension: str = "",
     *,
     by_annotator: bool,
     unnormalised: bool = False,
-    dimension: str = "",
 ) -> Arrays:
     """Return what model A's formula looks up, of a table of annotations or of one dimension of several.
+
+    Raises
+    ------
+    DataError
+        As from `check_blocks`; `name` is that of the model.
 
     Returns
     -------
@@ -54,6 +60,7 @@ def block_arrays(
         (block, MOST), where annotators draw differently: who is in each block, filled up with `n_annotators`.
         `coincide` (recurrence state, recurrence state), for unnormalised alphas: how they are made of sums.
     """
+    check_blocks(name, data, exactly_three=unnormalised)
     n_states = data.n_labels + 1
     blocks_of: list[dict[int, tuple[int, ...]]] = [{} for _ in range(layout.n_patterns)]  # label -> its annotators
     label_of = data.label[layout.kept]  # (kept,)

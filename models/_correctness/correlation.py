@@ -15,6 +15,7 @@ import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pt
+from bayesanno.modeling.parameters import Parameters
 from bayesanno.models._correctness.blocks import check_blocks
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from bayesanno.data.annotations import AnnotationData
     from bayesanno.data.dimensions import MultiAnnotationData
-    from bayesanno.modeling.observations import Answers
+    from bayesanno.modeling.base import AnnotationModel
+    from bayesanno.modeling.observations import Answers, Dimensions
 
     Pair = tuple[int, int]
 
@@ -100,6 +102,22 @@ class Together:
                 pull = pull + rho * self.each[pair[1 - pair.index(x)]].g
         moved = others[:, None] + one.sum_of_u(pull)  # (item, state)
         return one.total_and_probability[1] * moved / total[:, None]
+
+
+def put_together(alone: AnnotationModel, answers: Dimensions, p: Parameters) -> Together:
+    """Return all dimensions, each by model A `alone`; independent where no `correlation` was declared."""
+    each = []
+    for x, (name, part) in enumerate(answers.by_dimension.items()):
+        own = of_dimension(name, x, p)
+        each.append(OneDimension(part, own.accuracy, alone.state_logp(part, own)))
+    rho = p.get("correlation")
+    pairs = combinations(range(len(each)), 2)
+    return Together(each, {} if rho is None else {pair: rho[number] for number, pair in enumerate(pairs)})
+
+
+def of_dimension(name: str, x: int, p: Parameters) -> Parameters:
+    """Return the parameters of one dimension, as model A names them."""
+    return Parameters({"accuracy": p.accuracy[:, x], "frequency": p[f"frequency_{name}"]})
 
 
 def _deviation(theta: TensorVariable) -> TensorVariable:

@@ -1,7 +1,7 @@
 """Sums over distinct labels: how probable it is that those who agree draw one label, and no two groups the same.
 
-The annotators of an item who give the same label form a block. For blocks b with weights w_b[x] (the probability that all of b
-draw label x) the sum over ordered distinct labels
+The annotators of an item who give the same label form a block. For blocks b with weights w_b[x] (the probability that
+all of b draw label x) the sum over ordered distinct labels
 
     D = sum over x_1, ..., x_B, all different, of prod_b w_b[x_b]
 
