@@ -28,7 +28,7 @@ Symbols.
 
 Read off: `correct`, the probability that each annotation is correct; the posterior of the true label, with a state for
 "none of those said", and as `label_probability` with that state spread over the labels not said in proportion to omega
-(a convention: the model leaves the label unnamed).  `correctness_table` lists an item's correctness patterns (Table 8, 6).
+(a convention: the model leaves the label unnamed).  `correctness_table` lists an item's patterns (Table 8, 6).
 
 Priors and what they imply.
     accuracy ~ Beta(2, 1): density 2 theta, rather right than wrong (5).

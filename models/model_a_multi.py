@@ -6,7 +6,7 @@ are correlated, with the same correlation rho_xy for every annotator; different 
 
 Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008); x, y are dimensions, l is an annotator.
 
-    u_l^x            = sqrt((1 - theta_l^x) / theta_l^x) if l is right in x, else -sqrt(theta_l^x / (1 - theta_l^x)) (24)
+    u_l^x            = sqrt((1 - theta_l^x) / theta_l^x) if right in x, else -sqrt(theta_l^x / (1 - theta_l^x))   (24)
     Xi               = 1 + sum_(x<y) rho_xy sum_l u_l^x u_l^y
     P(T^1, ..., T^N) = Xi  prod_x P(T^x)                                                              (21-28)
 
@@ -176,6 +176,4 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
         values = {"accuracy": np.stack([one["accuracy"] for one in alone.values()], axis=1)}  # (annotator, dimension)
         if self.frequency == "shared":
             values |= {f"frequency_{name}": one["frequency"] for name, one in alone.items()}
-        if self.correlated:
-            values["direction"] = np.zeros(len(alone) * (len(alone) - 1) // 2)
-        return values
+        return values | ({"direction": np.zeros(len(alone) * (len(alone) - 1) // 2)} if self.correlated else {})
