@@ -106,8 +106,8 @@ class MACE(AnnotationModel, HasViews):
     def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
         spam = (1 - p.competence)[:, None] * p.strategy  # (annotator, response)
         know = p.competence[:, None, None] * answers.names_class.T.astype(float)  # (annotator, response, true_class)
-        prevalence = p.prevalence if self.class_prior == "learnt" else 1 / answers.n_classes
-        return pt.log(prevalence) + answers.sum_over_annotations(pt.log(know + spam[:, :, None]))  # (item, true_class)
+        log_prevalence = pt.log(p.prevalence) if self.class_prior == "learnt" else np.log(1 / answers.n_classes)
+        return log_prevalence + answers.sum_over_annotations(pt.log(know + spam[:, :, None]))  # (item, true_class)
 
     def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
         know = p.competence[answers.annotator]  # (annotation,)
