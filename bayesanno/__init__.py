@@ -13,7 +13,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "modeling.base": ["AnnotationModel"],
         "analysis.correctness": ["correctness_table"],
-        "data.annotations": ["AnnotationData", "CountData"],
+        "data.annotations": ["AnnotationData"],
+        "data.counts": ["CountData"],
         "io.dimensions": ["read_dimensions", "write_dimensions"],
         "data.dimensions": ["MultiAnnotationData"],
         "io.datasets": ["list_datasets"],

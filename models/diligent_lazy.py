@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from bayesanno.data.annotations import CountData
+from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import ModelError
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import Fraction, Positive, hyper, require_data

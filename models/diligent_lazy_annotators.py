@@ -58,7 +58,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from bayesanno.data.annotations import CountData
+from bayesanno.data.counts import CountData
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import Positive, Range, hyper, require_data
 from bayesanno.modeling.item_types import ItemTypeModel, ascend, explain_types, mix

@@ -218,7 +218,7 @@ def simulate(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
-    from bayesanno.data.annotations import CountData
+    from bayesanno.data.counts import CountData
     from bayesanno.data.dimensions import MultiAnnotationData
     from bayesanno.ground.validate import check_seed, known_seed
     from bayesanno.ground.wording import listed

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.agreement.histograms import count_histogram
-from bayesanno.data.annotations import CountData
+from bayesanno.data.counts import CountData
 from bayesanno.fits.storage import fixed_of, model_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_seed

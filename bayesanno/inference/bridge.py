@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bayesanno.data.annotations import CountData
+from bayesanno.data.counts import CountData
 from bayesanno.fits.storage import data_of, diagnostics_of, model_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_seed

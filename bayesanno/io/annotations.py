@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData, CountData, sort_labels
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.columns import (

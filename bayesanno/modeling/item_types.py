@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.data.annotations import CountData
+    from bayesanno.data.counts import CountData
     from bayesanno.modeling.observations import Counts
 
 FEW = 0.05  # a type with less of the items than this can hardly be told to exist,

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesanno.data.annotations import AnnotationData, CountData, sort_labels
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import BayesannoError, DataError
 
 FIELDS = {
