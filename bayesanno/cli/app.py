@@ -28,10 +28,14 @@ from bayesanno.cli.options import (
     LabelColumns,
     LabelNames,
     PositiveLabel,
+    SuccessesColumn,
     TableFormat,
+    TrialsColumn,
     parse_labels,
+    split_names,
 )
 from bayesanno.ground.errors import BayesannoError, DataError, DataFileError, ModelError
+from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,6 +149,8 @@ def fit(
         ),
     ] = None,
     positive: PositiveLabel = None,
+    successes: SuccessesColumn = None,
+    trials: TrialsColumn = None,
     coverage: Annotated[
         float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")
     ] = None,
@@ -175,17 +181,18 @@ def fit(
     check_settings(**sampling)
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as folder:
-        reading = {
-            "format": format_,
-            "item": item,
-            "annotator": annotator,
-            "label": label,
-            "labels": parse_labels(labels),
-            "gold": gold,
-            "gold_file": gold_file,
-            "controls": controls,
-        }
-        answers, described = read_for(entry, data, reading=reading, positive=positive)
+        options = ReadOptions(
+            format=format_,
+            item=item,
+            annotator=annotator,
+            label=tuple(label or ()),
+            gold=gold,
+            gold_file=gold_file,
+            controls=controls,
+            successes=successes,
+            trials=trials,
+        )
+        answers, described = read_for(entry, data, options, labels=labels or (), positive=positive)
         typer.echo(f"{entry.name}: {described}", err=True)
         fitted = _fit(entry, answers, **sampling)
         run = write_fit(fitted, folder, coverage=coverage, began=begin)
@@ -240,10 +247,10 @@ def simulate(
     if entry.data_class is CountData:
         design = make_count_design(items=items, per_item=each, random_seed=seed)
     else:
-        names = int(labels) if labels.isdecimal() else parse_labels(labels) or []
+        names = int(labels) if labels.isdecimal() else split_names(labels)
         design = make_design(items=items, annotators=annotators, labels=names, per_item=each, random_seed=seed)
     if entry.data_class is MultiAnnotationData:
-        each_name = parse_labels(dimensions) or []
+        each_name = split_names(dimensions)
         if len(set(each_name)) < len(each_name):
             raise DataError(f"a dimension is named twice among {listed(each_name)}")
         design = MultiAnnotationData(by_dimension=dict.fromkeys(each_name, design))
@@ -282,16 +289,16 @@ def noise(
     """
     from bayesanno.cli.noise import find_noise, format_noise
 
-    reading = {
-        "format": format_,
-        "item": item,
-        "annotator": annotator,
-        "label": label,
-        "labels": parse_labels(labels),
-        "gold": gold,
-        "gold_file": gold_file,
-    }
-    level, left_out = find_noise(data, items, disagreements, chance, confidence=confidence, reading=reading)
+    options = ReadOptions(
+        format=format_,
+        item=item,
+        annotator=annotator,
+        label=() if label is None else (label,),
+        labels=parse_labels(labels or ()),
+        gold=gold,
+        gold_file=gold_file,
+    )
+    level, left_out = find_noise(data, items, disagreements, chance, confidence=confidence, options=options)
     if left_out:
         typer.echo(f"items with fewer than two annotations, left out: {left_out}", err=True)
     typer.echo(format_noise(level, as_json=as_json))

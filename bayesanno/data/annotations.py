@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bayesanno.data.described import Described
 from bayesanno.data.names import check_names, sort_labels
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
+from bayesanno.ground.wording import counted, enumerated, listed, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AnnotationData:
-    """Who said what about which item, in long form: one entry of each array is one annotation.
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class AnnotationData(Described):
+    """Which label which annotator gave to which item, in long form: one entry of each array is one annotation.
 
     Designs may be unbalanced, an annotator may answer an item twice, an item may have no annotation at all, and a label
     may be declared that nobody used.
@@ -38,7 +39,7 @@ class AnnotationData:
     item, annotator, label : array of int, shape (annotation,)
         Positions in `items`, `annotators` and `labels`.
     items, annotators, labels : tuple of str
-        The names, in the order of the indices.
+        The names, in the order of the indices; labels are all that an annotator can give.
     gold : mapping of item name to label, optional
         Known true labels, for evaluation only; no model sees them.
     controls : mapping of item name to label, optional
@@ -48,12 +49,14 @@ class AnnotationData:
     ------
     DataError
         If there is no annotation, fewer than two labels, a name that is empty or repeated, an index out of range, or a
-        gold or control entry that names an unknown item or, for controls, an unknown label.
+        gold or control entry that names an unknown item or, for controls, a label that is no class.
 
     Examples
     --------
     >>> from bayesanno import AnnotationData
     >>> data = AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no")])
+    >>> data
+    AnnotationData: 3 annotations of 2 items by 2 annotators; labels no, yes
     >>> data.labels, data.n_items, data.n_annotations
     (('no', 'yes'), 2, 3)
     """
@@ -101,9 +104,9 @@ class AnnotationData:
                 raise DataError(f"{what}: item {unknown!r} is not among the items{nearest(unknown, self.items)}")
             object.__setattr__(self, what, known)
         for item, label in self.controls.items():
-            if label not in self.labels:
+            if label not in self.classes:
                 raise DataError(
-                    f"controls: label {label!r} of item {item!r} is not among the labels {listed(self.labels)}"
+                    f"controls: label {label!r} of item {item!r} is not among the labels {listed(self.classes)}"
                 )
 
     @classmethod
@@ -127,14 +130,14 @@ class AnnotationData:
             If a label or an item is not among those declared, or as for the class.
         """
         triples = [(str(item), str(annotator), str(label)) for item, annotator, label in records]
-        said_of, said_by, said = zip(*triples, strict=True) if triples else ((), (), ())
-        item_names = tuple(dict.fromkeys(said_of)) if items is None else tuple(items)
-        annotator_names = tuple(dict.fromkeys(said_by))
-        label_names = sort_labels(said) if labels is None else tuple(labels)
+        of_item, by_annotator, given = zip(*triples, strict=True) if triples else ((), (), ())
+        item_names = tuple(dict.fromkeys(of_item)) if items is None else tuple(items)
+        annotator_names = tuple(dict.fromkeys(by_annotator))
+        label_names = sort_labels(given) if labels is None else tuple(labels)
         return cls(
-            item=_encode("item", said_of, item_names),
-            annotator=_encode("annotator", said_by, annotator_names),
-            label=_encode("label", said, label_names),
+            item=_encode("item", of_item, item_names),
+            annotator=_encode("annotator", by_annotator, annotator_names),
+            label=_encode("label", given, label_names),
             items=item_names,
             annotators=annotator_names,
             labels=label_names,
@@ -158,8 +161,22 @@ class AnnotationData:
 
     @property
     def n_labels(self) -> int:
-        """Number of labels, those nobody used included."""
+        """Number of labels that annotators can give, those nobody used included."""
         return len(self.labels)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels that an item can truly have, in the order of the labels.
+
+        Today these are all labels. Answers that are no class, such as "unsure", are to come: they will be among
+        `labels` and not among `classes`.
+        """
+        return self.labels
+
+    @property
+    def n_classes(self) -> int:
+        """Number of labels that an item can truly have."""
+        return len(self.classes)
 
     @property
     def n_annotations(self) -> int:
@@ -168,17 +185,17 @@ class AnnotationData:
 
     @cached_property
     def gold_codes(self) -> Codes:
-        """Index of each item's gold label, -1 where it has none or one that is not among the labels; shape (item,)."""
-        return self._label_codes(self.gold)
+        """Position of each item's gold label in `classes`, -1 where it has none or one that is no class; (item,)."""
+        return self._class_codes(self.gold)
 
     @cached_property
     def control_codes(self) -> Codes:
-        """Index of each item's control label, -1 where it has none; shape (item,)."""
-        return self._label_codes(self.controls)
+        """Position of each item's control label in `classes`, -1 where it has none; shape (item,)."""
+        return self._class_codes(self.controls)
 
-    def _label_codes(self, known: Mapping[str, str]) -> Codes:
+    def _class_codes(self, known: Mapping[str, str]) -> Codes:
         codes = np.full(self.n_items, -1, dtype=np.int64)  # (item,)
-        index = {name: code for code, name in enumerate(self.labels)}
+        index = {name: code for code, name in enumerate(self.classes)}
         for item, label in known.items():
             codes[self._item_index[item]] = index.get(label, -1)
         codes.flags.writeable = False
@@ -186,7 +203,7 @@ class AnnotationData:
 
     @cached_property
     def votes(self) -> np.ndarray:
-        """How often each label was said of each item; shape (item, label)."""
+        """How often each label was given to each item; shape (item, label)."""
         votes = np.zeros((self.n_items, self.n_labels))  # (item, label)
         np.add.at(votes, (self.item, self.label), 1.0)
         votes.flags.writeable = False
@@ -213,6 +230,30 @@ class AnnotationData:
         for codes in (self.item, self.annotator, self.label):
             digest.update(codes.astype("<i8").tobytes())
         return digest.hexdigest()
+
+    def describe(self) -> str:
+        """Return in one line how many annotations of what these are.
+
+        Examples
+        --------
+        >>> from bayesanno import read_annotations
+        >>> read_annotations("@table9").describe()
+        '30,000 annotations of 10,000 items by 3 annotators; labels 1, 2, 3'
+        """
+        return (
+            f"{counted(self.n_annotations, 'annotation')} of {counted(self.n_items, 'item')} by "
+            f"{counted(self.n_annotators, 'annotator')}; labels {enumerated(self.labels)}"
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        known = {"gold": self.gold, "controls": self.controls}
+        return [
+            ("annotations", f"{self.n_annotations:,}"),
+            ("items", f"{self.n_items:,}"),
+            ("annotators", f"{self.n_annotators:,}"),
+            ("labels", enumerated(self.labels)),
+            *((what, f"of {counted(len(labels), 'item')}") for what, labels in known.items() if labels),
+        ]
 
     def binarise(self, *, positive: str) -> Self:
         """Set one label against all others: the same annotations with two labels, the positive one last.

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bayesanno.data.described import Described
 from bayesanno.data.names import check_names
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
+from bayesanno.ground.wording import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from bayesanno.data.annotations import AnnotationData, Codes
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CountData:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CountData(Described):
     """How many of an item's answers were the positive label.
 
     Parameters
@@ -39,8 +40,8 @@ class CountData:
     Examples
     --------
     >>> from bayesanno import CountData
-    >>> CountData(items=("s1", "s2"), successes=[3, 0], trials=[10, 9]).n_items
-    2
+    >>> CountData(items=("s1", "s2"), successes=[3, 0], trials=[10, 9])
+    CountData: 19 answers to 2 items, 3 of them positive
     """
 
     items: tuple[str, ...]
@@ -93,9 +94,30 @@ class CountData:
             digest.update(counts.astype("<i8").tobytes())
         return digest.hexdigest()
 
+    def describe(self, *, positive: str = "positive") -> str:
+        """Return in one line how many answers these are; `positive` says which of them were counted.
+
+        Examples
+        --------
+        >>> from bayesanno import CountData
+        >>> CountData(items=("s1", "s2"), successes=[3, 0], trials=[10, 9]).describe(positive="'yes'")
+        "19 answers to 2 items, 3 of them 'yes'"
+        """
+        return (
+            f"{counted(int(self.trials.sum()), 'answer')} to {counted(self.n_items, 'item')}, "
+            f"{self.successes.sum():,} of them {positive}"
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("items", f"{self.n_items:,}"),
+            ("answers (trials)", f"{self.trials.sum():,}"),
+            ("positive (successes)", f"{self.successes.sum():,}"),
+        ]
+
     @classmethod
     def from_annotations(cls, data: AnnotationData, *, positive: str) -> Self:
-        """Count how often `positive` was said of each item, against all other labels together.
+        """Count how often `positive` was given to each item, against all other labels together.
 
         Raises
         ------

@@ -11,6 +11,7 @@ import pytest
 from bayesanno import CountData, get_model, load, read_counts, write_counts
 from bayesanno.cli.for_model import read_for
 from bayesanno.ground.errors import DataError
+from bayesanno.io.options import ReadOptions
 from tests.fits import COMMAND
 
 LONG = "item,annotator,label\ns1,ada,yes\ns1,bo,no\ns2,ada,no\ns2,bo,no\ns3,cy,yes\n"
@@ -22,10 +23,10 @@ HISTOGRAM = "x,n,count\n1,2,1\n0,2,1\n1,1,1\n"
 
 @pytest.fixture
 def read(tmp_path):
-    def from_text(text, model="binomial_mixture", positive=None, **reading):
+    def from_text(text, model="binomial_mixture", positive=None, labels=(), **options):
         path = tmp_path / "data.csv"
         path.write_text(text)
-        return read_for(get_model(model), str(path), reading=reading, positive=positive)
+        return read_for(get_model(model), str(path), ReadOptions(**options), labels=labels, positive=positive)
 
     return from_text
 
@@ -58,7 +59,7 @@ def test_one_label_of_three_is_counted_against_the_others(read, refuses):
 
 
 def test_labels_that_are_declared_count_as_labels(read):
-    assert read(LONG, labels=["yes", "no"])[1].startswith("5 answers to 3 items, 3 of them 'no' (taken as positive")
+    assert read(LONG, labels=["yes, no"])[1].startswith("5 answers to 3 items, 3 of them 'no' (taken as positive")
 
 
 @pytest.mark.parametrize("option", ["gold", "gold_file", "controls"])
@@ -77,7 +78,7 @@ def test_a_positive_label_needs_something_to_count(read, refuses):
 def test_a_model_of_annotations_reads_them_as_before(read):
     data, described = read(LONG, model="mace")
     assert data.labels == ("no", "yes")
-    assert described == "5 annotations of 3 items by 3 annotators, 2 labels"
+    assert described == "5 annotations of 3 items by 3 annotators; labels no, yes"
 
 
 def test_counts_are_written_as_they_are_read(tmp_path, refuses):
@@ -143,7 +144,7 @@ def test_a_fit_of_counts_writes_its_files(simulated):
     data = read_counts(simulated / "x.csv")
     total, positive = int(data.trials.sum()), int(data.successes.sum())
     first = done.stderr.splitlines()[0]
-    assert first == f"binomial_mixture: {total} answers to 200 items, {positive} of them positive"
+    assert first == f"binomial_mixture: {total:,} answers to 200 items, {positive:,} of them positive"
 
     labels = pd.read_csv(simulated / "run" / "labels.csv")
     assert labels.columns.tolist() == ["item", "p[type 1]", "p[type 2]", "successes", "trials", "hard"]

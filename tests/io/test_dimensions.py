@@ -14,9 +14,11 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno import AnnotationData, MultiAnnotationData, read_dimensions, write_dimensions
+from bayesanno import AnnotationData, MultiAnnotationData, read_multi_annotations, write_multi_annotations
 from bayesanno.cli import app as cli
 from bayesanno.ground.errors import DataError, DataFileError, FitError
+from bayesanno.io import columns as column_reader
+from bayesanno.io import text_table
 from bayesanno.models.model_a_multi import ModelAMulti
 
 LONG = """item,annotator,focus,polarity,note,gold_polarity
@@ -44,7 +46,7 @@ def table(tmp_path):
 
 
 def test_each_label_column_is_a_dimension_and_an_empty_cell_no_annotation(table):
-    data = read_dimensions(table, ["focus", "polarity"])
+    data = read_multi_annotations(table, ["focus", "polarity"])
     assert data.dimensions == ("focus", "polarity")
     assert data.items == ("s1", "s2", "s3")
     assert data.annotators == ("bo", "ada", "cy")
@@ -52,21 +54,21 @@ def test_each_label_column_is_a_dimension_and_an_empty_cell_no_annotation(table)
     assert (focus.labels, polarity.labels) == (("method", "result"), ("+", "-"))
     assert triples(focus) == [("s1", "ada", "method"), ("s1", "bo", "method"), ("s2", "cy", "result")]
     assert triples(polarity) == [("s1", "ada", "-"), ("s1", "bo", "+"), ("s2", "ada", "+")]
-    assert read_dimensions(table, ["polarity", "focus"]).dimensions == ("polarity", "focus")
+    assert read_multi_annotations(table, ["polarity", "focus"]).dimensions == ("polarity", "focus")
 
 
 def test_a_gold_column_is_of_the_dimension_in_its_name(table):
-    focus, polarity = read_dimensions(table, ["focus", "polarity"]).by_dimension.values()
+    focus, polarity = read_multi_annotations(table, ["focus", "polarity"]).by_dimension.values()
     assert focus.gold == {}
     assert polarity.gold == {"s1": "+", "s3": "-"}
     frame = pd.DataFrame({"item": ["1", "1"], "annotator": ["a", "b"], "x": ["u", "v"], "y": ["v", "u"], "gold": "v"})
-    assert [part.gold for part in read_dimensions(frame, ["x", "y"]).by_dimension.values()] == [{}, {}]
+    assert [part.gold for part in read_multi_annotations(frame, ["x", "y"]).by_dimension.values()] == [{}, {}]
 
 
 def test_columns_have_other_names_if_it_is_said_which(tmp_path):
     path = tmp_path / "fragments.csv"
     path.write_text("who;what;x;y\na;1;u;p\nb;1;v;q\n")
-    data = read_dimensions(path, ["x", "y"], item="what", annotator="who")
+    data = read_multi_annotations(path, ["x", "y"], item="what", annotator="who")
     assert (data.items, data.annotators) == (("1",), ("a", "b"))
     assert triples(data.by_dimension["y"]) == [("1", "a", "p"), ("1", "b", "q")]
 
@@ -78,6 +80,7 @@ REFUSED = {
     "missing column": (["focus", "polarty"], "dimension 'polarty': .*no column 'polarty'.*did you mean 'polarity'"),
     "one label": (["focus", "note"], "dimension 'note': .*"),
     "another role": (["focus", "annotator"], "dimension 'annotator': .*annotator"),
+    "text": ("focus", "dimensions must be a sequence of names, not the text 'focus'"),
 }
 
 
@@ -87,12 +90,65 @@ def test_what_cannot_be_read_is_refused_with_the_name_of_the_dimension(refuses, 
     path = tmp_path / "fragments.csv"
     path.write_text(LONG.replace(",nothing said,", ",,"))
     with refuses(DataError, match):
-        read_dimensions(path, columns)
+        read_multi_annotations(path, columns)
+
+
+def test_labels_are_declared_for_some_of_the_dimensions_or_for_all(table):
+    labels = {"polarity": ["-", " 0", "+"]}
+    focus, polarity = read_multi_annotations(table, ["focus", "polarity"], labels=labels).by_dimension.values()
+    assert (focus.labels, polarity.labels) == (("method", "result"), ("-", "0", "+"))
+    assert triples(polarity) == [("s1", "ada", "-"), ("s1", "bo", "+"), ("s2", "ada", "+")]
+    labels["note"] = ("easy", "nothing said", "hard")
+    assert read_multi_annotations(table, ["polarity", "note"], labels=labels).by_dimension["note"].n_labels == 3
+
+
+def test_a_dimension_with_one_label_is_read_once_its_others_are_declared(table, refuses):
+    table.write_text(LONG.replace(",nothing said,", ",,"))
+    with refuses(
+        DataError, r"dimension 'note': .*only one label, 'easy': .*labels=\{'note': \[\.\.\.\]\}, --labels note="
+    ):
+        read_multi_annotations(table, ["focus", "note"])
+    data = read_multi_annotations(table, ["focus", "note"], labels={"note": ["easy", "hard"]})
+    assert data.by_dimension["note"].labels == ("easy", "hard")
+
+
+WRONG_LABELS = {
+    "of no dimension": ({"polarty": ["+", "-"]}, "labels are given of 'polarty', .*did you mean 'polarity'"),
+    "of none in particular": (["+", "-"], "labels of several dimensions must say of which"),
+    "as text": ({"polarity": "+-"}, "labels of dimension 'polarity' must be a sequence of names, not the text"),
+    "without order": ({"polarity": {"+", "-"}}, "labels of dimension 'polarity' .*, in order, not a set"),
+    "none": ({"polarity": []}, "labels of dimension 'polarity': there is none"),
+    "an empty one": ({"polarity": ["+", " "]}, "labels of dimension 'polarity': number 2 of '\\+', '' is empty"),
+    "twice": ({"polarity": ["+", "-", "+"]}, r"dimension 'polarity': .*fragments\.csv: labels: '\+' appears twice"),
+    "not all": ({"polarity": ["+", "0"]}, "dimension 'polarity': .*line 3: label '-' of item 's1' is not among those"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_LABELS)
+def test_labels_that_do_not_fit_are_refused(refuses, table, wrong):
+    labels, match = WRONG_LABELS[wrong]
+    with refuses(DataError, match):
+        read_multi_annotations(table, ["focus", "polarity"], labels=labels)
+
+
+def test_a_table_is_read_once_whatever_the_number_of_dimensions(table, monkeypatch):
+    """The file is parsed once, and its items and annotators are numbered once."""
+    calls = []
+
+    def count(module, name):
+        real = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given: calls.append(name) or real(*given))
+
+    count(text_table, "_read_bytes")
+    count(column_reader, "_positions")
+    read_multi_annotations(table, ["focus", "polarity", "note"])
+    assert calls.count("_read_bytes") == 1
+    assert calls.count("_positions") == 2 + 3  # items, annotators, and the labels of each dimension
 
 
 def test_a_missing_file_is_no_matter_of_a_dimension(refuses):
     with refuses(DataFileError, "^there is no file 'nowhere.csv'"):
-        read_dimensions("nowhere.csv", ["x", "y"])
+        read_multi_annotations("nowhere.csv", ["x", "y"])
 
 
 # ------------------------------------------------------------------------------------------------- writing
@@ -107,8 +163,8 @@ def test_what_was_written_is_read_back(tmp_path):
     polarity = AnnotationData(item=[2, 0, 1], annotator=[2, 2, 1], label=[0, 1, 1], labels=("+", "-"), **shared)
     data = MultiAnnotationData(by_dimension={"focus": focus, "polarity": polarity})
     for name in ("fragments.csv", "fragments.tsv"):
-        write_dimensions(data, tmp_path / name)
-        again = read_dimensions(tmp_path / name, data.dimensions)
+        write_multi_annotations(data, tmp_path / name)
+        again = read_multi_annotations(tmp_path / name, data.dimensions)
         assert again.items == data.items
         assert sorted(again.annotators) == sorted(data.annotators)
         for dimension, part in data.by_dimension.items():
@@ -122,9 +178,9 @@ def test_what_was_written_is_read_back(tmp_path):
 
 def test_a_table_item_by_item_is_read_back_in_its_own_order(table, tmp_path):
     """Annotators are not in alphabetical order, and a hash is over orders too."""
-    data = read_dimensions(table, ["focus", "polarity"])
-    write_dimensions(data, tmp_path / "again.csv")
-    assert read_dimensions(tmp_path / "again.csv", ["focus", "polarity"]).hash == data.hash
+    data = read_multi_annotations(table, ["focus", "polarity"])
+    write_multi_annotations(data, tmp_path / "again.csv")
+    assert read_multi_annotations(tmp_path / "again.csv", ["focus", "polarity"]).hash == data.hash
 
 
 def named(*dimensions, gold=None, **changes):
@@ -148,15 +204,15 @@ NOT_WRITTEN = {
 def test_what_would_not_read_back_is_refused_and_not_written(refuses, tmp_path, wrong):
     data, match = NOT_WRITTEN[wrong]
     with refuses(DataError, match):
-        write_dimensions(data, tmp_path / "fragments.csv")
+        write_multi_annotations(data, tmp_path / "fragments.csv")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_place_that_cannot_be_written_to_is_refused(refuses, tmp_path):
     with refuses(DataFileError, r"fragments\.csv' cannot be written"):
-        write_dimensions(named("x", "y"), tmp_path / "nowhere" / "fragments.csv")
+        write_multi_annotations(named("x", "y"), tmp_path / "nowhere" / "fragments.csv")
     with refuses(DataError, "would not be Parquet but text"):
-        write_dimensions(named("x", "y"), tmp_path / "fragments.parquet")
+        write_multi_annotations(named("x", "y"), tmp_path / "fragments.parquet")
     assert not list(tmp_path.iterdir())
 
 
@@ -198,7 +254,7 @@ def fitted(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(fitted):
-    return read_dimensions(fitted.folder / "a.csv", ["focus", "polarity"])
+    return read_multi_annotations(fitted.folder / "a.csv", ["focus", "polarity"])
 
 
 def read(path):
@@ -263,6 +319,24 @@ def test_run_json_says_what_the_data_were(fitted, data):
     }  # fmt: skip
 
 
+def test_declared_labels_of_the_command_reach_the_data(tmp_path, monkeypatch):
+    seen = []
+
+    def started(_, data, **__):
+        seen.append(data)
+        raise FitError("that will do")
+
+    monkeypatch.setattr(cli, "_fit", started)
+    (tmp_path / "a.csv").write_text(LONG)
+    options = "--label focus --label polarity --labels focus=result,method,other --labels polarity=-,0,+"
+    code, _, err = run(tmp_path, "fit", "model_a_multi", "a.csv", *options.split(), "--out", "run")
+    assert code == 1
+    first = "model_a_multi: 6 annotations of 3 items by 3 annotators in 2 dimensions, focus, polarity"
+    assert err.splitlines() == [first, "error: that will do"]
+    focus, polarity = seen[0].by_dimension.values()
+    assert (focus.labels, polarity.labels) == (("result", "method", "other"), ("-", "0", "+"))
+
+
 @pytest.fixture(scope="module")
 def loaded(fitted):
     return ba.load(fitted.folder / "run")
@@ -323,13 +397,25 @@ NOT_FITTED = {
     "gold": (f"model_a_multi a.csv {COLUMNS} --gold gold_polarity", "--gold is for one label column"),
     "gold file": (f"model_a_multi a.csv {COLUMNS} --gold-file a.csv", "--gold-file is for one label column"),
     "controls": (f"model_a_multi a.csv {COLUMNS} --controls a.csv", "--controls is for one label column"),
-    "labels": (f"model_a_multi a.csv {COLUMNS} --labels +,-", "--labels is for one label column"),
+    "labels": (f"model_a_multi a.csv {COLUMNS} --labels +,-",
+               r"--labels \+,- does not say of which dimension: write --labels NAME=A,B"),
+    "labels of none": (f"model_a_multi a.csv {COLUMNS} --labels =a,b", "--labels =a,b does not say of which dimension"),
+    "labels twice": (f"model_a_multi a.csv {COLUMNS} --labels focus=a,b --labels focus=c",
+                     r"--labels focus=\.\.\. is given twice: give all labels of a dimension in one list"),
+    "labels of another": (f"model_a_multi a.csv {COLUMNS} --labels focs=a,b",
+                          "labels are given of 'focs', which is no dimension: .*did you mean 'focus'"),
+    "an empty label": (f"model_a_multi a.csv {COLUMNS} --labels focus=a,,b", "focus=.*: number 2 of .* is empty"),
+    "labels left out": (f"model_a_multi a.csv {COLUMNS} --labels polarity=+,0",
+                        "dimension 'polarity': .*, line 3: label '-' .* is not among those declared, '\\+', '0'"),
+    "one label of a dimension": ("model_a_multi a.csv --label focus --label note",
+                                 r"only one label, 'easy': .* --labels note=A,B,"),
+    "successes": (f"model_a_multi a.csv {COLUMNS} --successes focus", "--successes is for models of counts: model_a_m"),
     "positive": (
         f"model_a_multi a.csv {COLUMNS} --positive +",
         "--positive is for models of counts or of two labels: model_a_multi",
     ),
     "wide": (f"model_a_multi a.csv {COLUMNS} --format wide", "model_a_multi reads a long table"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("wrong", NOT_FITTED)
@@ -338,7 +424,7 @@ def test_what_cannot_be_fitted_is_refused_in_one_line_and_nothing_is_written(tmp
         raise AssertionError("a fit was started, where the request should have been refused")
 
     monkeypatch.setattr(cli, "_fit", started)
-    (tmp_path / "a.csv").write_text(LONG)
+    (tmp_path / "a.csv").write_text(LONG.replace(",nothing said,", ",,"))
     arguments, match = NOT_FITTED[wrong]
     code, out, err = run(tmp_path, "fit", *arguments.split(), "--out", "run")
     assert (code, out) == (1, "")

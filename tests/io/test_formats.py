@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
-from bayesanno.io.annotations import read_annotations, read_counts, write_annotations
+from bayesanno.io.annotations import read_annotations
+from bayesanno.io.counts import read_counts
+from bayesanno.io.write import write_annotations
 
 TRIPLES = [("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "ada", "yes")]
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"

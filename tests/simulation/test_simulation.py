@@ -9,8 +9,8 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.ground.errors import DataError, ModelError
-from bayesanno.io.annotations import write_annotations
 from bayesanno.io.datasets import load_named
+from bayesanno.io.write import write_annotations
 from bayesanno.simulation.simulate import make_design
 from tests.io.crowd import ADVERSARY, ALWAYS_BILLING, ALWAYS_OTHER, GOOD, MIXING_UP, RANDOM, TWICE, make_crowd
 
