@@ -51,7 +51,7 @@ class Request:
 
     @property
     def given(self) -> dict[str, bool]:
-        """Which options were given, by their names on the command line; of --format, one that is not of a long table."""
+        """Which options were given, by their names; of --format, one that is not of a long table."""
         found = self.options
         return {
             "--gold": found.gold is not None,
