@@ -32,9 +32,8 @@ from bayesanno.cli.options import (
     TableFormat,
     TrialsColumn,
     parse_labels,
-    split_names,
 )
-from bayesanno.ground.errors import BayesannoError, DataError, DataFileError, ModelError
+from bayesanno.ground.errors import BayesannoError, DataFileError, ModelError
 from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -225,12 +224,9 @@ def simulate(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
-    from bayesanno.data.counts import CountData
-    from bayesanno.data.dimensions import MultiAnnotationData
+    from bayesanno.cli.for_model import Design, design_for
     from bayesanno.ground.validate import check_seed, known_seed
-    from bayesanno.ground.wording import listed
     from bayesanno.modeling.registry import get_model
-    from bayesanno.simulation.simulate import make_count_design, make_design
     from bayesanno.simulation.simulate import simulate as simulate_model
 
     entry = get_model(model, _parse_settings(settings))
@@ -242,18 +238,15 @@ def simulate(
             raise DataFileError(f"{path} exists: choose another name, or --overwrite")
     check_seed(seed)
     seed = known_seed(seed)
-    each = _parse_range(per_item)
-    design: Any
-    if entry.data_class is CountData:
-        design = make_count_design(items=items, per_item=each, random_seed=seed)
-    else:
-        names = int(labels) if labels.isdecimal() else split_names(labels)
-        design = make_design(items=items, annotators=annotators, labels=names, per_item=each, random_seed=seed)
-    if entry.data_class is MultiAnnotationData:
-        each_name = split_names(dimensions)
-        if len(set(each_name)) < len(each_name):
-            raise DataError(f"a dimension is named twice among {listed(each_name)}")
-        design = MultiAnnotationData(by_dimension=dict.fromkeys(each_name, design))
+    asked = Design(
+        items=items,
+        annotators=annotators,
+        per_item=_parse_range(per_item),
+        labels=labels,
+        dimensions=dimensions,
+        random_seed=seed,
+    )
+    design = design_for(entry, asked)
     data, truth = simulate_model(entry, design, random_seed=seed)
     written = write_simulation(entry, data, truth, out, seed=seed)
     for path in written:

@@ -1,4 +1,4 @@
-"""What DATA on the command line becomes: the kind of data that the model takes.
+"""What the command line makes of its options for a model: data, or a design to simulate, of the kind that it takes.
 
 The invariant: an option that the model has no use for is refused, not ignored.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.cli.options import parse_labels, parse_labels_by_dimension
+from bayesanno.cli.options import parse_labels, parse_labels_by_dimension, split_names
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
@@ -163,10 +163,69 @@ def _last_of_two(data: AnnotationData) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Design:
+    """What the command line asks to simulate.
+
+    Parameters
+    ----------
+    items, annotators, per_item, random_seed
+        As for `make_design`.
+    labels : str
+        The number of labels, or their names, "A,B,...".
+    dimensions : str
+        The names of the dimensions, "A,B,...".
+    """
+
+    items: int
+    annotators: int
+    per_item: int | tuple[int, int]
+    labels: str
+    dimensions: str
+    random_seed: int
+
+
+def design_for(model: AnnotationModel, design: Design) -> Any:
+    """Return a design of the kind of data that a model takes, for it to simulate answers to.
+
+    Raises
+    ------
+    DataError
+        As for `make_design`; if a dimension is named twice.
+    """
+    return _KINDS[model.data_class].design(design)
+
+
+def _design_annotations(design: Design) -> AnnotationData:
+    from bayesanno.simulation.simulate import make_design
+
+    return make_design(
+        items=design.items,
+        annotators=design.annotators,
+        labels=int(design.labels) if design.labels.isdecimal() else split_names(design.labels),
+        per_item=design.per_item,
+        random_seed=design.random_seed,
+    )
+
+
+def _design_counts(design: Design) -> CountData:
+    from bayesanno.simulation.simulate import make_count_design
+
+    return make_count_design(items=design.items, per_item=design.per_item, random_seed=design.random_seed)
+
+
+def _design_dimensions(design: Design) -> MultiAnnotationData:
+    shared, names = _design_annotations(design), split_names(design.dimensions)
+    if len(set(names)) < len(names):
+        raise DataError(f"a dimension is named twice among {listed(names)}")
+    return MultiAnnotationData(by_dimension=dict.fromkeys(names, shared))
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Kind:
-    """How a kind of data is read, and which options it has no use for, with the message that refuses them."""
+    """How a kind of data is read and designed, and the message that refuses an option which it has no use for."""
 
     read: Callable[[Request], tuple[Any, str]]
+    design: Callable[[Design], Any]
     refused: Mapping[str, str]
 
 
@@ -174,17 +233,23 @@ _FOR_COUNTS = dict.fromkeys(
     ("--successes", "--trials"), "{option} is for models of counts: {model} reads annotations, so leave it out"
 )
 _EVERY_LABEL = "{option} is for models of counts or of two labels: {model} takes every label as it is, so leave it out"
+_KNOWN = ("--gold", "--gold-file", "--controls")
 _NO_TRUTH = "{model} has no true labels: leave out {option}"
 _ONE_COLUMN = "{option} is for one label column: {model} reads several, so leave it out"
 
 _KINDS: Mapping[type, _Kind] = {
-    AnnotationData: _Kind(read=_read_annotations, refused=_FOR_COUNTS),
-    CountData: _Kind(read=_read_counts, refused=dict.fromkeys(("--gold", "--gold-file", "--controls"), _NO_TRUTH)),
+    AnnotationData: _Kind(read=_read_annotations, design=_design_annotations, refused=_FOR_COUNTS),
+    CountData: _Kind(
+        read=_read_counts,
+        design=_design_counts,
+        refused=dict.fromkeys(_KNOWN, _NO_TRUTH),
+    ),
     MultiAnnotationData: _Kind(
         read=_read_dimensions,
+        design=_design_dimensions,
         refused={
             **_FOR_COUNTS,
-            **dict.fromkeys(("--gold", "--gold-file", "--controls"), _ONE_COLUMN),
+            **dict.fromkeys(_KNOWN, _ONE_COLUMN),
             "--positive": _EVERY_LABEL,
             "--format": "{model} reads a long table, with a label column for each dimension: leave out {option}",
         },
