@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, override
 
 import numpy as np
 
-from bayesanno.data.annotations import CountData
+from bayesanno.data.counts import CountData
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.capabilities import HasRemarks
 from bayesanno.modeling.fields import Positive, Range

@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, override
 
 import numpy as np
 
-from bayesanno.data.annotations import CountData
+from bayesanno.data.counts import CountData
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.capabilities import HasCaveats, Known
 from bayesanno.modeling.fields import Fraction, Positive

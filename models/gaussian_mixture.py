@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from bayesanno.data.annotations import CountData
+from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.capabilities import HasRemarks

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bayesanno.agreement.optimise import Method
-    from bayesanno.data.annotations import CountData
+    from bayesanno.data.counts import CountData
 
 NARROWEST_SD = 0.25  # below that, a density at the integers is a spike on one bin, whatever its mass
 

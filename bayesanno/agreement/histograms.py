@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.data.annotations import CountData
+from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:

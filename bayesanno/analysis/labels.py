@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.data.annotations import CountData
+from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.fits.storage import data_of, fixed_of, model_of
 from bayesanno.ground.errors import FitError

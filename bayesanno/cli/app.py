@@ -28,10 +28,13 @@ from bayesanno.cli.options import (
     LabelColumns,
     LabelNames,
     PositiveLabel,
+    SuccessesColumn,
     TableFormat,
+    TrialsColumn,
     parse_labels,
 )
-from bayesanno.ground.errors import BayesannoError, DataError, DataFileError, ModelError
+from bayesanno.ground.errors import BayesannoError, DataFileError, ModelError
+from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,6 +148,8 @@ def fit(
         ),
     ] = None,
     positive: PositiveLabel = None,
+    successes: SuccessesColumn = None,
+    trials: TrialsColumn = None,
     coverage: Annotated[
         float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")
     ] = None,
@@ -175,17 +180,18 @@ def fit(
     check_settings(**sampling)
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as folder:
-        reading = {
-            "format": format_,
-            "item": item,
-            "annotator": annotator,
-            "label": label,
-            "labels": parse_labels(labels),
-            "gold": gold,
-            "gold_file": gold_file,
-            "controls": controls,
-        }
-        answers, described = read_for(entry, data, reading=reading, positive=positive)
+        options = ReadOptions(
+            format=format_,
+            item=item,
+            annotator=annotator,
+            label=tuple(label or ()),
+            gold=gold,
+            gold_file=gold_file,
+            controls=controls,
+            successes=successes,
+            trials=trials,
+        )
+        answers, described = read_for(entry, data, options, labels=labels or (), positive=positive)
         typer.echo(f"{entry.name}: {described}", err=True)
         fitted = _fit(entry, answers, **sampling)
         run = write_fit(fitted, folder, coverage=coverage, began=begin)
@@ -218,11 +224,9 @@ def simulate(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
-    from bayesanno.data.annotations import CountData, listed
-    from bayesanno.data.dimensions import MultiAnnotationData
-    from bayesanno.inference.identifiability import check_seed, known_seed
+    from bayesanno.cli.for_model import Design, design_for
+    from bayesanno.ground.validate import check_seed, known_seed
     from bayesanno.modeling.registry import get_model
-    from bayesanno.simulation.simulate import make_count_design, make_design
     from bayesanno.simulation.simulate import simulate as simulate_model
 
     entry = get_model(model, _parse_settings(settings))
@@ -234,18 +238,15 @@ def simulate(
             raise DataFileError(f"{path} exists: choose another name, or --overwrite")
     check_seed(seed)
     seed = known_seed(seed)
-    each = _parse_range(per_item)
-    design: Any
-    if entry.data_class is CountData:
-        design = make_count_design(items=items, per_item=each, random_seed=seed)
-    else:
-        names = int(labels) if labels.isdecimal() else parse_labels(labels) or []
-        design = make_design(items=items, annotators=annotators, labels=names, per_item=each, random_seed=seed)
-    if entry.data_class is MultiAnnotationData:
-        each_name = parse_labels(dimensions) or []
-        if len(set(each_name)) < len(each_name):
-            raise DataError(f"a dimension is named twice among {listed(each_name)}")
-        design = MultiAnnotationData(by_dimension=dict.fromkeys(each_name, design))
+    asked = Design(
+        items=items,
+        annotators=annotators,
+        per_item=_parse_range(per_item),
+        labels=labels,
+        dimensions=dimensions,
+        random_seed=seed,
+    )
+    design = design_for(entry, asked)
     data, truth = simulate_model(entry, design, random_seed=seed)
     written = write_simulation(entry, data, truth, out, seed=seed)
     for path in written:
@@ -281,16 +282,16 @@ def noise(
     """
     from bayesanno.cli.noise import find_noise, format_noise
 
-    reading = {
-        "format": format_,
-        "item": item,
-        "annotator": annotator,
-        "label": label,
-        "labels": parse_labels(labels),
-        "gold": gold,
-        "gold_file": gold_file,
-    }
-    level, left_out = find_noise(data, items, disagreements, chance, confidence=confidence, reading=reading)
+    options = ReadOptions(
+        format=format_,
+        item=item,
+        annotator=annotator,
+        label=() if label is None else (label,),
+        labels=parse_labels(labels or ()),
+        gold=gold,
+        gold_file=gold_file,
+    )
+    level, left_out = find_noise(data, items, disagreements, chance, confidence=confidence, options=options)
     if left_out:
         typer.echo(f"items with fewer than two annotations, left out: {left_out}", err=True)
     typer.echo(format_noise(level, as_json=as_json))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.data.annotations import CountData
+from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataFileError
 
@@ -121,8 +121,7 @@ def write_simulation(
 
     The JSON holds the parameters and, where they are no labels, the states of the items.
     """
-    from bayesanno.io.annotations import write_annotations, write_counts
-    from bayesanno.io.dimensions import write_dimensions
+    from bayesanno.io.write import write_data
 
     parameters = {
         name: {
@@ -133,12 +132,7 @@ def write_simulation(
         for name, variable in truth.data_vars.items()
     }
     story = {"model": entry.name, "fields": entry.to_fields(), "seed": seed, "parameters": parameters}
-    if isinstance(data, MultiAnnotationData):
-        write_dimensions(data, path)
-    elif isinstance(data, CountData):
-        write_counts(data, path)
-    else:
-        write_annotations(data, path)
+    write_data(data, path)
     beside = path.with_suffix(".json")
     beside.write_text(json.dumps(story, indent=2) + "\n", encoding="utf-8")
     return [path, beside]

@@ -1,43 +1,91 @@
-"""What DATA on the command line becomes: the kind of data that the model takes.
+"""What the command line makes of its options for a model: data, or a design to simulate, of the kind that it takes.
 
 The invariant: an option that the model has no use for is refused, not ignored.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.data.annotations import CountData, listed
+from bayesanno.cli.options import parse_labels, parse_labels_by_dimension, split_names
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError
-from bayesanno.io.annotations import read_annotations, read_counts
-from bayesanno.io.datasets import load_named
-from bayesanno.io.dimensions import read_dimensions
-from bayesanno.io.text_table import read_table
+from bayesanno.ground.wording import listed
+from bayesanno.io.annotations import annotations_from
+from bayesanno.io.counts import counts_from, holds_counts
+from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
+from bayesanno.io.text_table import open_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.io.options import ReadOptions
     from bayesanno.modeling.base import AnnotationModel
 
 
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the command line asks to read, and for which model.
+
+    Parameters
+    ----------
+    model : AnnotationModel
+    source : str
+        A file or a named data set.
+    options : ReadOptions
+        The options of reading, but for the labels that are declared.
+    labels : sequence of str
+        What was given with --labels, each time it was given.
+    positive : str, optional
+        The label to count, or to set against all others.
+    """
+
+    model: AnnotationModel
+    source: str
+    options: ReadOptions
+    labels: Sequence[str] = ()
+    positive: str | None = None
+
+    @property
+    def given(self) -> dict[str, bool]:
+        """Which options were given, by their names; of --format, one that is not of a long table."""
+        found = self.options
+        return {
+            "--gold": found.gold is not None,
+            "--gold-file": found.gold_file is not None,
+            "--controls": found.controls is not None,
+            "--successes": found.successes is not None,
+            "--trials": found.trials is not None,
+            "--positive": self.positive is not None,
+            "--format": found.format not in ("auto", "long"),
+        }
+
+
 def read_for(
-    entry: AnnotationModel, source: str, *, reading: Mapping[str, Any], positive: str | None = None
+    model: AnnotationModel,
+    source: str,
+    options: ReadOptions,
+    *,
+    labels: Sequence[str] = (),
+    positive: str | None = None,
 ) -> tuple[Any, str]:
-    """Read the data that a model takes, and describe them in a few words.
+    """Read the data that a model takes, and describe them in one line.
 
     A model of counts takes a table of counts (see `read_counts`), or annotations, in which a label is counted. For a
     model of two labels, one is set against all others.
 
     Parameters
     ----------
-    entry : AnnotationModel
+    model : AnnotationModel
     source : str
         A file or a named data set.
-    reading : mapping
-        The options of `read_annotations`; what is None is not given. `label` is a list, of one column for each
-        dimension.
+    options : ReadOptions
+        The options of reading; `label` has one column for each dimension.
+    labels : sequence of str
+        Declared labels as on the command line: "A,B,..." once, or for several dimensions "NAME=A,B,..." for each.
     positive : str, optional
         The label to count; of two labels by default the last.
 
@@ -47,77 +95,63 @@ def read_for(
         As for the readers; if an option does not suit the model; or if there are more than two labels and none of them
         is said to be the positive one.
     """
-    columns = reading.get("label") or []
-    if entry.data_class is MultiAnnotationData:
-        return _read_dimensions(entry, source, reading, positive)
-    if len(columns) > 1:
-        raise DataError(f"{entry.name} is of one label column, not {len(columns)}: name one, or take model_a_multi")
-    reading = {**reading, "label": columns[0] if columns else None}
-    if entry.data_class is CountData:
-        return _read_counts(entry, source, reading, positive)
-    if not entry.two_labels:
-        _refuse_positive(entry, positive)
-    data = read_annotations(source, **reading)
-    if entry.two_labels:
+    request = Request(model=model, source=source, options=options, labels=labels, positive=positive)
+    kind = _KINDS[model.data_class]
+    for option, reason in kind.refused.items():
+        if request.given[option]:
+            raise DataError(reason.format(option=option, model=model.name))
+    return kind.read(request)
+
+
+def _read_annotations(request: Request) -> tuple[AnnotationData, str]:
+    model, positive = request.model, request.positive
+    if positive is not None and not model.two_labels:
+        raise DataError(_EVERY_LABEL.format(option="--positive", model=model.name))
+    data = annotations_from(open_table(request.source), _with_labels(request))
+    if model.two_labels:
         data = data.binarise(positive=_last_of_two(data) if positive is None else positive)
-    return data, _describe(data)
+    return data, data.describe()
 
 
-def _refuse_positive(entry: AnnotationModel, positive: str | None) -> None:
-    if positive is not None:
-        raise DataError(f"--positive is for models of counts or of two labels: {entry.name} takes every label as it is")
-
-
-def _read_dimensions(
-    entry: AnnotationModel, source: str, reading: Mapping[str, Any], positive: str | None
-) -> tuple[MultiAnnotationData, str]:
-    _refuse_positive(entry, positive)
-    for option in ("labels", "gold", "gold_file", "controls"):
-        if reading.get(option) is not None:
-            name = option.replace("_", "-")
-            raise DataError(f"--{name} is for one label column: {entry.name} reads several, so leave it out")
-    if reading.get("format", "auto") not in ("auto", "long"):
-        raise DataError(f"{entry.name} reads a long table, with a label column for each dimension: leave out --format")
-    own = {option: reading.get(option) for option in ("item", "annotator")}
-    data = read_dimensions(source, reading.get("label") or [], **own)
-    return data, (
-        f"{data.n_annotations} annotations of {data.n_items} items by {data.n_annotators} annotators in "
-        f"{len(data.dimensions)} dimensions, {', '.join(data.dimensions)}"
-    )
-
-
-def _describe(data: AnnotationData) -> str:
-    return (
-        f"{data.n_annotations} annotations of {data.n_items} items by {data.n_annotators} annotators, "
-        f"{data.n_labels} labels"
-    )
-
-
-def _read_counts(
-    entry: AnnotationModel, source: str, reading: Mapping[str, Any], positive: str | None
-) -> tuple[CountData, str]:
-    for option in ("gold", "gold_file", "controls"):
-        if reading.get(option) is not None:
-            raise DataError(f"{entry.name} has no true labels: leave out --{option.replace('_', '-')}")
-    unnamed = all(reading.get(option) is None for option in ("annotator", "label", "labels"))
-    if unnamed and reading.get("format", "auto") == "auto" and _holds_counts(source):
+def _read_counts(request: Request) -> tuple[CountData, str]:
+    options, positive = _with_labels(request), request.positive
+    table = open_table(request.source)
+    of_counts = any(option is not None for option in (options.successes, options.trials))
+    of_annotations = any((options.annotator, options.label, options.labels, options.format != "auto"))
+    if of_counts or (not of_annotations and holds_counts(table)):
+        if of_annotations:
+            raise DataError(
+                "--successes and --trials name columns of counts, and --annotator, --label, --labels and --format are "
+                "for annotations: give those of one kind"
+            )
         if positive is not None:
-            raise DataError(f"{source} has columns of successes and trials, counted already: leave out --positive")
-        data, what = read_counts(source, item=reading.get("item")), "positive"
-    else:
-        annotations = read_annotations(source, **reading)
-        what = repr(positive)
-        if positive is None:
-            positive = _last_of_two(annotations)
-            what = f"{positive!r} (taken as positive; --positive takes another)"
-        data = CountData.from_annotations(annotations, positive=positive)
-    return data, f"{data.trials.sum()} answers to {data.n_items} items, {data.successes.sum()} of them {what}"
+            raise DataError(f"{table.name} has columns of successes and trials, counted already: leave out --positive")
+        data = counts_from(table, options)
+        return data, data.describe()
+    annotations = annotations_from(table, options)
+    what = repr(positive)
+    if positive is None:
+        positive = _last_of_two(annotations)
+        what = f"{positive!r} (taken as positive; --positive takes another)"
+    data = CountData.from_annotations(annotations, positive=positive)
+    return data, data.describe(positive=what)
 
 
-def _holds_counts(source: str) -> bool:
-    """Tell whether a table is one of counts: it has columns for successes and for trials, and none for a label."""
-    table = read_table(load_named(source) if source.startswith("@") else source)
-    return all(table.matching(role) for role in ("successes", "trials")) and not table.matching("label")
+def _read_dimensions(request: Request) -> tuple[MultiAnnotationData, str]:
+    options = replace(request.options, labels_by_dimension=parse_labels_by_dimension(request.labels))
+    check_dimensions(options)
+    data = multi_annotations_from(open_table(request.source), options)
+    return data, data.describe()
+
+
+def _with_labels(request: Request) -> ReadOptions:
+    """Return the options of reading one label column."""
+    columns = request.options.label
+    if len(columns) > 1:
+        raise DataError(
+            f"{request.model.name} is of one label column, not {len(columns)}: name one, or take model_a_multi"
+        )
+    return replace(request.options, labels=parse_labels(request.labels))
 
 
 def _last_of_two(data: AnnotationData) -> str:
@@ -126,3 +160,98 @@ def _last_of_two(data: AnnotationData) -> str:
             f"there are {data.n_labels} labels, {listed(data.labels)}: say with --positive which of them to count"
         )
     return data.labels[-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """What the command line asks to simulate.
+
+    Parameters
+    ----------
+    items, annotators, per_item, random_seed
+        As for `make_design`.
+    labels : str
+        The number of labels, or their names, "A,B,...".
+    dimensions : str
+        The names of the dimensions, "A,B,...".
+    """
+
+    items: int
+    annotators: int
+    per_item: int | tuple[int, int]
+    labels: str
+    dimensions: str
+    random_seed: int
+
+
+def design_for(model: AnnotationModel, design: Design) -> Any:
+    """Return a design of the kind of data that a model takes, for it to simulate answers to.
+
+    Raises
+    ------
+    DataError
+        As for `make_design`; if a dimension is named twice.
+    """
+    return _KINDS[model.data_class].design(design)
+
+
+def _design_annotations(design: Design) -> AnnotationData:
+    from bayesanno.simulation.simulate import make_design
+
+    return make_design(
+        items=design.items,
+        annotators=design.annotators,
+        labels=int(design.labels) if design.labels.isdecimal() else split_names(design.labels),
+        per_item=design.per_item,
+        random_seed=design.random_seed,
+    )
+
+
+def _design_counts(design: Design) -> CountData:
+    from bayesanno.simulation.simulate import make_count_design
+
+    return make_count_design(items=design.items, per_item=design.per_item, random_seed=design.random_seed)
+
+
+def _design_dimensions(design: Design) -> MultiAnnotationData:
+    shared, names = _design_annotations(design), split_names(design.dimensions)
+    if len(set(names)) < len(names):
+        raise DataError(f"a dimension is named twice among {listed(names)}")
+    return MultiAnnotationData(by_dimension=dict.fromkeys(names, shared))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kind:
+    """How a kind of data is read and designed, and the message that refuses an option which it has no use for."""
+
+    read: Callable[[Request], tuple[Any, str]]
+    design: Callable[[Design], Any]
+    refused: Mapping[str, str]
+
+
+_FOR_COUNTS = dict.fromkeys(
+    ("--successes", "--trials"), "{option} is for models of counts: {model} reads annotations, so leave it out"
+)
+_EVERY_LABEL = "{option} is for models of counts or of two labels: {model} takes every label as it is, so leave it out"
+_KNOWN = ("--gold", "--gold-file", "--controls")
+_NO_TRUTH = "{model} has no true labels: leave out {option}"
+_ONE_COLUMN = "{option} is for one label column: {model} reads several, so leave it out"
+
+_KINDS: Mapping[type, _Kind] = {
+    AnnotationData: _Kind(read=_read_annotations, design=_design_annotations, refused=_FOR_COUNTS),
+    CountData: _Kind(
+        read=_read_counts,
+        design=_design_counts,
+        refused=dict.fromkeys(_KNOWN, _NO_TRUTH),
+    ),
+    MultiAnnotationData: _Kind(
+        read=_read_dimensions,
+        design=_design_dimensions,
+        refused={
+            **_FOR_COUNTS,
+            **dict.fromkeys(_KNOWN, _ONE_COLUMN),
+            "--positive": _EVERY_LABEL,
+            "--format": "{model} reads a long table, with a label column for each dimension: leave out {option}",
+        },
+    ),
+}

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bayesanno.agreement.chance import check_share
 from bayesanno.agreement.noise import measure_noise, noise_level
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.validate import check_share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bayesanno.agreement.noise import NoiseLevel
+    from bayesanno.io.options import ReadOptions
 
 
 def find_noise(
@@ -23,9 +22,9 @@ def find_noise(
     chance: float | None,
     *,
     confidence: float,
-    reading: Mapping[str, Any],
+    options: ReadOptions,
 ) -> tuple[NoiseLevel, int]:
-    """Return the noise level, and how many items were left out for want of a second annotation.
+    """Return the noise level, and how many items were left out because they have fewer than two annotations.
 
     Raises
     ------
@@ -41,9 +40,10 @@ def find_noise(
         raise DataError("nothing to go by: give DATA, or --items, --disagreements and --chance")
     check_share("confidence", confidence)
     if source is not None:
-        from bayesanno.io.annotations import read_annotations
+        from bayesanno.io.annotations import annotations_from
+        from bayesanno.io.text_table import open_table
 
-        data = read_annotations(source, **reading)
+        data = annotations_from(open_table(source), options)
         level = measure_noise(data, confidence=confidence, chance=chance)
         return level, data.n_items - level.n
     if items is None or disagreements is None or chance is None:

@@ -1,9 +1,13 @@
 """Options that several commands share: a command that takes DATA reads it as every other does."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from bayesanno.ground.errors import DataError
+from bayesanno.io.options import label_names
 
 PANEL = "Data"
 DATA_HELP = "A CSV, TSV or Parquet file, or a named data set such as @crowd."
@@ -22,8 +26,13 @@ LabelColumns = Annotated[
     ),
 ]
 LabelNames = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,...", help="All possible labels, used or not, in order.", rich_help_panel=PANEL),
+    list[str] | None,
+    typer.Option(
+        "--labels",
+        metavar="A,B,...",
+        help="All possible labels, used or not, in order; of several dimensions NAME=A,B,... for each.",
+        rich_help_panel=PANEL,
+    ),
 ]
 GoldColumn = Annotated[
     str | None, typer.Option(metavar="COL", help="A column of known true labels.", rich_help_panel=PANEL)
@@ -39,8 +48,48 @@ PositiveLabel = Annotated[
         metavar="LABEL", help="The label that counts, against all others (models of two labels).", rich_help_panel=PANEL
     ),
 ]
+SuccessesColumn = Annotated[
+    str | None, typer.Option(metavar="COL", help="The column of positive answers (counts).", rich_help_panel=PANEL)
+]
+TrialsColumn = Annotated[
+    str | None, typer.Option(metavar="COL", help="The column of all answers (counts).", rich_help_panel=PANEL)
+]
 
 
-def parse_labels(labels: str | None) -> list[str] | None:
+def split_names(names: str) -> list[str]:
     """Return the names in a comma-separated list."""
-    return None if labels is None else [name.strip() for name in labels.split(",")]
+    return [name.strip() for name in names.split(",")]
+
+
+def parse_labels(given: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the labels that --labels declares for one label column, None where it was not given.
+
+    Raises
+    ------
+    DataError
+        If it was given more than once, or a name is empty.
+    """
+    if len(given) > 1:
+        raise DataError(f"--labels is given {len(given)} times for one label column: give one list, --labels A,B,...")
+    return label_names("--labels", split_names(given[0])) if given else None
+
+
+def parse_labels_by_dimension(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the labels that --labels declares for each of several dimensions, those of NAME=A,B,... .
+
+    Raises
+    ------
+    DataError
+        If a list does not say of which dimension it is, two are of the same, or a name is empty.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for text in given:
+        name, equals, names = (part.strip() for part in text.partition("="))
+        if not (name and equals):
+            raise DataError(
+                f"--labels {text} does not say of which dimension: write --labels NAME=A,B,..., once for each dimension"
+            )
+        if name in found:
+            raise DataError(f"--labels {name}=... is given twice: give all labels of a dimension in one list")
+        found[name] = label_names(f"--labels {name}=...", split_names(names))
+    return found

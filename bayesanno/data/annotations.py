@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections import Counter
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bayesanno.data.described import Described
+from bayesanno.data.names import check_names, sort_labels
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import counted, enumerated, listed, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AnnotationData:
-    """Who said what about which item, in long form: one entry of each array is one annotation.
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class AnnotationData(Described):
+    """Which label which annotator gave to which item, in long form: one entry of each array is one annotation.
 
     Designs may be unbalanced, an annotator may answer an item twice, an item may have no annotation at all, and a label
     may be declared that nobody used.
@@ -39,7 +39,7 @@ class AnnotationData:
     item, annotator, label : array of int, shape (annotation,)
         Positions in `items`, `annotators` and `labels`.
     items, annotators, labels : tuple of str
-        The names, in the order of the indices.
+        The names, in the order of the indices; labels are all that an annotator can give.
     gold : mapping of item name to label, optional
         Known true labels, for evaluation only; no model sees them.
     controls : mapping of item name to label, optional
@@ -49,12 +49,14 @@ class AnnotationData:
     ------
     DataError
         If there is no annotation, fewer than two labels, a name that is empty or repeated, an index out of range, or a
-        gold or control entry that names an unknown item or, for controls, an unknown label.
+        gold or control entry that names an unknown item or, for controls, a label that is no class.
 
     Examples
     --------
     >>> from bayesanno import AnnotationData
     >>> data = AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no")])
+    >>> data
+    AnnotationData: 3 annotations of 2 items by 2 annotators; labels no, yes
     >>> data.labels, data.n_items, data.n_annotations
     (('no', 'yes'), 2, 3)
     """
@@ -74,7 +76,7 @@ class AnnotationData:
             raise DataError("there is no annotation: the table has no row with an item, an annotator and a label")
         for what in ("items", "annotators", "labels"):
             names = tuple(str(name) for name in getattr(self, what))
-            _check_names(what, names)
+            check_names(what, names)
             object.__setattr__(self, what, names)
         for what, names in (("item", self.items), ("annotator", self.annotators), ("label", self.labels)):
             given = np.asarray(getattr(self, what))
@@ -102,9 +104,9 @@ class AnnotationData:
                 raise DataError(f"{what}: item {unknown!r} is not among the items{nearest(unknown, self.items)}")
             object.__setattr__(self, what, known)
         for item, label in self.controls.items():
-            if label not in self.labels:
+            if label not in self.classes:
                 raise DataError(
-                    f"controls: label {label!r} of item {item!r} is not among the labels {listed(self.labels)}"
+                    f"controls: label {label!r} of item {item!r} is not among the labels {listed(self.classes)}"
                 )
 
     @classmethod
@@ -128,14 +130,14 @@ class AnnotationData:
             If a label or an item is not among those declared, or as for the class.
         """
         triples = [(str(item), str(annotator), str(label)) for item, annotator, label in records]
-        said_of, said_by, said = zip(*triples, strict=True) if triples else ((), (), ())
-        item_names = tuple(dict.fromkeys(said_of)) if items is None else tuple(items)
-        annotator_names = tuple(dict.fromkeys(said_by))
-        label_names = sort_labels(said) if labels is None else tuple(labels)
+        of_item, by_annotator, given = zip(*triples, strict=True) if triples else ((), (), ())
+        item_names = tuple(dict.fromkeys(of_item)) if items is None else tuple(items)
+        annotator_names = tuple(dict.fromkeys(by_annotator))
+        label_names = sort_labels(given) if labels is None else tuple(labels)
         return cls(
-            item=_encode("item", said_of, item_names),
-            annotator=_encode("annotator", said_by, annotator_names),
-            label=_encode("label", said, label_names),
+            item=_encode("item", of_item, item_names),
+            annotator=_encode("annotator", by_annotator, annotator_names),
+            label=_encode("label", given, label_names),
             items=item_names,
             annotators=annotator_names,
             labels=label_names,
@@ -159,17 +161,21 @@ class AnnotationData:
 
     @property
     def n_labels(self) -> int:
-        """Number of labels, those nobody used included."""
+        """Number of labels that annotators can give, those nobody used included."""
         return len(self.labels)
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The labels that an item can truly have: all of them."""
+        """The labels that an item can truly have, in the order of the labels.
+
+        Today these are all labels. Answers that are no class, such as "unsure", are to come: they will be among
+        `labels` and not among `classes`.
+        """
         return self.labels
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
+        """Number of labels that an item can truly have."""
         return len(self.classes)
 
     @cached_property
@@ -184,17 +190,17 @@ class AnnotationData:
 
     @cached_property
     def gold_codes(self) -> Codes:
-        """Index of each item's gold label, -1 where it has none or one that is not among the labels; shape (item,)."""
-        return self._label_codes(self.gold)
+        """Position of each item's gold label in `classes`, -1 where it has none or one that is no class; (item,)."""
+        return self._class_codes(self.gold)
 
     @cached_property
     def control_codes(self) -> Codes:
-        """Index of each item's control label, -1 where it has none; shape (item,)."""
-        return self._label_codes(self.controls)
+        """Position of each item's control label in `classes`, -1 where it has none; shape (item,)."""
+        return self._class_codes(self.controls)
 
-    def _label_codes(self, known: Mapping[str, str]) -> Codes:
+    def _class_codes(self, known: Mapping[str, str]) -> Codes:
         codes = np.full(self.n_items, -1, dtype=np.int64)  # (item,)
-        index = {name: code for code, name in enumerate(self.labels)}
+        index = {name: code for code, name in enumerate(self.classes)}
         for item, label in known.items():
             codes[self._item_index[item]] = index.get(label, -1)
         codes.flags.writeable = False
@@ -202,7 +208,7 @@ class AnnotationData:
 
     @cached_property
     def votes(self) -> np.ndarray:
-        """How often each label was said of each item; shape (item, label)."""
+        """How often each label was given to each item; shape (item, label)."""
         votes = np.zeros((self.n_items, self.n_labels))  # (item, label)
         np.add.at(votes, (self.item, self.label), 1.0)
         votes.flags.writeable = False
@@ -229,6 +235,30 @@ class AnnotationData:
         for codes in (self.item, self.annotator, self.label):
             digest.update(codes.astype("<i8").tobytes())
         return digest.hexdigest()
+
+    def describe(self) -> str:
+        """Return in one line how many annotations of what these are.
+
+        Examples
+        --------
+        >>> from bayesanno import read_annotations
+        >>> read_annotations("@table9").describe()
+        '30,000 annotations of 10,000 items by 3 annotators; labels 1, 2, 3'
+        """
+        return (
+            f"{counted(self.n_annotations, 'annotation')} of {counted(self.n_items, 'item')} by "
+            f"{counted(self.n_annotators, 'annotator')}; labels {enumerated(self.labels)}"
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        known = {"gold": self.gold, "controls": self.controls}
+        return [
+            ("annotations", f"{self.n_annotations:,}"),
+            ("items", f"{self.n_items:,}"),
+            ("annotators", f"{self.n_annotators:,}"),
+            ("labels", enumerated(self.labels)),
+            *((what, f"of {counted(len(labels), 'item')}") for what, labels in known.items() if labels),
+        ]
 
     def binarise(self, *, positive: str) -> Self:
         """Set one label against all others: the same annotations with two labels, the positive one last.
@@ -274,112 +304,6 @@ class AnnotationData:
         return pd.DataFrame(table, dtype="str")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CountData:
-    """How many of an item's answers were the positive label.
-
-    Parameters
-    ----------
-    items : tuple of str
-        The names.
-    successes, trials : array of int, shape (item,)
-        Positive answers, and all answers, of each item.
-
-    Raises
-    ------
-    DataError
-        If the lengths differ, a count is negative or not whole, successes exceed trials, or no item has a trial.
-
-    Examples
-    --------
-    >>> from bayesanno import CountData
-    >>> CountData(items=("s1", "s2"), successes=[3, 0], trials=[10, 9]).n_items
-    2
-    """
-
-    items: tuple[str, ...]
-    successes: Codes
-    trials: Codes
-
-    def __post_init__(self) -> None:
-        """Check every field and freeze the arrays."""
-        names = tuple(str(name) for name in self.items)
-        _check_names("items", names)
-        object.__setattr__(self, "items", names)
-        for what in ("successes", "trials"):
-            counts = np.array(getattr(self, what))
-            if counts.shape != (len(names),):
-                raise DataError(f"{what} must have one count per item, shape ({len(names)},), not {counts.shape}")
-            numeric = counts.dtype.kind in "iuf"
-            valid = (
-                (counts >= 0) & (counts < 2**63) & (counts == np.floor(counts)) if numeric else np.zeros(1, dtype=bool)
-            )
-            if not valid.all():
-                bad = int(np.argmin(valid))
-                wrong = counts[bad].item() if numeric else counts[bad]
-                raise DataError(f"{what} of item {names[bad]!r} is {wrong}: it must be a whole number, 0 or more")
-            whole = counts.astype(np.int64)
-            whole.flags.writeable = False
-            object.__setattr__(self, what, whole)
-        more = np.flatnonzero(self.successes > self.trials)
-        if more.size:
-            worst = more[0]
-            raise DataError(
-                f"item {names[worst]!r} has {self.successes[worst]} successes in {self.trials[worst]} trials"
-            )
-        if not self.trials.any():
-            raise DataError("no item has a trial: every count of trials is 0")
-
-    @property
-    def n_items(self) -> int:
-        """Number of items, those without trials included."""
-        return len(self.items)
-
-    def coords(self, **more: Sequence[str]) -> dict[str, list[Any]]:
-        """Return the named coordinates of a model of these counts, and `more`."""
-        return {dim: list(names) for dim, names in {"item": self.items, **more}.items()}
-
-    @cached_property
-    def hash(self) -> str:
-        """A SHA-256 over everything that a model sees: the names and the counts."""
-        digest = hashlib.sha256(json.dumps(self.items).encode())
-        for counts in (self.successes, self.trials):
-            digest.update(counts.astype("<i8").tobytes())
-        return digest.hexdigest()
-
-    @classmethod
-    def from_annotations(cls, data: AnnotationData, *, positive: str) -> Self:
-        """Count how often `positive` was said of each item, against all other labels together.
-
-        Raises
-        ------
-        DataError
-            If `positive` is not among the labels.
-
-        Examples
-        --------
-        >>> from bayesanno import AnnotationData, CountData
-        >>> data = AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no")])
-        >>> CountData.from_annotations(data, positive="yes").successes
-        array([1, 0])
-        """
-        if positive not in data.labels:
-            raise DataError(f"positive label {positive!r} is not among the labels {listed(data.labels)}")
-        votes = data.votes.astype(np.int64)  # (item, label)
-        return cls(items=data.items, successes=votes[:, data.labels.index(positive)], trials=votes.sum(axis=1))
-
-
-_WHOLE = re.compile(r"-?\d{1,18}")
-
-
-def sort_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct labels in order: as numbers where all of them are whole numbers, else as text."""
-    distinct = set(labels)
-    if all(_WHOLE.fullmatch(label) for label in distinct):
-        return tuple(sorted(distinct, key=lambda label: (int(label), label)))
-    return tuple(sorted(distinct))
-
-
 def _encode(what: str, values: Sequence[str], names: Sequence[str]) -> Codes:
     index = {str(name): code for code, name in enumerate(names)}
     try:
@@ -387,26 +311,3 @@ def _encode(what: str, values: Sequence[str], names: Sequence[str]) -> Codes:
     except KeyError as error:
         value = error.args[0]
         raise DataError(f"{what} {value!r} is not among those declared: {listed(names)}") from None
-
-
-def _check_names(what: str, names: tuple[str, ...]) -> None:
-    blank = next((position for position, name in enumerate(names) if not name.strip()), None)
-    if blank is not None:
-        raise DataError(f"{what}: number {blank + 1} has no name: give every one a name that is not empty")
-    if not names:
-        raise DataError(f"{what}: there is none")
-    if len(set(names)) != len(names):
-        twice = Counter(names).most_common(1)[0][0]
-        raise DataError(f"{what}: {twice!r} appears twice: names must be unique")
-
-
-def listed(names: Sequence[str], *, most: int = 10) -> str:
-    """Return names for a message: quoted, so that it stays one line, and no more than `most` of them."""
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """Return a hint at the name most like this one, to end a message with; empty where none is like it."""
-    close = get_close_matches(name, names[:2000], n=1)  # a search among more would outlast the reader's patience
-    return f"; did you mean {close[0]!r}?" if close else ""

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData, listed
+from bayesanno.data.described import Described
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import counted, enumerated, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
 
+    from bayesanno.data.annotations import AnnotationData
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class MultiAnnotationData:
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MultiAnnotationData(Described):
     """Annotations of several dimensions over shared items and annotators.
 
     An annotator may have answered an item in some of the dimensions only; labels differ between dimensions.
@@ -40,6 +43,8 @@ class MultiAnnotationData:
     >>> focus = AnnotationData.from_records([("s1", "ada", "method"), ("s1", "bo", "result")])
     >>> polarity = AnnotationData.from_records([("s1", "ada", "+"), ("s1", "bo", "+")], labels=["+", "-"])
     >>> data = MultiAnnotationData(by_dimension={"focus": focus, "polarity": polarity})
+    >>> data
+    MultiAnnotationData: 4 annotations of 1 item by 2 annotators in 2 dimensions, focus, polarity
     >>> data.dimensions, data.n_items, data.n_annotations
     (('focus', 'polarity'), 1, 4)
     """
@@ -101,7 +106,7 @@ class MultiAnnotationData:
 
     @cached_property
     def label(self) -> np.ndarray:
-        """What was said, one dimension after the other, as positions in that dimension's labels; (annotation,)."""
+        """The labels given, one dimension after the other, as positions in that dimension's labels; (annotation,)."""
         return np.concatenate([part.label for part in self.by_dimension.values()])
 
     def coords(self, **more: Any) -> dict[str, list[Any]]:
@@ -118,6 +123,22 @@ class MultiAnnotationData:
         for name, part in self.by_dimension.items():
             digest.update(f"{len(name)}:{name}:{part.hash}".encode())
         return digest.hexdigest()
+
+    def describe(self) -> str:
+        """Return in one line how many annotations of what these are."""
+        return (
+            f"{counted(self.n_annotations, 'annotation')} of {counted(self.n_items, 'item')} by "
+            f"{counted(self.n_annotators, 'annotator')} in {counted(len(self.dimensions), 'dimension')}, "
+            f"{enumerated(self.dimensions)}"
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("annotations", f"{self.n_annotations:,}"),
+            ("items", f"{self.n_items:,}"),
+            ("annotators", f"{self.n_annotators:,}"),
+            *((f"labels of {enumerated([name])}", enumerated(part.labels)) for name, part in self.by_dimension.items()),
+        ]
 
     def to_frame(self) -> pd.DataFrame:
         """Return the annotations as a long table: dimension, item, annotator, label and, where any is known, gold."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData, CountData
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.lazy import xr

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.data.annotations import listed, nearest
 from bayesanno.ground.errors import DataError
-from bayesanno.io.text_table import ALIASES, TextTable, read_table
+from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.text_table import ALIASES, TextTable, open_table
 
 if TYPE_CHECKING:
     import os
@@ -98,22 +98,53 @@ def _check_guess_of_wide(table: TextTable, options: Mapping[str, str | None]) ->
         )
 
 
-def read_long(
-    table: TextTable, options: Mapping[str, str | None], *, defaults: Mapping[str, str], with_gold: bool
-) -> NamedAnswers:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LongRows:
+    """The item and the annotator of each row of a long table, which its label columns share."""
+
+    table: TextTable
+    columns: Mapping[str, int]  # of item and annotator
+    item: Codes  # (row,), -1 where the cell is empty
+    annotator: Codes  # (row,), likewise
+    items: tuple[str, ...]
+    annotators: tuple[str, ...]
+
+
+def read_rows(table: TextTable, options: Mapping[str, str | None], *, defaults: Mapping[str, str]) -> LongRows:
+    """Read the columns of items and of annotators of a long table.
+
+    Raises
+    ------
+    DataError
+        If one of them is not there.
+    """
+    columns = {role: table.need(role, options[role] or defaults.get(role)) for role in ("item", "annotator")}
+    item, annotator = (table.columns[column] for column in columns.values())
+    items, annotators = (tuple(dict.fromkeys(filter(None, cells))) for cells in (item, annotator))
+    return LongRows(
+        table=table,
+        columns=columns,
+        item=_positions(item, items),
+        annotator=_positions(annotator, annotators),
+        items=items,
+        annotators=annotators,
+    )
+
+
+def read_label_column(rows: LongRows, label_column: int, gold_column: int | None) -> NamedAnswers:
     """Read one row as one annotation, or with a missing answer as the mention of an item and an annotator.
 
     Raises
     ------
     DataError
-        If a column is not there, an answer lacks its item or annotator, or an item has two gold labels.
+        If a column plays two roles, an answer lacks its item or annotator, or an item has two gold labels.
     """
-    columns = {role: table.need(role, options[role] or defaults.get(role)) for role in _LONG_ROLES}
-    gold_column = table.find("gold", options["gold"]) if with_gold else None
+    table = rows.table
+    columns = {**rows.columns, "label": label_column}
     check_distinct(table, {**columns, "gold": gold_column})
     item, annotator, label = (table.columns[columns[role]] for role in _LONG_ROLES)
     gold = [""] * table.n_rows if gold_column is None else table.columns[gold_column]
-    has_item, has_annotator, has_label = (filled(column) for column in (item, annotator, label))
+    has_item, has_annotator, has_label = rows.item >= 0, rows.annotator >= 0, filled(label)  # (row,) each
     nameless = np.flatnonzero(~has_item & (has_annotator | has_label | filled(gold)))
     if nameless.size:
         row = int(nameless[0])
@@ -132,18 +163,31 @@ def read_long(
             f"{table.where(row)}: label {label[row]!r} of item {item[row]!r} has no annotator: fill in the column "
             f"{table.header[columns['annotator']]!r}"
         )
-    items = tuple(dict.fromkeys(filter(None, item)))
-    annotators = tuple(dict.fromkeys(filter(None, annotator)))
-    rows = np.flatnonzero(has_label)  # (annotation,)
+    answered = np.flatnonzero(has_label)  # (annotation,)
     return NamedAnswers(
-        item=_positions(item, items)[rows],
-        annotator=_positions(annotator, annotators)[rows],
+        item=rows.item[answered],
+        annotator=rows.annotator[answered],
         label=list(filter(None, label)),
-        row=rows,
-        items=items,
-        annotators=annotators,
-        gold=_collect_gold(table, item, gold),
+        row=answered,
+        items=rows.items,
+        annotators=rows.annotators,
+        gold={} if gold_column is None else _collect_gold(table, item, gold),
     )
+
+
+def read_long(
+    table: TextTable, options: Mapping[str, str | None], *, defaults: Mapping[str, str], with_gold: bool
+) -> NamedAnswers:
+    """Read a long table with one column of labels.
+
+    Raises
+    ------
+    DataError
+        If a column is not there, or as for `read_label_column`.
+    """
+    rows = read_rows(table, options, defaults=defaults)
+    label_column = table.need("label", options["label"] or defaults.get("label"))
+    return read_label_column(rows, label_column, table.find("gold", options["gold"]) if with_gold else None)
 
 
 def read_wide(table: TextTable, options: Mapping[str, str | None], *, grouped: bool, with_gold: bool) -> NamedAnswers:
@@ -203,12 +247,12 @@ def read_wide(table: TextTable, options: Mapping[str, str | None], *, grouped: b
         names = [str(number) for number in range(1, rows.size + 1)]
     items = tuple(dict.fromkeys(names))
     cells = cells[rows]  # (item row, annotator)
-    said, said_by = np.nonzero(cells != "")  # (annotation,) each
+    answered, answered_by = np.nonzero(cells != "")  # (annotation,) each
     return NamedAnswers(
-        item=_positions(names, items)[said],
-        annotator=said_by.astype(np.int64),
-        label=cells[said, said_by].tolist(),
-        row=rows[said],
+        item=_positions(names, items)[answered],
+        annotator=answered_by.astype(np.int64),
+        label=cells[answered, answered_by].tolist(),
+        row=rows[answered],
         items=items,
         annotators=tuple(table.header[column] for column in answer_columns),
         gold=_collect_gold(table, names, [gold[row] for row in rows], rows),
@@ -316,7 +360,7 @@ def read_known(
     DataError
         If an item is unknown or has two labels, or a label is not among `labels`, where these are given.
     """
-    table = read_table(path)
+    table = open_table(path)
     item_column = table.need("item")
     by_role = (table.find(role) for role in roles)
     label_column = next((column for column in by_role if column is not None), None)

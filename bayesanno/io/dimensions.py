@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from bayesanno.data.annotations import listed
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError
-from bayesanno.io.annotations import check_names_survive, quoted, read_annotations, text_path, write_rows
-from bayesanno.io.datasets import load_named
-from bayesanno.io.text_table import read_table
+from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.columns import encode_labels, read_label_column, read_rows
+from bayesanno.io.options import ReadOptions, label_names
+from bayesanno.io.text_table import open_table
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.io.annotations import Source
+    from bayesanno.io.columns import LongRows
+    from bayesanno.io.text_table import Source, TextTable
 
 
-def read_dimensions(source: Source, dimensions: Sequence[str], **options: Any) -> MultiAnnotationData:
+def read_multi_annotations(
+    source: Source,
+    dimensions: Sequence[str],
+    *,
+    item: str | None = None,
+    annotator: str | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
+) -> MultiAnnotationData:
     """Read annotations of several dimensions from a long table with a label column for each.
 
     Parameters
@@ -30,110 +38,98 @@ def read_dimensions(source: Source, dimensions: Sequence[str], **options: Any) -
     dimensions : sequence of str
         The label columns, at least two; their names are the dimensions' names. An empty cell is no annotation of that
         dimension. A column gold_<dimension>, if there is one, has its known true labels, for evaluation.
-    **options
-        `item` and `annotator` of `read_annotations`.
+    item, annotator : str, optional
+        The columns' names, as for `read_annotations`.
+    labels : mapping of dimension to sequence of str, optional
+        All possible labels of a dimension, in order; may name some that nobody used. By default, and for a dimension
+        that is not in the mapping, those found, sorted.
+
+    Returns
+    -------
+    MultiAnnotationData
+        Items and annotators by first appearance, dimensions in the order given.
 
     Raises
     ------
     DataFileError, DataError
-        As for `read_annotations`; if there are fewer than two columns, or one is named twice.
+        As for `read_annotations`; if there are fewer than two columns, one is named twice, or labels are of what is no
+        dimension.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesanno.io.dimensions import read_dimensions
+    >>> from bayesanno.io.dimensions import read_multi_annotations
     >>> columns = {"item": ["s1", "s1"], "annotator": ["ada", "bo"], "focus": ["A", "B"], "polarity": ["+", "-"]}
-    >>> read_dimensions(pd.DataFrame(columns), ["focus", "polarity"]).dimensions
-    ('focus', 'polarity')
+    >>> data = read_multi_annotations(pd.DataFrame(columns), ["focus", "polarity"], labels={"focus": ["A", "B", "C"]})
+    >>> {name: part.labels for name, part in data.by_dimension.items()}
+    {'focus': ('A', 'B', 'C'), 'polarity': ('+', '-')}
     """
-    if len(dimensions) < 2:
+    if isinstance(dimensions, str):
+        raise DataError(f"dimensions must be a sequence of names, not the text {dimensions!r}: write [{dimensions!r}]")
+    if labels is not None and not isinstance(labels, Mapping):
+        raise DataError("labels of several dimensions must say of which: write {dimension: [label, ...]}")
+    declared = {
+        str(name): label_names(f"labels of dimension {name!r}", given) for name, given in (labels or {}).items()
+    }
+    options = ReadOptions(item=item, annotator=annotator, label=tuple(dimensions), labels_by_dimension=declared)
+    check_dimensions(options)
+    return multi_annotations_from(open_table(source), options)
+
+
+def check_dimensions(options: ReadOptions) -> None:
+    """Raise a DataError unless the options name several label columns, and labels of these alone."""
+    names = options.label
+    if len(names) < 2:
         raise DataError("several dimensions need several label columns: name each of them (--label A --label B)")
-    if len(set(dimensions)) < len(dimensions):
-        raise DataError(f"a label column is named twice among {listed(dimensions)}")
-    table = read_table(load_named(source) if isinstance(source, str) and source.startswith("@") else source)
-    parts = {}
-    for name in dimensions:
-        gold = f"gold_{name}" if f"gold_{name}" in table.header else None
-        try:
-            part = read_annotations(source, format="long", label=name, gold=gold, **options)
-        except DataError as error:
-            raise DataError(f"dimension {name!r}: {error}") from None
-        # which dimension a column that is just called gold is of, nobody knows
-        parts[name] = replace(part, gold={}) if gold is None else part
-    return MultiAnnotationData(by_dimension=parts)
+    if len(set(names)) < len(names):
+        raise DataError(f"a label column is named twice among {listed(names)}")
+    odd = next((name for name in options.labels_by_dimension if name not in names), None)
+    if odd is not None:
+        raise DataError(
+            f"labels are given of {odd!r}, which is no dimension: the dimensions are {listed(names)}"
+            f"{nearest(odd, names)}"
+        )
 
 
-def write_dimensions(data: MultiAnnotationData, path: str | os.PathLike[str]) -> None:
-    """Write annotations of several dimensions so that `read_dimensions` gives them back; replaces a file that is there.
-
-    One row per item and annotator, item by item, with a column for each dimension and, where any is known, its gold as
-    gold_<dimension>. An item without annotations has a row of its own, and so has an annotator without any. What a file
-    does not keep is as for `write_annotations`.
+def multi_annotations_from(table: TextTable, options: ReadOptions) -> MultiAnnotationData:
+    """Return the annotations of several dimensions in a table, as `read_multi_annotations` does.
 
     Raises
     ------
-    DataError
-        If an annotator answered an item twice in a dimension, a dimension has the name of another column, or a name
-        would not read back the same.
-    DataFileError
-        If the file cannot be written.
-
-    Examples
-    --------
-    >>> from bayesanno.io.dimensions import write_dimensions
-    >>> write_dimensions(data, "fragments.csv")  # doctest: +SKIP
+    DataFileError, DataError
+        As for `read_multi_annotations`.
     """
-    path = text_path(path)
-    gold = {f"gold_{name}": part.gold for name, part in data.by_dimension.items() if part.gold}
-    for name in data.dimensions:
-        if name.casefold() in ("item", "annotator") or name in {f"gold_{other}" for other in data.dimensions}:
-            raise DataError(f"dimension {name!r} has the name of a column with another meaning: call it something else")
-    parts = data.by_dimension.values()
-    check_names_survive(
-        {
-            "item": data.items,
-            "annotator": data.annotators,
-            "dimension": data.dimensions,
-            "label": [label for part in parts for label in part.labels],
-            "gold label": [label for part in parts for label in part.gold.values()],
-        }
-    )
-    cells = _cells(data)
-    said, spoke = ({key[place] for key in cells} for place in (0, 1))
-    some_item = next(iter(cells))[0]
-    rows = [
-        *sorted(cells, key=lambda key: key[0]),
-        *((item, None) for item in range(data.n_items) if item not in said),
-        *((some_item, annotator) for annotator in range(data.n_annotators) if annotator not in spoke),
-    ]
-    table = [["item", "annotator", *data.dimensions, *gold]]
-    for item, annotator in rows:
-        answers = cells.get((item, annotator), {}) if annotator is not None else {}
-        table.append(
-            [
-                data.items[item],
-                "" if annotator is None else data.annotators[annotator],
-                *(answers.get(name, "") for name in data.dimensions),
-                *(known.get(data.items[item], "") for known in gold.values()),
-            ]
+    rows = read_rows(table, {"item": options.item, "annotator": options.annotator}, defaults={})
+    parts = {}
+    for name in options.label:
+        try:
+            parts[name] = _read_dimension(rows, name, options.labels_by_dimension.get(name))
+        except DataError as error:
+            raise DataError(f"dimension {name!r}: {error}") from None
+    return MultiAnnotationData(by_dimension=parts)
+
+
+def _read_dimension(rows: LongRows, name: str, declared: tuple[str, ...] | None) -> AnnotationData:
+    table = rows.table
+    # A column that is just called gold does not say of which dimension it is.
+    gold_column = table.find("gold", f"gold_{name}") if f"gold_{name}" in table.header else None
+    answers = read_label_column(rows, table.need("label", name), gold_column)
+    labels = sort_labels(answers.label) if declared is None else declared
+    if len(labels) == 1:
+        raise DataError(
+            f"{table.name}: only one label, {labels[0]!r}: a model needs at least two; if others were possible but "
+            f"never used, declare them (labels={{{name!r}: [...]}}, --labels {name}=A,B,...)"
         )
-    write_rows(path, map(quoted, table))
-
-
-def _cells(data: MultiAnnotationData) -> dict[tuple[int, int], dict[str, str]]:
-    """Return what each annotator said of each item: (item, annotator) -> dimension -> label."""
-    cells: dict[tuple[int, int], dict[str, str]] = {}
-    for name, part in data.by_dimension.items():
-        for item, annotator, label in _triples(part):
-            of_row = cells.setdefault((item, annotator), {})
-            if name in of_row:
-                raise DataError(
-                    f"annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} twice in dimension "
-                    f"{name!r}, and a row has one cell for it"
-                )
-            of_row[name] = part.labels[label]
-    return cells
-
-
-def _triples(data: AnnotationData) -> Iterable[tuple[int, int, int]]:
-    return zip(data.item.tolist(), data.annotator.tolist(), data.label.tolist(), strict=True)
+    codes = encode_labels(table, answers, labels)
+    try:
+        return AnnotationData(
+            item=answers.item,
+            annotator=answers.annotator,
+            label=codes,
+            items=answers.items,
+            annotators=answers.annotators,
+            labels=labels,
+            gold=answers.gold,
+        )
+    except DataError as error:
+        raise DataError(f"{table.name}: {error}") from None

@@ -18,13 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.data.annotations import listed, nearest
 from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.datasets import load_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
+
+    Source = str | os.PathLike[str] | pd.DataFrame
 
 SEPARATORS = ",\t;|"
 
@@ -122,8 +125,8 @@ class TextTable:
         return column
 
 
-def read_table(source: str | os.PathLike[str] | pd.DataFrame) -> TextTable:
-    """Read a CSV, TSV or Parquet file, or a DataFrame, as text.
+def open_table(source: Source) -> TextTable:
+    """Read a CSV, TSV or Parquet file, the file of a named data set ("@name"), or a DataFrame, as text.
 
     A text file is UTF-8 (a byte order mark is allowed), its first line that is not blank is the header, and its
     separator is the one of comma, tab, semicolon and bar that the header has most of outside quotes. Blank lines are
@@ -134,10 +137,10 @@ def read_table(source: str | os.PathLike[str] | pd.DataFrame) -> TextTable:
     Raises
     ------
     DataFileError
-        If there is no such file or it cannot be opened.
+        If there is no such file or it cannot be opened or fetched.
     DataError
-        If it is not UTF-8 text (or Parquet), is empty, has only a header, has rows of unequal width or two columns of
-        one name.
+        If there is no data set of that name, or the file is not UTF-8 text (or Parquet), is empty, has only a header,
+        has rows of unequal width or two columns of one name.
     """
     if not isinstance(source, str | os.PathLike):
         import pandas as pd
@@ -147,7 +150,7 @@ def read_table(source: str | os.PathLike[str] | pd.DataFrame) -> TextTable:
                 f"cannot read annotations from {type(source).__name__}: give a path, '@name' or a pandas DataFrame"
             )
         return _from_frame(source, "the DataFrame")
-    path = Path(source)
+    path = load_named(source) if isinstance(source, str) and source.startswith("@") else Path(source)
     raw = _read_bytes(path)
     if raw.startswith(_PARQUET_MAGIC):
         return _from_parquet(raw, str(path))

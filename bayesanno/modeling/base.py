@@ -17,9 +17,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bayesanno.data.annotations import AnnotationData, listed
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pm
+from bayesanno.ground.wording import listed
 from bayesanno.modeling.capabilities import known_parameters
 from bayesanno.modeling.fields import Fields
 from bayesanno.modeling.likelihood import observe

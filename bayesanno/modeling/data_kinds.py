@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData, CountData
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.patterns import Layout, find_joint_patterns, find_patterns, lay_out
 from bayesanno.modeling.observations import Answers, CountDesign, Counts, Design, Dimensions, DimensionsDesign

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.data.annotations import CountData
+    from bayesanno.data.counts import CountData
     from bayesanno.modeling.observations import Counts
     from bayesanno.modeling.parameters import Parameters, Priors
 

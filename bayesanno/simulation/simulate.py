@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData, CountData
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.inference.identifiability import check_seed
+from bayesanno.ground.validate import check_seed
 from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.likelihood import find_patterns, index_arrays, taken_parameters

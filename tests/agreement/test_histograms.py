@@ -17,7 +17,7 @@ from bayesanno.agreement.histograms import (
     mix_binomials,
     mix_gaussians,
 )
-from bayesanno.data.annotations import CountData
+from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 
 # Snow et al.'s RTE annotations: items with 0..10 positive answers of 10

@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.io.annotations import write_annotations
+from bayesanno.io.write import write_annotations
 from tests.fits import COMMAND, LABELS
 
 FILES = ["posterior.nc", "labels.csv", "annotators.csv", "summary.csv", "run.json"]
@@ -55,9 +55,8 @@ def test_results_go_to_stdout_and_the_rest_to_stderr(fitted):
     assert out[2].endswith("sampling; seed 1")
     assert len(out) == 8
     first, *others = done.stderr.splitlines()
-    assert first == (
-        f"mace: {len(read(folder.parent / 'answers.csv'))} annotations of 400 items by 30 annotators, 3 labels"
-    )
+    n = len(read(folder.parent / "answers.csv"))
+    assert first == f"mace: {n:,} annotations of 400 items by 30 annotators; labels maybe, no, yes"
     assert all(line.startswith("warning: ") for line in others)
     assert any("few independent draws" in line for line in others)  # 200 draws are few, and that must be said
 

@@ -11,6 +11,8 @@ import pytest
 from bayesanno import CountData, get_model, load, read_counts, write_counts
 from bayesanno.cli.for_model import read_for
 from bayesanno.ground.errors import DataError
+from bayesanno.io import text_table
+from bayesanno.io.options import ReadOptions
 from tests.fits import COMMAND
 
 LONG = "item,annotator,label\ns1,ada,yes\ns1,bo,no\ns2,ada,no\ns2,bo,no\ns3,cy,yes\n"
@@ -22,10 +24,10 @@ HISTOGRAM = "x,n,count\n1,2,1\n0,2,1\n1,1,1\n"
 
 @pytest.fixture
 def read(tmp_path):
-    def from_text(text, model="binomial_mixture", positive=None, **reading):
+    def from_text(text, model="binomial_mixture", positive=None, labels=(), **options):
         path = tmp_path / "data.csv"
         path.write_text(text)
-        return read_for(get_model(model), str(path), reading=reading, positive=positive)
+        return read_for(get_model(model), str(path), ReadOptions(**options), labels=labels, positive=positive)
 
     return from_text
 
@@ -58,13 +60,91 @@ def test_one_label_of_three_is_counted_against_the_others(read, refuses):
 
 
 def test_labels_that_are_declared_count_as_labels(read):
-    assert read(LONG, labels=["yes", "no"])[1].startswith("5 answers to 3 items, 3 of them 'no' (taken as positive")
+    assert read(LONG, labels=["yes, no"])[1].startswith("5 answers to 3 items, 3 of them 'no' (taken as positive")
 
 
 @pytest.mark.parametrize("option", ["gold", "gold_file", "controls"])
 def test_an_option_that_counts_have_no_use_for_is_refused(read, refuses, option):
     with refuses(DataError, f"binomial_mixture has no true labels: leave out --{option.replace('_', '-')}"):
         read(LONG, **{option: "x"})
+
+
+BOTH = "item,label,successes,trials\ns1,easy,1,2\ns2,hard,0,2\ns3,easy,1,1\n"
+NAMED = "word,yes,asked,x\ns1,1,2,7\ns2,0,2,8\ns3,1,1,9\n"
+LONG_WITH_COUNTS = (
+    "item,annotator,label,x,n\ns1,ada,yes,0,9\ns1,bo,no,0,9\ns2,ada,no,0,9\ns2,bo,no,0,9\ns3,cy,yes,0,9\n"
+)
+
+
+def test_counts_beside_a_label_that_nobody_gave_are_counts(read):
+    """Annotations have an annotator; where there is none, a column called label is one that says something else."""
+    data, described = read(BOTH)
+    assert (data.successes.tolist(), data.trials.tolist()) == ([1, 0, 1], [2, 2, 1])
+    assert described == "5 answers to 3 items, 2 of them positive"
+
+
+def test_annotations_beside_columns_of_counts_are_annotations(read):
+    data, described = read(LONG_WITH_COUNTS)
+    assert (data.successes.tolist(), data.trials.tolist()) == ([1, 0, 1], [2, 2, 1])
+    assert described.startswith("5 answers to 3 items, 2 of them 'yes' (taken as positive")
+
+
+def test_columns_of_counts_are_named_by_options(read, refuses):
+    for columns in ({"successes": "yes", "trials": "asked"}, {"successes": "yes", "trials": "asked", "item": "word"}):
+        data, _ = read(NAMED, **columns)
+        assert (data.successes.tolist(), data.trials.tolist()) == ([1, 0, 1], [2, 2, 1])
+    assert data.items == ("s1", "s2", "s3")
+    data, _ = read(LONG_WITH_COUNTS.replace("item", "what"), successes="x", trials="n")
+    assert (data.successes.tolist(), data.trials.tolist()) == ([0] * 5, [9] * 5)
+    with refuses(DataError, "no column for the trials: .*name it with trials=... "):
+        read(NAMED, successes="yes")
+    with refuses(DataError, "'x' and 'positives' could each be the successes: say which is with .*--successes"):
+        read("item,x,positives,n\ns1,1,2,3\n")
+    with refuses(DataError, "--successes and --trials name columns of counts, .*: give those of one kind"):
+        read(NAMED, successes="yes", trials="asked", label=("x",))
+    for option in ("successes", "trials"):
+        with refuses(DataError, f"--{option} is for models of counts: mace reads annotations, so leave it out"):
+            read(LONG, model="mace", **{option: "x"})
+
+
+def test_a_table_of_counts_is_parsed_once(read, monkeypatch):
+    parsed = []
+    real = text_table._from_text
+    monkeypatch.setattr(text_table, "_from_text", lambda *given: parsed.append(given) or real(*given))
+    for text in (COUNTS, LONG):
+        assert read(text)[0].n_items == 3
+    assert len(parsed) == 2
+
+
+def test_named_data_are_counted_and_described(refuses):
+    mixture = get_model("binomial_mixture")
+    data, described = read_for(mixture, "@table14", ReadOptions())
+    assert (data.n_items, int(data.trials.sum())) == (10_000, 30_000)
+    assert described.startswith("30,000 answers to 10,000 items, ")
+    assert read_for(mixture, "@table9", ReadOptions(), positive="2")[0].successes.sum() == 8898
+    with refuses(DataError, r"table14\.csv: no column for the successes"):
+        read_counts("@table14")
+    with refuses(DataError, "no data set '@tabel14': .*did you mean '@table14'"):
+        read_counts("@tabel14")
+
+
+LABELS = {
+    "twice": (["no", "yes"], "--labels is given 2 times for one label column: give one list, --labels A,B,..."),
+    "nothing": ([""], "--labels: number 1 of '' is empty: name it or leave it out"),
+    "a comma too many": (["no,,yes"], "--labels: number 2 of 'no', '', 'yes' is empty"),
+    "one": (["no"], "label 'yes' of item 's1' is not among those declared, 'no'"),
+    "the same twice": (["no,yes,no"], r"data\.csv: labels: 'no' appears twice"),
+    "another": (["no,yess"], "label 'yes' .* not among those declared, 'no', 'yess'; did you mean 'yess'"),
+    "of a dimension": (["label=no,yes"], "label 'yes' .* is not among those declared, 'label=no', 'yes'|label 'no' "),
+}
+
+
+@pytest.mark.parametrize("model", ["mace", "binomial_mixture", "easy_hard"])
+@pytest.mark.parametrize("wrong", LABELS)
+def test_labels_that_are_wrongly_declared_are_refused(read, refuses, model, wrong):
+    labels, match = LABELS[wrong]
+    with refuses(DataError, match):
+        read(LONG, model=model, labels=labels)
 
 
 def test_a_positive_label_needs_something_to_count(read, refuses):
@@ -77,7 +157,7 @@ def test_a_positive_label_needs_something_to_count(read, refuses):
 def test_a_model_of_annotations_reads_them_as_before(read):
     data, described = read(LONG, model="mace")
     assert data.labels == ("no", "yes")
-    assert described == "5 annotations of 3 items by 3 annotators, 2 labels"
+    assert described == "5 annotations of 3 items by 3 annotators; labels no, yes"
 
 
 def test_counts_are_written_as_they_are_read(tmp_path, refuses):
@@ -143,7 +223,7 @@ def test_a_fit_of_counts_writes_its_files(simulated):
     data = read_counts(simulated / "x.csv")
     total, positive = int(data.trials.sum()), int(data.successes.sum())
     first = done.stderr.splitlines()[0]
-    assert first == f"binomial_mixture: {total} answers to 200 items, {positive} of them positive"
+    assert first == f"binomial_mixture: {total:,} answers to 200 items, {positive:,} of them positive"
 
     labels = pd.read_csv(simulated / "run" / "labels.csv")
     assert labels.columns.tolist() == ["item", "p[type 1]", "p[type 2]", "successes", "trials", "hard"]

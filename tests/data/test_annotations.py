@@ -1,4 +1,4 @@
-"""AnnotationData and CountData: what they hold, and what they refuse."""
+"""AnnotationData: what it holds, and what it refuses."""
 
 import pickle
 
@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesanno.data.annotations import AnnotationData, CountData, sort_labels
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import BayesannoError, DataError
 
 FIELDS = {
@@ -118,47 +119,30 @@ def test_a_data_error_is_a_value_error_and_one_of_ours():
     assert issubclass(DataError, BayesannoError)
 
 
-def test_counts_come_from_annotations():
-    data = AnnotationData.from_records([*RECORDS, ("s1", "ada", "yes")], items=["s0", "s1", "s2"])
-    counts = CountData.from_annotations(data, positive="yes")
-    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (
-        ("s0", "s1", "s2"),
-        [0, 2, 0],
-        [0, 3, 1],
-    )
+def test_classes_are_the_labels_and_gold_and_controls_are_placed_among_them():
+    data = AnnotationData(**{**FIELDS, "labels": ("no", "yes", "never")}, gold={"s1": "never"}, controls={"s2": "yes"})
+    assert (data.classes, data.n_classes) == (("no", "yes", "never"), 3)
+    assert data.gold_codes.tolist() == [2, -1, -1]
+    assert data.control_codes.tolist() == [-1, 1, -1]
 
 
-@pytest.mark.parametrize(
-    ("successes", "trials", "match"),
-    [
-        ([1, 2], [3, 1], "item 'b' has 2 successes in 1 trials"),
-        ([-1, 2], [3, 3], "successes of item 'a' is -1: it must be a whole number"),
-        ([0, 1], [1, 1.5], "trials of item 'b' is 1.5: it must be a whole number"),
-        ([0, 1], [1, float("nan")], "trials of item 'b' is nan"),
-        ([0, 1], [1, float("inf")], "trials of item 'b' is inf"),
-        ([0, 1], [1, 1e300], r"trials of item 'b' is 1e\+300"),
-        (["0", "x"], [1, 1], "successes of item 'a' is 0: it must be a whole number"),
-        ([True, False], [1, 1], "successes of item 'a' is True"),
-        ([0], [1, 1], r"successes must have one count per item, shape \(2,\), not \(1,\)"),
-        ([0, 0], [0, 0], "no item has a trial"),
-    ],
-)
-def test_counts_that_cannot_be_are_refused(refuses, successes, trials, match):
-    with refuses(DataError, match):
-        CountData(items=("a", "b"), successes=successes, trials=trials)
+class WithUnsure(AnnotationData):
+    """Annotations where "unsure" can be given but not be true, as are to come."""
+
+    @property
+    def classes(self):
+        return tuple(label for label in self.labels if label != "unsure")
 
 
-def test_counts_need_a_positive_label_that_exists(refuses):
-    with refuses(DataError, "positive label 'true' is not among the labels 'no', 'yes'"):
-        CountData.from_annotations(AnnotationData.from_records(RECORDS), positive="true")
-
-
-def test_the_positive_label_is_counted_against_all_others():
-    records = [("s1", "ada", "yes"), ("s1", "bo", "maybe"), ("s1", "cy", "no"), ("s2", "ada", "maybe")]
-    data = AnnotationData.from_records(records)
-    for positive, successes in (("yes", [1, 0]), ("maybe", [1, 1]), ("no", [1, 0])):
-        counts = CountData.from_annotations(data, positive=positive)
-        assert (counts.successes.tolist(), counts.trials.tolist()) == (successes, [3, 1])
+def test_an_answer_that_is_no_class_is_no_truth_either(refuses):
+    """What is known of an item is about its classes, wherever the labels have others before them."""
+    fields = {**FIELDS, "labels": ("unsure", "no", "yes")}
+    data = WithUnsure(**fields, gold={"s1": "unsure", "s2": "yes"}, controls={"silent": "no"})
+    assert (data.n_labels, data.n_classes, data.votes.shape) == (3, 2, (3, 3))
+    assert data.gold_codes.tolist() == [-1, 1, -1]
+    assert data.control_codes.tolist() == [-1, -1, 0]
+    with refuses(DataError, "controls: label 'unsure' of item 's1' is not among the labels 'no', 'yes'"):
+        WithUnsure(**fields, controls={"s1": "unsure"})
 
 
 def test_labels_sort_as_numbers_only_if_all_are_whole_numbers():

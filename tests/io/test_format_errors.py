@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError, DataFileError
-from bayesanno.io.annotations import read_annotations, read_counts, write_annotations
+from bayesanno.io.annotations import read_annotations
+from bayesanno.io.counts import read_counts
+from bayesanno.io.write import write_annotations
 
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"
 WIDE = "item,ada,bo\ns1,no,yes\ns2,yes,\n"
@@ -90,6 +92,10 @@ OPTIONS = {
     "one column, two roles": ({"label": "annotator"}, r"column 'annotator' cannot be both annotator and label"),
     "label undeclared": ({"labels": ["no", "x"]}, "line 3: label 'yes' of item 's1' is not among those declared"),
     "labels as text": ({"labels": "yes"}, "labels must be a sequence of names, not the text 'yes'"),
+    "labels without order": ({"labels": {"no", "yes"}}, "labels must be a sequence of names, in order, not a set"),
+    "labels of dimensions": ({"labels": {"label": ["no"]}}, "labels must be a sequence of names, in order, not a dict"),
+    "no labels": ({"labels": []}, "labels: there is none: name all that are possible, or leave them out"),
+    "label without a name": ({"labels": ["no", " "]}, "labels: number 2 of 'no', '' is empty"),
     "label declared twice": ({"labels": ["no", "yes", "no"]}, r"answers\.csv: labels: 'no' appears twice"),
     "unknown format": ({"format": "wid"}, r"no format 'wid': there are 'auto', .*did you mean 'wide'\?"),
     "no snow": ({"format": "snow"}, "no column 'orig_id' to take as item"),

@@ -15,8 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError
-from bayesanno.io.annotations import read_annotations, read_counts, write_annotations
+from bayesanno.io.annotations import read_annotations
+from bayesanno.io.counts import read_counts
+from bayesanno.io.dimensions import read_multi_annotations
+from bayesanno.io.write import write_annotations, write_data
 
 TRIPLES = [("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "ada", "yes")]
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"
@@ -309,6 +314,21 @@ def test_counts_read_from_rows_and_from_a_histogram(tmp_path):
     frame = pd.DataFrame({"word": ["a", "b"], "yes": [1, 2], "asked": [2.0, 2.0]})
     counts = read_counts(frame, item="word", successes="yes", trials="asked")
     assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (("a", "b"), [1, 2], [2, 2])
+
+
+def test_each_kind_of_data_is_written_by_its_own_writer(tmp_path, refuses):
+    annotations = AnnotationData.from_records(TRIPLES)
+    both = MultiAnnotationData(by_dimension={"focus": annotations, "tone": annotations})
+    counts = CountData(items=("s1", "s2"), successes=[1, 0], trials=[2, 2])
+    for data, read in (
+        (annotations, read_annotations),
+        (counts, read_counts),
+        (both, lambda path: read_multi_annotations(path, ["focus", "tone"])),
+    ):
+        write_data(data, tmp_path / "a.csv")
+        assert read(tmp_path / "a.csv").hash == data.hash
+    with refuses(DataError, "b.csv cannot be written: there is no table for dict"):
+        write_data({}, tmp_path / "b.csv")
 
 
 @pytest.mark.parametrize(

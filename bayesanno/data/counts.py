@@ -1,0 +1,137 @@
+"""Counts as frozen values: of each item, how many answers there are and how many of them are positive."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from bayesanno.data.described import Described
+from bayesanno.data.names import check_names
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import counted, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bayesanno.data.annotations import AnnotationData, Codes
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CountData(Described):
+    """How many of an item's answers were the positive label.
+
+    Parameters
+    ----------
+    items : tuple of str
+        The names.
+    successes, trials : array of int, shape (item,)
+        Positive answers, and all answers, of each item.
+
+    Raises
+    ------
+    DataError
+        If the lengths differ, a count is negative or not whole, successes exceed trials, or no item has a trial.
+
+    Examples
+    --------
+    >>> from bayesanno import CountData
+    >>> CountData(items=("s1", "s2"), successes=[3, 0], trials=[10, 9])
+    CountData: 19 answers to 2 items, 3 of them positive
+    """
+
+    items: tuple[str, ...]
+    successes: Codes
+    trials: Codes
+
+    def __post_init__(self) -> None:
+        """Check every field and freeze the arrays."""
+        names = tuple(str(name) for name in self.items)
+        check_names("items", names)
+        object.__setattr__(self, "items", names)
+        for what in ("successes", "trials"):
+            counts = np.array(getattr(self, what))
+            if counts.shape != (len(names),):
+                raise DataError(f"{what} must have one count per item, shape ({len(names)},), not {counts.shape}")
+            numeric = counts.dtype.kind in "iuf"
+            valid = (
+                (counts >= 0) & (counts < 2**63) & (counts == np.floor(counts)) if numeric else np.zeros(1, dtype=bool)
+            )
+            if not valid.all():
+                bad = int(np.argmin(valid))
+                wrong = counts[bad].item() if numeric else counts[bad]
+                raise DataError(f"{what} of item {names[bad]!r} is {wrong}: it must be a whole number, 0 or more")
+            whole = counts.astype(np.int64)
+            whole.flags.writeable = False
+            object.__setattr__(self, what, whole)
+        more = np.flatnonzero(self.successes > self.trials)
+        if more.size:
+            worst = more[0]
+            raise DataError(
+                f"item {names[worst]!r} has {self.successes[worst]} successes in {self.trials[worst]} trials"
+            )
+        if not self.trials.any():
+            raise DataError("no item has a trial: every count of trials is 0")
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, those without trials included."""
+        return len(self.items)
+
+    def coords(self, **more: Sequence[str]) -> dict[str, list[Any]]:
+        """Return the named coordinates of a model of these counts, and `more`."""
+        return {dim: list(names) for dim, names in {"item": self.items, **more}.items()}
+
+    @cached_property
+    def hash(self) -> str:
+        """A SHA-256 over everything that a model sees: the names and the counts."""
+        digest = hashlib.sha256(json.dumps(self.items).encode())
+        for counts in (self.successes, self.trials):
+            digest.update(counts.astype("<i8").tobytes())
+        return digest.hexdigest()
+
+    def describe(self, *, positive: str = "positive") -> str:
+        """Return in one line how many answers these are; `positive` says which of them were counted.
+
+        Examples
+        --------
+        >>> from bayesanno import CountData
+        >>> CountData(items=("s1", "s2"), successes=[3, 0], trials=[10, 9]).describe(positive="'yes'")
+        "19 answers to 2 items, 3 of them 'yes'"
+        """
+        return (
+            f"{counted(int(self.trials.sum()), 'answer')} to {counted(self.n_items, 'item')}, "
+            f"{self.successes.sum():,} of them {positive}"
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("items", f"{self.n_items:,}"),
+            ("answers (trials)", f"{self.trials.sum():,}"),
+            ("positive (successes)", f"{self.successes.sum():,}"),
+        ]
+
+    @classmethod
+    def from_annotations(cls, data: AnnotationData, *, positive: str) -> Self:
+        """Count how often `positive` was given to each item, against all other labels together.
+
+        Raises
+        ------
+        DataError
+            If `positive` is not among the labels.
+
+        Examples
+        --------
+        >>> from bayesanno import AnnotationData, CountData
+        >>> data = AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no")])
+        >>> CountData.from_annotations(data, positive="yes").successes
+        array([1, 0])
+        """
+        if positive not in data.labels:
+            raise DataError(f"positive label {positive!r} is not among the labels {listed(data.labels)}")
+        votes = data.votes.astype(np.int64)  # (item, label)
+        return cls(items=data.items, successes=votes[:, data.labels.index(positive)], trials=votes.sum(axis=1))

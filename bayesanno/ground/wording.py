@@ -1,0 +1,53 @@
+"""Words for messages and descriptions: names in a list, the name that was probably meant, a number of things.
+
+The invariant: what comes out is one short line, however many names go in and whatever is in them.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def listed(names: Sequence[str], *, most: int = 10) -> str:
+    """Return names for a message: quoted, so that it stays one line, and no more than `most` of them."""
+    shown = ", ".join(repr(str(name)) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Return a hint at the name most like this one, to end a message with; empty where none is like it."""
+    close = get_close_matches(name, names[:2000], n=1)  # a search among more would outlast the reader's patience
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    Examples
+    --------
+    >>> from bayesanno.ground.wording import counted
+    >>> counted(1, "item"), counted(8000, "annotation")
+    ('1 item', '8,000 annotations')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def enumerated(names: Sequence[str], *, most: int = 10) -> str:
+    """Return names for a description: no more than `most` of them, and quoted only where they would be misread.
+
+    Examples
+    --------
+    >>> from bayesanno.ground.wording import enumerated
+    >>> enumerated(["no", "yes", "yes, but"]), enumerated(["a", "b", "c"], most=2)
+    ("no, yes, 'yes, but'", 'a, b and 1 more')
+    """
+    shown = ", ".join(_cut(name if name.isprintable() and "," not in name else repr(name)) for name in names[:most])
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
+def _cut(name: str, *, longest: int = 40) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 3]}..."

@@ -1,0 +1,117 @@
+"""Counts from a table: of each item, how many answers were positive and how many there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.data.counts import CountData
+from bayesanno.ground.errors import DataError
+from bayesanno.io.columns import check_distinct, expand_rows, filled, whole_numbers
+from bayesanno.io.options import ReadOptions
+from bayesanno.io.text_table import open_table
+
+if TYPE_CHECKING:
+    from bayesanno.io.text_table import Source, TextTable
+
+
+def read_counts(
+    source: Source,
+    *,
+    item: str | None = None,
+    successes: str | None = None,
+    trials: str | None = None,
+) -> CountData:
+    """Read how many answers of each item were positive, from a CSV, TSV or Parquet file or a DataFrame.
+
+    A table has one row per item, with columns item, successes and trials (without an item column the items are named 1,
+    2, ... by row); or it is a histogram with columns successes, trials and count, read as `count` items for each row,
+    named 1, 2, ... Cells are read as by `read_annotations`; rows that are wholly empty are skipped.
+
+    Parameters
+    ----------
+    source : path, str or DataFrame
+        As for `read_annotations`.
+    item, successes, trials : str, optional
+        The columns' names. Without them a column is known by its name, whatever its case: the aliases of item in
+        `read_annotations`; successes, positive, positives, x; trials, n, total.
+
+    Raises
+    ------
+    DataFileError
+        If the file is missing or cannot be opened.
+    DataError
+        If the table cannot be read, a count is no whole number of 0 or more, successes exceed trials, or an item
+        appears twice.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesanno.io.counts import read_counts
+    >>> data = read_counts(pd.DataFrame({"successes": [0, 7], "trials": [10, 10], "count": [2, 1]}))
+    >>> data.items, data.successes
+    (('1', '2', '3'), array([0, 0, 7]))
+    """
+    options = ReadOptions(item=item, successes=successes, trials=trials)
+    return counts_from(open_table(source), options)
+
+
+def holds_counts(table: TextTable) -> bool:
+    """Tell whether a table is one of counts: it has columns of successes and of trials, and no annotations.
+
+    Annotations in long form have columns for an annotator and for a label, whatever other columns there are.
+    """
+    long = all(table.matching(role) for role in ("annotator", "label"))
+    return not long and all(table.matching(role) for role in ("successes", "trials"))
+
+
+def counts_from(table: TextTable, options: ReadOptions) -> CountData:
+    """Return the counts in a table, as `read_counts` does.
+
+    Raises
+    ------
+    DataError
+        As for `read_counts`.
+    """
+    columns = {
+        "successes": table.need("successes", options.successes),
+        "trials": table.need("trials", options.trials),
+    }
+    item_column, count_column = table.find("item", options.item), table.find("count")
+    check_distinct(table, {**columns, "item": item_column, "count": count_column})
+    if item_column is not None and count_column is not None:
+        raise DataError(
+            f"{table.name}: a row with a count stands for many items, but column {table.header[item_column]!r} names "
+            "one: drop one of the two"
+        )
+    used = [column for column in (*columns.values(), item_column, count_column) if column is not None]
+    blank = ~np.any([filled(table.columns[column]) for column in used], axis=0)  # (row,)
+    positive = whole_numbers(table, columns["successes"], blank)
+    answered = whole_numbers(table, columns["trials"], blank)
+    more = np.flatnonzero(positive > answered)
+    if more.size:
+        row = int(more[0])
+        raise DataError(
+            f"{table.where(row)}: {positive[row]} successes in {answered[row]} trials: there cannot be more"
+        )
+    rows = np.flatnonzero(~blank)
+    if count_column is not None:
+        rows = expand_rows(table, count_column, blank)
+    if item_column is None:
+        names = [str(number) for number in range(1, rows.size + 1)]
+    else:
+        names = [table.columns[item_column][row] for row in rows]
+        first_row: dict[str, int] = {}
+        for row, name in zip(rows.tolist(), names, strict=True):
+            if not name:
+                raise DataError(f"{table.where(row)}: counts without an item: name it or remove the row")
+            if first_row.setdefault(name, row) != row:
+                raise DataError(
+                    f"{table.where(row)}: item {name!r} has counts already, in {table.unit} "
+                    f"{table.lines[first_row[name]]}: keep one row per item"
+                )
+    try:
+        return CountData(items=tuple(names), successes=positive[rows], trials=answered[rows])
+    except DataError as error:
+        raise DataError(f"{table.name}: {error}") from None

@@ -1,0 +1,101 @@
+"""The options of reading as one value, which the readers of the library and the command line share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed, nearest
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    Format = Literal["auto", "long", "wide", "grouped", "snow"]
+
+FORMATS = ("auto", "long", "wide", "grouped", "snow")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """How to read a table; each reader looks at those that concern it.
+
+    Parameters
+    ----------
+    format : {"auto", "long", "wide", "grouped", "snow"}
+        The shape of the table.
+    item, annotator, gold, successes, trials : str, optional
+        The names of columns, where they are not known by their names.
+    label : tuple of str
+        The label columns: none or one, or one for each dimension.
+    labels : tuple of str, optional
+        All possible labels, in order.
+    labels_by_dimension : mapping of dimension to tuple of str
+        The same for several dimensions, or for some of them.
+    gold_file : path, optional
+        A file of known true labels, for evaluation.
+    controls : mapping of item to label, or path, optional
+        Known true labels that enter the likelihood.
+
+    Raises
+    ------
+    DataError
+        If there is no such format, or gold is given twice.
+
+    Examples
+    --------
+    >>> from bayesanno.io.options import ReadOptions
+    >>> ReadOptions(format="long", label=("verdict",), labels=("no", "yes")).columns["label"]
+    'verdict'
+    """
+
+    format: str = "auto"
+    item: str | None = None
+    annotator: str | None = None
+    label: tuple[str, ...] = ()
+    labels: tuple[str, ...] | None = None
+    labels_by_dimension: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    gold: str | None = None
+    gold_file: str | os.PathLike[str] | None = None
+    controls: Mapping[str, str] | str | os.PathLike[str] | None = None
+    successes: str | None = None
+    trials: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the table."""
+        if self.format not in FORMATS:
+            raise DataError(
+                f"there is no format {self.format!r}: there are {listed(FORMATS)}{nearest(str(self.format), FORMATS)}"
+            )
+        if self.gold is not None and self.gold_file is not None:
+            raise DataError(
+                f"gold is given twice, as column {self.gold!r} and as file {str(self.gold_file)!r}: give one of them"
+            )
+
+    @property
+    def columns(self) -> dict[str, str | None]:
+        """The columns of a table with one label column, by role; None where a column is known by its name."""
+        (label,) = self.label or (None,)
+        return {"item": self.item, "annotator": self.annotator, "label": label, "gold": self.gold}
+
+
+def label_names(what: str, labels: Iterable[str]) -> tuple[str, ...]:
+    """Return declared labels as names; messages call them `what`.
+
+    Raises
+    ------
+    DataError
+        If they are no sequence, there is none, or one is empty.
+    """
+    if isinstance(labels, str):
+        raise DataError(f"{what} must be a sequence of names, not the text {labels!r}: write [{labels!r}, ...]")
+    if isinstance(labels, Mapping | Set):
+        raise DataError(f"{what} must be a sequence of names, in order, not a {type(labels).__name__}: write [...]")
+    names = tuple(str(name).strip() for name in labels)
+    if not names:
+        raise DataError(f"{what}: there is none: name all that are possible, or leave them out")
+    if not all(names):
+        raise DataError(f"{what}: number {names.index('') + 1} of {listed(names)} is empty: name it or leave it out")
+    return names

@@ -1,0 +1,286 @@
+"""Writers: each kind of data as a table of text that its reader gives back; a file is whole or not there."""
+
+from __future__ import annotations
+
+import os
+from functools import singledispatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.io.text_table import ALIASES, SEPARATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+# A column of a wide table may not have one of these names: it would be read as something else.
+_RESERVED = frozenset(name for role in ("item", "annotator", "label", "gold", "count") for name in ALIASES[role])
+
+
+@singledispatch
+def write_data(data: Any, path: str | os.PathLike[str]) -> None:
+    """Write data of any kind by the writer of that kind; a file that is there is replaced.
+
+    Raises
+    ------
+    DataError
+        If there is no writer for it, or as for `write_annotations`.
+    DataFileError
+        If the file cannot be written.
+    """
+    raise DataError(f"{path} cannot be written: there is no table for {type(data).__name__}")
+
+
+def write_annotations(
+    data: AnnotationData,
+    path: str | os.PathLike[str],
+    *,
+    format: Literal["long", "wide"] = "long",  # noqa: A002
+) -> None:
+    """Write annotations so that `read_annotations` gives them back; a file that is there is replaced.
+
+    Long: item, annotator, label and, where any is known, gold; an item without annotations has a row of its own, and so
+    has an annotator without any. Wide: item, one column per annotator and, where any is known, gold. The separator is a
+    comma, or a tab if the name ends in `.tsv`.
+
+    What a file does not keep: labels that nobody used (`read_annotations(..., labels=...)` brings them back),
+    controls, and in long form the order of items and annotators without annotations.
+
+    Parameters
+    ----------
+    data : AnnotationData
+        What to write.
+    path : path
+        Where to.
+    format : {"long", "wide"}
+        The shape of the table.
+
+    Raises
+    ------
+    DataError
+        If a name would not read back the same (it has whitespace around it or is not valid text); in wide form if an
+        annotator answered an item twice, or has the name of another column.
+    DataFileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bayesanno import AnnotationData
+    >>> from bayesanno.io.annotations import read_annotations
+    >>> from bayesanno.io.write import write_annotations
+    >>> data = AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no")], items=["s1", "s2"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_annotations(data, f"{folder}/answers.csv", format="wide")
+    ...     read_annotations(f"{folder}/answers.csv").items
+    ('s1', 's2')
+    """
+    if format not in ("long", "wide"):
+        raise DataError(f"annotations cannot be written in format {format!r}: give 'long' or 'wide'")
+    path = _text_path(path)
+    names = {"item": data.items, "annotator": data.annotators, "label": data.labels, "gold label": data.gold.values()}
+    _check_names_survive(names)
+    _save(path, _long_rows(data) if format == "long" else _wide_rows(data))
+
+
+def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
+    """Write counts (item, successes, trials) so that `read_counts` gives them back; a file that is there is replaced.
+
+    Raises
+    ------
+    DataError
+        If a name would not read back the same, as for `write_annotations`.
+    DataFileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bayesanno import CountData
+    >>> from bayesanno.io.counts import read_counts
+    >>> from bayesanno.io.write import write_counts
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_counts(CountData(items=("s1", "s2"), successes=[3, 0], trials=[5, 5]), f"{folder}/counts.csv")
+    ...     read_counts(f"{folder}/counts.csv").successes
+    array([3, 0])
+    """
+    path = _text_path(path)
+    _check_names_survive({"item": data.items})
+    rows = zip(_quoted(data.items), data.successes.tolist(), data.trials.tolist(), strict=True)
+    _save(path, [["item", "successes", "trials"], *([name, str(x), str(n)] for name, x, n in rows)])
+
+
+def write_multi_annotations(data: MultiAnnotationData, path: str | os.PathLike[str]) -> None:
+    """Write annotations of several dimensions so that `read_multi_annotations` gives them back.
+
+    A file that is there is replaced. One row per item and annotator, item by item, with a column for each dimension
+    and, where any is known, its gold as gold_<dimension>. An item without annotations has a row of its own, and so has
+    an annotator without any. What a file does not keep is as for `write_annotations`.
+
+    Raises
+    ------
+    DataError
+        If an annotator answered an item twice in a dimension, a dimension has the name of another column, or a name
+        would not read back the same.
+    DataFileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bayesanno import AnnotationData, MultiAnnotationData
+    >>> from bayesanno.io.dimensions import read_multi_annotations
+    >>> from bayesanno.io.write import write_multi_annotations
+    >>> focus = AnnotationData.from_records([("s1", "ada", "method"), ("s1", "bo", "result")])
+    >>> polarity = AnnotationData.from_records([("s1", "ada", "+"), ("s1", "bo", "-")])
+    >>> data = MultiAnnotationData(by_dimension={"focus": focus, "polarity": polarity})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_multi_annotations(data, f"{folder}/fragments.csv")
+    ...     read_multi_annotations(f"{folder}/fragments.csv", ["focus", "polarity"]).hash == data.hash
+    True
+    """
+    path = _text_path(path)
+    gold = {f"gold_{name}": part.gold for name, part in data.by_dimension.items() if part.gold}
+    for name in data.dimensions:
+        if name.casefold() in ("item", "annotator") or name in {f"gold_{other}" for other in data.dimensions}:
+            raise DataError(f"dimension {name!r} has the name of a column with another meaning: call it something else")
+    parts = data.by_dimension.values()
+    _check_names_survive(
+        {
+            "item": data.items,
+            "annotator": data.annotators,
+            "dimension": data.dimensions,
+            "label": [label for part in parts for label in part.labels],
+            "gold label": [label for part in parts for label in part.gold.values()],
+        }
+    )
+    cells = _cells(data)
+    answered, active = ({key[place] for key in cells} for place in (0, 1))
+    some_item = next(iter(cells))[0]
+    rows = [
+        *sorted(cells, key=lambda key: key[0]),
+        *((item, None) for item in range(data.n_items) if item not in answered),
+        *((some_item, annotator) for annotator in range(data.n_annotators) if annotator not in active),
+    ]
+    table = [["item", "annotator", *data.dimensions, *gold]]
+    for item, annotator in rows:
+        answers = cells.get((item, annotator), {}) if annotator is not None else {}
+        table.append(
+            [
+                data.items[item],
+                "" if annotator is None else data.annotators[annotator],
+                *(answers.get(name, "") for name in data.dimensions),
+                *(known.get(data.items[item], "") for known in gold.values()),
+            ]
+        )
+    _save(path, map(_quoted, table))
+
+
+write_data.register(AnnotationData, write_annotations)
+write_data.register(CountData, write_counts)
+write_data.register(MultiAnnotationData, write_multi_annotations)
+
+
+def _text_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a table of text, or raise a DataError if its name is one of another kind of table."""
+    path = Path(path)
+    if path.suffix.lower() in (".parquet", ".pq"):
+        raise DataError(f"{path} would not be Parquet but text: give a name in .csv or .tsv")
+    return path
+
+
+def _save(path: Path, rows: Iterable[list[str]]) -> None:
+    """Write rows of cells, the header first, whole or not at all."""
+    separator = "\t" if path.suffix.lower() == ".tsv" else ","
+    text = "".join(f"{separator.join(row)}\n" for row in rows)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(text.encode("utf-8"))
+        temporary.replace(path)
+    except OSError as error:
+        raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _check_names_survive(named: Mapping[str, Iterable[str]]) -> None:
+    """Raise a DataError if a name would not read back the same; the keys say what the names are of."""
+    for what, names in named.items():
+        for name in names:
+            if not name or name != name.strip() or "\0" in name or not _is_text(name):
+                raise DataError(
+                    f"{what} {name!r} would not read back the same: names in a file are UTF-8 text, not empty, without "
+                    "whitespace around them"
+                )
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
+
+
+def _long_rows(data: AnnotationData) -> Iterable[list[str]]:
+    items, annotators, labels = _quoted(data.items), _quoted(data.annotators), _quoted(data.labels)
+    gold = _quoted([data.gold.get(name, "") for name in data.items])
+    triples = [*zip(data.item.tolist(), data.annotator.tolist(), data.label.tolist(), strict=True)]
+    rows = [[items[item], annotators[annotator], labels[label], gold[item]] for item, annotator, label in triples]
+    silent_items = sorted(set(range(data.n_items)) - set(data.item.tolist()))
+    rows += [[items[item], "", "", gold[item]] for item in silent_items]
+    silent_annotators = sorted(set(range(data.n_annotators)) - set(data.annotator.tolist()))
+    some_item = triples[0][0]
+    rows += [[items[some_item], annotators[annotator], "", gold[some_item]] for annotator in silent_annotators]
+    width = 4 if data.gold else 3
+    return [row[:width] for row in [["item", "annotator", "label", "gold"], *rows]]
+
+
+def _wide_rows(data: AnnotationData) -> Iterable[list[str]]:
+    taken = next((name for name in data.annotators if name.casefold() in _RESERVED), None)
+    if taken is not None:
+        raise DataError(
+            f"annotator {taken!r} has the name of a column with another meaning and would be misread in a wide "
+            "table: write format='long'"
+        )
+    cells = [[""] * data.n_annotators for _ in data.items]  # (item, annotator)
+    labels = _quoted(data.labels)
+    for item, annotator, label in zip(data.item.tolist(), data.annotator.tolist(), data.label.tolist(), strict=True):
+        if cells[item][annotator]:
+            raise DataError(
+                f"annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} more than once, and a "
+                "wide table has one cell for it: write format='long'"
+            )
+        cells[item][annotator] = labels[label]
+    gold = _quoted([data.gold.get(name, "") for name in data.items])
+    rows = [["item", *_quoted(data.annotators), "gold"]]
+    rows += [[name, *row, known] for name, row, known in zip(_quoted(data.items), cells, gold, strict=True)]
+    return rows if data.gold else [row[:-1] for row in rows]
+
+
+def _quoted(names: Sequence[str]) -> list[str]:
+    """Quote the names that hold anything a reader may take for a separator, whichever the file's own is."""
+    special = frozenset(SEPARATORS + '"\r\n')
+    return [name if special.isdisjoint(name) else '"' + name.replace('"', '""') + '"' for name in names]
+
+
+def _cells(data: MultiAnnotationData) -> dict[tuple[int, int], dict[str, str]]:
+    """Return the labels that each annotator gave to each item: (item, annotator) -> dimension -> label."""
+    cells: dict[tuple[int, int], dict[str, str]] = {}
+    for name, part in data.by_dimension.items():
+        for item, annotator, label in _triples(part):
+            of_row = cells.setdefault((item, annotator), {})
+            if name in of_row:
+                raise DataError(
+                    f"annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} twice in dimension "
+                    f"{name!r}, and a row has one cell for it"
+                )
+            of_row[name] = part.labels[label]
+    return cells
+
+
+def _triples(data: AnnotationData) -> Iterable[tuple[int, int, int]]:
+    return zip(data.item.tolist(), data.annotator.tolist(), data.label.tolist(), strict=True)

@@ -1,0 +1,52 @@
+"""CountData: what it holds, and what it refuses."""
+
+import pytest
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.ground.errors import DataError
+
+RECORDS = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no")]
+
+
+def test_counts_come_from_annotations():
+    data = AnnotationData.from_records([*RECORDS, ("s1", "ada", "yes")], items=["s0", "s1", "s2"])
+    counts = CountData.from_annotations(data, positive="yes")
+    assert (counts.items, counts.successes.tolist(), counts.trials.tolist()) == (
+        ("s0", "s1", "s2"),
+        [0, 2, 0],
+        [0, 3, 1],
+    )
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "match"),
+    [
+        ([1, 2], [3, 1], "item 'b' has 2 successes in 1 trials"),
+        ([-1, 2], [3, 3], "successes of item 'a' is -1: it must be a whole number"),
+        ([0, 1], [1, 1.5], "trials of item 'b' is 1.5: it must be a whole number"),
+        ([0, 1], [1, float("nan")], "trials of item 'b' is nan"),
+        ([0, 1], [1, float("inf")], "trials of item 'b' is inf"),
+        ([0, 1], [1, 1e300], r"trials of item 'b' is 1e\+300"),
+        (["0", "x"], [1, 1], "successes of item 'a' is 0: it must be a whole number"),
+        ([True, False], [1, 1], "successes of item 'a' is True"),
+        ([0], [1, 1], r"successes must have one count per item, shape \(2,\), not \(1,\)"),
+        ([0, 0], [0, 0], "no item has a trial"),
+    ],
+)
+def test_counts_that_cannot_be_are_refused(refuses, successes, trials, match):
+    with refuses(DataError, match):
+        CountData(items=("a", "b"), successes=successes, trials=trials)
+
+
+def test_counts_need_a_positive_label_that_exists(refuses):
+    with refuses(DataError, "positive label 'true' is not among the labels 'no', 'yes'"):
+        CountData.from_annotations(AnnotationData.from_records(RECORDS), positive="true")
+
+
+def test_the_positive_label_is_counted_against_all_others():
+    records = [("s1", "ada", "yes"), ("s1", "bo", "maybe"), ("s1", "cy", "no"), ("s2", "ada", "maybe")]
+    data = AnnotationData.from_records(records)
+    for positive, successes in (("yes", [1, 0]), ("maybe", [1, 1]), ("no", [1, 0])):
+        counts = CountData.from_annotations(data, positive=positive)
+        assert (counts.successes.tolist(), counts.trials.tolist()) == (successes, [3, 1])
