@@ -58,7 +58,7 @@ def test_the_wheel_holds_the_zoo_the_data_and_no_tests(wheel):
         metadata = archive.read(f"bayesanno-{ba.__version__}.dist-info/METADATA").decode()
     assert SHIPPED <= names
     for folder, package in ((ROOT / "models", "bayesanno/models"), (ROOT / "bayesanno", "bayesanno")):
-        assert {f"{package}/{path.name}" for path in folder.glob("*.py")} <= names
+        assert {f"{package}/{path.relative_to(folder)}" for path in folder.rglob("*.py")} <= names
     assert {name.split("/")[0] for name in names} == {"bayesanno", f"bayesanno-{ba.__version__}.dist-info"}
     assert f"Version: {ba.__version__}" in metadata
     assert any(name.endswith("licenses/LICENSE") for name in names)
@@ -81,7 +81,8 @@ def test_the_wheel_works_where_nothing_else_of_the_project_is(wheel, tmp_path):
     assert run("--version") == f"bayesanno {ba.__version__}\n"
     listed = run("models")
     assert all(name in listed for name in ba.list_models()["name"])
-    cheap = ["--method", "advi", "--advi-steps", "2000", "--draws", "50", "--seed", "1"]
+    assert "dawid_skene" in listed
+    cheap = ["--method", "advi", "--method-option", "steps=2000", "--draws", "50", "--seed", "1"]
     out = run("fit", "mace", "@crowd", "--out", "crowd", *cheap)
     assert out.startswith("accuracy against gold 0.")
     assert {path.name for path in (away / "crowd").iterdir()} == {

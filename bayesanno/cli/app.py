@@ -112,7 +112,8 @@ def models() -> None:
     table.add_column("model")
     table.add_column("fields (--set)")
     for row in describe_models():
-        table.add_row(row["name"], row["model"], row["fields"].replace(", ", "\n"))
+        name = f"{row['name']}\n({row['aliases']})" if row["aliases"] else row["name"]
+        table.add_row(name, row["model"], row["fields"].replace(", ", "\n"))
     Console(markup=False, highlight=False, emoji=False).print(table)
 
 
