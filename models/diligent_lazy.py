@@ -53,7 +53,7 @@ from bayesanno.data.annotations import CountData
 from bayesanno.ground.errors import ModelError
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import Fraction, Positive, hyper, require_data
-from bayesanno.modeling.item_types import ItemTypeModel, moments_of, ordered_answers_logp
+from bayesanno.modeling.item_types import ItemTypeModel, ordered_answers_logp
 from bayesanno.modeling.likelihood import observe
 
 if TYPE_CHECKING:
@@ -139,6 +139,8 @@ class DiligentLazy(ItemTypeModel):
         --------
         >>> DiligentLazy.from_fit(ba.load("careful"))  # doctest: +SKIP
         """
+        from bayesanno.analysis.item_types import moments_of
+
         return cls(**moments_of(fit), known=fixed)
 
     def caveats(self, data: CountData) -> list[str]:  # noqa: ARG002

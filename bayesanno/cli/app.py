@@ -223,7 +223,7 @@ def simulate(
     from bayesanno.ground.validate import check_seed, known_seed
     from bayesanno.ground.wording import listed
     from bayesanno.modeling.registry import get_model
-    from bayesanno.simulation.simulate import make_count_design, make_design
+    from bayesanno.simulation.designs import make_count_design, make_design
     from bayesanno.simulation.simulate import simulate as simulate_model
 
     entry = get_model(model, _parse_settings(settings))

@@ -57,14 +57,16 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 def write_fit(fit: xarray.DataTree, folder: Path, *, coverage: float | None, began: float) -> dict[str, Any]:
     """Write a fit's files to a folder and return what run.json holds."""
-    from bayesanno.analysis.labels import annotator_table, has_competence, label_table, parameter_table
+    from bayesanno.analysis.annotators import annotator_table, has_competence
+    from bayesanno.analysis.labels import label_table
+    from bayesanno.analysis.parameters import summary
     from bayesanno.fits.storage import save
 
     save(fit, folder / "posterior.nc")
     tables = {"labels.csv": label_table(fit, coverage=coverage)}
     if has_competence(fit):
         tables["annotators.csv"] = annotator_table(fit)
-    tables["summary.csv"] = parameter_table(fit)
+    tables["summary.csv"] = summary(fit)
     for name, table in tables.items():
         table.to_csv(folder / name, index=False)
     run = describe_run(fit, total=time.perf_counter() - began)
@@ -75,7 +77,7 @@ def write_fit(fit: xarray.DataTree, folder: Path, *, coverage: float | None, beg
 
 def describe_run(fit: xarray.DataTree, *, total: float) -> dict[str, Any]:
     """Return what a run was and what came of it, as JSON can hold it."""
-    from bayesanno.analysis.labels import score
+    from bayesanno.analysis.accuracy import score
     from bayesanno.fits.storage import data_of, diagnostics_of
 
     data, attrs = data_of(fit), fit.attrs

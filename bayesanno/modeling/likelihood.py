@@ -209,16 +209,20 @@ def draw_states(
     data: Data,
     posterior: xr.Dataset,
     *,
+    latent: str = "",
     fixed: Mapping[str, np.ndarray] | None = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.DataArray:
-    """Draw every item's state once per posterior draw: indices of states, dims (chain, draw, item)."""
+    """Draw every item's state once per posterior draw: indices of states, dims (chain, draw, item).
+
+    Of several latents, which one has to be said: `latent` is its name, and its states are drawn from its own posterior.
+    """
     rng = np.random.default_rng(random_seed)
     each, patterns = _readings_of_draws(entry, data, posterior, fixed)
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
     states = np.empty((n_chains * n_draws, data.n_items), dtype=np.int64)  # (sample, item)
     for sample, readings in enumerate(each):
-        probability = readings["probability"]  # (pattern, state)
+        probability = readings[f"probability_{latent}" if latent else "probability"]  # (pattern, state)
         below = probability.cumsum(axis=1)[patterns.back["item"]]  # (item, state)
         u = rng.uniform(size=(data.n_items, 1)) * below[:, -1:]
         states[sample] = (u >= below).sum(axis=1)

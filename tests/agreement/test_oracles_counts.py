@@ -14,12 +14,12 @@ from scipy.special import gammaln
 
 from bayesanno import (
     CountData,
-    check_histogram,
+    histogram_predictive_check,
     diagnostics_of,
     estimate_marginal_likelihood,
     label_table,
     make_count_design,
-    parameter_table,
+    summary,
     read_annotations,
     simulate,
     type_table,
@@ -112,7 +112,7 @@ def test_two_types_are_sampled_well(two_types):
     assert found["divergences"] == 0
     assert "remarks" not in found
     assert (np.diff(two_types["posterior"]["rate"].values, axis=-1) > 0).all()
-    means = parameter_table(two_types).set_index("parameter")
+    means = summary(two_types).set_index("parameter")
     for name, values in TWO.items():  # flat priors and 800 items: the mean is near the maximum, in posterior sds
         for t, value in enumerate(values):
             row = means.loc[f"{name}[type {t + 1}]"]
@@ -131,7 +131,7 @@ def test_two_types_explain_the_histogram(two_types):
     found = estimate_marginal_likelihood(two_types, random_seed=1)
     assert found.error < 0.02
     assert abs(found.value - -4908.830095) < 4 * found.error
-    assert 0.08 < check_histogram(two_types, random_seed=1).p_value < 0.2
+    assert 0.08 < histogram_predictive_check(two_types, random_seed=1).p_value < 0.2
 
 
 def test_leaving_items_out_prefers_two_types_to_one(srte, two_types, fit_once):

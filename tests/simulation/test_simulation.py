@@ -11,7 +11,7 @@ import bayesanno as ba
 from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.io.annotations import write_annotations
 from bayesanno.io.datasets import load_named
-from bayesanno.simulation.simulate import make_design
+from bayesanno.simulation.designs import make_design
 from tests.io.crowd import ADVERSARY, ALWAYS_BILLING, ALWAYS_OTHER, GOOD, MIXING_UP, RANDOM, TWICE, make_crowd
 
 P_VALUE = 1e-4  # below it, frequencies do not come from the probabilities they should come from
