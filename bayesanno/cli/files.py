@@ -15,7 +15,7 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import xarray
 
@@ -93,6 +93,20 @@ def describe_run(fit: xarray.DataTree, *, total: float) -> dict[str, Any]:
         "diagnostics": diagnostics_of(fit),
         **score(fit),
     }
+
+
+def describe_accuracy(run: Mapping[str, Any]) -> list[str]:
+    """Return accuracy against gold in words: one line, or one for each of several dimensions; none without gold."""
+    if "accuracy" not in run:
+        return []
+    found = [run[name] for name in ("accuracy", "accuracy_at_90", "accuracy_at_75")]
+    several = isinstance(run["accuracy"], dict)
+    rows = {f" in {name}": [values[name] for values in found] for name in run["accuracy"]} if several else {"": found}
+    return [
+        f"accuracy against gold{where} {of_all:.4f}; of the surest 90% of items {of_90:.4f}, "
+        f"of the surest 75% {of_75:.4f}"
+        for where, (of_all, of_90, of_75) in rows.items()
+    ]
 
 
 def _describe_data(data: Data) -> dict[str, Any]:

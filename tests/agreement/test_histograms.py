@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from bayesanno.agreement.histogram_mixtures import select_n_types, fit_binomials, fit_diligence, fit_gaussians
+from bayesanno.agreement.histogram_mixtures import fit_binomials, fit_diligence, fit_gaussians, select_n_types
 from bayesanno.agreement.histograms import (
     chi_square_test,
     count_histogram,
@@ -336,7 +336,10 @@ WRONG = {
     ),
     "expected": (lambda: chi_square_test([1, 1], [1, -1]), "the expected histogram has an entry that is negative"),
     "level": (lambda: chi_square_test(SRTE, MODEL_M, level=1), "level is 1: it must be above 0 and below 1"),
-    "parameters": (lambda: chi_square_test([1, 1], [1, 1], n_parameters=2), "2 fitted parameters and 2 bins leave -1 deg"),
+    "parameters": (
+        lambda: chi_square_test([1, 1], [1, 1], n_parameters=2),
+        "2 fitted parameters and 2 bins leave -1 deg",
+    ),
     "probability": (lambda: measure_log_likelihood([1, 1], [0.5, 1.5]), "a probability is below 0 or above 1"),
     "probabilities": (lambda: measure_log_likelihood([1, 1], [0.5]), r"the probabilities have shape \(1,\)"),
 }

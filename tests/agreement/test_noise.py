@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, nbinom
 
 from bayesanno.agreement.noise import (
-    hard_items_posterior,
-    bound_noise_of,
-    noise_from_kappa,
     bound_noise,
+    bound_noise_of,
+    hard_items_posterior,
+    noise_from_kappa,
     plan_annotators,
     tolerated_disagreements,
 )

@@ -14,14 +14,14 @@ from scipy.special import gammaln
 
 from bayesanno import (
     CountData,
-    histogram_predictive_check,
     diagnostics_of,
     estimate_marginal_likelihood,
+    histogram_predictive_check,
     label_table,
     make_count_design,
-    summary,
     read_annotations,
     simulate,
+    summary,
     type_table,
 )
 from bayesanno.ground.errors import ConvergenceWarning

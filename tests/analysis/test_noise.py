@@ -69,7 +69,10 @@ def nearly_fair(fit_once):
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
 def test_with_coins_known_to_be_fair_the_closed_form_comes_back(nearly_fair, confidence):
-    found, known = ba.noise_posterior(nearly_fair, confidence=confidence), ba.bound_noise(N, D, 0.5, confidence=confidence)
+    found, known = (
+        ba.noise_posterior(nearly_fair, confidence=confidence),
+        ba.bound_noise(N, D, 0.5, confidence=confidence),
+    )
     assert (found.n, found.d, found.n_agreed, found.confidence) == (N, D, N - D, confidence)
     assert found.t0 == pytest.approx(known.t0, abs=3)
     assert found.n_noise == found.t0 - D

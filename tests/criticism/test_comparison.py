@@ -8,7 +8,7 @@ import pytest
 from scipy.special import betaln, logsumexp
 from scipy.stats import multivariate_t, norm
 
-from bayesanno import CountData, histogram_predictive_check, compare_n_types, estimate_marginal_likelihood
+from bayesanno import CountData, compare_n_types, estimate_marginal_likelihood, histogram_predictive_check
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.bridge import _bridge
 from bayesanno.models.binomial_mixture import BinomialMixture

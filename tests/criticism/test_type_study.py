@@ -12,7 +12,7 @@ import pytest
 from arviz_stats.base import array_stats
 from scipy.special import comb, logsumexp
 
-from bayesanno import CountData, select_n_types, count_histogram, fit_binomials, make_count_design
+from bayesanno import CountData, count_histogram, fit_binomials, make_count_design, select_n_types
 from bayesanno.inference.nuts import exact_arithmetic
 from bayesanno.modeling.likelihood import design_arrays
 from bayesanno.models.binomial_mixture import BinomialMixture

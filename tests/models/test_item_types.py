@@ -9,8 +9,8 @@ import xarray as xr
 from scipy.stats import beta, kstest
 
 from bayesanno import CountData, fit, get_model, make_count_design, simulate
-from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.analysis.item_types import moments_of
+from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.modeling.item_types import explain_types
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy

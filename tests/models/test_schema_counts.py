@@ -20,10 +20,10 @@ from bayesanno import (
     label_table,
     load,
     model_of,
-    summary,
     predict_labels,
     relabel_classes,
     save,
+    summary,
     type_table,
 )
 from bayesanno.analysis.accuracy import score
