@@ -120,7 +120,7 @@ def test_two_types_are_sampled_well(two_types):
     types = type_table(two_types)
     assert types["expected_items_mean"].sum() == pytest.approx(800)
     assert types["expected_items_mean"][0] == pytest.approx(441, abs=3)
-    assert types["hard"].tolist() == [1, 0]  # .355 is nearer to one half than .840
+    assert types["hard_type_probability"].tolist() == [1, 0]  # .355 is nearer to one half than .840
     labels = label_table(two_types)
     np.testing.assert_allclose(labels["p[type 1]"] + labels["p[type 2]"], 1)
     assert labels["hard"].tolist() == labels["p[type 1]"].tolist()
@@ -176,9 +176,9 @@ def test_the_types_of_model_m_are_found_again(fit_once):
         sd = found["posterior"][name].std(("chain", "draw")).values
         assert (np.abs(mean - values) < 3 * sd).all()
     types = type_table(found)
-    assert types["hard"][1] > 0.99
+    assert types["hard_type_probability"][1] > 0.99
     hard = (drawn["state"].values == "type 2").sum()
-    assert types["expected_items_hdi_low"][1] < hard < types["expected_items_hdi_high"][1]
+    assert types["expected_items_hdi94_lb"][1] < hard < types["expected_items_hdi94_ub"][1]
 
 
 @pytest.mark.slow
