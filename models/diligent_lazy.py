@@ -53,7 +53,7 @@ from bayesanno.data.counts import CountData
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.capabilities import HasCaveats, Known
 from bayesanno.modeling.fields import Fraction, Positive
-from bayesanno.modeling.item_types import ItemTypeModel, check_given_types, moments_of, ordered_answers_logp
+from bayesanno.modeling.item_types import ItemTypeModel, check_given_types, ordered_answers_logp
 
 if TYPE_CHECKING:
     import xarray
@@ -128,6 +128,8 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
         --------
         >>> DiligentLazy.from_fit(ba.load("careful"))  # doctest: +SKIP
         """
+        from bayesanno.analysis.item_types import moments_of
+
         return cls(**moments_of(fit), known=known)
 
     @override

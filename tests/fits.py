@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 
 import bayesanno as ba
-from bayesanno.simulation.simulate import make_design
+from bayesanno.simulation.designs import make_design
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

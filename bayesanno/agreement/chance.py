@@ -151,13 +151,13 @@ def estimate_coins(data: AnnotationData) -> np.ndarray:
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
-    hard = _disagreed(data)[data.item]  # (annotation,)
+    hard = disagreed_items(data.votes)[data.item]  # (annotation,)
     if not hard.any():
         raise DataError("no item is disagreed on: there is nothing to estimate coins from")
-    said = np.zeros((data.n_annotators, data.n_labels))  # (annotator, label)
-    np.add.at(said, (data.annotator[hard], data.label[hard]), 1.0)
-    said[said.sum(axis=1) == 0] = said.sum(axis=0)
-    coins: np.ndarray = said / said.sum(axis=1, keepdims=True)
+    given = np.zeros((data.n_annotators, data.n_labels))  # (annotator, label)
+    np.add.at(given, (data.annotator[hard], data.label[hard]), 1.0)
+    given[given.sum(axis=1) == 0] = given.sum(axis=0)
+    coins: np.ndarray = given / given.sum(axis=1, keepdims=True)
     return coins
 
 
@@ -182,13 +182,13 @@ def estimate_chance_agreement(data: AnnotationData) -> float:
     0.0313
     """
     coins = estimate_coins(data)
-    with np.errstate(divide="ignore"):  # a label never said: log 0 = -inf, and the product is 0
+    with np.errstate(divide="ignore"):  # a label never given: log 0 = -inf, and the product is 0
         log_coins = np.log(coins)
     log_same = np.zeros((data.n_items, data.n_labels))  # (item, label)
     np.add.at(log_same, data.item, log_coins[data.annotator])
     by_item = np.exp(log_same).sum(axis=1)  # (item,)
-    shared = data.votes.sum(axis=1) >= 2  # (item,)
-    agreed = shared & ~_disagreed(data)
+    shared = shared_items(data.votes)  # (item,)
+    agreed = shared & ~disagreed_items(data.votes)
     return float(by_item[agreed if agreed.any() else shared].mean())
 
 
@@ -208,12 +208,9 @@ def count_disagreement(data: AnnotationData) -> Disagreement:
     >>> found.n, found.d, found.left_out
     (2, 1, 1)
     """
-    total = data.votes.sum(axis=1)  # (item,)
-    shared = total >= 2
-    if not shared.any():
-        raise DataError("no item has two annotations: agreement is between at least two")
-    d = int(_disagreed(data).sum())
-    equal = np.unique(total[shared]).size == 1
+    shared = shared_items(data.votes)  # (item,)
+    d = int(disagreed_items(data.votes).sum())
+    equal = np.unique(data.votes[shared].sum(axis=1)).size == 1
     return Disagreement(
         n=int(shared.sum()),
         d=d,
@@ -277,7 +274,7 @@ def bound_chance_difference(noise: int, *, confidence: float = 0.95) -> ChanceDi
     Parameters
     ----------
     noise : int
-        R, the items of the test set that are noise; `NoiseLevel.n_noise` is a bound of it.
+        R, the items of the test set that are noise; `NoiseBound.n_noise` is a bound of it.
     confidence : float
         Between 0 and 1.
 
@@ -292,7 +289,7 @@ def bound_chance_difference(noise: int, *, confidence: float = 0.95) -> ChanceDi
     >>> found.chebyshev, found.exact
     (35, 15)
     """
-    noise, _ = check_counts(noise, 0, what="noise", least=0)
+    noise, _ = whole_counts(noise, 0, what="noise", least=0)
     check_share("confidence", confidence)
     from scipy.stats import binom
 
@@ -304,12 +301,23 @@ def bound_chance_difference(noise: int, *, confidence: float = 0.95) -> ChanceDi
         confidence=confidence,
         sd=sd,
         chebyshev=min(chebyshev, noise),
-        exact=int(np.argmax(exceeds < 1 - confidence)),
+        exact=smallest_bound(exceeds, confidence),
     )
 
 
-def check_counts(n: int, d: int, *, what: str = "n, the number of items,", least: int = 1) -> tuple[int, int]:
-    """Return the number of items and of disagreements, or raise a DataError that says what is wrong with them."""
+def smallest_bound(exceeds: np.ndarray, confidence: float) -> int:
+    """Return the smallest t with P(X > t) < 1 - confidence, given P(X > t) for t = 0, 1, ..."""
+    return int(np.argmax(exceeds < 1 - confidence))
+
+
+def whole_counts(n: int, d: int, *, what: str = "n, the number of items,", least: int = 1) -> tuple[int, int]:
+    """Return the numbers of items and of disagreements as whole numbers.
+
+    Raises
+    ------
+    DataError
+        If one is no whole number or out of its range, or there are more disagreements than items.
+    """
     for name, value, lowest in ((what, n, least), ("d, the number of disagreements,", d, 0)):
         try:
             whole = operator.index(value)
@@ -322,7 +330,21 @@ def check_counts(n: int, d: int, *, what: str = "n, the number of items,", least
     return int(n), int(d)
 
 
-def _disagreed(data: AnnotationData) -> np.ndarray:
-    """Whether an item has two labels or more, shape (item,)."""
-    differ: np.ndarray = (data.votes > 0).sum(axis=1) >= 2
+def shared_items(votes: np.ndarray) -> np.ndarray:
+    """Return which items have two annotations or more, shape (item,), from votes of shape (item, label).
+
+    Raises
+    ------
+    DataError
+        If there is none.
+    """
+    shared: np.ndarray = votes.sum(axis=1) >= 2
+    if not shared.any():
+        raise DataError("no item has two annotations: agreement is between at least two")
+    return shared
+
+
+def disagreed_items(votes: np.ndarray) -> np.ndarray:
+    """Return which items have two labels or more, shape (item,), from votes of shape (item, label)."""
+    differ: np.ndarray = (votes > 0).sum(axis=1) >= 2
     return differ

@@ -12,20 +12,20 @@ NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below), which
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesanno.agreement.histograms import (
     GoodnessOfFit,
-    assess_fit,
     binomial_probabilities,
-    check_types,
+    chi_square_test,
     count_histogram,
     dilute_rates,
     measure_log_likelihood,
     mix_binomials,
     mix_gaussians,
+    normalise_types,
 )
 from bayesanno.agreement.optimise import make_criterion, minimise, spread
 from bayesanno.ground.errors import DataError
@@ -175,15 +175,11 @@ def fit_binomials(
     order = np.argsort(best[types:], kind="stable")
     weight, rate = (best[:types] / best[:types].sum())[order], best[types:][order]
     probability = mix_binomials(weight, rate, trials)
-    expected = histogram.sum() * probability
     return BinomialFit(
         weight=tuple(weight.tolist()),
         rate=tuple(rate.tolist()),
         method=method,
-        expected=expected,
-        log_likelihood=measure_log_likelihood(histogram, probability),
-        ordered_log_likelihood=measure_log_likelihood(histogram, probability, ordered=True),
-        goodness=assess_fit(histogram, expected, n_parameters=2 * types - 1, level=level),
+        **_explain_histogram(histogram, probability, n_parameters=2 * types - 1, level=level),
     )
 
 
@@ -240,7 +236,7 @@ def fit_gaussians(data: CountData | ArrayLike, *, level: float = 0.05) -> Gaussi
         mean=tuple(mean.tolist()),
         sd=tuple(sd.tolist()),
         expected=expected,
-        goodness=assess_fit(histogram, expected, n_parameters=5, level=level),
+        goodness=chi_square_test(histogram, expected, n_parameters=5, level=level),
     )
 
 
@@ -279,7 +275,7 @@ def fit_diligence(
     trials = histogram.size - 1
     if trials < 2:
         raise DataError("items have a single answer: that is too few to tell diligent and lazy answers apart")
-    shares, rates = check_types(weight, rate)
+    shares, rates = normalise_types(weight, rate)
     criterion = make_criterion(histogram, method)
 
     def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
@@ -296,19 +292,15 @@ def fit_diligence(
     best = minimise(objective, starts, [(0, 1)] * 2)
     diligence, lazy_rate = best.tolist()
     probability = mix_binomials(shares, dilute_rates(rates, diligence, lazy_rate), trials)
-    expected = histogram.sum() * probability
     return DiligenceFit(
         diligence=diligence,
         lazy_rate=lazy_rate,
         method=method,
-        expected=expected,
-        log_likelihood=measure_log_likelihood(histogram, probability),
-        ordered_log_likelihood=measure_log_likelihood(histogram, probability, ordered=True),
-        goodness=assess_fit(histogram, expected, n_parameters=2, level=level),
+        **_explain_histogram(histogram, probability, n_parameters=2, level=level),
     )
 
 
-def compare_types(
+def select_n_types(
     data: CountData | ArrayLike, *, method: Method = "likelihood", level: float = 0.05, first: int = 1
 ) -> pd.DataFrame:
     """Add item types until the mixture of binomials is not rejected, or no degree of freedom is left (section 4).
@@ -333,7 +325,7 @@ def compare_types(
 
     Examples
     --------
-    >>> table = compare_types([5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73])
+    >>> table = select_n_types([5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73])
     >>> table[["types", "df", "rejected"]].to_numpy().tolist()
     [[1, 9, True], [2, 7, False]]
     """
@@ -358,6 +350,19 @@ def compare_types(
         if not goodness.rejected:
             break
     return pd.DataFrame(rows)
+
+
+def _explain_histogram(
+    histogram: np.ndarray, probability: np.ndarray, *, n_parameters: int, level: float
+) -> dict[str, Any]:
+    """Return what fitted probabilities of the bins say of a histogram, by the names of the fields of a fit."""
+    expected = histogram.sum() * probability
+    return {
+        "expected": expected,
+        "log_likelihood": measure_log_likelihood(histogram, probability),
+        "ordered_log_likelihood": measure_log_likelihood(histogram, probability, ordered=True),
+        "goodness": chi_square_test(histogram, expected, n_parameters=n_parameters, level=level),
+    }
 
 
 def _binomials(rate: np.ndarray, trials: int) -> tuple[np.ndarray, np.ndarray]:

@@ -18,7 +18,8 @@ NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -82,21 +83,29 @@ def count_histogram(data: CountData | ArrayLike) -> np.ndarray:
     >>> count_histogram(CountData(items=("a", "b", "c"), successes=[0, 3, 3], trials=[3, 3, 3]))
     array([1., 0., 0., 2.])
     """
-    if isinstance(data, CountData):
-        trials = int(data.trials[0])
-        other = np.flatnonzero(data.trials != trials)
-        if other.size:
-            raise DataError(
-                f"item {data.items[other[0]]!r} has {data.trials[other[0]]} trials and item {data.items[0]!r} "
-                f"{trials}: a histogram needs items with the same number, so keep those of one number"
-            )
-        return np.bincount(data.successes, minlength=trials + 1).astype(float)
+    return _count(data)
+
+
+@singledispatch
+def _count(data: Any) -> np.ndarray:
     histogram = np.asarray(data, dtype=float)  # (bin,)
     if histogram.ndim != 1 or histogram.size < 2:
         raise DataError(f"a histogram has one entry for each of 0, 1, ..., n successes, not shape {histogram.shape}")
     if not (np.isfinite(histogram) & (histogram >= 0)).all() or not histogram.any():
         raise DataError("a histogram has entries of 0 or more, and something in at least one")
     return histogram
+
+
+@_count.register(CountData)
+def _(data: CountData) -> np.ndarray:
+    trials = int(data.trials[0])
+    other = np.flatnonzero(data.trials != trials)
+    if other.size:
+        raise DataError(
+            f"item {data.items[other[0]]!r} has {data.trials[other[0]]} trials and item {data.items[0]!r} "
+            f"{trials}: a histogram needs items with the same number, so keep those of one number"
+        )
+    return np.bincount(data.successes, minlength=trials + 1).astype(float)
 
 
 def mix_binomials(weight: ArrayLike, rate: ArrayLike, trials: int) -> np.ndarray:
@@ -126,7 +135,7 @@ def mix_binomials(weight: ArrayLike, rate: ArrayLike, trials: int) -> np.ndarray
     >>> mix_binomials([1, 1], [0, 0.5], 2)
     array([0.625, 0.25 , 0.125])
     """
-    shares, rates = check_types(weight, rate)
+    shares, rates = normalise_types(weight, rate)
     if trials < 1:
         raise DataError(f"trials is {trials}: it must be 1 or more")
     mixed: np.ndarray = shares @ binomial_probabilities(rates, trials)
@@ -163,7 +172,7 @@ def mix_gaussians(weight: ArrayLike, mean: ArrayLike, sd: ArrayLike, trials: int
     """
     from scipy.stats import norm
 
-    shares, means = check_types(weight, mean, unit=False)
+    shares, means = normalise_types(weight, mean, unit=False)
     sds = np.asarray(sd, dtype=float)  # (type,)
     if sds.shape != means.shape or not (sds > 0).all():
         raise DataError(f"sd is {sds.tolist()}: it must have one value above 0 for each of {means.size} types")
@@ -187,7 +196,7 @@ def dilute_rates(rate: ArrayLike, diligence: float, lazy_rate: float) -> np.ndar
     return diluted
 
 
-def assess_fit(
+def chi_square_test(
     data: CountData | ArrayLike, expected: ArrayLike, *, n_parameters: int = 0, level: float = 0.05
 ) -> GoodnessOfFit:
     """Compare a histogram with what a model expects, by Pearson's chi-square.
@@ -213,7 +222,7 @@ def assess_fit(
 
     Examples
     --------
-    >>> fit = assess_fit([18, 55, 27], [25, 50, 25])
+    >>> fit = chi_square_test([18, 55, 27], [25, 50, 25])
     >>> round(fit.chi_square, 4), fit.df, round(fit.p_value, 4), fit.rejected
     (2.62, 2, 0.2698, False)
     """
@@ -281,7 +290,7 @@ def measure_log_likelihood(data: CountData | ArrayLike, probability: ArrayLike, 
     total = float(xlogy(observed, chances).sum())
     if not ordered:
         return total
-    return total - float(observed @ _log_coefficients(observed.size - 1))
+    return total - float(observed @ log_binomial_coefficients(observed.size - 1))
 
 
 def binomial_probabilities(rate: np.ndarray, trials: int) -> np.ndarray:
@@ -297,13 +306,19 @@ def binomial_probabilities(rate: np.ndarray, trials: int) -> np.ndarray:
     from scipy.special import xlog1py, xlogy
 
     bins, rates = np.arange(trials + 1), rate[:, None]  # (bin,), (type, 1)
-    logs = _log_coefficients(trials) + xlogy(bins, rates) + xlog1py(trials - bins, -rates)
+    logs = log_binomial_coefficients(trials) + xlogy(bins, rates) + xlog1py(trials - bins, -rates)
     probabilities: np.ndarray = np.exp(logs)
     return probabilities
 
 
-def _log_coefficients(trials: int) -> np.ndarray:
-    """Return log C(trials, j) for j = 0..trials."""
+def log_binomial_coefficients(trials: int) -> np.ndarray:
+    """Return log C(trials, j) for j = 0..trials, shape (trials + 1,): in how many orders j successes can come.
+
+    Examples
+    --------
+    >>> np.exp(log_binomial_coefficients(4)).round(12).tolist()
+    [1.0, 4.0, 6.0, 4.0, 1.0]
+    """
     from scipy.special import gammaln
 
     bins = np.arange(trials + 1)
@@ -311,8 +326,14 @@ def _log_coefficients(trials: int) -> np.ndarray:
     return logs
 
 
-def check_types(weight: ArrayLike, rate: ArrayLike, *, unit: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return shares that sum to 1, and rates (or, unless `unit`, means), or raise a DataError."""
+def normalise_types(weight: ArrayLike, rate: ArrayLike, *, unit: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Return shares that sum to 1, and rates (or, unless `unit`, means), as arrays of shape (type,).
+
+    Raises
+    ------
+    DataError
+        If they do not fit together or are out of range.
+    """
     weights, rates = np.asarray(weight, dtype=float), np.asarray(rate, dtype=float)  # (type,)
     if weights.ndim != 1 or weights.shape != rates.shape or not weights.size:
         raise DataError(f"weights and rates must be two rows of equal length, not {weights.shape} and {rates.shape}")

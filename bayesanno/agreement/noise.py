@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.agreement.chance import chance_agreement, check_counts, count_disagreement
+from bayesanno.agreement.chance import chance_agreement, count_disagreement, smallest_bound, whole_counts
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoiseLevel:
+class NoiseBound:
     """How noisy the agreed items may be.
 
     Parameters
@@ -104,26 +104,26 @@ def hard_items_posterior(n: int, d: int, p: float, *, prior: ArrayLike | None = 
     >>> hard_items_posterior(3, 1, 0.5).round(4)  # in proportion 1 : 2 * 0.5 : 3 * 0.25
     array([0.    , 0.3636, 0.3636, 0.2727])
     """
-    n, d = check_counts(n, d)
+    n, d = whole_counts(n, d)
     check_share("p, the chance of agreement on a hard item,", p)
     hard = np.arange(d + 1, n + 1)
     # C(h, d) p^(h-d) as a running product of the ratios h / (h - d) * p, on the log scale
     log_weight = np.concatenate([[0.0], np.cumsum(np.log(hard) - np.log(hard - d) + math.log(p))])  # (n - d + 1,)
     if prior is not None:
         with np.errstate(divide="ignore"):
-            log_weight += np.log(_check_prior(prior, n, d)[d:])
+            log_weight += np.log(_weigh_prior(prior, n, d)[d:])
     weight = np.exp(log_weight - log_weight.max())
     return np.concatenate([np.zeros(d), weight / weight.sum()])
 
 
-def noise_level(
+def bound_noise(
     n: int,
     d: int,
     p: float,
     *,
     confidence: float = 0.95,
     prior: ArrayLike | None = None,
-) -> NoiseLevel:
+) -> NoiseBound:
     """Bound the hard items, and the noise of the agreed ones, at a confidence (section 2 of the paper).
 
     Parameters
@@ -142,26 +142,25 @@ def noise_level(
     --------
     Two annotators, 1,000 items, 100 disagreements (section 3.1):
 
-    >>> level = noise_level(1000, 100, 0.5)
-    >>> level.t0, level.n_noise, round(level.gamma, 4)
+    >>> bound = bound_noise(1000, 100, 0.5)
+    >>> bound.t0, bound.n_noise, round(bound.gamma, 4)
     (225, 125, 0.1389)
     """
     check_share("confidence", confidence)
     posterior = hard_items_posterior(n, d, p, prior=prior)
-    exceeds = np.append(np.cumsum(posterior[::-1])[::-1][1:], 0.0)  # (n + 1,): P(X > t)
-    t0 = max(int(np.argmax(exceeds < 1 - confidence)), d)  # rounding may leave P(X > d - 1) a hair below 1
-    return NoiseLevel(
+    t0 = max(bound_count(posterior, confidence), d)  # rounding may leave P(X > d - 1) a hair below 1
+    return NoiseBound(
         n=int(n), d=int(d), p=float(p), confidence=confidence, t0=t0, gamma=(t0 - d) / (n - d) if n > d else None
     )
 
 
-def measure_noise(
+def bound_noise_of(
     data: AnnotationData,
     *,
     confidence: float = 0.95,
     chance: float | None = None,
     prior: ArrayLike | None = None,
-) -> NoiseLevel:
+) -> NoiseBound:
     """Bound the noise of the agreed items of a table of annotations.
 
     Parameters
@@ -178,16 +177,16 @@ def measure_noise(
     Raises
     ------
     DataError
-        As from `noise_level`; or if no item has two annotations, or the chance has to be given because it cannot be
+        As from `bound_noise`; or if no item has two annotations, or the chance has to be given because it cannot be
         estimated.
 
     Examples
     --------
     >>> from bayesanno import AnnotationData
-    >>> said = [("no", "yes"), ("yes", "no"), ("yes", "yes"), ("no", "no"), ("yes", "yes")]
-    >>> rows = [(item, who, pair[who]) for item, pair in enumerate(said) for who in (0, 1)]
-    >>> level = measure_noise(AnnotationData.from_records(rows))
-    >>> level.n, level.d, level.p, level.t0, level.gamma
+    >>> pairs = [("no", "yes"), ("yes", "no"), ("yes", "yes"), ("no", "no"), ("yes", "yes")]
+    >>> rows = [(item, who, pair[who]) for item, pair in enumerate(pairs) for who in (0, 1)]
+    >>> bound = bound_noise_of(AnnotationData.from_records(rows))
+    >>> bound.n, bound.d, bound.p, bound.t0, bound.gamma
     (5, 2, 0.5, 5, 1.0)
     """
     found = count_disagreement(data)
@@ -199,8 +198,8 @@ def measure_noise(
             f"the {found.d} items disagreed on say that coins agree with probability {p:g}, which is no estimate to "
             "rely on: give the chance of agreement (--chance)"
         )
-    level = noise_level(found.n, found.d, p, confidence=confidence, prior=prior)
-    return replace(level, kappa=found.kappa)
+    bound = bound_noise(found.n, found.d, p, confidence=confidence, prior=prior)
+    return replace(bound, kappa=found.kappa)
 
 
 def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float = 0.95) -> int | None:
@@ -235,7 +234,7 @@ def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float
     >>> tolerated_disagreements(1000, 0.5, 0.05)
     33
     """
-    n, _ = check_counts(n, 0)
+    n, _ = whole_counts(n, 0)
     check_share("p, the chance of agreement on a hard item,", p)
     check_share("confidence", confidence)
     if not 0 <= gamma < 1:
@@ -252,8 +251,8 @@ def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float
 
 def plan_annotators(
     n: int, hard: int, annotators: int, *, coin: Sequence[float] = (0.5, 0.5), confidence: float = 0.95
-) -> NoiseLevel:
-    """Say what noise level to expect from more annotators (section 5.3 of the paper).
+) -> NoiseBound:
+    """Bound the noise to expect from more annotators (section 5.3 of the paper).
 
     The more annotators have to agree, the smaller p. The disagreements taken are the most likely number, the mode of
     Binomial(hard, 1 - p).
@@ -277,18 +276,18 @@ def plan_annotators(
     Examples
     --------
     >>> for annotators in (2, 3, 5):
-    ...     level = plan_annotators(1000, 200, annotators)
-    ...     print(level.p, level.d, round(level.gamma, 3))
+    ...     bound = plan_annotators(1000, 200, annotators)
+    ...     print(bound.p, bound.d, round(bound.gamma, 3))
     0.5 100 0.139
     0.25 150 0.075
     0.0625 188 0.023
     """
-    n, hard = check_counts(n, hard)
+    n, hard = whole_counts(n, hard)
     if annotators < 2:
         raise DataError(f"annotators is {annotators}: agreement is between at least 2")
     p = chance_agreement([coin] * annotators)
     check_share("p, the chance of agreement on a hard item,", p)
-    return noise_level(n, min(math.floor((hard + 1) * (1 - p)), hard), p, confidence=confidence)
+    return bound_noise(n, min(math.floor((hard + 1) * (1 - p)), hard), p, confidence=confidence)
 
 
 def noise_from_kappa(kappa: float, n: int, d: int) -> float:
@@ -314,7 +313,7 @@ def noise_from_kappa(kappa: float, n: int, d: int) -> float:
     >>> round(noise_from_kappa(0.8, 1000, 100), 4)
     0.1111
     """
-    n, d = check_counts(n, d)
+    n, d = whole_counts(n, d)
     if n == d:
         raise DataError(f"all {n} items are disagreed on: there is no agreed item to be noise")
     if not kappa <= 1:
@@ -322,7 +321,20 @@ def noise_from_kappa(kappa: float, n: int, d: int) -> float:
     return min(max(1 - kappa * n / (n - d), 0.0), 1.0)
 
 
-def _check_prior(prior: ArrayLike, n: int, d: int) -> np.ndarray:
+def bound_count(pmf: np.ndarray, confidence: float) -> int:
+    """Return the smallest t with P(X > t) < 1 - confidence, X = 0, 1, ... with these probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bound_count(np.array([0.5, 0.3, 0.16, 0.04]), 0.95)
+    2
+    """
+    return smallest_bound(np.append(np.cumsum(pmf[::-1])[::-1][1:], 0.0), confidence)
+
+
+def _weigh_prior(prior: ArrayLike, n: int, d: int) -> np.ndarray:
+    """Return the prior weights of 0..n hard items as an array, or raise a DataError."""
     weights = np.asarray(prior, dtype=float)  # (n + 1,)
     if weights.shape != (n + 1,):
         raise DataError(f"the prior has shape {weights.shape}: give one weight for each number of hard items 0..{n}")

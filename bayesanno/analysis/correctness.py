@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.analysis.labels import check_dimension, latent_of_dimension
-from bayesanno.fits.storage import data_of, model_of
+from bayesanno.analysis.parts import PROBABILITY, part_of
+from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.modeling.capabilities import NONE_SAID
 
@@ -18,20 +18,21 @@ if TYPE_CHECKING:
     import xarray
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.fits.view import FitView
 
 
 def correctness_table(
-    fit: xarray.DataTree, items: Sequence[str] | None = None, *, dimension: str | None = None
+    fit: xarray.DataTree | FitView, items: Sequence[str] | None = None, *, dimension: str | None = None
 ) -> pd.DataFrame:
     """Return the posterior of each item's correctness pattern: who is right (C) and who is not (I).
 
-    Given what was said, those who are right are exactly those who said one of the labels, or nobody; all other
+    Given the annotations, those who are right are exactly those who gave one of the labels, or nobody; all other
     patterns are impossible. Table 8 of the supplement to Rzhetsky et al. (2008), doi:10.1371/journal.pcbi.1000391, is
     this table for three annotators; the first row of each item is its most probable pattern (eq. 6).
 
     Parameters
     ----------
-    fit : xarray.DataTree
+    fit : xarray.DataTree or FitView
         A fit of a model whose states are the labels and "none of those said", such as model A.
     items : sequence of str, optional
         Which items; all by default.
@@ -58,14 +59,12 @@ def correctness_table(
     """
     import pandas as pd
 
-    data, latent = data_of(fit), fit["latent"].to_dataset()
-    check_dimension(data, dimension)
-    if dimension is not None:
-        latent, data = latent_of_dimension(latent, dimension), data.by_dimension[dimension]
-    probability = latent["probability"]
+    view = view_of(fit)
+    part = part_of(view, dimension)
+    data, probability = part.data, part.latent[PROBABILITY]
     states = [str(name) for name in probability[probability.dims[1]].values]
     if states[-1] != NONE_SAID:
-        raise FitError(f"{model_of(fit).name} has no correctness patterns: fit model_a")
+        raise FitError(f"{view.model.name} has no correctness patterns: fit model_a")
     chosen = range(data.n_items) if items is None else [_position(data, item) for item in items]
     rows = []
     for item in chosen:

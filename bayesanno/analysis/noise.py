@@ -2,8 +2,8 @@
 
 Given the parameters, items are hard independently of each other, each with a probability of its own. So the number of
 hard items among any given ones is Poisson-binomial in every draw, and its posterior is the mean of these distributions
-over the draws: no label and no type is sampled. Unlike eq. 1 in `bayesanno.agreement.noise`, which takes the chance of agreement
-as known, this carries the uncertainty of the annotators' coins.
+over the draws: no label and no type is sampled. Unlike eq. 1 in `bayesanno.agreement.noise`, which takes the chance of
+agreement as known, this carries the uncertainty of the annotators' coins.
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.fits.storage import data_of, fixed_of, model_of
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno.agreement.chance import disagreed_items, shared_items
+from bayesanno.agreement.noise import bound_count
+from bayesanno.analysis.parts import HARD, parts_of
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_share
+from bayesanno.modeling.capabilities import HasHardItems
 from bayesanno.modeling.posterior import view_of_draws
 
 if TYPE_CHECKING:
     import xarray
+
+    from bayesanno.fits.view import FitView
 
 _CHUNK = 2**21  # how many complex numbers are in memory at a time
 
@@ -67,17 +72,17 @@ class NoisePosterior:
         return bound_count(self.hard_agreed, self.confidence)
 
 
-def noise_of_fit(fit: xarray.DataTree, *, confidence: float = 0.95) -> NoisePosterior:
+def noise_posterior(fit: xarray.DataTree | FitView, *, confidence: float = 0.95) -> NoisePosterior:
     """Bound the noise of the items that all annotators agree on, as a fit sees it.
 
     gamma and t0 are those of section 2 of Beigman Klebanov and Beigman (2009), doi:10.1162/coli.2009.35.4.35402: t0 is
     the smallest t with P(more than t items are hard) < 1 - confidence, and gamma the like for the agreed items, as a
-    share of them. So both can be compared with those of `measure_noise`; as there, items with fewer than two
+    share of them. So both can be compared with those of `bound_noise_of`; as there, items with fewer than two
     annotations are left out.
 
     Parameters
     ----------
-    fit : xarray.DataTree
+    fit : xarray.DataTree or FitView
         A fit of a model of annotations that reads off which items are hard, such as `easy_hard`.
     confidence : float
         Between 0 and 1.
@@ -87,23 +92,22 @@ def noise_of_fit(fit: xarray.DataTree, *, confidence: float = 0.95) -> NoisePost
     DataError
         If the confidence is not between 0 and 1, or no item has two annotations.
     FitError
-        If the model does not tell hard items, or is not one of annotations.
+        If the model does not say which items are hard, or is not one of annotations.
 
     Examples
     --------
     >>> import bayesanno as ba
     >>> fit = ba.load("easy")  # doctest: +SKIP
-    >>> ba.noise_of_fit(fit).gamma, ba.measure_noise(ba.data_of(fit)).gamma  # doctest: +SKIP
+    >>> ba.noise_posterior(fit).gamma, ba.bound_noise_of(ba.data_of(fit)).gamma  # doctest: +SKIP
     """
     check_share("confidence", confidence)
-    entry, data = model_of(fit), data_of(fit)
-    if "hard" not in fit["latent"] or not isinstance(data, AnnotationData):
-        raise FitError(f"{entry.name} does not say which of the annotated items are hard: fit easy_hard")
-    shared = data.votes.sum(axis=1) >= 2  # (item,)
-    if not shared.any():
-        raise DataError("no item has two annotations: agreement is between at least two")
-    agreed = shared & ((data.votes > 0).sum(axis=1) == 1)
-    hard, pattern = view_of_draws(entry, data, fit["posterior"].to_dataset(), "hard", fixed_of(fit))
+    view = view_of(fit)
+    part, *others = parts_of(view)
+    if not isinstance(view.model, HasHardItems) or part.votes is None or others:
+        raise FitError(f"{view.model.name} does not say which of the annotated items are hard: fit easy_hard")
+    shared = shared_items(part.votes)  # (item,)
+    agreed = shared & ~disagreed_items(part.votes)
+    hard, pattern = view_of_draws(view.model, view.data, view.posterior, HARD, view.known)
     among = {
         name: count_successes(hard, np.bincount(pattern[chosen], minlength=hard.shape[1]))
         for name, chosen in (("shared", shared), ("agreed", agreed))
@@ -120,19 +124,6 @@ def noise_of_fit(fit: xarray.DataTree, *, confidence: float = 0.95) -> NoisePost
         hard=among["shared"],
         hard_agreed=among["agreed"],
     )
-
-
-def bound_count(pmf: np.ndarray, confidence: float) -> int:
-    """Return the smallest t with P(X > t) < 1 - confidence, X = 0, 1, ... with these probabilities.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bound_count(np.array([0.5, 0.3, 0.16, 0.04]), 0.95)
-    2
-    """
-    exceeds = np.append(np.cumsum(pmf[::-1])[::-1][1:], 0.0)  # P(X > t)
-    return int(np.argmax(exceeds < 1 - confidence))
 
 
 def count_successes(probability: np.ndarray, times: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayesanno.cli.files import new_folder, write_fit, write_simulation
+from bayesanno.cli.files import describe_accuracy, new_folder, write_fit, write_simulation
 from bayesanno.cli.options import (
     DATA_HELP,
     PANEL,
@@ -319,11 +319,8 @@ def _parse_range(text: str) -> int | tuple[int, int]:
 def _report(run: dict[str, Any], out: Path) -> None:
     """Say in a few lines what came out."""
     found = run["diagnostics"]
-    if "accuracy" in run:
-        typer.echo(
-            f"accuracy against gold {run['accuracy']:.4f}; of the surest 90% of items {run['accuracy_at_90']:.4f}, "
-            f"of the surest 75% {run['accuracy_at_75']:.4f}"
-        )
+    for line in describe_accuracy(run):
+        typer.echo(line)
     if found["max_rhat"] is not None:
         typer.echo(
             f"max R-hat {found['max_rhat']:.4f}, min ESS {found['min_ess_bulk']:.0f} (bulk) and "

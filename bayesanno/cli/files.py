@@ -15,7 +15,7 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import xarray
 
@@ -57,14 +57,16 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 def write_fit(fit: xarray.DataTree, folder: Path, *, coverage: float | None, began: float) -> dict[str, Any]:
     """Write a fit's files to a folder and return what run.json holds."""
-    from bayesanno.analysis.labels import annotator_table, has_competence, label_table, parameter_table
+    from bayesanno.analysis.annotators import annotator_table, has_competence
+    from bayesanno.analysis.labels import label_table
+    from bayesanno.analysis.parameters import summary
     from bayesanno.fits.storage import save
 
     save(fit, folder / "posterior.nc")
     tables = {"labels.csv": label_table(fit, coverage=coverage)}
     if has_competence(fit):
         tables["annotators.csv"] = annotator_table(fit)
-    tables["summary.csv"] = parameter_table(fit)
+    tables["summary.csv"] = summary(fit)
     for name, table in tables.items():
         table.to_csv(folder / name, index=False)
     run = describe_run(fit, total=time.perf_counter() - began)
@@ -75,7 +77,7 @@ def write_fit(fit: xarray.DataTree, folder: Path, *, coverage: float | None, beg
 
 def describe_run(fit: xarray.DataTree, *, total: float) -> dict[str, Any]:
     """Return what a run was and what came of it, as JSON can hold it."""
-    from bayesanno.analysis.labels import score
+    from bayesanno.analysis.accuracy import score
     from bayesanno.fits.storage import data_of, diagnostics_of
 
     data, attrs = data_of(fit), fit.attrs
@@ -91,6 +93,20 @@ def describe_run(fit: xarray.DataTree, *, total: float) -> dict[str, Any]:
         "diagnostics": diagnostics_of(fit),
         **score(fit),
     }
+
+
+def describe_accuracy(run: Mapping[str, Any]) -> list[str]:
+    """Return accuracy against gold in words: one line, or one for each of several dimensions; none without gold."""
+    if "accuracy" not in run:
+        return []
+    found = [run[name] for name in ("accuracy", "accuracy_at_90", "accuracy_at_75")]
+    several = isinstance(run["accuracy"], dict)
+    rows = {f" in {name}": [values[name] for values in found] for name in run["accuracy"]} if several else {"": found}
+    return [
+        f"accuracy against gold{where} {of_all:.4f}; of the surest 90% of items {of_90:.4f}, "
+        f"of the surest 75% {of_75:.4f}"
+        for where, (of_all, of_90, of_75) in rows.items()
+    ]
 
 
 def _describe_data(data: Data) -> dict[str, Any]:

@@ -196,7 +196,7 @@ def design_for(model: AnnotationModel, design: Design) -> Any:
 
 
 def _design_annotations(design: Design) -> AnnotationData:
-    from bayesanno.simulation.simulate import make_design
+    from bayesanno.simulation.designs import make_design
 
     return make_design(
         items=design.items,
@@ -208,7 +208,7 @@ def _design_annotations(design: Design) -> AnnotationData:
 
 
 def _design_counts(design: Design) -> CountData:
-    from bayesanno.simulation.simulate import make_count_design
+    from bayesanno.simulation.designs import make_count_design
 
     return make_count_design(items=design.items, per_item=design.per_item, random_seed=design.random_seed)
 

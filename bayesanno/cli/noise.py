@@ -6,12 +6,12 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from bayesanno.agreement.noise import measure_noise, noise_level
+from bayesanno.agreement.noise import bound_noise, bound_noise_of
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
 
 if TYPE_CHECKING:
-    from bayesanno.agreement.noise import NoiseLevel
+    from bayesanno.agreement.noise import NoiseBound
     from bayesanno.io.options import ReadOptions
 
 
@@ -23,14 +23,14 @@ def find_noise(
     *,
     confidence: float,
     options: ReadOptions,
-) -> tuple[NoiseLevel, int]:
-    """Return the noise level, and how many items were left out because they have fewer than two annotations.
+) -> tuple[NoiseBound, int]:
+    """Return the noise bound, and how many items were left out because they have fewer than two annotations.
 
     Raises
     ------
     DataError
-        If both a table and counts are given, or neither, or the counts are not complete; else as from `noise_level`,
-        `measure_noise` and `read_annotations`.
+        If both a table and counts are given, or neither, or the counts are not complete; else as from `bound_noise`,
+        `bound_noise_of` and `read_annotations`.
     """
     counts = {"--items": items, "--disagreements": disagreements}
     given = [option for option, value in counts.items() if value is not None]
@@ -44,15 +44,15 @@ def find_noise(
         from bayesanno.io.text_table import open_table
 
         data = annotations_from(open_table(source), options)
-        level = measure_noise(data, confidence=confidence, chance=chance)
+        level = bound_noise_of(data, confidence=confidence, chance=chance)
         return level, data.n_items - level.n
     if items is None or disagreements is None or chance is None:
         missing = [option for option, value in {**counts, "--chance": chance}.items() if value is None]
         raise DataError(f"without DATA give {' and '.join(missing)} as well")
-    return noise_level(items, disagreements, chance, confidence=confidence), 0
+    return bound_noise(items, disagreements, chance, confidence=confidence), 0
 
 
-def format_noise(level: NoiseLevel, *, as_json: bool) -> str:
+def format_noise(level: NoiseBound, *, as_json: bool) -> str:
     """Return a noise level as lines of text, or as a JSON object of its fields."""
     if as_json:
         return json.dumps(asdict(level), indent=2)

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesanno.fits.storage import data_of, diagnostics_of, model_of
+from bayesanno.ground.lazy import xr
 from bayesanno.modeling.capabilities import known_parameters
 
 if TYPE_CHECKING:
-    import numpy as np
     import xarray
 
     from bayesanno.modeling.base import AnnotationModel
@@ -53,10 +55,29 @@ class FitView:
         return self.tree["latent"].to_dataset()
 
     @cached_property
-    def fixed(self) -> dict[str, np.ndarray]:
-        """The parameters that the model took from the data beforehand."""
+    def known(self) -> dict[str, np.ndarray]:
+        """The parameters that the model had beforehand."""
         constant = self.tree["constant_data"].to_dataset()
         return {name: constant[name].values for name in known_parameters(self.model, self.data)}
+
+    @property
+    def yields(self) -> str:
+        """What the draws are: "mcmc" of Markov chains, "approximation" independent ones."""
+        return "mcmc" if self.tree.attrs["method"] == "nuts" else "approximation"
+
+    @cached_property
+    def convergence(self) -> xarray.Dataset | None:
+        """ESS and R-hat of each variable, dims ("diagnostic", ...); None unless the draws are of Markov chains."""
+        if self.yields != "mcmc":
+            return None
+        import arviz_stats as azs
+
+        posterior = self.posterior
+        several = posterior.sizes["chain"] > 1
+        found = [azs.ess(posterior, method="bulk"), azs.ess(posterior, method="tail")]
+        found.append(azs.rhat(posterior) if several else xr.full_like(found[0], np.nan))
+        together: xarray.Dataset = xr.concat(found, dim=xr.Variable("diagnostic", ["ess_bulk", "ess_tail", "r_hat"]))
+        return together
 
     @cached_property
     def diagnostics(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
-from bayesanno.ground.errors import DataError, FitError, ModelError
+from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasHardItems, HasKnownParameters, Known, View
@@ -248,37 +248,6 @@ def start_rates(data: CountData, n_types: int) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------------------------------- what a posterior says
-
-
-def moments_of(fit: xarray.DataTree) -> dict[str, Any]:
-    """Return the posterior of the types in a fit as prior numbers: the means, and the strengths of equal variance.
-
-    A Beta of mean m and strength s has variance m (1 - m) / (s + 1); of a Dirichlet that holds summed over its parts.
-
-    Returns
-    -------
-    dict
-        `weight_mean`, `rate_mean`, `rate_strength` (tuples), and unless there is one type only `weight_strength`.
-
-    Raises
-    ------
-    FitError
-        If it is not a fit of types with rates.
-    """
-    if fit.attrs.get("model") is None or "rate" not in fit["posterior"]:
-        raise FitError(f"types with rates come from a fit of binomial_mixture, not of {fit.attrs.get('model')}")
-    posterior = fit["posterior"].to_dataset()
-    mean, variance = posterior.mean(("chain", "draw")), posterior.var(("chain", "draw"))
-    rate = mean["rate"].values  # (item_type,)
-    found = {
-        "rate_mean": tuple(rate.tolist()),
-        "rate_strength": tuple((rate * (1 - rate) / variance["rate"].values - 1).tolist()),
-    }
-    if "weight" not in posterior:
-        return {"weight_mean": (1.0,), **found}
-    weight = mean["weight"].values  # (item_type,)
-    strength = (weight * (1 - weight)).sum() / variance["weight"].values.sum() - 1
-    return {"weight_mean": tuple(weight.tolist()), "weight_strength": float(strength), **found}
 
 
 def explain_types(posterior: xarray.Dataset, *, rate: str | None, remedy: str) -> list[str]:

@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from bayesanno.agreement.histogram_mixtures import compare_types, fit_binomials, fit_diligence, fit_gaussians
+from bayesanno.agreement.histogram_mixtures import fit_binomials, fit_diligence, fit_gaussians, select_n_types
 from bayesanno.agreement.histograms import (
-    assess_fit,
+    chi_square_test,
     count_histogram,
     dilute_rates,
     measure_log_likelihood,
@@ -93,7 +93,7 @@ def test_lazy_answers_as_the_paper_sums_them(diligence, lazy_rate):
     ids=["two binomials", "three binomials, two Gaussians", "nothing fitted", "diligent and lazy"],
 )
 def test_degrees_of_freedom_and_critical_values(parameters, df, critical):
-    found = assess_fit(SRTE, MODEL_M, n_parameters=parameters)
+    found = chi_square_test(SRTE, MODEL_M, n_parameters=parameters)
     assert found.df == df
     assert found.critical == pytest.approx(critical, abs=5e-5)
     assert found.chi_square == pytest.approx(174.6057, abs=5e-5)
@@ -115,20 +115,20 @@ def test_p_values(chi_square, df, p_value, half_a_digit):
     expected = np.full(11, 100.0)
     away = np.sqrt(chi_square * 100 / 2)
     observed = expected + np.array([away, -away, *[0] * 9])
-    found = assess_fit(observed, expected, n_parameters=10 - df)
+    found = chi_square_test(observed, expected, n_parameters=10 - df)
     assert found.chi_square == pytest.approx(chi_square, rel=1e-12)
     assert found.p_value == pytest.approx(p_value, abs=half_a_digit)
     assert found.rejected == (p_value < 0.05)
 
 
 def test_what_could_not_be_seen_but_was_is_rejected_and_what_was_not_does_not_matter():
-    impossible = assess_fit([5, 5, 1], [5.5, 5.5, 0])
+    impossible = chi_square_test([5, 5, 1], [5.5, 5.5, 0])
     assert (impossible.chi_square, impossible.p_value, impossible.rejected) == (np.inf, 0, True)
-    assert assess_fit([5, 6, 0], [5, 6, 0]).chi_square == 0
+    assert chi_square_test([5, 6, 0], [5, 6, 0]).chi_square == 0
 
 
 def test_without_degrees_of_freedom_there_is_no_test():
-    found = assess_fit([5, 5, 1], [5, 4, 2], n_parameters=2)
+    found = chi_square_test([5, 5, 1], [5, 4, 2], n_parameters=2)
     assert (found.df, found.rejected) == (0, False)
     assert np.isnan([found.p_value, found.critical]).all()
 
@@ -136,10 +136,10 @@ def test_without_degrees_of_freedom_there_is_no_test():
 def test_the_test_rejects_as_often_as_it_says_and_a_wrong_model_nearly_always(rng):
     expected = MODEL_M
     seen = rng.multinomial(800, expected / expected.sum(), size=4000)
-    rejected = np.mean([assess_fit(histogram, expected).rejected for histogram in seen])
+    rejected = np.mean([chi_square_test(histogram, expected).rejected for histogram in seen])
     assert abs(rejected - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 4000)
     wrong = 800 * mix_binomials([431, 369], [0.237, 0.867], 10)
-    assert np.mean([assess_fit(histogram, wrong).rejected for histogram in seen[:200]]) > 0.95
+    assert np.mean([chi_square_test(histogram, wrong).rejected for histogram in seen[:200]]) > 0.95
 
 
 def test_log_likelihoods_with_and_without_binomial_coefficients():
@@ -251,7 +251,7 @@ def test_diligent_and_lazy_answers_in_real_annotations(method, diligence, lazy_r
 
 def test_the_printed_diligence_evaluated():
     expected = 800 * mix_binomials(WEIGHT, dilute_rates(RATE, 0.79, 0.74), 10)
-    assert assess_fit(SRTE, expected, n_parameters=2).chi_square == pytest.approx(14.4309, abs=5e-5)
+    assert chi_square_test(SRTE, expected, n_parameters=2).chi_square == pytest.approx(14.4309, abs=5e-5)
 
 
 def test_of_three_methods_each_is_best_by_its_own_measure():
@@ -284,23 +284,23 @@ def test_types_at_the_ends():
 
 
 def test_types_are_added_until_the_mixture_is_not_rejected():
-    table = compare_types(SRTE)
+    table = select_n_types(SRTE)
     assert table.columns.tolist() == ["types", "log_likelihood", "chi_square", "df", "p_value", "rejected"]
     assert table["types"].tolist() == [1, 2]
     assert table["rejected"].tolist() == [True, False]
     assert table["log_likelihood"].tolist() == pytest.approx([-2380.598409, -1818.838901], abs=1e-4)
-    three = compare_types(np.round(MODEL_M), method="least_squares", first=2)
+    three = select_n_types(np.round(MODEL_M), method="least_squares", first=2)
     assert three["types"].tolist() == [2, 3]
     assert three["rejected"].tolist() == [True, False]
     np.testing.assert_allclose(three["p_value"], chi2.sf(three["chi_square"], three["df"]), rtol=1e-12)
 
 
 def test_types_are_added_until_no_degree_of_freedom_is_left():
-    table = compare_types([60, 0, 60, 0, 60, 0, 60])
+    table = select_n_types([60, 0, 60, 0, 60, 0, 60])
     assert table["types"].tolist() == [1, 2, 3]
     assert table["df"].tolist() == [5, 3, 1]
     assert table["rejected"].all()
-    two_values = compare_types([9, 0, 0, 0, 7, 0, 0, 0, 0])
+    two_values = select_n_types([9, 0, 0, 0, 7, 0, 0, 0, 0])
     assert two_values["types"].tolist() == [1, 2]
 
 
@@ -312,7 +312,7 @@ WRONG = {
     "unequal, fitted": (lambda: fit_binomials(UNEQUAL, 1), "item 's2' has 2 trials"),
     "unequal, Gaussians": (lambda: fit_gaussians(UNEQUAL), "item 's2' has 2 trials"),
     "unequal, lazy": (lambda: fit_diligence(UNEQUAL, WEIGHT, RATE), "item 's2' has 2 trials"),
-    "unequal, compared": (lambda: compare_types(UNEQUAL), "item 's2' has 2 trials"),
+    "unequal, compared": (lambda: select_n_types(UNEQUAL), "item 's2' has 2 trials"),
     "negative": (lambda: count_histogram([1, -1, 2]), "a histogram has entries of 0 or more"),
     "nan": (lambda: count_histogram([1, np.nan]), "a histogram has entries of 0 or more"),
     "empty": (lambda: count_histogram([0, 0, 0]), "something in at least one"),
@@ -331,12 +331,15 @@ WRONG = {
     "mean": (lambda: mix_gaussians([1], [np.inf], [1], 5), r"rates are \[inf\]: they must be finite"),
     "sd": (lambda: mix_gaussians([1], [2], [0], 5), r"sd is \[0\.0\]: it must have one value above 0"),
     "shapes": (
-        lambda: assess_fit(SRTE, MODEL_M[:5]),
+        lambda: chi_square_test(SRTE, MODEL_M[:5]),
         r"the expected histogram has shape \(5,\), what was seen \(11,\)",
     ),
-    "expected": (lambda: assess_fit([1, 1], [1, -1]), "the expected histogram has an entry that is negative"),
-    "level": (lambda: assess_fit(SRTE, MODEL_M, level=1), "level is 1: it must be above 0 and below 1"),
-    "parameters": (lambda: assess_fit([1, 1], [1, 1], n_parameters=2), "2 fitted parameters and 2 bins leave -1 deg"),
+    "expected": (lambda: chi_square_test([1, 1], [1, -1]), "the expected histogram has an entry that is negative"),
+    "level": (lambda: chi_square_test(SRTE, MODEL_M, level=1), "level is 1: it must be above 0 and below 1"),
+    "parameters": (
+        lambda: chi_square_test([1, 1], [1, 1], n_parameters=2),
+        "2 fitted parameters and 2 bins leave -1 deg",
+    ),
     "probability": (lambda: measure_log_likelihood([1, 1], [0.5, 1.5]), "a probability is below 0 or above 1"),
     "probabilities": (lambda: measure_log_likelihood([1, 1], [0.5]), r"the probabilities have shape \(1,\)"),
 }

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, nbinom
 
 from bayesanno.agreement.noise import (
+    bound_noise,
+    bound_noise_of,
     hard_items_posterior,
-    measure_noise,
     noise_from_kappa,
-    noise_level,
     plan_annotators,
     tolerated_disagreements,
 )
@@ -40,7 +40,7 @@ def exceeds(posterior, t):
 @pytest.mark.parametrize("example", PAPER)
 def test_the_numbers_of_the_paper(example):
     n, d, p, t0, tail, tail_before, gamma = PAPER[example]
-    level = noise_level(n, d, p)
+    level = bound_noise(n, d, p)
     assert (level.n, level.d, level.p, level.confidence, level.t0, level.kappa) == (n, d, p, 0.95, t0, None)
     assert level.gamma == pytest.approx(gamma, abs=5e-7)
     assert (level.n_noise, level.n_agreed) == (t0 - d, n - d)
@@ -52,19 +52,19 @@ def test_the_numbers_of_the_paper(example):
 @pytest.mark.parametrize("example", SMALL)
 def test_small_cases(example):
     t0, tail = SMALL[example]
-    assert noise_level(*example).t0 == t0
+    assert bound_noise(*example).t0 == t0
     assert exceeds(hard_items_posterior(*example), t0) == pytest.approx(tail, abs=5e-8)
 
 
 @pytest.mark.parametrize(("confidence", "noise", "gamma"), [(0.90, 120, 0.133333), (0.99, 136, 0.151111)])
 def test_other_confidences(confidence, noise, gamma):
-    level = noise_level(1000, 100, 0.5, confidence=confidence)
+    level = bound_noise(1000, 100, 0.5, confidence=confidence)
     assert level.n_noise == noise
     assert level.gamma == pytest.approx(gamma, abs=5e-7)
 
 
 def test_where_all_items_are_disagreed_on_there_is_no_noise_level():
-    level = noise_level(7, 7, 0.5)
+    level = bound_noise(7, 7, 0.5)
     assert (level.t0, level.n_noise, level.n_agreed, level.gamma) == (7, 0, 0, None)
 
 
@@ -93,7 +93,7 @@ def test_the_posterior_and_the_bound_equal_exact_fractions(data):
     for confidence in (0.5, 0.75, 0.96875):
         if all(abs(float(tail) + confidence - 1) > 1e-9 for tail in tails):  # a tie is decided by rounding
             t0 = next(t for t in range(n + 1) if tails[t] < 1 - Fraction(confidence))
-            level = noise_level(n, d, float(p), confidence=confidence, prior=prior)
+            level = bound_noise(n, d, float(p), confidence=confidence, prior=prior)
             assert level.t0 == t0
             assert level.gamma == (None if n == d else (t0 - d) / (n - d))
 
@@ -157,7 +157,7 @@ def test_a_million_items_are_no_trouble():
 def test_a_prior_that_knows_the_number_of_hard_items_is_believed():
     prior = np.zeros(11)
     prior[6] = 3.0
-    level = noise_level(10, 2, 0.5, prior=prior)
+    level = bound_noise(10, 2, 0.5, prior=prior)
     assert (level.t0, level.gamma) == (6, 0.5)
 
 
@@ -166,7 +166,7 @@ def test_a_prior_that_knows_the_number_of_hard_items_is_believed():
 
 def test_the_paper_tolerates_33_disagreements():
     assert tolerated_disagreements(1000, 0.5, 0.05) == 33
-    assert noise_level(1000, 33, 0.5).gamma <= 0.05 < noise_level(1000, 34, 0.5).gamma
+    assert bound_noise(1000, 33, 0.5).gamma <= 0.05 < bound_noise(1000, 34, 0.5).gamma
 
 
 @given(
@@ -180,7 +180,7 @@ def test_tolerated_disagreements_equal_a_search_one_by_one(n, p, gamma, confiden
     for d in range(n):
         tails = 1 - np.cumsum(hard_items_posterior(n, d, p))
         assume((np.abs(tails - (1 - confidence)) > 1e-9).all())  # a tie is decided by rounding
-        if noise_level(n, d, p, confidence=confidence).gamma > gamma + 1e-12:
+        if bound_noise(n, d, p, confidence=confidence).gamma > gamma + 1e-12:
             break
         expected = d
     assert tolerated_disagreements(n, p, gamma, confidence=confidence) == expected
@@ -188,7 +188,7 @@ def test_tolerated_disagreements_equal_a_search_one_by_one(n, p, gamma, confiden
 
 def test_too_few_items_tolerate_nothing():
     assert tolerated_disagreements(10, 0.5, 0.3) is None
-    assert noise_level(10, 0, 0.5).gamma == 0.4
+    assert bound_noise(10, 0, 0.5).gamma == 0.4
 
 
 def test_an_annotator_more_halves_the_noise():
@@ -217,55 +217,55 @@ def pairs(*said):
 
 def test_the_noise_of_the_papers_first_example_from_a_table():
     said = [("no", "no"), ("yes", "yes")] * 450 + [("no", "yes"), ("yes", "no")] * 50
-    level = measure_noise(pairs(*said))
+    level = bound_noise_of(pairs(*said))
     assert (level.n, level.d, level.p, level.t0) == (1000, 100, 0.5, 225)
     assert level.kappa == pytest.approx(0.8, abs=1e-12)
-    assert measure_noise(pairs(*said), confidence=0.9).n_noise == 120
-    assert measure_noise(pairs(*said), chance=0.25).t0 == noise_level(1000, 100, 0.25).t0
+    assert bound_noise_of(pairs(*said), confidence=0.9).n_noise == 120
+    assert bound_noise_of(pairs(*said), chance=0.25).t0 == bound_noise(1000, 100, 0.25).t0
 
 
 def test_where_the_chance_of_agreement_cannot_be_estimated_it_must_be_given(refuses):
     agreed = pairs(("no", "no"), ("yes", "yes"))
     with refuses(DataError, "no item is disagreed on, so the chance of agreement cannot be estimated: give it"):
-        measure_noise(agreed)
-    assert measure_noise(agreed, chance=0.5).d == 0
+        bound_noise_of(agreed)
+    assert bound_noise_of(agreed, chance=0.5).d == 0
     one_sided = pairs(("no", "yes"), ("no", "yes"), ("no", "no"))  # a's coin always says no, b's always yes
     with refuses(DataError, "the 2 items disagreed on say that coins agree with probability 0, which is no estimate"):
-        measure_noise(one_sided)
-    assert measure_noise(one_sided, chance=0.5).d == 2
+        bound_noise_of(one_sided)
+    assert bound_noise_of(one_sided, chance=0.5).d == 2
 
 
 def test_one_item_noise_is_refused_where_no_item_has_two_annotations(refuses):
     data = AnnotationData.from_records([("s1", "a", "no"), ("s2", "b", "yes")])
     with refuses(DataError, "no item has two annotations"):
-        measure_noise(data, chance=0.5)
+        bound_noise_of(data, chance=0.5)
 
 
 def test_real_annotations(shared):
     from bayesanno.io.annotations import read_annotations
 
-    level = measure_noise(read_annotations(shared / "data" / "rte.csv"))
+    level = bound_noise_of(read_annotations(shared / "data" / "rte.csv"))
     assert (level.n, level.d) == (800, 800 - 5 - 73)  # those with 0 or 10 of 10 positive answers are agreed on
     assert level.kappa == pytest.approx(0.2413839389, abs=5e-10)
-    assert level.t0 == noise_level(800, 722, level.p).t0
+    assert level.t0 == bound_noise(800, 722, level.p).t0
 
 
 # -------------------------------------------------------------------------------------------------------------- errors
 
 
 WRONG = {
-    "more disagreements than items": (lambda: noise_level(10, 11, 0.5), "11 disagreements among 10 items"),
-    "negative d": (lambda: noise_level(10, -1, 0.5), "d, the number of disagreements, is -1: it must be 0 or more"),
-    "no items": (lambda: noise_level(0, 0, 0.5), "n, the number of items, is 0: it must be 1 or more"),
-    "half an item": (lambda: noise_level(10.5, 1, 0.5), r"n, the number of items, is 10\.5: it must be a whole number"),
-    "p 0": (lambda: noise_level(10, 1, 0.0), r"chance of agreement on a hard item, is 0\.0: it must be above 0 and be"),
-    "p 1": (lambda: noise_level(10, 1, 1.0), r"chance of agreement on a hard item, is 1\.0"),
-    "p nan": (lambda: noise_level(10, 1, float("nan")), "chance of agreement on a hard item, is nan"),
-    "confidence": (lambda: noise_level(10, 1, 0.5, confidence=1), "confidence is 1: it must be above 0 and below 1"),
-    "prior too short": (lambda: noise_level(2, 1, 0.5, prior=[1, 1]), r"the prior has shape \(2,\): .*0\.\.2"),
-    "negative prior": (lambda: noise_level(2, 1, 0.5, prior=[1, 1, -1]), "the prior has a weight that is negative"),
-    "prior nan": (lambda: noise_level(1, 1, 0.5, prior=[1, float("nan")]), "negative or not finite"),
-    "impossible prior": (lambda: noise_level(2, 1, 0.5, prior=[1, 0, 0]), "the prior rules out 1 hard items or more"),
+    "more disagreements than items": (lambda: bound_noise(10, 11, 0.5), "11 disagreements among 10 items"),
+    "negative d": (lambda: bound_noise(10, -1, 0.5), "d, the number of disagreements, is -1: it must be 0 or more"),
+    "no items": (lambda: bound_noise(0, 0, 0.5), "n, the number of items, is 0: it must be 1 or more"),
+    "half an item": (lambda: bound_noise(10.5, 1, 0.5), r"n, the number of items, is 10\.5: it must be a whole number"),
+    "p 0": (lambda: bound_noise(10, 1, 0.0), r"chance of agreement on a hard item, is 0\.0: it must be above 0 and be"),
+    "p 1": (lambda: bound_noise(10, 1, 1.0), r"chance of agreement on a hard item, is 1\.0"),
+    "p nan": (lambda: bound_noise(10, 1, float("nan")), "chance of agreement on a hard item, is nan"),
+    "confidence": (lambda: bound_noise(10, 1, 0.5, confidence=1), "confidence is 1: it must be above 0 and below 1"),
+    "prior too short": (lambda: bound_noise(2, 1, 0.5, prior=[1, 1]), r"the prior has shape \(2,\): .*0\.\.2"),
+    "negative prior": (lambda: bound_noise(2, 1, 0.5, prior=[1, 1, -1]), "the prior has a weight that is negative"),
+    "prior nan": (lambda: bound_noise(1, 1, 0.5, prior=[1, float("nan")]), "negative or not finite"),
+    "impossible prior": (lambda: bound_noise(2, 1, 0.5, prior=[1, 0, 0]), "the prior rules out 1 hard items or more"),
     "gamma": (lambda: tolerated_disagreements(10, 0.5, 1), "gamma is 1: it must be at least 0 and below 1"),
     "tolerated p": (lambda: tolerated_disagreements(10, 2, 0.1), "chance of agreement on a hard item, is 2"),
     "one annotator": (lambda: plan_annotators(10, 5, 1), "annotators is 1: agreement is between at least 2"),

@@ -14,14 +14,14 @@ from scipy.special import gammaln
 
 from bayesanno import (
     CountData,
-    check_histogram,
     diagnostics_of,
     estimate_marginal_likelihood,
+    histogram_predictive_check,
     label_table,
     make_count_design,
-    parameter_table,
     read_annotations,
     simulate,
+    summary,
     type_table,
 )
 from bayesanno.ground.errors import ConvergenceWarning
@@ -112,7 +112,7 @@ def test_two_types_are_sampled_well(two_types):
     assert found["divergences"] == 0
     assert "remarks" not in found
     assert (np.diff(two_types["posterior"]["rate"].values, axis=-1) > 0).all()
-    means = parameter_table(two_types).set_index("parameter")
+    means = summary(two_types).set_index("parameter")
     for name, values in TWO.items():  # flat priors and 800 items: the mean is near the maximum, in posterior sds
         for t, value in enumerate(values):
             row = means.loc[f"{name}[type {t + 1}]"]
@@ -120,7 +120,7 @@ def test_two_types_are_sampled_well(two_types):
     types = type_table(two_types)
     assert types["expected_items_mean"].sum() == pytest.approx(800)
     assert types["expected_items_mean"][0] == pytest.approx(441, abs=3)
-    assert types["hard"].tolist() == [1, 0]  # .355 is nearer to one half than .840
+    assert types["hard_type_probability"].tolist() == [1, 0]  # .355 is nearer to one half than .840
     labels = label_table(two_types)
     np.testing.assert_allclose(labels["p[type 1]"] + labels["p[type 2]"], 1)
     assert labels["hard"].tolist() == labels["p[type 1]"].tolist()
@@ -131,7 +131,7 @@ def test_two_types_explain_the_histogram(two_types):
     found = estimate_marginal_likelihood(two_types, random_seed=1)
     assert found.error < 0.02
     assert abs(found.value - -4908.830095) < 4 * found.error
-    assert 0.08 < check_histogram(two_types, random_seed=1).p_value < 0.2
+    assert 0.08 < histogram_predictive_check(two_types, random_seed=1).p_value < 0.2
 
 
 def test_leaving_items_out_prefers_two_types_to_one(srte, two_types, fit_once):
@@ -176,9 +176,9 @@ def test_the_types_of_model_m_are_found_again(fit_once):
         sd = found["posterior"][name].std(("chain", "draw")).values
         assert (np.abs(mean - values) < 3 * sd).all()
     types = type_table(found)
-    assert types["hard"][1] > 0.99
+    assert types["hard_type_probability"][1] > 0.99
     hard = (drawn["state"].values == "type 2").sum()
-    assert types["expected_items_hdi_low"][1] < hard < types["expected_items_hdi_high"][1]
+    assert types["expected_items_hdi94_lb"][1] < hard < types["expected_items_hdi94_ub"][1]
 
 
 @pytest.mark.slow

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import bayesanno as ba
-from bayesanno.agreement.noise import hard_items_posterior
-from bayesanno.analysis.labels import score
-from bayesanno.analysis.noise import bound_count, count_successes
+from bayesanno.agreement.noise import bound_count, hard_items_posterior
+from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.noise import count_successes
 from bayesanno.ground.errors import DataError, FitError, IdentifiabilityWarning
 from bayesanno.models.easy_hard import EasyHard
 from tests.fits import SETTINGS
@@ -69,7 +69,10 @@ def nearly_fair(fit_once):
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
 def test_with_coins_known_to_be_fair_the_closed_form_comes_back(nearly_fair, confidence):
-    found, known = ba.noise_of_fit(nearly_fair, confidence=confidence), ba.noise_level(N, D, 0.5, confidence=confidence)
+    found, known = (
+        ba.noise_posterior(nearly_fair, confidence=confidence),
+        ba.bound_noise(N, D, 0.5, confidence=confidence),
+    )
     assert (found.n, found.d, found.n_agreed, found.confidence) == (N, D, N - D, confidence)
     assert found.t0 == pytest.approx(known.t0, abs=3)
     assert found.n_noise == found.t0 - D
@@ -77,7 +80,7 @@ def test_with_coins_known_to_be_fair_the_closed_form_comes_back(nearly_fair, con
 
 
 def test_the_number_of_hard_items_has_the_posterior_of_the_closed_form(nearly_fair):
-    found, known = ba.noise_of_fit(nearly_fair), hard_items_posterior(N, D, 0.5)
+    found, known = ba.noise_posterior(nearly_fair), hard_items_posterior(N, D, 0.5)
     assert np.abs(found.hard - known).sum() < 0.1  # 4,000 draws; that of another p is far away
     assert np.abs(found.hard - hard_items_posterior(N, D, 0.45)).sum() > 0.5
     close(found.hard[D:], found.hard_agreed)  # what is disagreed on is hard
@@ -86,16 +89,16 @@ def test_the_number_of_hard_items_has_the_posterior_of_the_closed_form(nearly_fa
 
 def test_the_mean_number_is_that_of_the_items(nearly_fair):
     agreed = (ba.data_of(nearly_fair).votes > 0).sum(axis=1) == 1
-    assert ba.noise_of_fit(nearly_fair).expected == pytest.approx(
+    assert ba.noise_posterior(nearly_fair).expected == pytest.approx(
         float(nearly_fair["latent"]["hard"].values[agreed].mean()), rel=1e-9
     )
 
 
 def test_what_cannot_be_bounded_is_refused(refuses, nearly_fair, mace_fit):
     with refuses(FitError, "mace does not say which of the annotated items are hard"):
-        ba.noise_of_fit(mace_fit)
+        ba.noise_posterior(mace_fit)
     with refuses(DataError, "confidence is 1: it must be above 0 and below 1"):
-        ba.noise_of_fit(nearly_fair, confidence=1)
+        ba.noise_posterior(nearly_fair, confidence=1)
 
 
 # ------------------------------------------------------------------------------------------------ tables of types
@@ -122,7 +125,7 @@ def test_types_are_not_scored(refuses, nearly_fair):
 
 
 def test_a_parameter_without_dims_has_its_row(nearly_fair):
-    table = ba.parameter_table(nearly_fair).set_index("parameter")
+    table = ba.summary(nearly_fair).set_index("parameter")
     assert table.loc["hard_fraction", "mean"] == pytest.approx(
         float(nearly_fair["posterior"]["hard_fraction"].mean()), rel=1e-12
     )
@@ -130,4 +133,4 @@ def test_a_parameter_without_dims_has_its_row(nearly_fair):
 
 def test_the_type_of_a_new_item_is_predicted(nearly_fair):
     new = ba.AnnotationData.from_records([("a", 0, 0), ("a", 1, 1), ("b", 0, 1), ("b", 1, 1)])
-    assert ba.predict(nearly_fair, new)["item_type"].tolist() == ["hard", "easy: 1"]
+    assert ba.predict_labels(nearly_fair, new)["item_type"].tolist() == ["hard", "easy: 1"]

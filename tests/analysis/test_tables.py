@@ -8,7 +8,8 @@ import pytest
 from arviz_stats.base import array_stats
 
 import bayesanno as ba
-from bayesanno.analysis.labels import n_kept, score
+from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.labels import n_kept
 from bayesanno.ground.errors import DataError, FitError
 from tests.fits import LABELS
 
@@ -92,7 +93,7 @@ def test_a_coverage_table_needs_gold(refuses, tiny_fit):
 
 
 def test_draws_of_labels_have_the_frequencies_of_their_probabilities(mace_fit, rng):
-    drawn = ba.label_draws(mace_fit, random_seed=int(rng.integers(2**31)))
+    drawn = ba.sample_labels(mace_fit, random_seed=int(rng.integers(2**31)))
     assert drawn.dims == ("chain", "draw", "item")
     probability = mace_fit["latent"]["probability"].values
     for code in range(len(LABELS)):
@@ -104,7 +105,7 @@ def test_draws_of_labels_have_the_frequencies_of_their_probabilities(mace_fit, r
         )
         assert np.abs(z).max() < 5
         assert 0.5 < np.sqrt((z**2).mean()) or code != probability.mean(axis=0).argmax()
-    again = ba.label_draws(mace_fit, random_seed=1), ba.label_draws(mace_fit, random_seed=1)
+    again = ba.sample_labels(mace_fit, random_seed=1), ba.sample_labels(mace_fit, random_seed=1)
     np.testing.assert_array_equal(*again)
 
 
@@ -114,7 +115,7 @@ def test_draws_of_labels_have_the_frequencies_of_their_probabilities(mace_fit, r
 def test_an_annotator_table_summarises_the_draws_of_competence(mace_fit, crowd):
     data, _ = crowd
     table = ba.annotator_table(mace_fit)
-    numbers = ["mean", "sd", "hdi_low", "hdi_high", "ess", "rhat"]
+    numbers = ["mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat"]
     assert table.columns.tolist() == ["annotator", "n_annotations", *(f"competence_{name}" for name in numbers)]
     assert table["annotator"].tolist() == list(data.annotators)
     assert table["n_annotations"].sum() == data.n_annotations
@@ -122,13 +123,15 @@ def test_an_annotator_table_summarises_the_draws_of_competence(mace_fit, crowd):
     flat = draws.reshape(-1, data.n_annotators)
     np.testing.assert_allclose(table["competence_mean"], flat.mean(axis=0))
     np.testing.assert_allclose(table["competence_sd"], flat.std(axis=0, ddof=1))
-    inside = (table["competence_hdi_low"].to_numpy() <= flat) & (flat <= table["competence_hdi_high"].to_numpy())
+    inside = (table["competence_hdi94_lb"].to_numpy() <= flat) & (flat <= table["competence_hdi94_ub"].to_numpy())
     np.testing.assert_allclose(inside.mean(axis=0), 0.94, atol=0.01)
     equal_tailed = np.diff(np.quantile(flat, [0.03, 0.97], axis=0), axis=0)[0]
-    assert (table["competence_hdi_high"] - table["competence_hdi_low"] <= equal_tailed + 1e-12).all()
+    assert (table["competence_hdi94_ub"] - table["competence_hdi94_lb"] <= equal_tailed + 1e-12).all()
     ess, rhat = (getattr(array_stats, name)(draws, chain_axis=0, draw_axis=1) for name in ("ess", "rhat"))
-    np.testing.assert_allclose(table["competence_ess"], ess)
-    np.testing.assert_allclose(table["competence_rhat"], rhat)
+    np.testing.assert_allclose(table["competence_ess_bulk"], ess)
+    tail = array_stats.ess(draws, chain_axis=0, draw_axis=1, method="tail", prob=0.89)  # ArviZ's default
+    np.testing.assert_allclose(table["competence_ess_tail"], tail)
+    np.testing.assert_allclose(table["competence_r_hat"], rhat)
 
 
 def test_the_competence_of_model_b_is_its_accuracy(tiny_fit):
@@ -138,8 +141,8 @@ def test_the_competence_of_model_b_is_its_accuracy(tiny_fit):
     np.testing.assert_allclose(table["competence_mean"], tiny_fit["posterior"]["accuracy"].mean(("chain", "draw")))
 
 
-def test_a_parameter_table_has_one_row_per_parameter(tiny_fit):
-    table = ba.parameter_table(tiny_fit)
+def test_a_summary_has_one_row_per_parameter(tiny_fit):
+    table = ba.summary(tiny_fit)
     assert table.columns.tolist() == [
         "parameter", "mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat",
     ]  # fmt: skip
@@ -159,24 +162,24 @@ def test_a_parameter_table_has_one_row_per_parameter(tiny_fit):
         )
         within = (rows.loc[name, "hdi94_lb"] <= draws) & (draws <= rows.loc[name, "hdi94_ub"])
         assert float(within.mean()) == pytest.approx(0.94, abs=0.01)
-    assert ba.parameter_table(tiny_fit, ["prevalence"])["parameter"].tolist() == ["prevalence[no]", "prevalence[yes]"]
+    assert ba.summary(tiny_fit, ["prevalence"])["parameter"].tolist() == ["prevalence[no]", "prevalence[yes]"]
 
 
 def test_who_is_better_is_a_share_of_draws(mace_fit, crowd):
     names = list(crowd[0].annotators)
-    table = ba.better_probability(mace_fit)
+    table = ba.compare_annotators(mace_fit)
     assert table.index.tolist() == table.columns.tolist() == names
     np.testing.assert_allclose(table + table.T, 1, rtol=1e-12)
     assert set(np.diag(table)) == {0.5}
     flat = competence(mace_fit).reshape(-1, len(names))
     assert table.iloc[3, 5] == pytest.approx((flat[:, 3] > flat[:, 5]).mean())
     chosen = [names[5], names[3]]
-    pd.testing.assert_frame_equal(ba.better_probability(mace_fit, chosen), table.loc[chosen, chosen])
+    pd.testing.assert_frame_equal(ba.compare_annotators(mace_fit, chosen), table.loc[chosen, chosen])
 
 
 def test_an_unknown_annotator_is_not_compared(refuses, tiny_fit):
     with refuses(FitError, "annotator 'di' is not in this fit, which has 3, 'ada' first"):
-        ba.better_probability(tiny_fit, ["ada", "di"])
+        ba.compare_annotators(tiny_fit, ["ada", "di"])
 
 
 # ---------------------------------------------------------------------------------------------------------- costs
@@ -185,20 +188,20 @@ def test_an_unknown_annotator_is_not_compared(refuses, tiny_fit):
 def test_with_equal_costs_the_cheapest_label_is_the_most_probable(mace_fit):
     labels = ba.label_table(mace_fit)
     cost = {truth: {said: float(said != truth) for said in LABELS} for truth in LABELS}
-    table = ba.cheapest_label(mace_fit, cost)
+    table = ba.decide_labels(mace_fit, cost)
     assert table.columns.tolist() == ["item", "label", "expected_cost", *(f"cost[{name}]" for name in LABELS)]
     assert table["item"].tolist() == labels["item"].tolist()
     sure = labels["probability"] > 0.5 + 1e-9
     assert table["label"][sure].tolist() == labels["label"][sure].tolist()
     np.testing.assert_allclose(table["expected_cost"], 1 - labels["probability"], atol=1e-12)
     as_frame = pd.DataFrame(1 - np.eye(3), index=LABELS, columns=LABELS)
-    pd.testing.assert_frame_equal(ba.cheapest_label(mace_fit, as_frame), table)
+    pd.testing.assert_frame_equal(ba.decide_labels(mace_fit, as_frame), table)
 
 
 def test_costs_that_differ_move_the_label_and_an_expert_is_asked_where_that_is_cheaper(tiny_fit):
     p = ba.label_table(tiny_fit).set_index("item")["p[yes]"]
     cost = {"yes": {"no": 5, "yes": 0, "ask": 0.5}, "no": {"no": 0, "yes": 1, "ask": 0.5}}  # rows in another order
-    table = ba.cheapest_label(tiny_fit, cost).set_index("item")
+    table = ba.decide_labels(tiny_fit, cost).set_index("item")
     expected = pd.DataFrame({"no": 5 * p, "yes": 1 - p, "ask": 0.5})
     for answer in expected:
         np.testing.assert_allclose(table[f"cost[{answer}]"], expected[answer], rtol=1e-12)
@@ -219,14 +222,14 @@ COSTS = {
 def test_costs_that_do_not_fit_the_labels_are_refused(refuses, tiny_fit, wrong):
     cost, match = COSTS[wrong]
     with refuses(DataError, match):
-        ba.cheapest_label(tiny_fit, cost)
+        ba.decide_labels(tiny_fit, cost)
 
 
 # ----------------------------------------------------------------------------------------------------- prediction
 
 
 def test_predicting_the_items_of_the_fit_gives_its_own_labels(mace_fit, crowd):
-    pd.testing.assert_frame_equal(ba.predict(mace_fit, crowd[0]), ba.label_table(mace_fit), rtol=1e-10)
+    pd.testing.assert_frame_equal(ba.predict_labels(mace_fit, crowd[0]), ba.label_table(mace_fit), rtol=1e-10)
 
 
 def test_prediction_goes_by_the_names_and_not_by_their_order(mace_fit, crowd):
@@ -236,7 +239,7 @@ def test_prediction_goes_by_the_names_and_not_by_their_order(mace_fit, crowd):
     some = [record for record in reversed(records) if record[0] in chosen and record[2] != "maybe"]
     new = ba.AnnotationData.from_records([(f"new {item}", *rest) for item, *rest in some], labels=["yes", "no"])
     assert new.annotators != data.annotators[: new.n_annotators]
-    table = ba.predict(mace_fit, new).set_index("item")
+    table = ba.predict_labels(mace_fit, new).set_index("item")
     assert table.columns.tolist() == ["label", "probability", "entropy", "n_annotations", *PROBABILITIES]
     unchanged = [item for item in chosen if all(record[2] != "maybe" for record in records if record[0] == item)]
     assert len(unchanged) > 5
@@ -255,14 +258,14 @@ def test_prediction_averages_bayes_rule_over_the_draws(mace_fit, crowd):
     spam = (1 - know)[..., None] * habit  # (chain, draw, response)
     factor = spam[..., 1, None] + know[..., None] * (np.arange(3) == 1)  # p("no" | true class)
     p = factor**2 / (factor**2).sum(axis=-1, keepdims=True)
-    found = ba.predict(mace_fit, new).set_index("item").loc["x", PROBABILITIES].astype(float)
+    found = ba.predict_labels(mace_fit, new).set_index("item").loc["x", PROBABILITIES].astype(float)
     np.testing.assert_allclose(found, p.mean(axis=(0, 1)))
 
 
 def test_whoever_or_whatever_is_not_in_the_fit_cannot_be_predicted(refuses, tiny_fit):
     stranger = ba.AnnotationData.from_records([("x", "ada", "yes"), ("x", "di", "no")])
     with refuses(DataError, "annotator 'di' is not among the 3 annotators of this fit: leave those answers out"):
-        ba.predict(tiny_fit, stranger)
+        ba.predict_labels(tiny_fit, stranger)
     other = ba.AnnotationData.from_records([("x", "ada", "yes"), ("x", "bo", "perhaps")])
     with refuses(DataError, "label 'perhaps' is not among the 2 labels of this fit"):
-        ba.predict(tiny_fit, other)
+        ba.predict_labels(tiny_fit, other)

@@ -77,8 +77,8 @@ def test_the_tables_have_the_columns_that_are_promised_and_agree(fitted):
 
     annotators = read(folder / "annotators.csv")
     assert annotators.columns.tolist() == [
-        "annotator", "n_annotations", "competence_mean", "competence_sd", "competence_hdi_low", "competence_hdi_high",
-        "competence_ess", "competence_rhat",
+        "annotator", "n_annotations", "competence_mean", "competence_sd", "competence_hdi94_lb", "competence_hdi94_ub",
+        "competence_ess_bulk", "competence_ess_tail", "competence_r_hat",
     ]  # fmt: skip
     assert annotators["n_annotations"].sum() == labels["n_annotations"].sum()
 
@@ -86,7 +86,7 @@ def test_the_tables_have_the_columns_that_are_promised_and_agree(fitted):
     assert summary.columns.tolist() == ["mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat"]
     own = summary.loc[[f"competence[{name}]" for name in annotators["annotator"]]]
     np.testing.assert_allclose(own["mean"], annotators["competence_mean"])
-    np.testing.assert_allclose(own["hdi94_lb"], annotators["competence_hdi_low"])
+    np.testing.assert_allclose(own["hdi94_lb"], annotators["competence_hdi94_lb"])
     assert len(summary) == 30 + 30 * 3
 
 

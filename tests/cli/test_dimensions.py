@@ -170,28 +170,28 @@ def test_what_is_read_off_is_of_one_dimension_at_a_time(loaded, data, refuses):
     none_said = correct[correct["label"] == "(none of those said)"].set_index("item")["probability"]
     assert none_said["i2"] == pytest.approx(labels.loc[("polarity", "i2"), "p_none_said"], rel=1e-12)
 
-    chosen = ba.cheapest_label(loaded, {"no": {"no": 0, "yes": 1}, "yes": {"no": 3, "yes": 0}}, dimension="polarity")
+    chosen = ba.decide_labels(loaded, {"no": {"no": 0, "yes": 1}, "yes": {"no": 3, "yes": 0}}, dimension="polarity")
     expected = 3 * labels.loc["polarity", "p[yes]"].to_numpy()
     np.testing.assert_allclose(chosen["cost[no]"], expected, rtol=1e-12)
     assert chosen["item"].tolist() == list(data.items)
 
     draws = loaded["posterior"]["accuracy"].sel(dimension="focus").values.reshape(-1, 4)
-    better = ba.better_probability(loaded, dimension="focus").iloc[0, 1]
+    better = ba.compare_annotators(loaded, dimension="focus").iloc[0, 1]
     assert better == pytest.approx((draws[:, 0] > draws[:, 1]).mean())
 
     for read_off in (
         lambda **dimension: ba.correctness_table(loaded, **dimension),
-        lambda **dimension: ba.cheapest_label(loaded, {}, **dimension),
-        lambda **dimension: ba.better_probability(loaded, **dimension),
+        lambda **dimension: ba.decide_labels(loaded, {}, **dimension),
+        lambda **dimension: ba.compare_annotators(loaded, **dimension),
     ):
         with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is None"):
             read_off()
         with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is 'evidence'"):
             read_off(dimension="evidence")
-    with refuses(FitError, "labels of several dimensions together cannot be drawn yet"):
-        ba.label_draws(loaded)
-    with refuses(FitError, "labels of new items cannot be predicted from MultiAnnotationData"):
-        ba.predict(loaded, data.by_dimension["focus"])
+    with refuses(FitError, "drawn together, since .* not the product .*: name one of 'focus', 'polarity'"):
+        ba.sample_labels(loaded)
+    with refuses(DataError, "is of MultiAnnotationData: predict from MultiAnnotationData, not from AnnotationData"):
+        ba.predict_labels(loaded, data.by_dimension["focus"])
 
 
 COLUMNS = "--label focus --label polarity"

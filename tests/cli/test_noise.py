@@ -8,7 +8,7 @@ import warnings
 
 import pytest
 
-from bayesanno.agreement.noise import measure_noise
+from bayesanno.agreement.noise import bound_noise_of
 from bayesanno.cli import app as cli
 from tests.fits import COMMAND, tiny_data
 
@@ -82,7 +82,7 @@ def test_a_table_is_read_by_the_same_options_as_for_a_fit(noise, tmp_path):
     frame["sure"] = "yes"
     frame.to_csv(tmp_path / "other.csv", index=False)
     code, out, _ = noise("other.csv --format long --item what --annotator who --label said --gold sure --json")
-    level = measure_noise(tiny_data())
+    level = bound_noise_of(tiny_data())
     assert code == 0
     assert json.loads(out) == {name: getattr(level, name) for name in json.loads(out)}
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import betaln, logsumexp
 from scipy.stats import multivariate_t, norm
 
-from bayesanno import CountData, check_histogram, compare_type_numbers, estimate_marginal_likelihood
+from bayesanno import CountData, compare_n_types, estimate_marginal_likelihood, histogram_predictive_check
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.bridge import _bridge
 from bayesanno.models.binomial_mixture import BinomialMixture
@@ -31,7 +31,7 @@ def fits(fit_once):
 
 @pytest.fixture(scope="module")
 def table(fits):
-    return compare_type_numbers(fits[::-1], random_seed=1)
+    return compare_n_types(fits[::-1], random_seed=1)
 
 
 def exact_one():
@@ -102,7 +102,7 @@ def test_the_table(fits, table):
     assert table["p_types"].sum() == pytest.approx(1)
     assert (table["max_pareto_k"] < 0.7).all()
     assert set(table["reason"]) == {""}
-    assert one["p_predictive"] == check_histogram(fits[0], random_seed=1).p_value
+    assert one["p_predictive"] == histogram_predictive_check(fits[0], random_seed=1).p_value
 
 
 def test_leaving_an_item_out_exactly_for_one_type(table):
@@ -113,7 +113,7 @@ def test_leaving_an_item_out_exactly_for_one_type(table):
 
 
 def test_a_model_that_does_not_fit_is_seen(fits):
-    wrong, right = (check_histogram(fit, random_seed=1) for fit in fits)
+    wrong, right = (histogram_predictive_check(fit, random_seed=1) for fit in fits)
     assert wrong.p_value < 0.01
     assert 0.1 < right.p_value < 0.95
     cells = wrong.cells
@@ -128,13 +128,13 @@ def test_a_model_that_does_not_fit_is_seen(fits):
         assert check.p_value == (check.replicated >= check.discrepancy).mean()
     df = BINS.size - 1  # replicates follow the draw's own expected histogram
     assert right.replicated.mean() == pytest.approx(df, abs=0.6)
-    pd.testing.assert_frame_equal(cells, check_histogram(fits[0], random_seed=1).cells)
+    pd.testing.assert_frame_equal(cells, histogram_predictive_check(fits[0], random_seed=1).cells)
 
 
 def test_what_draws_cannot_bear_is_nan_with_the_reason(fits):
     one, two = fits
     for rhat, why in ((1.2, "R-hat is 1.200, and must be at most 1.01"), (None, r"R-hat is unknown \(it takes NUTS")):
-        found = compare_type_numbers([one, altered(two, max_rhat=rhat)], random_seed=1)
+        found = compare_n_types([one, altered(two, max_rhat=rhat)], random_seed=1)
         assert found["log_marginal"].notna().tolist() == [True, False]
         assert found["p_types"].isna().all()
         assert found["reason"][0] == "p_types: not every fit here has a marginal likelihood"
@@ -154,8 +154,8 @@ def test_items_with_different_numbers_of_trials(fit_once, refuses):
     data = counts((1, 3), (4, 6), (5, 6), (0, 3), (3, 3), (2, 6))
     fit = fit_once(BinomialMixture(types=1), data, **SETTINGS)
     with refuses(DataError, "'s2' has 6 trials and item 's1' 3: a histogram needs items with the same number"):
-        check_histogram(fit)
-    (row,) = compare_type_numbers([fit], random_seed=1).to_dict("records")
+        histogram_predictive_check(fit)
+    (row,) = compare_n_types([fit], random_seed=1).to_dict("records")
     assert row["log_marginal"] == pytest.approx(betaln(16, 13), abs=4 * row["se_log_marginal"])
     assert np.isnan(row["p_predictive"])
     assert row["reason"] == "p_predictive: items have different numbers of trials, and no common histogram"
@@ -164,13 +164,13 @@ def test_items_with_different_numbers_of_trials(fit_once, refuses):
 
 def test_fits_that_cannot_be_compared_are_refused(fits, fit_once, refuses, tiny_fit):
     with refuses(FitError, "there is no fit to compare"):
-        compare_type_numbers([])
+        compare_n_types([])
     with refuses(FitError, "two fits are of binomial_mixture with 1 type: keep one of them"):
-        compare_type_numbers([fits[0], fits[0]], random_seed=1)
+        compare_n_types([fits[0], fits[0]], random_seed=1)
     with refuses(FitError, "types of items are counted in fits of counts, and model_b is fitted to answers"):
-        check_histogram(tiny_fit)
+        histogram_predictive_check(tiny_fit)
     data = counts((1, 3), (4, 6), (5, 6), (0, 3), (3, 3), (2, 6))
     with refuses(FitError, "the fits are of different data: fit all models to the same counts"):
-        compare_type_numbers([fits[0], fit_once(BinomialMixture(types=1), data, **SETTINGS)])
+        compare_n_types([fits[0], fit_once(BinomialMixture(types=1), data, **SETTINGS)])
     with refuses(FitError, "random_seed is -1"):
-        check_histogram(fits[0], random_seed=-1)
+        histogram_predictive_check(fits[0], random_seed=-1)

@@ -12,7 +12,7 @@ import pytest
 from arviz_stats.base import array_stats
 from scipy.special import comb, logsumexp
 
-from bayesanno import CountData, compare_types, count_histogram, fit_binomials, make_count_design
+from bayesanno import CountData, count_histogram, fit_binomials, make_count_design, select_n_types
 from bayesanno.inference.nuts import exact_arithmetic
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.models.binomial_mixture import BinomialMixture
@@ -33,7 +33,7 @@ def simulate_counts(number):
 
 def chosen_in_steps(histogram, method):
     """Add types until not rejected; 5 where even 4 are rejected."""
-    last = compare_types(histogram, method=method).iloc[-1]
+    last = select_n_types(histogram, method=method).iloc[-1]
     return 5 if last["rejected"] else int(last["types"])
 
 

@@ -11,13 +11,12 @@ from scipy.stats import beta
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import Relabels
+from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.starts import agreement_with_vote, in_proportion
 from tests.models.references import Parameters, Reference, Said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from bayesanno.modeling.fields import Positive
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,10 @@ import xarray as xr
 from scipy.stats import beta, kstest
 
 from bayesanno import CountData, fit, get_model, make_count_design, simulate
+from bayesanno.analysis.item_types import moments_of
 from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.modeling.capabilities import caveats
-from bayesanno.modeling.item_types import explain_types, moments_of
+from bayesanno.modeling.item_types import explain_types
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy
 from bayesanno.models.gaussian_mixture import GaussianMixture

@@ -11,7 +11,7 @@ from bayesanno.cli.for_model import read_for
 from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.modeling.registry import get_model
 from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
-from bayesanno.simulation.simulate import make_design
+from bayesanno.simulation.designs import make_design
 from tests.fits import SETTINGS
 from tests.models.contract import CONTROLLED, TINY, TWO_LABELS
 
@@ -36,7 +36,7 @@ def test_easy_and_hard_items_are_recovered(fit_once):
     assert within(found, truth, given)
     hard = truth["state"].values == "hard"
     agreed = (data.votes > 0).sum(axis=1) == 1
-    level = ba.noise_of_fit(found, confidence=0.99)
+    level = ba.noise_posterior(found, confidence=0.99)
     assert 0 < (hard & agreed).sum() <= level.n_noise < 4 * (hard & agreed).sum()
     assert level.t0 >= hard.sum()
 
@@ -66,7 +66,7 @@ def test_the_lazy_are_found(lazy_crowd, fit_once):
     data, truth = lazy_crowd
     found = fit_once("diligent_lazy_annotators", data, **SETTINGS)
     assert within(found, truth, ["weight", "rate", "lazy_rate"])
-    table = ba.low_competence(found)
+    table = ba.low_competence_probability(found)
     assert table.columns.tolist() == ["annotator", "n_annotations", "probability"]
     assert table["annotator"].tolist() == list(data.annotators)
     np.testing.assert_array_equal(table["n_annotations"], np.bincount(data.annotator))
@@ -84,8 +84,8 @@ def test_the_lazy_are_found(lazy_crowd, fit_once):
 
 def test_low_is_below_a_number_between_0_and_1(refuses, mace_fit):
     with refuses(FitError, "below is 1: it must be above 0 and below 1"):
-        ba.low_competence(mace_fit, below=1)
-    table = ba.low_competence(mace_fit, below=0.8)
+        ba.low_competence_probability(mace_fit, below=1)
+    table = ba.low_competence_probability(mace_fit, below=0.8)
     low = mace_fit["posterior"]["competence"] < 0.8
     assert table["probability"].tolist() == low.mean(("chain", "draw")).values.tolist()
 

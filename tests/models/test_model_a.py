@@ -83,7 +83,7 @@ def item_that_says(data, said):
 def test_intervals_hold_the_mode_of_table_10_and_not_what_the_counts_were_made_with(fit):
     """The counts were made with unnormalised alphas, so that the truth of the simulation is not where this model is."""
     table = ba.annotator_table(fit).set_index("annotator")
-    low, high = table["competence_hdi_low"].to_numpy(), table["competence_hdi_high"].to_numpy()
+    low, high = table["competence_hdi94_lb"].to_numpy(), table["competence_hdi94_ub"].to_numpy()
     assert table.index.tolist() == ["i", "j", "k"]
     assert ((low < MODE) & (high > MODE)).all()
     assert ((low > oracle.THETA) | (high < oracle.THETA)).all()
@@ -95,7 +95,7 @@ def test_intervals_hold_the_mode_of_table_10_and_not_what_the_counts_were_made_w
 
 
 def test_a_better_annotator_is_better_in_almost_every_draw(fit):
-    better, draws = ba.better_probability(fit), accuracies(fit)
+    better, draws = ba.compare_annotators(fit), accuracies(fit)
     assert better.loc["j", "i"] == pytest.approx((draws[:, 1] > draws[:, 0]).mean())
     assert better.loc["j", "i"] + better.loc["i", "j"] == pytest.approx(1)
     assert better.loc["i", "k"] > 0.99
@@ -169,7 +169,7 @@ def test_label_table_spreads_what_nobody_said_over_the_other_labels(fit, table9)
 def test_the_cheapest_label_weighs_labels_that_nobody_said(fit, table9):
     item = item_that_says(table9, "111")
     cost = {"1": {"1": 0, "2": 1, "3": 1}, "2": {"1": 100, "2": 0, "3": 50}, "3": {"1": 1, "2": 1, "3": 0}}
-    row = ba.cheapest_label(fit, cost).set_index("item").loc[item]
+    row = ba.decide_labels(fit, cost).set_index("item").loc[item]
     p = ba.label_table(fit).set_index("item").loc[item, ["p[1]", "p[2]", "p[3]"]].to_numpy(dtype=float)
     expected = p @ pd.DataFrame(cost).T.to_numpy()
     np.testing.assert_allclose(row[["cost[1]", "cost[2]", "cost[3]"]].to_numpy(dtype=float), expected, rtol=1e-12)
@@ -179,7 +179,7 @@ def test_the_cheapest_label_weighs_labels_that_nobody_said(fit, table9):
 
 def test_drawn_labels_include_that_nobody_said_the_truth(fit):
     few = thinned(fit, 50)
-    drawn = ba.label_draws(few, random_seed=1)
+    drawn = ba.sample_labels(few, random_seed=1)
     assert drawn.dims == ("chain", "draw", "item")
     assert drawn.shape == (4, 10, 10_000)
     data, posterior = ba.data_of(few), few["posterior"].to_dataset()
@@ -204,7 +204,7 @@ def test_new_items_are_labelled_with_the_frequencies_of_the_fit(fit):
     few = thinned(fit, 50)
     records = [(item, who, label) for item, said in NEW.items() for who, label in said]
     new = AnnotationData.from_records(records, labels=LABELS)
-    table = ba.predict(few, new).set_index("item")
+    table = ba.predict_labels(few, new).set_index("item")
 
     def expected(item, omega):
         said = [LABELS.index(label) for _, label in NEW[item]]
@@ -226,7 +226,7 @@ def test_new_items_are_labelled_with_the_frequencies_of_the_fit(fit):
 def test_new_items_that_the_model_cannot_take_are_refused(fit, refuses):
     nine = AnnotationData.from_records([("busy", who, label) for who in "ijk" for label in LABELS])
     with refuses(DataError, "model_a: item 'busy' has 9 annotations: it can have at most 8"):
-        ba.predict(fit, nine)
+        ba.predict_labels(fit, nine)
 
 
 # ------------------------------------------------------------------------------------------------- two modes

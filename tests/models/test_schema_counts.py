@@ -9,9 +9,10 @@ import pytest
 import xarray as xr
 
 from bayesanno import (
+    AnnotationData,
     CountData,
     annotator_table,
-    better_probability,
+    compare_annotators,
     coverage_table,
     data_of,
     diagnostics_of,
@@ -19,14 +20,14 @@ from bayesanno import (
     label_table,
     load,
     model_of,
-    parameter_table,
-    predict,
+    predict_labels,
     relabel_classes,
     save,
+    summary,
     type_table,
 )
-from bayesanno.analysis.labels import score
-from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning
+from bayesanno.analysis.accuracy import score
+from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError, IdentifiabilityWarning
 from bayesanno.inference.diagnostics import explain
 from bayesanno.modeling.capabilities import remarks
 from tests.models.contract import EXACT, ROUND_TRIP, models_of
@@ -154,23 +155,24 @@ def test_the_tables_agree_with_the_posterior(fitted):
 
     types = type_table(tree)
     of = [name for name, dims in fitted.schema.free.items() if dims == TYPES]
-    parts = [f"{name}_{what}" for name in [*of, "expected_items"] for what in ("mean", "sd", "hdi_low", "hdi_high")]
-    assert types.columns.tolist() == ["item_type", *parts, "hard"]
+    parts = [f"{name}_{what}" for name in [*of, "expected_items"] for what in ("mean", "sd", "hdi94_lb", "hdi94_ub")]
+    assert types.columns.tolist() == ["item_type", *parts, "hard_type_probability"]
     assert types["item_type"].tolist() == ["type 1", "type 2"]
     np.testing.assert_allclose(types["expected_items_mean"], p.sum(axis=0))
-    assert types["hard"].sum() == pytest.approx(1)
-    summary = parameter_table(tree).set_index("parameter")
+    assert types["hard_type_probability"].sum() == pytest.approx(1)
+    rows = summary(tree).set_index("parameter")
     for name in of:
         for kind in ("mean", "sd"):
-            own = summary.loc[[f"{name}[type 1]", f"{name}[type 2]"], kind]
+            own = rows.loc[[f"{name}[type 1]", f"{name}[type 2]"], kind]
             np.testing.assert_allclose(types[f"{name}_{kind}"], own)
 
 
 def test_what_counts_do_not_have_is_refused(fitted, refuses):
     name = fitted.case.entry.name
-    with refuses(FitError, "labels of new items cannot be predicted from CountData yet"):
-        predict(fitted.tree, fitted.case.data)
-    for table in (annotator_table, better_probability):
+    answers = AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no")])
+    with refuses(DataError, f"this fit of {name} is of CountData: predict from CountData, not from AnnotationData"):
+        predict_labels(fitted.tree, answers)
+    for table in (annotator_table, compare_annotators):
         with refuses(FitError, f"{name} has no competence of annotators"):
             table(fitted.tree)
     with refuses(FitError, "no gold label is known"):

@@ -1,0 +1,111 @@
+"""Accuracy against gold, of all items and of the surest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.analysis.labels import check_coverage, n_kept
+from bayesanno.analysis.parts import concat_parts, parts_of
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import FitError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import xarray
+
+    from bayesanno.analysis.parts import Part
+    from bayesanno.fits.view import FitView
+
+
+SCORED = {"accuracy": 1.0, "accuracy_at_90": 0.9, "accuracy_at_75": 0.75}  # which coverages `score` reports
+
+
+def coverage_table(fit: xarray.DataTree | FitView, coverages: Sequence[float] | None = None) -> pd.DataFrame:
+    """Return how accurate the labels are when only the surest items are kept.
+
+    Items are kept by increasing entropy; accuracy is over the kept items whose gold label is known.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    coverages : sequence of float, optional
+        Shares of items in (0, 1]; by default 0.05, 0.1, ..., 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per coverage: `coverage`, `n_items` kept, `max_entropy` among them (nats), `n_gold`, `accuracy`.
+        With several dimensions, those of each dimension with gold, `dimension` first.
+
+    Raises
+    ------
+    FitError
+        If no gold label is known, the states of the items are types and not labels, or a coverage is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd")  # doctest: +SKIP
+    >>> ba.coverage_table(fit, [0.75, 0.9, 1])  # doctest: +SKIP
+    """
+    shares = list(np.arange(1, 21) / 20) if coverages is None else list(coverages)
+    for coverage in shares:
+        check_coverage(coverage)
+    view = view_of(fit)
+    parts = [part for part in parts_of(view) if part.gold]
+    if not parts:
+        raise FitError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
+    if any(part.is_of_types for part in parts):
+        raise FitError(f"{view.model.name} says of what type items are, not what their labels are")
+    return concat_parts(parts, lambda part: _tabulate_coverage(part, shares))
+
+
+def _tabulate_coverage(part: Part, coverages: Sequence[float]) -> pd.DataFrame:
+    import pandas as pd
+
+    entropy, probability = part.entropy, part.posterior.values  # (item,), (item, label)
+    order = np.argsort(entropy, kind="stable")
+    gold = np.array([part.gold.get(item, "") for item in part.data.items], dtype=object)  # (item,)
+    best = np.array(part.states, dtype=object)[probability.argmax(axis=1)]  # (item,)
+    known, right = (gold != "")[order], (gold == best)[order]
+    rows = []
+    for coverage in coverages:
+        n = n_kept(order.size, coverage)
+        n_gold = int(known[:n].sum())
+        rows.append(
+            {
+                "coverage": float(coverage),
+                "n_items": n,
+                "max_entropy": float(entropy[order[n - 1]]),
+                "n_gold": n_gold,
+                "accuracy": float(right[:n].sum() / n_gold) if n_gold else np.nan,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def score(fit: xarray.DataTree | FitView) -> dict[str, Any]:
+    """Return accuracy against gold: over all items, and over the surest 90% and 75% of them.
+
+    Returns
+    -------
+    dict
+        `accuracy`, `accuracy_at_90` and `accuracy_at_75`; of several dimensions, each by the dimensions with gold.
+        Empty where no gold is known, or the states of the items are types and not labels.
+    """
+    view = view_of(fit)
+    found: dict[str, Any] = {name: {} for name in SCORED}
+    for part in parts_of(view):
+        if not part.gold or part.is_of_types:
+            continue
+        accuracy = _tabulate_coverage(part, list(SCORED.values()))["accuracy"]
+        of_part = dict(zip(SCORED, map(float, accuracy), strict=True))
+        if not part.dimension:
+            return of_part
+        for name, value in of_part.items():
+            found[name][part.dimension] = value
+    return found if found["accuracy"] else {}

@@ -1,0 +1,169 @@
+"""Annotators: how competent each is, who is better than whom, and whose competence is low."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws
+from bayesanno.analysis.parts import concat_parts, part_of, parts_of
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import FitError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import xarray
+
+    from bayesanno.analysis.parts import Part
+    from bayesanno.fits.view import FitView
+
+
+def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
+    """Return the posterior of each annotator's competence, in the model's own notion of it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per annotator, in the data's order: `annotator`, `n_annotations`, and `competence_` with each of `mean`,
+        `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`; the last three are missing unless the draws
+        are of Markov chains. With several dimensions, one row per dimension and annotator, `dimension` first.
+
+    Raises
+    ------
+    FitError
+        If the model has no competence.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd")  # doctest: +SKIP
+    >>> ba.annotator_table(fit).sort_values("competence_mean").head(3)  # doctest: +SKIP
+    """
+    view = view_of(fit)
+    name = competence_name(view)
+    competence = view.posterior[name]
+    convergence = convergence_of(view, name)
+
+    def tabulate(part: Part) -> pd.DataFrame:
+        columns = describe_draws(part.select(competence)) | {
+            what: part.select(convergence.sel(diagnostic=what)).values for what in DIAGNOSTICS
+        }
+        return _list_annotators(part).assign(**{f"competence_{what}": values for what, values in columns.items()})
+
+    return concat_parts(parts_of(view), tabulate)
+
+
+def _list_annotators(part: Part) -> pd.DataFrame:
+    """Return who annotated how much, in the data's order."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "annotator": pd.Series(list(part.data.annotators), dtype="str"),
+            "n_annotations": np.bincount(part.data.annotator, minlength=part.data.n_annotators),
+        }
+    )
+
+
+def compare_annotators(
+    fit: xarray.DataTree | FitView, annotators: Sequence[str] | None = None, *, dimension: str | None = None
+) -> pd.DataFrame:
+    """Return the posterior probability that one annotator is better than another.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    annotators : sequence of str, optional
+        Whom to compare; everybody by default.
+    dimension : str, optional
+        In which dimension, where several were annotated together.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Square, rows and columns are annotators: the probability that the row's competence is above the column's; 0.5
+        on the diagonal.
+
+    Raises
+    ------
+    FitError
+        If the model has no competence, an annotator or the dimension is not in the fit, or which of several dimensions
+        is meant is not said.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd")  # doctest: +SKIP
+    >>> ba.compare_annotators(fit, ["ana", "bruno"]).loc["ana", "bruno"]  # doctest: +SKIP
+    """
+    import pandas as pd
+
+    view = view_of(fit)
+    competence = view.posterior[competence_name(view)]
+    competence = part_of(view, dimension).select(competence)
+    everybody = [str(name) for name in competence["annotator"].values]
+    chosen = everybody if annotators is None else list(annotators)
+    for name in chosen:
+        if name not in everybody:
+            raise FitError(f"annotator {name!r} is not in this fit, which has {len(everybody)}, {everybody[0]!r} first")
+    draws = competence.stack(sample=("chain", "draw")).transpose("annotator", "sample").values
+    draws = draws[[everybody.index(name) for name in chosen]]  # (annotator, sample)
+    above = np.array([(row > draws).mean(axis=1) + 0.5 * (row == draws).mean(axis=1) for row in draws])
+    return pd.DataFrame(above, index=pd.Index(chosen, name="annotator"), columns=pd.Index(chosen, name="than"))
+
+
+def low_competence_probability(fit: xarray.DataTree | FitView, *, below: float = 0.5) -> pd.DataFrame:
+    """Return the posterior probability that an annotator's competence is low.
+
+    Of `diligent_lazy_annotators`, whose competence is diligence, that is the probability that an annotator answers
+    lazily more often than not.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    below : float, default 0.5
+        What competence is low below, between 0 and 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per annotator, in the data's order: `annotator`, `n_annotations`, `probability`. With several
+        dimensions, one row per dimension and annotator, `dimension` first.
+
+    Raises
+    ------
+    FitError
+        If the model has no competence, or `below` is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd")  # doctest: +SKIP
+    >>> ba.low_competence_probability(fit).query("probability > 0.5")  # doctest: +SKIP
+    """
+    if not 0 < below < 1:
+        raise FitError(f"below is {below}: it must be above 0 and below 1")
+    view = view_of(fit)
+    low = (view.posterior[competence_name(view)] < below).mean(("chain", "draw"))
+    return concat_parts(parts_of(view), lambda part: _list_annotators(part).assign(probability=part.select(low).values))
+
+
+def has_competence(fit: xarray.DataTree | FitView) -> bool:
+    """Return whether the model of a fit has a competence of annotators."""
+    return view_of(fit).model.competence is not None
+
+
+def competence_name(view: FitView) -> str:
+    """Return the variable that the model of a fit calls competence.
+
+    Raises
+    ------
+    FitError
+        If it has none.
+    """
+    if view.model.competence is None:
+        raise FitError(f"{view.model.name} has no competence of annotators")
+    return view.model.competence

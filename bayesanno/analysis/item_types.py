@@ -1,0 +1,107 @@
+"""Types of items: a table of them, and what a fit says of them as the prior of another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.parts import ITEM_TYPE
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
+from bayesanno.modeling.item_types import ItemTypeModel
+from bayesanno.modeling.posterior import count_states
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
+
+    from bayesanno.fits.view import FitView
+
+
+def type_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
+    """Return the posterior of each type of item: how many items are of it, and how they are answered.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        A fit of a model of item types, such as `binomial_mixture`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per type: `item_type`; of each parameter of types (`weight`, `rate`, ...) and of `expected_items`, the
+        number of items of the type that the parameters and the answers lead one to expect, `<name>_mean`, `<name>_sd`,
+        `<name>_hdi94_lb`, `<name>_hdi94_ub`; and `hard_type_probability`, the probability that it is the hard type: the
+        one whose rate is nearest to one half.
+
+    Raises
+    ------
+    FitError
+        If the items of the model are not of types.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("types")  # doctest: +SKIP
+    >>> ba.type_table(fit)[["item_type", "weight_mean", "rate_mean", "hard_type_probability"]]  # doctest: +SKIP
+    """
+    import pandas as pd
+
+    view = view_of(fit)
+    model, posterior = view.model, view.posterior
+    if not isinstance(model, ItemTypeModel):
+        raise FitError(f"the items of {model.name} are not of types: read label_table(fit)")
+    names = list(model.states(view.data))
+    like = xr.zeros_like(posterior["chain"] + posterior["draw"], dtype=float)  # (chain, draw)
+    found = {}
+    for name, values in view.known.items():  # every draw has the same
+        found[name] = like + xr.DataArray(values, dims=ITEM_TYPE, coords={ITEM_TYPE: names})
+    found |= {
+        str(name): variable for name, variable in posterior.data_vars.items() if variable.dims[2:] == (ITEM_TYPE,)
+    }
+    found = {name: found[name] for name in sorted(found, key=lambda name: name != "weight")}  # the weights first
+    nearest = abs(model.rate_of(found, view.data) - 0.5).argmin(ITEM_TYPE)  # (chain, draw)
+    found["expected_items"] = count_states(model, view.data, posterior, view.known)
+    table: dict[str, Any] = {ITEM_TYPE: pd.Series([str(name) for name in names], dtype="str")}
+    for name, draws in found.items():
+        table |= {f"{name}_{what}": values for what, values in describe_draws(draws).items()}
+    table["hard_type_probability"] = [float((nearest == code).mean()) for code in range(model.n_types)]
+    return pd.DataFrame(table)
+
+
+def moments_of(fit: xarray.DataTree | FitView) -> dict[str, Any]:
+    """Return the posterior of the types in a fit as prior numbers: the means, and the strengths of equal variance.
+
+    A Beta of mean m and strength s has variance m (1 - m) / (s + 1); of a Dirichlet that holds summed over its parts.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        A fit of `binomial_mixture`.
+
+    Returns
+    -------
+    dict
+        `weight_mean`, `rate_mean`, `rate_strength` (tuples), and unless there is a single type `weight_strength`.
+
+    Raises
+    ------
+    FitError
+        If it is not a fit of types with rates.
+    """
+    view = view_of(fit)
+    name, posterior = view.tree.attrs.get("model"), view.posterior
+    if name is None or "rate" not in posterior:
+        raise FitError(f"types with rates come from a fit of binomial_mixture, not of {name}")
+    mean, variance = posterior.mean(("chain", "draw")), posterior.var(("chain", "draw"))
+    rate = mean["rate"].values  # (item_type,)
+    found = {
+        "rate_mean": tuple(rate.tolist()),
+        "rate_strength": tuple((rate * (1 - rate) / variance["rate"].values - 1).tolist()),
+    }
+    if "weight" not in posterior:
+        return {"weight_mean": (1.0,), **found}
+    weight = mean["weight"].values  # (item_type,)
+    strength = (weight * (1 - weight)).sum() / variance["weight"].values.sum() - 1
+    return {"weight_mean": tuple(weight.tolist()), "weight_strength": float(strength), **found}

@@ -1,0 +1,97 @@
+"""Parameters: what the draws of each say, and whether to believe them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
+from bayesanno.ground.wording import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import xarray
+
+    from bayesanno.fits.view import FitView
+
+
+HDI_PROB = 0.94  # the columns' names say so too
+DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
+
+
+def summary(fit: xarray.DataTree | FitView, var_names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return ArviZ's summary of the parameters, unrounded.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    var_names : sequence of str, optional
+        The variables to report; all by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per parameter: `parameter`, `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail`, `r_hat`; the
+        last three are missing unless the draws are of Markov chains.
+
+    Raises
+    ------
+    FitError
+        If a variable is not in the fit.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd")  # doctest: +SKIP
+    >>> ba.summary(fit).nlargest(5, "r_hat")  # doctest: +SKIP
+    """
+    import arviz_stats as azs
+    import pandas as pd
+
+    view = view_of(fit)
+    known = [str(name) for name in view.posterior.data_vars]
+    chosen = known if var_names is None else list(var_names)
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        raise FitError(f"variable {unknown[0]!r} is not in this fit, which has {listed(known)}")
+    options: dict[str, Any] = {"kind": "stats", "ci_prob": HDI_PROB, "ci_kind": "hdi", "round_to": "none"}
+    tables = []
+    for name in chosen:  # one variable at a time: of several, ArviZ 1.3 mixes up the rows
+        table = azs.summary(view.posterior[[name]], **options)
+        values = convergence_of(view, name).values  # (diagnostic, ...)
+        tables.append(table.assign(**dict(zip(DIAGNOSTICS, values.reshape(len(DIAGNOSTICS), -1), strict=True))))
+    found: pd.DataFrame = pd.concat(tables).rename_axis("parameter").reset_index()
+    return found
+
+
+def describe_draws(draws: xarray.DataArray) -> dict[str, np.ndarray]:
+    """Return mean, standard deviation and 94% interval of highest density, by the names of their columns.
+
+    Parameters
+    ----------
+    draws : xarray.DataArray
+        Dims (chain, draw, ...); the values returned have the other ones.
+    """
+    import arviz_stats as azs
+
+    interval = azs.hdi(draws.rename("of").to_dataset(), prob=HDI_PROB)["of"]
+    return {
+        "mean": draws.mean(("chain", "draw")).values,
+        "sd": draws.std(("chain", "draw"), ddof=1).values,
+        "hdi94_lb": interval.sel(ci_bound="lower").values,
+        "hdi94_ub": interval.sel(ci_bound="upper").values,
+    }
+
+
+def convergence_of(view: FitView, name: str) -> xarray.DataArray:
+    """Return ESS and R-hat of a variable, dims (diagnostic, ...); nan where a fit has none, as of an approximation."""
+    if view.convergence is not None:
+        dims = view.posterior[name].transpose("chain", "draw", ...).dims[2:]
+        return view.convergence[name].transpose("diagnostic", *dims)
+    like = view.posterior[name].isel(chain=0, draw=0, drop=True)
+    return xr.full_like(like, np.nan, dtype=float).expand_dims(diagnostic=list(DIAGNOSTICS))

@@ -1,0 +1,300 @@
+"""A fit's data part by part: one table of items and what the fit says of it; several dimensions are several parts.
+
+The invariant: all that the tables of this room ask of a kind of data is asked here, so that another kind is one
+addition: a `Part` of its own where the present ones do not do, `split_data`, and `recode`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.wording import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pandas as pd
+    import xarray
+
+    from bayesanno.fits.view import FitView
+    from bayesanno.modeling.base import AnnotationModel
+
+# The variables of a fit's latent that tables read. Of several dimensions there is one of each, <name>_<dimension>.
+PROBABILITY = "probability"  # (item, state)
+PROBABILITY_MCSE = "probability_mcse"  # (item, state)
+ENTROPY = "entropy"  # (item,), nats
+LABEL_PROBABILITY = "label_probability"  # (item, label), where the last state is that nobody gave the true label
+HARD = "hard"  # (item,), P(the item is of the hard type)
+
+ITEM_TYPE = "item_type"  # the dimension of states that are types of items, and no labels
+
+
+@dataclass(frozen=True, eq=False)
+class Part(ABC):
+    """One table of items, with the posterior of their states.
+
+    Parameters
+    ----------
+    data : AnnotationData or CountData
+        The table.
+    latent : xarray.Dataset
+        What the fit, or a prediction, says of its items, under the names above.
+    dimension : str
+        Which of several dimensions it is of; empty where there is only one table.
+    """
+
+    data: Any
+    latent: xarray.Dataset
+    dimension: str = ""
+
+    @property
+    def posterior(self) -> xarray.DataArray:
+        """The posterior of each item's true label, or of its state where states are no labels: (item, state)."""
+        name = LABEL_PROBABILITY if LABEL_PROBABILITY in self.latent else PROBABILITY
+        return self.latent[name]
+
+    @property
+    def states(self) -> list[str]:
+        """The names of the columns of `posterior`."""
+        return [str(state) for state in self.posterior[self.posterior.dims[1]].values]
+
+    @property
+    def is_of_types(self) -> bool:
+        """Whether the states are types of items, which no gold label names."""
+        return ITEM_TYPE in self.posterior.dims
+
+    def select(self, draws: xarray.DataArray) -> xarray.DataArray:
+        """Return the draws of this dimension, from draws that may be of several."""
+        return draws.sel(dimension=self.dimension) if self.dimension else draws
+
+    @property
+    @abstractmethod
+    def gold(self) -> Mapping[str, str]:
+        """Known true labels, item -> label; empty where there are none."""
+
+    @property
+    @abstractmethod
+    def votes(self) -> np.ndarray | None:
+        """How many annotators gave an item a label, (item, label); None where that is not known."""
+
+    @property
+    @abstractmethod
+    def entropy(self) -> np.ndarray:
+        """How unsure an item's label or type is, in nats: (item,)."""
+
+    @abstractmethod
+    def tabulate(self) -> pd.DataFrame:
+        """Return the label table, one row per item."""
+
+
+class AnnotationPart(Part):
+    """A table of annotations."""
+
+    @property
+    def gold(self) -> Mapping[str, str]:
+        """Known true labels."""
+        gold: Mapping[str, str] = self.data.gold
+        return gold
+
+    @property
+    def votes(self) -> np.ndarray:
+        """How many annotators gave an item a label, (item, label)."""
+        votes: np.ndarray = self.data.votes
+        return votes
+
+    @property
+    def entropy(self) -> np.ndarray:
+        """The entropy of the mean posterior of the true label, (item,)."""
+        from scipy.special import xlogy
+
+        probability = self.posterior.values  # (item, label)
+        entropy: np.ndarray = -xlogy(probability, probability).sum(axis=1)
+        return entropy
+
+    def tabulate(self) -> pd.DataFrame:
+        """Return the label table: the most probable label, or type, and the posterior of each."""
+        import pandas as pd
+
+        data, states, probability = self.data, self.states, self.posterior.values  # (item, label)
+        table = pd.DataFrame(
+            {
+                "item": pd.Series(list(data.items), dtype="str"),
+                ITEM_TYPE if self.is_of_types else "label": pd.Series(
+                    [states[state] for state in probability.argmax(axis=1)], dtype="str"
+                ),
+                "probability": probability.max(axis=1),
+                "entropy": self.entropy,
+                "n_annotations": np.bincount(data.item, minlength=data.n_items),
+            }
+        )
+        for code, state in enumerate(states):
+            table[f"p[{state}]"] = probability[:, code]
+        if HARD in self.latent:
+            table["hard"] = self.latent[HARD].values
+        if LABEL_PROBABILITY in self.latent:
+            table["p_none_said"] = self.latent[PROBABILITY].values[:, -1]
+        if self.gold:
+            table["gold"] = pd.Series([self.gold.get(item, "") for item in data.items], dtype="str")
+        return table
+
+
+class CountPart(Part):
+    """A table of successes and trials: who answered is not known, and neither is any true label."""
+
+    @property
+    def gold(self) -> Mapping[str, str]:
+        """Nothing: counts have no gold."""
+        return {}
+
+    @property
+    def votes(self) -> None:
+        """Nothing: counts are of one label, and not by annotators."""
+        return
+
+    @property
+    def entropy(self) -> np.ndarray:
+        """The entropy of the posterior of the type, (item,)."""
+        entropy: np.ndarray = self.latent[ENTROPY].values
+        return entropy
+
+    def tabulate(self) -> pd.DataFrame:
+        """Return the label table: the posterior of each type, and the counts."""
+        import pandas as pd
+
+        table = pd.DataFrame({"item": pd.Series(list(self.data.items), dtype="str")})
+        for code, state in enumerate(self.states):
+            table[f"p[{state}]"] = self.posterior.values[:, code]
+        table["successes"], table["trials"] = self.data.successes, self.data.trials
+        if HARD in self.latent:
+            table["hard"] = self.latent[HARD].values
+        return table
+
+
+# ---------------------------------------------------------------------------------------------- the kinds of data
+
+
+@singledispatch
+def split_data(data: Any, latent: xarray.Dataset) -> list[Part]:
+    """Return the parts of a fit's data, or of new data, each with its own of the latent."""
+    raise NotImplementedError(f"{type(data).__name__} has no tables: register it here")
+
+
+@split_data.register(AnnotationData)
+def _(data: AnnotationData, latent: xarray.Dataset) -> list[Part]:
+    return [AnnotationPart(data, latent)]
+
+
+@split_data.register(CountData)
+def _(data: CountData, latent: xarray.Dataset) -> list[Part]:
+    return [CountPart(data, latent)]
+
+
+@split_data.register(MultiAnnotationData)
+def _(data: MultiAnnotationData, latent: xarray.Dataset) -> list[Part]:
+    parts: list[Part] = []
+    for dimension, table in data.by_dimension.items():
+        names = {
+            f"{name}_{dimension}": name for name in (PROBABILITY, PROBABILITY_MCSE, ENTROPY, LABEL_PROBABILITY, HARD)
+        }
+        own = {name: plain for name, plain in names.items() if name in latent}
+        parts.append(AnnotationPart(table, latent[list(own)].rename_vars(own), dimension))
+    return parts
+
+
+@singledispatch
+def recode(known: Any, new: Any, model: AnnotationModel) -> Any:
+    """Return new data of the kind of a fit's, with the codes of the fit's annotators and labels.
+
+    Raises
+    ------
+    DataError
+        If an annotator, a label or a dimension is not among those of the fit, or the model cannot take the new items.
+    """
+    raise NotImplementedError(f"new data cannot be compared with {type(known).__name__}: register it here")
+
+
+@recode.register(AnnotationData)
+def _(known: AnnotationData, new: AnnotationData, model: AnnotationModel) -> AnnotationData:
+    recoded = _recode_table(known, new)
+    model.check(recoded)
+    return recoded
+
+
+@recode.register(CountData)
+def _(known: CountData, new: CountData, model: AnnotationModel) -> CountData:
+    # one new item need not show all types: what the model must be able to take is the new items beside the fit's
+    items = (*new.items, *(f"{item} (of the fit)" for item in known.items))
+    successes, trials = (np.concatenate([getattr(data, of) for data in (new, known)]) for of in ("successes", "trials"))
+    model.check(CountData(items=items, successes=successes, trials=trials))
+    return new
+
+
+@recode.register(MultiAnnotationData)
+def _(known: MultiAnnotationData, new: MultiAnnotationData, model: AnnotationModel) -> MultiAnnotationData:
+    odd = sorted(set(known.dimensions) ^ set(new.dimensions))
+    if odd:
+        raise DataError(
+            f"the dimensions of this fit are {listed(known.dimensions)}, and the new data have "
+            f"{listed(new.dimensions)}: give all of the fit's and no others"
+        )
+    parts = {name: _recode_table(part, new.by_dimension[name]) for name, part in known.by_dimension.items()}
+    recoded = MultiAnnotationData(by_dimension=parts)
+    model.check(recoded)
+    return recoded
+
+
+def _recode_table(known: AnnotationData, new: AnnotationData) -> AnnotationData:
+    codes = {}
+    for what in ("annotator", "label"):
+        names: tuple[str, ...] = getattr(known, f"{what}s")
+        code_of = {name: code for code, name in enumerate(names)}
+        unknown = [name for name in getattr(new, f"{what}s") if name not in code_of]
+        if unknown:
+            raise DataError(
+                f"{what} {unknown[0]!r} is not among the {len(names)} {what}s of this fit: "
+                "leave those answers out, or fit again with them"
+            )
+        codes[what] = np.array([code_of[name] for name in getattr(new, f"{what}s")])[getattr(new, what)]
+    return replace(new, **codes, annotators=known.annotators, labels=known.labels)
+
+
+# ------------------------------------------------------------------------------------------------- all of a fit
+
+
+def parts_of(view: FitView) -> list[Part]:
+    """Return the parts of a fit: one for each dimension, or the only one."""
+    return split_data(view.data, view.latent)
+
+
+def part_of(view: FitView, dimension: str | None) -> Part:
+    """Return the part of a dimension, or the only one, which is of none.
+
+    Raises
+    ------
+    FitError
+        If the dimension is not one of the fit's, or which of several is meant is not said.
+    """
+    parts = {part.dimension or None: part for part in parts_of(view)}
+    if dimension not in parts:
+        there_are = "has no dimensions" if None in parts else f"has dimensions {', '.join(map(str, parts))}"
+        raise FitError(f"this fit {there_are}, and dimension is {dimension!r}")
+    return parts[dimension]
+
+
+def concat_parts(parts: Sequence[Part], tabulate: Callable[[Part], pd.DataFrame]) -> pd.DataFrame:
+    """Return a table of each part, one below the other; of several dimensions, with a first column `dimension`."""
+    import pandas as pd
+
+    tables = {part.dimension: tabulate(part) for part in parts}
+    if "" in tables:
+        return tables[""]
+    return pd.concat(tables, names=["dimension", None]).reset_index(level="dimension").reset_index(drop=True)

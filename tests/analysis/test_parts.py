@@ -1,0 +1,337 @@
+"""Tables of several dimensions and of counts: what each part holds, against enumeration and by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.parts import concat_parts, parts_of, split_data
+from bayesanno.cli.files import describe_accuracy
+from bayesanno.fits.view import FitView, view_of
+from bayesanno.ground.errors import DataError, FitError
+from tests.fits import SHORT
+from tests.models import references_model_a as reference
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
+
+LABELS = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}
+SIGMAS = 5
+
+
+@pytest.fixture(scope="module")
+def several():
+    """Two dimensions of 40 items by 4 annotators; gold in the second for every other item, in the first for all."""
+    designs = {name: ba.make_loop_design(items=40, annotators=4, labels=labels) for name, labels in LABELS.items()}
+    data, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
+    parts = dict(data.by_dimension)
+    some = {item: label for item, label in parts["polarity"].gold.items() if int(item[1:]) % 2}
+    return ba.MultiAnnotationData(by_dimension=parts | {"polarity": regild(parts["polarity"], some)})
+
+
+def regild(data, gold):
+    records = data.to_frame()[["item", "annotator", "label"]].to_numpy()
+    return ba.AnnotationData.from_records(records, items=data.items, labels=data.labels, gold=gold)
+
+
+@pytest.fixture(scope="module")
+def multi_fit(several, fit_once):
+    return fit_once("model_a_multi", several, **SHORT)
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return ba.simulate("binomial_mixture", ba.make_count_design(items=60, per_item=8), random_seed=2)[0]
+
+
+@pytest.fixture(scope="module")
+def count_fit(counts, fit_once):
+    return fit_once("binomial_mixture", counts, **SHORT)
+
+
+def hidden(fit, *dimensions):
+    """The fit, with no gold in these dimensions."""
+    other = fit.copy()
+    constant = fit["constant_data"].to_dataset()
+    gold = constant["gold"].where(~constant["dimension"].isin(dimensions), "")
+    other["constant_data"] = constant.assign(gold=gold)
+    return other
+
+
+# ------------------------------------------------------------------------------------------------- one view
+
+
+def test_a_view_serves_as_the_fit_itself(multi_fit, several):
+    view = view_of(multi_fit)
+    assert view_of(view) is view
+    for table in (ba.label_table, ba.annotator_table, ba.summary, ba.coverage_table):
+        pd.testing.assert_frame_equal(table(view), table(multi_fit))
+    assert view.data is view.data  # read once
+    assert view.data.hash == several.hash
+
+
+def test_a_kind_of_data_that_no_table_is_made_for_is_named():
+    with pytest.raises(NotImplementedError, match="dict has no tables: register it"):
+        split_data({}, None)
+
+
+def test_tables_of_parts_stand_one_below_the_other(multi_fit, mace_fit):
+    def sizes(part):
+        return pd.DataFrame({"n": [part.data.n_labels, part.data.n_annotations]})
+
+    both = concat_parts(parts_of(view_of(multi_fit)), sizes)
+    assert both.to_dict("list") == {"dimension": ["focus", "focus", "polarity", "polarity"], "n": [3, 120, 2, 120]}
+    assert concat_parts(parts_of(view_of(mace_fit)), sizes).columns.tolist() == ["n"]
+
+
+# ------------------------------------------------------------------------------------------------- annotators
+
+
+def test_annotators_of_several_dimensions_have_the_diagnostics_of_their_own(multi_fit):
+    table = ba.annotator_table(multi_fit).set_index(["dimension", "annotator"])
+    rows = ba.summary(multi_fit, ["accuracy"]).set_index("parameter")
+    for (dimension, annotator), row in table.iterrows():
+        own = rows.loc[f"accuracy[{annotator}, {dimension}]"]
+        for what in own.index:
+            assert row[f"competence_{what}"] == pytest.approx(own[what], rel=1e-12)
+    assert table["competence_mean"].nunique() == len(table)
+
+
+def test_low_competence_is_of_each_dimension(multi_fit):
+    table = ba.low_competence_probability(multi_fit, below=0.6)
+    assert table["dimension"].tolist() == ["focus"] * 4 + ["polarity"] * 4
+    draws = multi_fit["posterior"]["accuracy"].transpose("dimension", "annotator", ...).values.reshape(8, -1)
+    assert table["probability"].tolist() == (draws < 0.6).mean(axis=1).tolist()
+    assert table["probability"].nunique() > 2
+
+
+def test_a_summary_is_of_variables_that_are_there(refuses, multi_fit):
+    with refuses(FitError, "variable 'skill' is not in this fit, which has 'accuracy', .*'correlation'"):
+        ba.summary(multi_fit, ["skill"])
+
+
+class Approximated(FitView):
+    """A fit whose draws are of no Markov chain."""
+
+    convergence = None
+
+
+def test_draws_of_no_markov_chain_have_no_diagnostics(multi_fit):
+    for table, prefix in ((ba.summary, ""), (ba.annotator_table, "competence_")):
+        found, known = table(Approximated(multi_fit)), table(multi_fit)
+        without = [f"{prefix}{what}" for what in ("ess_bulk", "ess_tail", "r_hat")]
+        assert found.columns.tolist() == known.columns.tolist()
+        assert found[without].isna().all(axis=None)
+        assert known[without].notna().any().all()
+        pd.testing.assert_frame_equal(found.drop(columns=without), known.drop(columns=without))
+
+
+# ------------------------------------------------------------------------------------------------- accuracy
+
+
+def test_accuracy_is_of_each_dimension_with_gold(multi_fit, several):
+    table = ba.coverage_table(multi_fit, [0.5, 1])
+    assert table.columns[0] == "dimension"
+    assert table["dimension"].tolist() == ["focus", "focus", "polarity", "polarity"]
+    labels = ba.label_table(multi_fit)
+    found = score(multi_fit)
+    assert list(found) == ["accuracy", "accuracy_at_90", "accuracy_at_75"]
+    for name, rows in labels.groupby("dimension"):
+        ordered = rows.sort_values("entropy", kind="stable")
+        known = (ordered["gold"] != "").to_numpy()
+        right = (ordered["gold"] == ordered["label"]).to_numpy()
+        own = table[table["dimension"] == name]
+        assert own["n_items"].tolist() == [20, 40]
+        assert own["n_gold"].tolist() == [known[:20].sum(), known.sum()]
+        assert own["accuracy"].tolist() == pytest.approx([right[:n].sum() / known[:n].sum() for n in (20, 40)])
+        for key, n in (("accuracy", 40), ("accuracy_at_90", 36), ("accuracy_at_75", 30)):
+            assert found[key][name] == pytest.approx(right[:n].sum() / known[:n].sum())
+    assert table["n_gold"].tolist()[3] == len(several.by_dimension["polarity"].gold) < 40
+
+
+def test_dimensions_without_gold_are_left_out(refuses, multi_fit):
+    half = hidden(multi_fit, "polarity")
+    assert ba.coverage_table(half)["dimension"].unique().tolist() == ["focus"]
+    assert len(score(half)) == 3
+    assert all(list(values) == ["focus"] for values in score(half).values())
+    assert score(half)["accuracy"]["focus"] == score(multi_fit)["accuracy"]["focus"]
+    none = hidden(multi_fit, "focus", "polarity")
+    assert score(none) == {}
+    with refuses(FitError, "no gold label is known"):
+        ba.coverage_table(none)
+
+
+def test_accuracy_is_reported_in_words(multi_fit, mace_fit):
+    found = score(multi_fit)
+    lines = describe_accuracy(found)
+    assert [line.split()[:5] for line in lines] == [["accuracy", "against", "gold", "in", name] for name in LABELS]
+    assert f"gold in polarity {found['accuracy']['polarity']:.4f}; of the surest 90% of items" in lines[1]
+    one = score(mace_fit)
+    assert describe_accuracy(one) == [
+        f"accuracy against gold {one['accuracy']:.4f}; of the surest 90% of items {one['accuracy_at_90']:.4f}, "
+        f"of the surest 75% {one['accuracy_at_75']:.4f}"
+    ]
+    assert describe_accuracy({}) == []
+
+
+# ------------------------------------------------------------------------------------------------- prediction
+
+
+def test_predicting_the_items_of_the_fit_gives_its_own_tables(multi_fit, several, count_fit, counts):
+    pd.testing.assert_frame_equal(ba.predict_labels(multi_fit, several), ba.label_table(multi_fit), rtol=1e-10)
+    pd.testing.assert_frame_equal(ba.predict_labels(count_fit, counts), ba.label_table(count_fit), rtol=1e-10)
+
+
+# item -> per dimension, who gives which label; annotators and labels come in another order than in the fit
+NEW = {
+    "agreed": {"focus": {"a4": "result", "a2": "result"}, "polarity": {"a4": "-", "a2": "-"}},
+    "half": {"focus": {"a2": "other", "a4": "method"}, "polarity": {"a2": "-", "a4": "-"}},
+    "other half": {"focus": {"a2": "other", "a4": "method"}, "polarity": {"a2": "+", "a4": "-"}},
+    "one": {"focus": {"a4": "result"}, "polarity": {"a2": "+"}},
+}
+
+
+def new_items():
+    records = {
+        name: [(item, who, label) for item, of in NEW.items() for who, label in of[name].items()] for name in LABELS
+    }
+    parts = {
+        name: ba.AnnotationData.from_records(records[name], items=list(NEW), labels=labels[::-1])
+        for name, labels in LABELS.items()
+    }
+    names = parts["focus"].annotators
+    assert names == ("a4", "a2")
+    order = [parts["polarity"].annotators.index(name) for name in names]
+    polarity = parts["polarity"]
+    parts["polarity"] = ba.AnnotationData(
+        item=polarity.item, annotator=np.argsort(order)[polarity.annotator], label=polarity.label,
+        items=polarity.items, annotators=names, labels=polarity.labels,
+    )  # fmt: skip
+    return ba.MultiAnnotationData(by_dimension=dict(reversed(parts.items())))
+
+
+def test_new_items_of_several_dimensions_have_the_joint_posterior_of_all_of_them(multi_fit, several):
+    """Against the sum over all correctness patterns, in every draw."""
+    table = ba.predict_labels(multi_fit, new_items())
+    assert table["dimension"].unique().tolist() == ["focus", "polarity"]  # in the order of the fit
+    posterior = multi_fit["posterior"].to_dataset().stack(sample=("chain", "draw"))
+    omegas = [multi_fit["constant_data"][f"frequency_{name}"].values for name in LABELS]
+    step = 8
+    thinned = ba.predict_labels(thin(multi_fit, step), new_items()).set_index(["dimension", "item"])
+    for item, of in NEW.items():
+        given = [
+            [labels.index(of[name][who]) if who in of[name] else None for who in several.annotators]
+            for name, labels in LABELS.items()
+        ]
+        found = [
+            reference.cox_item(one["accuracy"].values, omegas, {(0, 1): float(one["correlation"][0])}, given)[1]
+            for one in (posterior.isel(sample=sample) for sample in range(0, posterior.sizes["sample"], step))
+        ]  # per draw and dimension: (state,)
+        for (name, labels), states in zip(LABELS.items(), zip(*found, strict=True), strict=True):
+            expected = np.mean(states, axis=0)
+            row = thinned.loc[(name, item)]
+            assert row["p_none_said"] == pytest.approx(expected[-1], rel=1e-9)
+            for label in of[name].values():  # what nobody gave has a share of "none" as well
+                assert row[f"p[{label}]"] == pytest.approx(expected[labels.index(label)], rel=1e-9)
+    focus = table.set_index(["dimension", "item"]).loc["focus"]
+    # the same annotations of focus: what else was given in polarity moves its labels
+    assert focus.loc["half", "p_none_said"] != pytest.approx(focus.loc["other half", "p_none_said"], rel=1e-3)
+
+
+def thin(fit, step):
+    """Every so many draws of all chains, in their order."""
+    other = fit.copy()
+    assert fit["posterior"].sizes["draw"] % step == 0
+    other["posterior"] = fit["posterior"].to_dataset().isel(draw=slice(None, None, step))
+    return other
+
+
+def test_new_dimensions_must_be_those_of_the_fit(refuses, multi_fit, several):
+    parts = several.by_dimension
+    swapped = ba.MultiAnnotationData(by_dimension={"focus": parts["focus"], "tone": parts["polarity"]})
+    with refuses(DataError, "dimensions of this fit are 'focus', 'polarity', and the new data have 'focus', 'tone'"):
+        ba.predict_labels(multi_fit, swapped)
+    stranger = {
+        name: ba.AnnotationData.from_records([("x", "ann", labels[0]), ("x", "a1", labels[0])], labels=labels)
+        for name, labels in LABELS.items()
+    }
+    with refuses(DataError, "annotator 'ann' is not among the 4 annotators of this fit"):
+        ba.predict_labels(multi_fit, ba.MultiAnnotationData(by_dimension=stranger))
+    with refuses(DataError, "is of MultiAnnotationData: predict from MultiAnnotationData, not from CountData"):
+        ba.predict_labels(multi_fit, ba.CountData(items=("x",), successes=[1], trials=[2]))
+
+
+def test_types_of_new_counts_follow_bayes_rule_in_every_draw(count_fit):
+    new = ba.CountData(items=("many", "few", "none"), successes=[17, 0, 0], trials=[20, 3, 0])
+    table = ba.predict_labels(count_fit, new)
+    assert table.columns.tolist() == ["item", "p[type 1]", "p[type 2]", "successes", "trials", "hard"]
+    posterior = count_fit["posterior"]
+    weight, rate = (posterior[name].values.reshape(-1, 2) for name in ("weight", "rate"))
+    for item, x, n in zip(range(3), new.successes, new.trials, strict=True):
+        joint = weight * rate**x * (1 - rate) ** (n - x)  # (sample, type)
+        expected = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+        np.testing.assert_allclose(table.loc[item, ["p[type 1]", "p[type 2]"]].astype(float), expected, rtol=1e-10)
+    np.testing.assert_allclose(table.loc[2, "p[type 1]"], weight[:, 0].mean())  # no answers: the weights
+
+
+def test_new_counts_that_the_model_cannot_take_are_refused(refuses, counts, fit_once):
+    fit = fit_once("gaussian_mixture", counts, **SHORT)
+    same = ba.CountData(items=("i1",), successes=[8], trials=[8])  # one item, named as one of the fit's
+    assert ba.predict_labels(fit, same)["p[type 2]"][0] > 0.5
+    with refuses(DataError, r"item 'x' has 5 and item 'i1 \(of the fit\)' has 8"):
+        ba.predict_labels(fit, ba.CountData(items=("x",), successes=[3], trials=[5]))
+
+
+# ------------------------------------------------------------------------------------------------- draws
+
+
+def frequencies_agree(drawn, probability):
+    """Whether draws (sample, item) have the frequencies of probabilities (item, state), item by item."""
+    n = len(drawn)
+    z = [
+        ((drawn == state).mean(axis=0) - p) / np.sqrt(np.maximum(p * (1 - p), 1e-3) / n)
+        for state, p in enumerate(probability.T)
+    ]
+    return np.abs(z).max() < SIGMAS
+
+
+def test_drawn_labels_of_a_dimension_have_the_frequencies_of_its_own_posterior(multi_fit, several, rng):
+    seed = int(rng.integers(2**31))
+    own = {name: ba.sample_labels(multi_fit, dimension=name, random_seed=seed) for name in LABELS}
+    for name, drawn in own.items():
+        assert drawn.dims == ("chain", "draw", "item")
+        assert drawn["item"].values.tolist() == list(several.items)
+        flat = drawn.values.reshape(-1, several.n_items)
+        assert frequencies_agree(flat, multi_fit["latent"][f"probability_{name}"].values)
+    focus = own["focus"].values.reshape(-1, several.n_items)
+    assert not frequencies_agree(focus, multi_fit["latent"]["probability_polarity"].values)
+    again = ba.sample_labels(multi_fit, dimension="focus", random_seed=seed)
+    np.testing.assert_array_equal(again, own["focus"])
+
+
+def test_drawn_types_of_counts_have_the_frequencies_of_their_probabilities(count_fit):
+    drawn = ba.sample_labels(count_fit, random_seed=1)
+    assert drawn.name == "item_type"
+    probability = count_fit["latent"]["probability"].values
+    assert frequencies_agree(drawn.values.reshape(-1, 60), probability)
+    assert not frequencies_agree(drawn.values.reshape(-1, 60), probability[:, ::-1])
+
+
+def test_which_labels_are_to_be_drawn_has_to_be_said(refuses, multi_fit, count_fit):
+    with refuses(FitError, "cannot be drawn together, .* not the product .*: name one of 'focus', 'polarity'"):
+        ba.sample_labels(multi_fit)
+    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is 'tone'"):
+        ba.sample_labels(multi_fit, dimension="tone")
+    with refuses(FitError, "this fit has no dimensions, and dimension is 'focus'"):
+        ba.sample_labels(count_fit, dimension="focus")
+    with refuses(FitError, "random_seed is -1"):
+        ba.sample_labels(count_fit, random_seed=-1)
+
+
+# ------------------------------------------------------------------------------------------------- noise
+
+
+def test_noise_is_asked_of_annotations_whose_hard_items_are_known(refuses, multi_fit, count_fit):
+    for fit, name in ((multi_fit, "model_a_multi"), (count_fit, "binomial_mixture")):
+        with refuses(FitError, f"{name} does not say which of the annotated items are hard: fit easy_hard"):
+            ba.noise_posterior(fit)
