@@ -18,7 +18,7 @@ from bayesanno.data.counts import CountData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.validate import check_seed
 from bayesanno.inference.bridge import require_counts
-from bayesanno.modeling.posterior import recover
+from bayesanno.modeling.posterior import log_likelihood_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +87,7 @@ def histogram_predictive_check(fit: xarray.DataTree | FitView, random_seed: int 
     step = max(1, view.posterior.sizes["chain"] * view.posterior.sizes["draw"] // ENOUGH_DRAWS)
     thinned = view.posterior.isel(draw=slice(None, None, step))
     every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
-    ordered = recover(view.model, every, thinned, view.known).log_likelihood
+    ordered = log_likelihood_of(view.model, every, thinned, view.known)
     probability = np.exp(ordered.reshape(-1, trials + 1) + log_binomial_coefficients(trials))  # (draw, bin)
     probability /= probability.sum(axis=1, keepdims=True)  # of rounding errors
     replicates = np.random.default_rng(random_seed).multinomial(n_items, probability)  # (draw, bin)

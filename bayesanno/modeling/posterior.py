@@ -111,6 +111,17 @@ def recover(
     return Recovered(latent=latent_dataset, log_likelihood=log_likelihood)
 
 
+def log_likelihood_of(
+    model: AnnotationModel, data: Data, posterior: xarray.Dataset, known: Mapping[str, np.ndarray] | None = None
+) -> np.ndarray:
+    """Return log p(the item's answers | parameters) of every draw and item, (chain, draw, item); as for `recover`."""
+    formula = compile_formula(model, data, posterior, known)
+    by_pattern = np.stack([one.log_likelihood for one in formula.evaluate()])  # (sample, pattern)
+    shape = (posterior.sizes["chain"], posterior.sizes["draw"], -1)
+    by_item: np.ndarray = by_pattern.reshape(shape)[:, :, formula.patterns.back["item"]]
+    return by_item
+
+
 def _mcse(p: np.ndarray) -> np.ndarray:
     """Return the MCSE of means over (chain, draw, ...); 0 where all draws are equal."""
     from arviz_stats.base import array_stats

@@ -16,7 +16,7 @@ import pytest
 import bayesanno as ba
 from bayesanno import MultiAnnotationData, read_multi_annotations
 from bayesanno.cli import app as cli
-from bayesanno.ground.errors import FitError
+from bayesanno.ground.errors import DataError, FitError
 from bayesanno.models.model_a_multi import ModelAMulti
 
 LONG = """item,annotator,focus,polarity,note,gold_polarity

@@ -29,7 +29,7 @@ from bayesanno import (
 from bayesanno.analysis.accuracy import score
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError, IdentifiabilityWarning
 from bayesanno.inference.diagnostics import explain
-from bayesanno.modeling.capabilities import remarks
+from bayesanno.modeling.capabilities import caveats, remarks
 from tests.models.contract import EXACT, ROUND_TRIP, models_of
 from tests.models.contract_counts import CountCase
 
