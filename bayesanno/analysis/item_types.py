@@ -60,7 +60,6 @@ def type_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     found |= {
         str(name): variable for name, variable in posterior.data_vars.items() if variable.dims[2:] == (ITEM_TYPE,)
     }
-    found |= of_types
     found = {name: found[name] for name in sorted(found, key=lambda name: name != "weight")}  # the weights first
     nearest = abs(model.rate_of(found, view.data) - 0.5).argmin(ITEM_TYPE)  # (chain, draw)
     found["expected_items"] = count_states(model, view.data, posterior, view.known)
