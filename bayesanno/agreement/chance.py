@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.validate import check_share
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -319,12 +320,6 @@ def check_counts(n: int, d: int, *, what: str = "n, the number of items,", least
     if d > n:
         raise DataError(f"{d} disagreements among {n} items: there cannot be more disagreements than items")
     return int(n), int(d)
-
-
-def check_share(what: str, value: float) -> None:
-    """Raise a DataError unless a value lies strictly between 0 and 1."""
-    if not 0 < value < 1:  # nan is refused too
-        raise DataError(f"{what} is {value}: it must be above 0 and below 1")
 
 
 def _disagreed(data: AnnotationData) -> np.ndarray:

@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.agreement.chance import chance_agreement, check_counts, check_share, count_disagreement
+from bayesanno.agreement.chance import chance_agreement, check_counts, count_disagreement
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.validate import check_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

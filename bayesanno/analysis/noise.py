@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.agreement.chance import check_share
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.storage import data_of, fixed_of, model_of
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.validate import check_share
 from bayesanno.modeling.likelihood import read_draws
 
 if TYPE_CHECKING:

@@ -218,9 +218,10 @@ def simulate(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
-    from bayesanno.data.annotations import CountData, listed
+    from bayesanno.data.annotations import CountData
     from bayesanno.data.dimensions import MultiAnnotationData
-    from bayesanno.inference.identifiability import check_seed, known_seed
+    from bayesanno.ground.validate import check_seed, known_seed
+    from bayesanno.ground.wording import listed
     from bayesanno.modeling.registry import get_model
     from bayesanno.simulation.simulate import make_count_design, make_design
     from bayesanno.simulation.simulate import simulate as simulate_model

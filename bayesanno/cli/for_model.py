@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.data.annotations import CountData, listed
+from bayesanno.data.annotations import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed
 from bayesanno.io.annotations import read_annotations, read_counts
 from bayesanno.io.datasets import load_named
 from bayesanno.io.dimensions import read_dimensions

@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.agreement.chance import check_share
 from bayesanno.agreement.noise import measure_noise, noise_level
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.validate import check_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

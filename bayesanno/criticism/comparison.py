@@ -24,8 +24,8 @@ from bayesanno.agreement.histograms import count_histogram
 from bayesanno.data.annotations import CountData
 from bayesanno.fits.storage import fixed_of, model_of
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.validate import check_seed
 from bayesanno.inference.bridge import estimate_marginal_likelihood, require_counts
-from bayesanno.inference.identifiability import check_seed
 from bayesanno.modeling.likelihood import recover
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -383,15 +383,3 @@ def _check_names(what: str, names: tuple[str, ...]) -> None:
     if len(set(names)) != len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise DataError(f"{what}: {twice!r} appears twice: names must be unique")
-
-
-def listed(names: Sequence[str], *, most: int = 10) -> str:
-    """Return names for a message: quoted, so that it stays one line, and no more than `most` of them."""
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """Return a hint at the name most like this one, to end a message with; empty where none is like it."""
-    close = get_close_matches(name, names[:2000], n=1)  # a search among more would outlast the reader's patience
-    return f"; did you mean {close[0]!r}?" if close else ""

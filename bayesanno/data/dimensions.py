@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData, listed
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
+
+    from bayesanno.data.annotations import AnnotationData
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -21,8 +21,8 @@ import numpy as np
 from bayesanno.data.annotations import CountData
 from bayesanno.fits.storage import data_of, diagnostics_of, model_of
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.validate import check_seed
 from bayesanno.inference.diagnostics import MAX_PARETO_K, MAX_RHAT
-from bayesanno.inference.identifiability import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

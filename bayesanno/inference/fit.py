@@ -10,9 +10,10 @@ from bayesanno.fits.storage import data_of, diagnostics_of, load, model_of, save
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.progress import status
+from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.advi import approximate
 from bayesanno.inference.assemble import assemble
-from bayesanno.inference.identifiability import check_seed, known_seed, warn_of_design
+from bayesanno.inference.identifiability import warn_of_design
 from bayesanno.inference.nuts import Engine, check_engine, exact_arithmetic, sample_nuts
 from bayesanno.inference.relabel import Rule, align_classes, compose
 from bayesanno.modeling.registry import get_model

@@ -1,4 +1,4 @@
-"""What is checked before any time is spent on sampling: the design, and the seed."""
+"""What is checked before any time is spent on sampling: whether the design lets competence be learnt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.ground.errors import FitError, IdentifiabilityWarning
+from bayesanno.ground.errors import IdentifiabilityWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,14 +70,3 @@ def warn_of_design(data: Data, caveats: Sequence[str] = ()) -> list[str]:
     for problem in problems:
         warnings.warn(problem, IdentifiabilityWarning, stacklevel=3)
     return problems
-
-
-def check_seed(random_seed: int | None) -> None:
-    """Raise a FitError unless the seed, if there is one, is a whole number that every engine takes."""
-    if random_seed is not None and not 0 <= random_seed < 2**63:
-        raise FitError(f"random_seed is {random_seed}: it must be at least 0 and below 2**63")
-
-
-def known_seed(random_seed: int | None) -> int:
-    """Return the seed, or draw one, so that what follows can be repeated."""
-    return int(np.random.SeedSequence().generate_state(1)[0]) if random_seed is None else int(random_seed)

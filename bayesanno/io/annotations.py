@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData, CountData, listed, nearest, sort_labels
+from bayesanno.data.annotations import AnnotationData, CountData, sort_labels
 from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.columns import (
     SNOW_COLUMNS,
     check_distinct,

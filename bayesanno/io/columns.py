@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.data.annotations import listed, nearest
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.text_table import ALIASES, TextTable, read_table
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesanno.data.annotations import listed, nearest
 from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.wording import listed, nearest
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.data.annotations import listed
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed
 from bayesanno.io.annotations import check_names_survive, quoted, read_annotations, text_path, write_rows
 from bayesanno.io.datasets import load_named
 from bayesanno.io.text_table import read_table

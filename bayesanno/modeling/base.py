@@ -13,8 +13,9 @@ from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
-from bayesanno.data.annotations import AnnotationData, listed
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError, ModelError
+from bayesanno.ground.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from bayesanno.data.annotations import AnnotationData, CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.inference.identifiability import check_seed
+from bayesanno.ground.validate import check_seed
 from bayesanno.modeling.data_kinds import kind_of
 from bayesanno.modeling.likelihood import design_arrays
 from bayesanno.modeling.registry import get_model

@@ -1,0 +1,26 @@
+"""Checks of values that several rooms take: each raises an error of ours that names the value."""
+
+from __future__ import annotations
+
+from bayesanno.ground.errors import DataError, FitError
+
+
+def check_seed(random_seed: int | None) -> None:
+    """Raise a FitError unless the seed, if there is one, is a whole number that every sampler takes."""
+    if random_seed is not None and not 0 <= random_seed < 2**63:
+        raise FitError(f"random_seed is {random_seed}: it must be at least 0 and below 2**63")
+
+
+def known_seed(random_seed: int | None) -> int:
+    """Return the seed, or draw one, so that what follows can be repeated."""
+    if random_seed is not None:
+        return int(random_seed)
+    import numpy as np
+
+    return int(np.random.SeedSequence().generate_state(1)[0])
+
+
+def check_share(what: str, value: float) -> None:
+    """Raise a DataError unless a value lies strictly between 0 and 1."""
+    if not 0 < value < 1:  # nan is refused too
+        raise DataError(f"{what} is {value}: it must be above 0 and below 1")
