@@ -81,7 +81,7 @@ def test_the_wheel_works_where_nothing_else_of_the_project_is(wheel, tmp_path):
     assert run("--version") == f"bayesanno {ba.__version__}\n"
     listed = run("models")
     assert all(name in listed for name in ba.list_models()["name"])
-    cheap = ["--method", "advi", "--advi-steps", "2000", "--draws", "50", "--seed", "1"]
+    cheap = ["--method", "advi", "--method-option", "steps=2000", "--draws", "50", "--seed", "1"]
     out = run("fit", "mace", "@crowd", "--out", "crowd", *cheap)
     assert out.startswith("accuracy against gold 0.")
     assert {path.name for path in (away / "crowd").iterdir()} == {

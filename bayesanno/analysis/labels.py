@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesanno.data.annotations import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.fits.storage import data_of, fixed_of, model_of
+from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.item_types import ItemTypeModel
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     import xarray
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.fits.view import FitView
     from bayesanno.modeling.data_kinds import Data
 
 HDI_PROB = 0.94
 OF_LATENT = ("probability", "probability_mcse", "entropy", "label_probability")  # one of each for each dimension
 
 
-def label_table(fit: xarray.DataTree, *, coverage: float | None = None) -> pd.DataFrame:
+def label_table(fit: xarray.DataTree | FitView, *, coverage: float | None = None) -> pd.DataFrame:
     """Return the posterior of each item's true label, or of its type where the items of a model are of types.
 
     Parameters
@@ -60,7 +61,7 @@ def label_table(fit: xarray.DataTree, *, coverage: float | None = None) -> pd.Da
     """
     import pandas as pd
 
-    data, latent = data_of(fit), fit["latent"].to_dataset()
+    data, latent = view_of(fit).data, view_of(fit).latent
     if not isinstance(data, MultiAnnotationData):
         return tabulate_labels(data, latent, coverage)
     parts = {
@@ -167,7 +168,7 @@ def n_kept(n_items: int, coverage: float) -> int:
     return max(1, round(coverage * n_items))
 
 
-def type_table(fit: xarray.DataTree) -> pd.DataFrame:
+def type_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     """Return the posterior of each type of item: how many items are of it, and how they are answered.
 
     Parameters
@@ -197,10 +198,10 @@ def type_table(fit: xarray.DataTree) -> pd.DataFrame:
     import arviz_stats as azs
     import pandas as pd
 
-    entry, data = model_of(fit), data_of(fit)
+    entry, data = view_of(fit).model, view_of(fit).data
     if not isinstance(entry, ItemTypeModel):
         raise FitError(f"the items of {entry.name} are not of types: read label_table(fit)")
-    posterior, fixed = fit["posterior"].to_dataset(), fixed_of(fit)
+    posterior, fixed = view_of(fit).posterior, view_of(fit).fixed
     found = {
         str(name): variable for name, variable in posterior.data_vars.items() if variable.dims[2:] == ("item_type",)
     }
@@ -221,7 +222,7 @@ def type_table(fit: xarray.DataTree) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def annotator_table(fit: xarray.DataTree) -> pd.DataFrame:
+def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     """Return the posterior of each annotator's competence, in the model's own notion of it.
 
     Returns
@@ -244,8 +245,8 @@ def annotator_table(fit: xarray.DataTree) -> pd.DataFrame:
     """
     import pandas as pd
 
-    data, name = data_of(fit), competence_name(fit)
-    competence = fit["posterior"].to_dataset()[[name]]
+    data, name = view_of(fit).data, competence_name(fit)
+    competence = view_of(fit).posterior[[name]]
     if not isinstance(data, MultiAnnotationData):
         return _tabulate_competence(fit, data, competence.rename({name: "competence"}))
     parts = {
@@ -255,13 +256,15 @@ def annotator_table(fit: xarray.DataTree) -> pd.DataFrame:
     return pd.concat(parts, names=["dimension", None]).reset_index(level="dimension").reset_index(drop=True)
 
 
-def _tabulate_competence(fit: xarray.DataTree, data: AnnotationData, competence: xarray.Dataset) -> pd.DataFrame:
+def _tabulate_competence(
+    fit: xarray.DataTree | FitView, data: AnnotationData, competence: xarray.Dataset
+) -> pd.DataFrame:
     import arviz_stats as azs
     import pandas as pd
 
     name = "competence"
     several = competence.sizes["chain"] > 1
-    sampled = fit.attrs["method"] == "nuts"  # draws of an approximation are independent: no ESS, no R-hat
+    sampled = view_of(fit).yields == "mcmc"  # draws of an approximation are independent: no ESS, no R-hat
     interval = azs.hdi(competence, prob=HDI_PROB)[name]
     unknown = np.full(data.n_annotators, np.nan)
     return pd.DataFrame(
@@ -278,12 +281,12 @@ def _tabulate_competence(fit: xarray.DataTree, data: AnnotationData, competence:
     )
 
 
-def has_competence(fit: xarray.DataTree) -> bool:
+def has_competence(fit: xarray.DataTree | FitView) -> bool:
     """Tell whether the model of a fit has a competence of annotators."""
-    return model_of(fit).competence is not None
+    return view_of(fit).model.competence is not None
 
 
-def parameter_table(fit: xarray.DataTree, var_names: Sequence[str] | None = None) -> pd.DataFrame:
+def parameter_table(fit: xarray.DataTree | FitView, var_names: Sequence[str] | None = None) -> pd.DataFrame:
     """Return ArviZ's summary of the parameters, unrounded.
 
     Parameters
@@ -306,19 +309,19 @@ def parameter_table(fit: xarray.DataTree, var_names: Sequence[str] | None = None
     import arviz_stats as azs
     import pandas as pd
 
-    posterior = fit["posterior"].to_dataset()
+    posterior = view_of(fit).posterior
     chosen = [str(name) for name in posterior.data_vars] if var_names is None else list(var_names)
     # one variable at a time: of several, ArviZ 1.3 mixes up the rows of those whose dimensions come in another order
     options: dict[str, Any] = {"ci_prob": HDI_PROB, "ci_kind": "hdi", "round_to": "none"}
     table: pd.DataFrame = pd.concat([azs.summary(posterior[[name]], **options) for name in chosen])
     columns = ["mean", "sd", "hdi94_lb", "hdi94_ub", "ess_bulk", "ess_tail", "r_hat"]
     table = table.reindex(columns=columns).rename_axis("parameter").reset_index()
-    if fit.attrs["method"] != "nuts":
+    if view_of(fit).yields != "mcmc":
         table[["ess_bulk", "ess_tail", "r_hat"]] = np.nan  # draws of an approximation are independent
     return table
 
 
-def coverage_table(fit: xarray.DataTree, coverages: Sequence[float] | None = None) -> pd.DataFrame:
+def coverage_table(fit: xarray.DataTree | FitView, coverages: Sequence[float] | None = None) -> pd.DataFrame:
     """Return how accurate the labels are when only the surest items are kept.
 
     Items are kept by increasing entropy; accuracy is over the kept items whose gold label is known.
@@ -351,7 +354,7 @@ def coverage_table(fit: xarray.DataTree, coverages: Sequence[float] | None = Non
     if "gold" not in labels:
         raise FitError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
     if "label" not in labels:
-        raise FitError(f"{model_of(fit).name} says of what type items are, not what their labels are")
+        raise FitError(f"{view_of(fit).model.name} says of what type items are, not what their labels are")
     ordered = labels.iloc[np.argsort(labels["entropy"].to_numpy(), kind="stable")]
     known = (ordered["gold"] != "").to_numpy()
     right = (ordered["gold"] == ordered["label"]).to_numpy()
@@ -372,18 +375,18 @@ def coverage_table(fit: xarray.DataTree, coverages: Sequence[float] | None = Non
     return pd.DataFrame(rows)
 
 
-def score(fit: xarray.DataTree) -> dict[str, Any]:
+def score(fit: xarray.DataTree | FitView) -> dict[str, Any]:
     """Return accuracy against gold: over all items, and over the surest 90% and 75% of them; empty without gold."""
     # counts have no gold, and types of items are no labels
-    if not getattr(data_of(fit), "gold", None) or model_of(fit).state_dim != "true_class":
+    if not getattr(view_of(fit).data, "gold", None) or view_of(fit).model.state_dim != "true_class":
         return {}
     accuracy = coverage_table(fit, [1.0, 0.9, 0.75])["accuracy"]
     return dict(zip(("accuracy", "accuracy_at_90", "accuracy_at_75"), map(float, accuracy), strict=True))
 
 
-def competence_name(fit: xarray.DataTree) -> str:
+def competence_name(fit: xarray.DataTree | FitView) -> str:
     """Return the variable that the model of a fit calls competence, or raise a FitError."""
-    entry = model_of(fit)
+    entry = view_of(fit).model
     if entry.competence is None:
         raise FitError(f"{entry.name} has no competence of annotators")
     return entry.competence

@@ -32,6 +32,9 @@ from bayesanno.cli.options import (
     parse_labels,
 )
 from bayesanno.ground.errors import BayesannoError, DataError, DataFileError, ModelError
+from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.inference.methods import METHODS, choose_method
+from bayesanno.inference.nuts import NUTSSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,17 +122,22 @@ def fit(
     data: DataSource,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")],
     settings: Settings = None,
-    method: Annotated[str, typer.Option(help="nuts, advi or fullrank_advi.", rich_help_panel=SAMPLING)] = "nuts",
-    engine: Annotated[
-        str, typer.Option(help="nutpie, pymc, numpyro or blackjax.", rich_help_panel=SAMPLING)
-    ] = "nutpie",
-    draws: Annotated[int, typer.Option(help="Draws kept, per chain.", rich_help_panel=SAMPLING)] = 1000,
-    tune: Annotated[int, typer.Option(help="Tuning steps, per chain.", rich_help_panel=SAMPLING)] = 1000,
-    chains: Annotated[int, typer.Option(help="Number of chains.", rich_help_panel=SAMPLING)] = 4,
+    method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.", rich_help_panel=SAMPLING)] = "nuts",
+    draws: Annotated[int, typer.Option(help="Draws kept, per chain.", rich_help_panel=SAMPLING)] = NUTSSettings.draws,
+    tune: Annotated[int, typer.Option(help="Tuning steps, per chain.", rich_help_panel=SAMPLING)] = NUTSSettings.tune,
+    chains: Annotated[int, typer.Option(help="Number of chains.", rich_help_panel=SAMPLING)] = NUTSSettings.chains,
     target_accept: Annotated[
         float, typer.Option(help="Target acceptance rate of NUTS.", rich_help_panel=SAMPLING)
-    ] = 0.9,
-    advi_steps: Annotated[int, typer.Option(help="The most steps that ADVI takes.", rich_help_panel=SAMPLING)] = 50_000,
+    ] = NUTSSettings.target_accept,
+    nuts_sampler: Annotated[
+        str, typer.Option(help="nutpie, pymc, numpyro or blackjax.", rich_help_panel=SAMPLING)
+    ] = NUTSSettings.nuts_sampler,
+    method_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="A further option of the method: of ADVI, steps=50000.", rich_help_panel=SAMPLING
+        ),
+    ] = None,
     seed: Seed = None,
     format_: TableFormat = "auto",
     item: ItemColumn = None,
@@ -158,21 +166,21 @@ def fit(
     begin = time.perf_counter()
     from bayesanno.analysis.labels import check_coverage
     from bayesanno.cli.for_model import read_for
-    from bayesanno.inference.fit import check_settings
     from bayesanno.modeling.registry import get_model
 
     entry = get_model(model, _parse_settings(settings))
     sampling: dict[str, Any] = {
-        "method": method,
-        "engine": engine,
         "draws": draws,
         "tune": tune,
         "chains": chains,
         "target_accept": target_accept,
-        "advi_steps": advi_steps,
-        "random_seed": seed,
+        "nuts_sampler": nuts_sampler,
+        "method_options": _parse_settings(
+            method_option, option="--method-option", form="NAME=VALUE", example="steps=10000"
+        ),
     }
-    check_settings(**sampling)
+    choose_method(method, **sampling)  # refuses what is not possible
+    check_seed(seed)
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as folder:
         reading = {
@@ -187,7 +195,7 @@ def fit(
         }
         answers, described = read_for(entry, data, reading=reading, positive=positive)
         typer.echo(f"{entry.name}: {described}", err=True)
-        fitted = _fit(entry, answers, **sampling)
+        fitted = _fit(entry, answers, method=method, random_seed=seed, **sampling)
         run = write_fit(fitted, folder, coverage=coverage, began=begin)
     _report(run, out)
 
@@ -220,7 +228,6 @@ def simulate(
     """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
     from bayesanno.data.annotations import CountData
     from bayesanno.data.dimensions import MultiAnnotationData
-    from bayesanno.ground.validate import check_seed, known_seed
     from bayesanno.ground.wording import listed
     from bayesanno.modeling.registry import get_model
     from bayesanno.simulation.simulate import make_count_design, make_design
@@ -297,12 +304,18 @@ def noise(
     typer.echo(format_noise(level, as_json=as_json))
 
 
-def _parse_settings(settings: Sequence[str] | None) -> dict[str, str]:
+def _parse_settings(
+    settings: Sequence[str] | None,
+    *,
+    option: str = "--set",
+    form: str = "FIELD=VALUE",
+    example: str = "strategy_prior=5",
+) -> dict[str, str]:
     parsed = {}
     for setting in settings or ():
         name, equals, value = setting.partition("=")
         if not equals:
-            raise ModelError(f"--set {setting}: write FIELD=VALUE, as in --set strategy_prior=5")
+            raise ModelError(f"{option} {setting}: write {form}, as in {option} {example}")
         parsed[name.strip()] = value.strip()
     return parsed
 
@@ -329,7 +342,7 @@ def _report(run: dict[str, Any], out: Path) -> None:
             f"{found['min_ess_tail']:.0f} (tail), {found['divergences']} divergences"
         )
     if found.get("pareto_k") is not None:
-        typer.echo(f"Pareto k {found['pareto_k']:.2f} after {found['advi_steps']} steps")
+        typer.echo(f"Pareto k {found['pareto_k']:.2f} after {found['steps']} steps")
     seconds = run["seconds"]
     typer.echo(f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s sampling; seed {run['seed']}")
     for name in run["files"]:

@@ -14,9 +14,8 @@ WAIC, Statistics and Computing 27, 1413-1432, doi:10.1007/s11222-016-9696-4.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from bayesanno.fits.storage import fixed_of, model_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_seed
 from bayesanno.inference.bridge import estimate_marginal_likelihood, require_counts
+from bayesanno.inference.loo import leave_one_out
 from bayesanno.modeling.likelihood import recover
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def check_histogram(fit: xarray.DataTree, random_seed: int | None = None) -> His
     step = max(1, posterior.sizes["chain"] * posterior.sizes["draw"] // ENOUGH_DRAWS)
     every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
     ordered = recover(model_of(fit), every, posterior.isel(draw=slice(None, None, step)), fixed_of(fit)).log_likelihood
+    assert ordered is not None
     orders = gammaln(trials + 1) - gammaln(bins + 1) - gammaln(trials - bins + 1)
     probability = np.exp(ordered.reshape(-1, trials + 1) + orders)  # (draw, bin)
     probability /= probability.sum(axis=1, keepdims=True)  # of rounding errors
@@ -169,7 +170,7 @@ def compare_type_numbers(fits: Sequence[xarray.DataTree], *, random_seed: int | 
         entry = model_of(fit)
         if require_counts(fit).hash != data.hash:
             raise FitError("the fits are of different data: fit all models to the same counts")
-        elpd = _leave_one_out(fit)
+        elpd = leave_one_out(fit)
         marginal = estimate_marginal_likelihood(fit, random_seed=random_seed)
         reasons, p_predictive = [marginal.reason], float("nan")
         if np.unique(data.trials).size == 1:
@@ -207,11 +208,3 @@ def compare_type_numbers(fits: Sequence[xarray.DataTree], *, random_seed: int | 
         why = "p_types: not every fit here has a marginal likelihood"
         table["reason"] = [f"{reason}; {why}" if reason else why for reason in table["reason"]]
     return table.sort_values(["model", "types"], ignore_index=True)
-
-
-def _leave_one_out(fit: xarray.DataTree) -> Any:
-    import arviz_stats as azs
-
-    with warnings.catch_warnings():  # the largest Pareto k is in the table
-        warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)
-        return azs.loo(fit, pointwise=True)  # arviz_stats.ELPDData

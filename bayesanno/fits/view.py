@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from bayesanno.fits.storage import data_of, diagnostics_of, model_of
+from bayesanno.fits.storage import data_of, diagnostics_of, model_of, require_fit
 
 if TYPE_CHECKING:
     import numpy as np
     import xarray
 
     from bayesanno.modeling.base import AnnotationModel
+
+Yields = Literal["mcmc", "approximation", "point"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,21 @@ class FitView:
         """The parameters that the model took from the data beforehand."""
         constant = self.tree["constant_data"].to_dataset()
         return {name: constant[name].values for name in self.model.fixed(self.data)}
+
+    @cached_property
+    def yields(self) -> Yields:
+        """What the method of fitting yields: draws of chains, of an approximation, or one point."""
+        require_fit(self.tree)
+        found: Yields = self.tree.attrs["yields"]
+        return found
+
+    @cached_property
+    def convergence(self) -> xarray.Dataset | None:
+        """R-hat and ESS of each variable of the posterior, dims ("diagnostic", ...); None where there are no chains.
+
+        The diagnostics are "ess_bulk", "ess_tail" and "r_hat", which is nan of one chain.
+        """
+        return self.tree["convergence"].to_dataset() if "convergence" in self.tree.children else None
 
     @cached_property
     def diagnostics(self) -> dict[str, Any]:

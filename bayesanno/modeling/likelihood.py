@@ -126,16 +126,21 @@ class Recovered:
     latent : xarray.Dataset
         `probability` and `probability_mcse` (item, state), `entropy` (item) in nats, and the model's views. A model
         with several latents has one of each, `probability_<name>` and so on.
-    log_likelihood : array, shape (chain, draw, item)
-        Log p(the item's answers | parameters), its state summed out.
+    log_likelihood : array, shape (chain, draw, item), or None
+        Log p(the item's answers | parameters), its state summed out; None if it was not wanted.
     """
 
     latent: xr.Dataset
-    log_likelihood: np.ndarray
+    log_likelihood: np.ndarray | None
 
 
 def recover(
-    entry: AnnotationModel, data: Data, posterior: xr.Dataset, fixed: Mapping[str, np.ndarray] | None = None
+    entry: AnnotationModel,
+    data: Data,
+    posterior: xr.Dataset,
+    fixed: Mapping[str, np.ndarray] | None = None,
+    *,
+    log_likelihood: bool = True,
 ) -> Recovered:
     """Average p(state | answers, parameters) over the draws of a posterior, a block of items at a time.
 
@@ -148,6 +153,8 @@ def recover(
         The parameters, with dims (chain, draw, ...).
     fixed : mapping of name to array, optional
         Parameters that the model took from data beforehand; by default from these data.
+    log_likelihood : bool
+        Whether to keep the log-likelihoods, of which there are as many as draws times items.
     """
     from arviz_stats.base import array_stats
 
@@ -157,7 +164,7 @@ def recover(
     constant = dict(entry.fixed(data) if fixed is None else fixed)
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
     n_samples = n_chains * n_draws
-    log_likelihood = np.empty((n_samples, patterns.n_patterns))  # (sample, pattern)
+    log_p = np.empty((n_samples, patterns.n_patterns)) if log_likelihood else None  # (sample, pattern)
     parts: dict[str, list[np.ndarray]] = {}  # what is averaged over draws, a block of patterns at a time
 
     formula = compile_formula(entry, data, arrays, draws, constant)
@@ -169,7 +176,9 @@ def recover(
         probability: dict[str, np.ndarray] = {}  # of every draw, for the MCSE
         sums: dict[str, np.ndarray] = {}
         for sample, parameters in enumerate(_each(draws)):
-            log_likelihood[sample, block], readings = formula(parameters | constant, in_block)
+            total, readings = formula(parameters | constant, in_block)
+            if log_p is not None:
+                log_p[sample, block] = total
             for name, values in readings.items():
                 if name.startswith("probability"):
                     probability.setdefault(name, np.empty((n_samples, *values.shape)))[sample] = values
@@ -179,8 +188,8 @@ def recover(
             mcse = array_stats.mcse(p.reshape(n_chains, n_draws, *p.shape[1:]), chain_axis=0, draw_axis=1)
             sums[name], parts_of = p.sum(axis=0), parts.setdefault(_beside(name, "probability_mcse"), [])
             parts_of.append(np.nan_to_num(mcse))
-        for name, total in sums.items():
-            parts.setdefault(name, []).append(total / n_samples)
+        for name, summed in sums.items():
+            parts.setdefault(name, []).append(summed / n_samples)
 
     averaged = {name: np.concatenate(blocks) for name, blocks in parts.items()}
     dims = dict(formula.dims)
@@ -195,7 +204,7 @@ def recover(
         {name: (dims[name], averaged[name][patterns.back[dims[name][0]]]) for name in order},
         coords={dim: list(names) for dim, names in (coords | entry.view_coords(data)).items() if dim in used},
     )
-    gathered = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.back["item"]]
+    gathered = None if log_p is None else log_p.reshape(n_chains, n_draws, -1)[:, :, patterns.back["item"]]
     return Recovered(latent=latent, log_likelihood=gathered)
 
 

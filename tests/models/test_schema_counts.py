@@ -21,7 +21,7 @@ from bayesanno import (
     model_of,
     parameter_table,
     predict,
-    relabel_classes,
+    relabel,
     save,
     type_table,
 )
@@ -176,7 +176,7 @@ def test_what_counts_do_not_have_is_refused(fitted, refuses):
     with refuses(FitError, "no gold label is known"):
         coverage_table(fitted.tree)
     with refuses(FitError, f"relabelling would change .*: the prior of {name} tells the classes apart"):
-        relabel_classes(fitted.tree)
+        relabel(fitted.tree)
     assert score(fitted.tree) == {}
 
 
