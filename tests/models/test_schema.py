@@ -159,7 +159,12 @@ def test_attributes_are_text_and_numbers(fitted):
         "data_hash": str,
         "diagnostics": str,
     }
-    assert (attrs["method"], attrs["yields"], attrs["nuts_sampler"], attrs["random_seed"]) == ("nuts", "mcmc", "nutpie", 7)
+    assert (attrs["method"], attrs["yields"], attrs["nuts_sampler"], attrs["random_seed"]) == (
+        "nuts",
+        "mcmc",
+        "nutpie",
+        7,
+    )
     assert attrs["data_hash"] == fitted.data.hash
     assert json.loads(attrs["versions"]).keys() == {
         "bayesanno",

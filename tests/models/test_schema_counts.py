@@ -75,7 +75,8 @@ def dims_of(dataset):
 def test_variables_and_dims(fitted):
     tree, schema = fitted.tree, fitted.schema
     assert set(tree.children) == {
-        "posterior", "sample_stats", "log_likelihood", "log_prior", "latent", "observed_data", "constant_data",
+        "posterior", "sample_stats", "convergence", "log_likelihood", "log_prior", "latent", "observed_data",
+        "constant_data",
     }  # fmt: skip
     assert dims_of(tree["posterior"]) == {name: ("chain", "draw", *dims) for name, dims in schema.free.items()}
     assert dims_of(tree["log_likelihood"]) == {"successes": ("chain", "draw", "item")}
