@@ -72,7 +72,7 @@ def concat_chains(fits: Sequence[xarray.DataTree | FitView]) -> xarray.DataTree:
     stats = concat_datasets([tree["sample_stats"].to_dataset() for tree in trees], "chain", chains)
     attrs = dict(trees[0].attrs) | {
         "random_seed": ", ".join(str(tree.attrs["random_seed"]) for tree in trees),
-        "settings": json.dumps(_common_settings([json.loads(tree.attrs["settings"]) for tree in trees])),
+        "settings": json.dumps(_common_settings(trees) | {"chains": len(chains)}),
     }
     for seconds in ("seconds_compile", "seconds_sample"):
         attrs[seconds] = float(sum(tree.attrs[seconds] for tree in trees))
@@ -80,13 +80,14 @@ def concat_chains(fits: Sequence[xarray.DataTree | FitView]) -> xarray.DataTree:
     return assemble(model, data, model.build(data), posterior, stats, permutation=stats.get("permutation"), attrs=attrs)
 
 
-def _common_settings(settings: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the settings of fits put side by side: a list where they differ; of chains there are as many as of all."""
+def _common_settings(trees: Sequence[xarray.DataTree]) -> dict[str, Any]:
+    """Return the settings of fits by one method: a list where they differ."""
+    settings = [json.loads(tree.attrs["settings"]) for tree in trees]
     common = {}
     for name in settings[0]:
         values = [one[name] for one in settings]
         common[name] = values[0] if all(value == values[0] for value in values) else values
-    return common | {"chains": sum(one["chains"] for one in settings)}
+    return common
 
 
 def relabel(fit: xarray.DataTree | FitView, *, rule: Rule = "unweighted") -> xarray.DataTree:

@@ -1,5 +1,7 @@
 """Draws made up by hand, and fits of them: nothing is sampled and nothing compiled by nutpie."""
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -51,5 +53,6 @@ def make_fit(model, data, posterior):
     none = xr.DataArray(np.zeros((chains, draws)), dims=("chain", "draw"))
     stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
     attrs = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
+    attrs["settings"] = json.dumps({"draws": draws, "chains": chains})
     with pytest.warns(ConvergenceWarning):
         return assemble(model, data, model.build(data), posterior, stats, attrs=attrs)

@@ -282,24 +282,25 @@ def two_fits(fit_once):
 @SHORT_RUNS
 def test_concatenated_fits_have_all_chains_and_new_diagnostics(two_fits):
     first, second = two_fits
-    joined = ba.concat_chains(two_fits)
-    assert joined["posterior"].sizes["chain"] == 4
-    assert joined["posterior"]["chain"].values.tolist() == [0, 1, 2, 3]
+    whole = ba.concat_chains(two_fits)
+    assert whole["posterior"].sizes["chain"] == 4
+    assert whole["posterior"]["chain"].values.tolist() == [0, 1, 2, 3]
     expected = np.concatenate([one["posterior"]["confusion"].values for one in two_fits])
-    np.testing.assert_array_equal(joined["posterior"]["confusion"].values, expected)
+    np.testing.assert_array_equal(whole["posterior"]["confusion"].values, expected)
     halves = [one["latent"]["probability"].values for one in two_fits]
-    np.testing.assert_allclose(joined["latent"]["probability"].values, np.mean(halves, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(whole["latent"]["probability"].values, np.mean(halves, axis=0), rtol=1e-12)
     import arviz_stats as azs
 
-    rhat = max(float(values.max()) for values in azs.rhat(draws_of(joined)).data_vars.values())
-    found = ba.diagnostics_of(joined)
+    rhat = max(float(values.max()) for values in azs.rhat(draws_of(whole)).data_vars.values())
+    found = ba.diagnostics_of(whole)
     assert found["max_rhat"] == pytest.approx(rhat)
     assert found["min_ess_bulk"] > min(ba.diagnostics_of(one)["min_ess_bulk"] for one in two_fits)
-    assert joined.attrs["random_seed"] == "1, 2"
-    assert joined.attrs["seconds_sample"] == pytest.approx(
+    assert whole.attrs["random_seed"] == "1, 2"
+    assert json.loads(whole.attrs["settings"]) == json.loads(first.attrs["settings"]) | {"chains": 4}
+    assert whole.attrs["seconds_sample"] == pytest.approx(
         first.attrs["seconds_sample"] + second.attrs["seconds_sample"]
     )
-    assert ba.data_of(joined).hash == ba.data_of(first).hash
+    assert ba.data_of(whole).hash == ba.data_of(first).hash
 
 
 @SHORT_RUNS

@@ -93,7 +93,7 @@ def test_a_new_method_is_one_entry_of_the_table(monkeypatch, tmp_path, refuses):
     assert (fit.attrs["method"], fit.attrs["yields"]) == ("start", "point")
     assert json.loads(fit.attrs["settings"]) == {"spread": 0.25}
     assert "nuts_sampler" not in fit.attrs
-    assert float(fit["sample_stats"]["lp"]) == 0.25
+    assert fit["sample_stats"]["lp"].item() == 0.25
     view = view_of(fit)
     assert (view.yields, view.convergence) == ("point", None)
     found = view.diagnostics

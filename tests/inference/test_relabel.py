@@ -25,7 +25,7 @@ CYCLE = [1, 2, 0]
 @pytest.mark.parametrize("rule", ["unweighted", "weighted"])
 def test_permuted_draws_are_put_back_exactly(n_classes, rule, rng):
     posterior = clear_posterior(rng, n_classes)
-    posterior["prevalence"] = xr.ones_like(posterior["prevalence"]) / n_classes + 0.01 * posterior["prevalence"]
+    posterior["prevalence"] = 0.99 * xr.ones_like(posterior["prevalence"]) / n_classes + 0.01 * posterior["prevalence"]
     orders = np.array([rng.permutation(n_classes) for _ in range(12)]).reshape(2, 6, n_classes)
     orders[0, 0], orders[0, 1] = np.arange(n_classes), np.roll(np.arange(n_classes), 1)
     aligned, permutation = align_classes(permute_draws(posterior, orders), rule)
@@ -119,9 +119,9 @@ def test_permutations_one_after_the_other_are_composed(rng):
 
 
 def test_deterministics_and_log_prior_are_those_of_the_draws_they_stand_beside(swapped):
-    entry = ModelB(confusion_accuracy=0.7)
+    model = ModelB(confusion_accuracy=0.7)
     stale = swapped[1].assign(accuracy=(("chain", "draw", "annotator"), np.full((2, 6, 3), 9.0)))
-    fit = make_fit(entry, TINY, stale)
+    fit = make_fit(model, TINY, stale)
     posterior = fit["posterior"]
     accuracy = np.einsum("cdk,cdxkk->cdx", posterior["prevalence"], posterior["confusion"])
     np.testing.assert_allclose(posterior["accuracy"], accuracy, rtol=EXACT)
@@ -131,19 +131,19 @@ def test_deterministics_and_log_prior_are_those_of_the_draws_they_stand_beside(s
     )
     for chain, draw in np.ndindex(2, 6):
         one = {name: swapped[1][name].values[chain, draw] for name in ("prevalence", "confusion")}
-        expected = model_b_log_prior(one, entry.to_fields())
+        expected = model_b_log_prior(one, model.to_fields())
         assert float(total[chain, draw]) == pytest.approx(expected, rel=EXACT)
 
 
 @pytest.mark.parametrize(
-    ("entry", "data", "match"),
+    ("model", "data", "match"),
     [
         (ModelB(), TINY, "the prior of model_b tells the classes apart"),
         (EXCHANGEABLE, CONTROLLED, "it has controls"),
     ],
 )
-def test_relabelling_is_refused_where_it_would_change_the_density(entry, data, match, swapped, refuses):
-    fit = make_fit(entry, data, swapped[1])
+def test_relabelling_is_refused_where_it_would_change_the_density(model, data, match, swapped, refuses):
+    fit = make_fit(model, data, swapped[1])
     with refuses(FitError, f"relabelling would change the density of this fit's draws: {match}"):
         relabel(fit)
 
@@ -259,7 +259,7 @@ def test_a_response_that_is_no_class_counts_for_no_class(rng):
     orders = np.array([rng.permutation(3) for _ in range(12)]).reshape(2, 6, 3)
     unsure = posterior["confusion"].isel(response=[0]).assign_coords(response=["a unsure"]) * 0 + 50.0
     wider = xr.concat([unsure, posterior["confusion"]], "response").isel(response=[0, 3, 1, 2])  # and in another order
-    posterior = posterior.drop_vars("response").assign(confusion=wider)
+    posterior = posterior.drop_vars(["confusion", "response"]).assign(confusion=wider)
     aligned, permutation = align_classes(permute_draws(posterior, orders))
     xr.testing.assert_identical(aligned, posterior)
     np.testing.assert_array_equal(permutation, np.argsort(orders, axis=2))
