@@ -52,6 +52,11 @@ app = typer.Typer(
 
 INTERRUPTED = 130
 SAMPLING = "Sampling"
+OPTIONS = "; ".join(
+    f"of {name} " + ", ".join(f"{option}={value}" for option, value in method.options.items())
+    for name, method in METHODS.items()
+    if method.options
+)
 
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the zoo: see `bayesanno models`.")]
 Settings = Annotated[
@@ -135,7 +140,7 @@ def fit(
     method_option: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=VALUE", help="A further option of the method: of ADVI, steps=50000.", rich_help_panel=SAMPLING
+            metavar="NAME=VALUE", help=f"A further option of the method: {OPTIONS}.", rich_help_panel=SAMPLING
         ),
     ] = None,
     seed: Seed = None,

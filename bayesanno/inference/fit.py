@@ -16,7 +16,7 @@ from bayesanno.inference.assemble import assemble
 from bayesanno.inference.identifiability import warn_of_design
 from bayesanno.inference.methods import choose_method
 from bayesanno.inference.nuts import exact_arithmetic
-from bayesanno.inference.relabel import align_classes
+from bayesanno.inference.relabel import align_classes, require_class_matrices
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def fit(
     model: str | AnnotationModel,
     data: Data,
     *,
-    method: Literal["nuts", "advi", "fullrank_advi"] = "nuts",
+    method: str = "nuts",
     draws: int = 1000,
     tune: int = 1000,
     chains: int = 4,
@@ -130,9 +130,12 @@ def fit(
     with exact_arithmetic():
         graph = model.build(data)
         start = _checked_start(initvals if isinstance(initvals, Mapping) else model.start(data), graph)
+        exchangeable = relabel and model.is_exchangeable(data)
+        if exchangeable:
+            require_class_matrices(graph.named_vars_to_dims.values())
         drawn = chosen.run(graph, start, settings, random_seed=seed, progressbar=progressbar)
         posterior, permutation = drawn.posterior, None
-        if relabel and model.is_exchangeable(data):
+        if exchangeable:
             posterior, permutation = align_classes(posterior)
         attrs = {
             "method": method,

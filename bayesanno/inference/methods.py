@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bayesanno.fits.view import Yields
     from bayesanno.inference.settings import Draws, Settings
 
+ARGUMENTS = ("draws", "tune", "chains", "target_accept", "nuts_sampler")  # the settings that are arguments of `fit`
+
 
 @dataclass(frozen=True)
 class Method:
@@ -24,7 +26,7 @@ class Method:
     Parameters
     ----------
     settings : type
-        Its settings: a frozen class, valid once made. A field that is no argument of `fit` is a method option.
+        Its settings: a frozen class, valid once made. A field that is no argument of `fit` is an option of the method.
     run : callable
         (graph, start, settings, random_seed, progressbar) -> Draws.
     yields : {"mcmc", "approximation", "point"}
@@ -35,6 +37,11 @@ class Method:
     settings: type[Settings]
     run: Callable[..., Draws]
     yields: Yields
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The method's own options, with their defaults."""
+        return {setting.name: setting.default for setting in fields(self.settings) if setting.name not in ARGUMENTS}
 
 
 METHODS = {
@@ -55,7 +62,7 @@ def choose_method(
     method_options : mapping, optional
         The method's own options.
     arguments
-        The arguments of `fit` that are settings of one method or another; those that this one has are taken.
+        Those of `ARGUMENTS`; the ones that this method has are taken.
 
     Raises
     ------
@@ -76,11 +83,11 @@ def choose_method(
     options = {} if method_options is None else method_options
     if not hasattr(options, "keys"):
         raise FitError(f"method_options is {options!r}: it must be a mapping of option to value")
-    known = [setting.name for setting in fields(method.settings)]
-    own = [setting for setting in known if setting not in arguments]
     for option in options:
-        if option not in own:
-            has = f"it has {', '.join(own)}" if own else f"leave out {option!r}"
-            raise FitError(f"{name} has no method option{f' {option!r}' if own else 's'}: {has}")
+        if option not in method.options:
+            own = ", ".join(method.options)
+            has = f" {option!r}: it has {own}" if own else f"s: leave out {option!r}"
+            raise FitError(f"{name} has no method option{has}")
+    known = {setting.name for setting in fields(method.settings)}
     taken = {setting: value for setting, value in arguments.items() if setting in known}
     return method, method.settings(**taken, **options)

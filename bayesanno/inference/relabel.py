@@ -22,9 +22,12 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
     import xarray
 
 Rule = Literal["unweighted", "weighted"]
+MATRIX = {"true_class", "response"}  # the dims of a matrix that says which class is which label
 
 
 def class_permutations(matrices: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
@@ -57,6 +60,15 @@ def class_permutations(matrices: np.ndarray, weight: np.ndarray | None = None) -
     return np.stack([linear_sum_assignment(one, maximize=True)[1] for one in gain])
 
 
+def require_class_matrices(dims: Iterable[Sequence[Hashable]]) -> None:
+    """Raise a FitError unless there is a variable over true classes and responses, given the dims of all variables."""
+    if not any(MATRIX <= set(each) for each in dims):
+        raise FitError(
+            "classes cannot be relabelled: no variable of the posterior has dims true_class and response, so that "
+            "nothing says which class is which label; fit with relabel=False"
+        )
+
+
 def sum_class_matrices(posterior: xarray.Dataset) -> xarray.DataArray | None:
     """Return the sum of all variables over true classes and responses, over all that they have beside.
 
@@ -73,8 +85,8 @@ def sum_class_matrices(posterior: xarray.Dataset) -> xarray.DataArray | None:
     """
     sums = []
     for variable in posterior.data_vars.values():
-        if {"true_class", "response"} <= set(variable.dims):
-            beside = set(variable.dims) - {"chain", "draw", "true_class", "response"}
+        if set(variable.dims) >= MATRIX:
+            beside = set(variable.dims) - MATRIX - {"chain", "draw"}
             sums.append(variable.transpose("chain", "draw", *beside, "true_class", "response").sum(beside))
     if not sums:
         return None
@@ -119,12 +131,9 @@ def align_classes(posterior: xarray.Dataset, rule: Rule = "unweighted") -> tuple
     """
     if rule not in get_args(Rule):
         raise FitError(f"there is no relabelling rule {rule!r}: choose one of {', '.join(get_args(Rule))}")
+    require_class_matrices([variable.dims for variable in posterior.data_vars.values()])
     matrices = sum_class_matrices(posterior)
-    if matrices is None:
-        raise FitError(
-            "classes cannot be relabelled: no variable of the posterior has dims true_class and response, so that "
-            "nothing says which class is which label"
-        )
+    assert matrices is not None
     n_chains, n_draws, n_classes = matrices.shape[:3]
     weight = None
     if rule == "weighted":

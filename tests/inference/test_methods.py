@@ -14,7 +14,7 @@ import bayesanno as ba
 from bayesanno.cli.app import app
 from bayesanno.fits.view import Yields, view_of
 from bayesanno.ground.errors import FitError
-from bayesanno.inference.methods import METHODS, Method, choose_method
+from bayesanno.inference.methods import ARGUMENTS, METHODS, Method, choose_method
 from bayesanno.inference.nuts import NUTSSettings
 from bayesanno.inference.settings import AtLeast, Between, Draws, Settings
 from tests.fits import SHORT, tiny_data
@@ -34,15 +34,14 @@ def test_what_a_method_is_set_by_has_one_default_everywhere(name):
 
 
 def test_fit_names_the_methods_and_samplers_that_there_are():
-    hints = get_type_hints(ba.fit, vars(inspect.getmodule(ba.fit)) | TYPES)
-    assert get_args(hints["method"]) == tuple(METHODS)
-    assert hints["nuts_sampler"] == get_type_hints(NUTSSettings)["nuts_sampler"]
-
-
-TYPES = {
-    "AnnotationModel": ba.AnnotationModel, "Data": ba.AnnotationData, "xarray": xr,
-    "NUTSSampler": get_type_hints(NUTSSettings)["nuts_sampler"],
-}  # fmt: skip
+    listed = [f'"{name}"' for name in METHODS]
+    assert f"method : {{{', '.join(listed)}}}" in ba.fit.__doc__
+    samplers = [f'"{name}"' for name in get_args(get_type_hints(NUTSSettings)["nuts_sampler"])]
+    assert f"nuts_sampler : {{{', '.join(samplers)}}}" in ba.fit.__doc__
+    assert set(ARGUMENTS) <= set(OF_FIT)
+    assert {name: method.options for name, method in METHODS.items()} == {
+        "nuts": {}, "advi": {"steps": 50_000}, "fullrank_advi": {"steps": 50_000},
+    }  # fmt: skip
 
 
 def test_settings_are_valid_plain_and_frozen():

@@ -2,17 +2,20 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from bayesanno import AnnotationData
+from bayesanno import AnnotationData, fit
 from bayesanno.ground.errors import ConvergenceWarning, FitError
 from bayesanno.inference.chain_modes import find_chain_modes
 from bayesanno.inference.combine import relabel
 from bayesanno.inference.diagnostics import explain
+from bayesanno.inference.methods import METHODS
 from bayesanno.inference.relabel import align_classes, class_permutations, compose, share_changed
+from bayesanno.models.mace import MACE
 from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
 from tests.models.contract import CONTROLLED, EXACT, TINY
@@ -302,3 +305,10 @@ def test_a_chain_with_swapped_classes_is_reported_by_one_matrix_for_all(rng):
     orders[0] = [1, 0, 2]
     found = find_chain_modes(permute_draws(posterior, orders), densities(rng, -101.0, -100.0))
     assert [other["classes"] for other in found["others"]] == [{"no": "perhaps", "perhaps": "no"}]
+
+
+def test_a_fit_whose_classes_could_not_be_relabelled_is_refused_before_it_is_sampled(monkeypatch, refuses):
+    monkeypatch.setattr(MACE, "is_exchangeable", lambda *_: True)  # it has no variable over true classes
+    monkeypatch.setitem(METHODS, "nuts", replace(METHODS["nuts"], run=lambda *_, **__: pytest.fail("was sampled")))
+    with refuses(FitError, "classes cannot be relabelled: .*; fit with relabel=False"):
+        fit("mace", TINY, progressbar=False)
