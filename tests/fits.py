@@ -37,7 +37,7 @@ def tiny_data(**known: Any) -> ba.AnnotationData:
 
 
 def simulate_crowd(seed: int = 20130609) -> tuple[ba.AnnotationData, Any]:
-    """400 items, 30 annotators, 3 to 5 answers each, as MACE tells it; with gold, and the parameters."""
+    """400 items, 30 annotators, 3 to 5 answers each, simulated by MACE; with gold, and the parameters."""
     design = make_design(items=400, annotators=30, labels=LABELS, per_item=(3, 5), random_seed=seed)
     data, truth = ba.simulate("mace", design, random_seed=seed)
     records = data.to_frame()[["item", "annotator", "label"]].to_numpy()  # annotators in the order a file has them

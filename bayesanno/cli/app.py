@@ -34,6 +34,9 @@ from bayesanno.cli.options import (
     parse_labels,
 )
 from bayesanno.ground.errors import BayesannoError, DataFileError, ModelError
+from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.inference.methods import METHODS, choose_method
+from bayesanno.inference.nuts import NUTSSettings
 from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -52,6 +55,11 @@ app = typer.Typer(
 
 INTERRUPTED = 130
 SAMPLING = "Sampling"
+OPTIONS = "; ".join(
+    f"of {name} " + ", ".join(f"{option}={value}" for option, value in method.options.items())
+    for name, method in METHODS.items()
+    if method.options
+)
 
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the zoo: see `bayesanno models`.")]
 Settings = Annotated[
@@ -123,17 +131,22 @@ def fit(
     data: DataSource,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")],
     settings: Settings = None,
-    method: Annotated[str, typer.Option(help="nuts, advi or fullrank_advi.", rich_help_panel=SAMPLING)] = "nuts",
-    engine: Annotated[
-        str, typer.Option(help="nutpie, pymc, numpyro or blackjax.", rich_help_panel=SAMPLING)
-    ] = "nutpie",
-    draws: Annotated[int, typer.Option(help="Draws kept, per chain.", rich_help_panel=SAMPLING)] = 1000,
-    tune: Annotated[int, typer.Option(help="Tuning steps, per chain.", rich_help_panel=SAMPLING)] = 1000,
-    chains: Annotated[int, typer.Option(help="Number of chains.", rich_help_panel=SAMPLING)] = 4,
+    method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.", rich_help_panel=SAMPLING)] = "nuts",
+    draws: Annotated[int, typer.Option(help="Draws kept, per chain.", rich_help_panel=SAMPLING)] = NUTSSettings.draws,
+    tune: Annotated[int, typer.Option(help="Tuning steps, per chain.", rich_help_panel=SAMPLING)] = NUTSSettings.tune,
+    chains: Annotated[int, typer.Option(help="Number of chains.", rich_help_panel=SAMPLING)] = NUTSSettings.chains,
     target_accept: Annotated[
         float, typer.Option(help="Target acceptance rate of NUTS.", rich_help_panel=SAMPLING)
-    ] = 0.9,
-    advi_steps: Annotated[int, typer.Option(help="The most steps that ADVI takes.", rich_help_panel=SAMPLING)] = 50_000,
+    ] = NUTSSettings.target_accept,
+    nuts_sampler: Annotated[
+        str, typer.Option(help="nutpie, pymc, numpyro or blackjax.", rich_help_panel=SAMPLING)
+    ] = NUTSSettings.nuts_sampler,
+    method_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help=f"A further option of the method: {OPTIONS}.", rich_help_panel=SAMPLING
+        ),
+    ] = None,
     seed: Seed = None,
     format_: TableFormat = "auto",
     item: ItemColumn = None,
@@ -164,21 +177,21 @@ def fit(
     begin = time.perf_counter()
     from bayesanno.analysis.labels import check_coverage
     from bayesanno.cli.for_model import read_for
-    from bayesanno.inference.fit import check_settings
     from bayesanno.modeling.registry import get_model
 
-    entry = get_model(model, _parse_settings(settings))
+    chosen = get_model(model, _parse_settings(settings))
     sampling: dict[str, Any] = {
-        "method": method,
-        "engine": engine,
         "draws": draws,
         "tune": tune,
         "chains": chains,
         "target_accept": target_accept,
-        "advi_steps": advi_steps,
-        "random_seed": seed,
+        "nuts_sampler": nuts_sampler,
+        "method_options": _parse_settings(
+            method_option, option="--method-option", form="NAME=VALUE", example="steps=10000"
+        ),
     }
-    check_settings(**sampling)
+    choose_method(method, **sampling)  # refuses what is not possible
+    check_seed(seed)
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as folder:
         options = ReadOptions(
@@ -192,9 +205,9 @@ def fit(
             successes=successes,
             trials=trials,
         )
-        answers, described = read_for(entry, data, options, labels=labels or (), positive=positive)
-        typer.echo(f"{entry.name}: {described}", err=True)
-        fitted = _fit(entry, answers, **sampling)
+        answers, described = read_for(chosen, data, options, labels=labels or (), positive=positive)
+        typer.echo(f"{chosen.name}: {described}", err=True)
+        fitted = _fit(chosen, answers, method=method, random_seed=seed, **sampling)
         run = write_fit(fitted, folder, coverage=coverage, began=begin)
     _report(run, out)
 
@@ -226,11 +239,10 @@ def simulate(
 ) -> None:
     """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
     from bayesanno.cli.for_model import Design, design_for
-    from bayesanno.ground.validate import check_seed, known_seed
     from bayesanno.modeling.registry import get_model
     from bayesanno.simulation.simulate import simulate as simulate_model
 
-    entry = get_model(model, _parse_settings(settings))
+    chosen = get_model(model, _parse_settings(settings))
     beside = out.with_suffix(".json")
     if beside == out:
         raise DataFileError(f"{out} is where the parameters go: give a name in .csv")
@@ -247,9 +259,9 @@ def simulate(
         dimensions=dimensions,
         random_seed=seed,
     )
-    design = design_for(entry, asked)
-    data, truth = simulate_model(entry, design, random_seed=seed)
-    written = write_simulation(entry, data, truth, out, seed=seed)
+    design = design_for(chosen, asked)
+    data, truth = simulate_model(chosen, design, random_seed=seed)
+    written = write_simulation(chosen, data, truth, out, seed=seed)
     for path in written:
         typer.echo(path)
 
@@ -298,12 +310,18 @@ def noise(
     typer.echo(format_noise(level, as_json=as_json))
 
 
-def _parse_settings(settings: Sequence[str] | None) -> dict[str, str]:
+def _parse_settings(
+    settings: Sequence[str] | None,
+    *,
+    option: str = "--set",
+    form: str = "FIELD=VALUE",
+    example: str = "strategy_prior=5",
+) -> dict[str, str]:
     parsed = {}
     for setting in settings or ():
         name, equals, value = setting.partition("=")
         if not equals:
-            raise ModelError(f"--set {setting}: write FIELD=VALUE, as in --set strategy_prior=5")
+            raise ModelError(f"{option} {setting}: write {form}, as in {option} {example}")
         parsed[name.strip()] = value.strip()
     return parsed
 
@@ -327,7 +345,7 @@ def _report(run: dict[str, Any], out: Path) -> None:
             f"{found['min_ess_tail']:.0f} (tail), {found['divergences']} divergences"
         )
     if found.get("pareto_k") is not None:
-        typer.echo(f"Pareto k {found['pareto_k']:.2f} after {found['advi_steps']} steps")
+        typer.echo(f"Pareto k {found['pareto_k']:.2f} after {found['steps']} steps")
     seconds = run["seconds"]
     typer.echo(f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s sampling; seed {run['seed']}")
     for name in run["files"]:

@@ -7,20 +7,25 @@ import shutil
 import tempfile
 import time
 from contextlib import contextmanager
+from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.ground.errors import DataFileError
+from bayesanno.ground.errors import DataError, DataFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import xarray
 
+    from bayesanno.fits.view import FitView
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
+
+NUMBERS = "%.6g"  # how tables are written: six significant digits
 
 
 @contextmanager
@@ -55,43 +60,50 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def write_fit(fit: xarray.DataTree, folder: Path, *, coverage: float | None, began: float) -> dict[str, Any]:
-    """Write a fit's files to a folder and return what run.json holds."""
-    from bayesanno.analysis.annotators import annotator_table, has_competence
+def write_fit(fit: xarray.DataTree | FitView, folder: Path, *, coverage: float | None, began: float) -> dict[str, Any]:
+    """Write a fit's files to a folder and return what run.json holds.
+
+    Numbers in the tables have six significant digits; posterior.nc has all.
+    """
+    from bayesanno.analysis.annotators import annotator_table
     from bayesanno.analysis.labels import label_table
     from bayesanno.analysis.parameters import summary
     from bayesanno.fits.storage import save
+    from bayesanno.fits.view import view_of
 
-    save(fit, folder / "posterior.nc")
-    tables = {"labels.csv": label_table(fit, coverage=coverage)}
-    if has_competence(fit):
-        tables["annotators.csv"] = annotator_table(fit)
-    tables["summary.csv"] = summary(fit)
+    view = view_of(fit)  # so that data, model and posterior are read once for all tables
+    save(view.tree, folder / "posterior.nc")
+    tables = {"labels.csv": label_table(view, coverage=coverage)}
+    if view.model.competence is not None:
+        tables["annotators.csv"] = annotator_table(view)
+    tables["summary.csv"] = summary(view)
     for name, table in tables.items():
-        table.to_csv(folder / name, index=False)
-    run = describe_run(fit, total=time.perf_counter() - began)
+        table.to_csv(folder / name, index=False, float_format=NUMBERS)
+    run = describe_run(view, total=time.perf_counter() - began)
     run["files"] = ["posterior.nc", *tables, "run.json"]
     (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
     return run
 
 
-def describe_run(fit: xarray.DataTree, *, total: float) -> dict[str, Any]:
+def describe_run(fit: xarray.DataTree | FitView, *, total: float) -> dict[str, Any]:
     """Return what a run was and what came of it, as JSON can hold it."""
     from bayesanno.analysis.accuracy import score
-    from bayesanno.fits.storage import data_of, diagnostics_of
+    from bayesanno.fits.view import view_of
 
-    data, attrs = data_of(fit), fit.attrs
+    view = view_of(fit)
+    attrs = view.tree.attrs
     return {
         "model": attrs["model"],
         "fields": json.loads(attrs["fields"]),
         "method": attrs["method"],
-        "engine": attrs["engine"],
+        "nuts_sampler": attrs.get("nuts_sampler"),
+        "settings": json.loads(attrs["settings"]),
         "seed": attrs["random_seed"],
         "versions": json.loads(attrs["versions"]),
-        "data": _describe_data(data) | {"hash": attrs["data_hash"]},
+        "data": describe_data(view.data) | {"hash": attrs["data_hash"]},
         "seconds": {"compile": attrs["seconds_compile"], "sample": attrs["seconds_sample"], "total": total},
-        "diagnostics": diagnostics_of(fit),
-        **score(fit),
+        "diagnostics": view.diagnostics,
+        **score(view),
     }
 
 
@@ -109,29 +121,8 @@ def describe_accuracy(run: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _describe_data(data: Data) -> dict[str, Any]:
-    if isinstance(data, CountData):
-        return {"items": data.n_items, "trials": int(data.trials.sum()), "successes": int(data.successes.sum())}
-    if isinstance(data, MultiAnnotationData):
-        names = {name: list(part.labels) for name, part in data.by_dimension.items()}
-        return {
-            "items": data.n_items,
-            "annotators": data.n_annotators,
-            "labels": {name: len(labels) for name, labels in names.items()},
-            "annotations": data.n_annotations,
-            "label_names": names,
-        }
-    return {
-        "items": data.n_items,
-        "annotators": data.n_annotators,
-        "labels": data.n_labels,
-        "annotations": data.n_annotations,
-        "label_names": list(data.labels),
-    }
-
-
 def write_simulation(
-    entry: AnnotationModel, data: Data, truth: xarray.Dataset, path: Path, *, seed: int | None
+    model: AnnotationModel, data: Data, truth: xarray.Dataset, path: Path, *, seed: int | None
 ) -> list[Path]:
     """Write simulated annotations (CSV with gold) or counts, and beside it what made them (JSON).
 
@@ -147,8 +138,45 @@ def write_simulation(
         }
         for name, variable in truth.data_vars.items()
     }
-    story = {"model": entry.name, "fields": entry.to_fields(), "seed": seed, "parameters": parameters}
+    made_by = {"model": model.name, "fields": model.to_fields(), "seed": seed, "parameters": parameters}
     write_data(data, path)
     beside = path.with_suffix(".json")
-    beside.write_text(json.dumps(story, indent=2) + "\n", encoding="utf-8")
+    beside.write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
     return [path, beside]
+
+
+# ------------------------------------------------------------------------------------------------- kinds of data
+
+
+@singledispatch
+def describe_data(data: Any) -> dict[str, Any]:
+    """Return what run.json says of a kind of data."""
+    raise DataError(f"run.json cannot describe {type(data).__name__}: register it here")
+
+
+@describe_data.register
+def _(data: AnnotationData) -> dict[str, Any]:
+    return {
+        "items": data.n_items,
+        "annotators": data.n_annotators,
+        "labels": data.n_labels,
+        "annotations": data.n_annotations,
+        "label_names": list(data.labels),
+    }
+
+
+@describe_data.register
+def _(data: MultiAnnotationData) -> dict[str, Any]:
+    names = {name: list(part.labels) for name, part in data.by_dimension.items()}
+    return {
+        "items": data.n_items,
+        "annotators": data.n_annotators,
+        "labels": {name: len(labels) for name, labels in names.items()},
+        "annotations": data.n_annotations,
+        "label_names": names,
+    }
+
+
+@describe_data.register
+def _(data: CountData) -> dict[str, Any]:
+    return {"items": data.n_items, "trials": int(data.trials.sum()), "successes": int(data.successes.sum())}

@@ -12,8 +12,7 @@ WAIC, Statistics and Computing 27, 1413-1432, doi:10.1007/s11222-016-9696-4.
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_seed
 from bayesanno.inference.bridge import estimate_marginal_likelihood, require_counts
+from bayesanno.inference.loo import leave_one_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,12 +72,12 @@ def compare_n_types(fits: Sequence[xarray.DataTree | FitView], *, random_seed: i
     if not fits:
         raise FitError("there is no fit to compare")
     views = [view_of(fit) for fit in fits]
-    data, rows, pointwise = require_counts(views[0].tree), [], []
+    data, rows, pointwise = require_counts(views[0]), [], []
     for view in views:
-        if require_counts(view.tree).hash != data.hash:
+        if require_counts(view).hash != data.hash:
             raise FitError("the fits are of different data: fit all models to the same counts")
-        elpd = _leave_one_out(view.tree)
-        marginal = estimate_marginal_likelihood(view.tree, random_seed=random_seed)
+        elpd = leave_one_out(view)
+        marginal = estimate_marginal_likelihood(view, random_seed=random_seed)
         reasons, p_predictive = [marginal.reason], float("nan")
         if np.unique(data.trials).size == 1:
             p_predictive = histogram_predictive_check(view, random_seed).p_value
@@ -114,11 +114,3 @@ def compare_n_types(fits: Sequence[xarray.DataTree | FitView], *, random_seed: i
         why = "p_types: not every fit here has a marginal likelihood"
         table["reason"] = [f"{reason}; {why}" if reason else why for reason in table["reason"]]
     return table.sort_values(["model", "types"], ignore_index=True)
-
-
-def _leave_one_out(fit: xarray.DataTree) -> Any:
-    import arviz_stats as azs
-
-    with warnings.catch_warnings():  # the largest Pareto k is in the table
-        warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)
-        return azs.loo(fit, pointwise=True)  # arviz_stats.ELPDData

@@ -81,7 +81,7 @@ def histogram_predictive_check(fit: xarray.DataTree | FitView, random_seed: int 
 
     check_seed(random_seed)
     view = view_of(fit)
-    observed = count_histogram(require_counts(view.tree))  # (bin,)
+    observed = count_histogram(require_counts(view))  # (bin,)
     trials, n_items = observed.size - 1, int(observed.sum())
     bins = np.arange(trials + 1)
     step = max(1, view.posterior.sizes["chain"] * view.posterior.sizes["draw"] // ENOUGH_DRAWS)

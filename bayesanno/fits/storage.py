@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from functools import singledispatch
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,46 +17,126 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.modeling.capabilities import known_parameters
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
-    import pymc as pm
+    from collections.abc import Callable, Mapping
+
+    import pymc
     import xarray
 
     from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
 
 
-def data_groups(data: Data) -> dict[str, xarray.Dataset]:
-    """Return data as the groups `observed_data` and `constant_data` of a fit."""
-    if isinstance(data, CountData):
-        observed = xr.Dataset({"successes": ("item", data.successes)})
-        constant = xr.Dataset({"trials": ("item", data.trials)})
-        coords: dict[str, Any] = {"item": list(data.items)}
-        return {"observed_data": observed.assign_coords(coords), "constant_data": constant.assign_coords(coords)}
-    coords = {"item": list(data.items), "annotator": list(data.annotators)}
-    parts = {"": data} if isinstance(data, AnnotationData) else data.by_dimension
-    variables: dict[str, Any] = {
-        "annotation_item": ("annotation", np.concatenate([part.item for part in parts.values()])),
-        "annotation_annotator": ("annotation", np.concatenate([part.annotator for part in parts.values()])),
+@singledispatch
+def data_groups(data: Any) -> dict[str, xarray.Dataset]:
+    """Return data as the groups `observed_data` and `constant_data` of a fit; `data_of` gives the data back.
+
+    A kind of data is written by a function registered here, and read by its entry of `READERS`.
+    """
+    raise TypeError(f"no kind of data: {type(data).__name__}")
+
+
+@data_groups.register(AnnotationData)
+def _(data: AnnotationData) -> dict[str, xarray.Dataset]:
+    return _annotation_groups(
+        {"": data},
+        {what: ("item", names[0]) for what, names in _known_labels([data]).items()},
+        {"response": list(data.labels)},
+    )
+
+
+@data_groups.register(MultiAnnotationData)
+def _(data: MultiAnnotationData) -> dict[str, xarray.Dataset]:
+    parts = data.by_dimension
+    known = _known_labels(list(parts.values()))
+    of = np.repeat(np.arange(len(parts)), [part.n_annotations for part in parts.values()])
+    return _annotation_groups(
+        parts,
+        {"annotation_dimension": ("annotation", of)}
+        | {what: (("dimension", "item"), names) for what, names in known.items()},
+        {"dimension": list(parts)} | {f"response_{name}": list(part.labels) for name, part in parts.items()},
+    )
+
+
+@data_groups.register(CountData)
+def _(data: CountData) -> dict[str, xarray.Dataset]:
+    coords = {"item": list(data.items)}
+    return {
+        "observed_data": xr.Dataset({"successes": ("item", data.successes)}, coords=coords),
+        "constant_data": xr.Dataset({"trials": ("item", data.trials)}, coords=coords),
     }
-    known = {
-        what: [[getattr(part, source).get(item, "") for item in data.items] for part in parts.values()]
+
+
+def _known_labels(parts: list[AnnotationData]) -> dict[str, list[list[str]]]:
+    """Return the gold label and the control of each item of each dimension, "" where there is none."""
+    return {
+        what: [[getattr(part, source).get(item, "") for item in part.items] for part in parts]
         for what, source in (("gold", "gold"), ("control", "controls"))
     }  # (dimension, item)
-    if isinstance(data, AnnotationData):
-        coords["response"] = list(data.labels)
-        variables |= {what: ("item", names[0]) for what, names in known.items()}
-    else:
-        coords |= {"dimension": list(parts)} | {f"response_{name}": list(part.labels) for name, part in parts.items()}
-        of = np.repeat(np.arange(len(parts)), [part.n_annotations for part in parts.values()])
-        variables |= {"annotation_dimension": ("annotation", of)}
-        variables |= {what: (("dimension", "item"), names) for what, names in known.items()}
+
+
+def _annotation_groups(
+    parts: Mapping[str, AnnotationData], variables: Mapping[str, Any], coords: Mapping[str, list[str]]
+) -> dict[str, xarray.Dataset]:
+    """Return the annotations of one or several dimensions, one after the other, with what else is known."""
+    tables = list(parts.values())
+    long = {name: np.concatenate([getattr(one, name) for one in tables]) for name in ("item", "annotator", "label")}
+    constant = {f"annotation_{name}": ("annotation", long[name]) for name in ("item", "annotator")}
     return {
-        "observed_data": xr.Dataset({"annotations": ("annotation", data.label)}),
-        "constant_data": xr.Dataset(variables, coords=coords),
+        "observed_data": xr.Dataset({"annotations": ("annotation", long["label"])}),
+        "constant_data": xr.Dataset(
+            {**constant, **variables},
+            coords={"item": list(tables[0].items), "annotator": list(tables[0].annotators), **coords},
+        ),
     }
+
+
+def _read_annotations(observed: xarray.Dataset, constant: xarray.Dataset) -> AnnotationData:
+    labels = _names(constant, "response")
+    return _read_table(observed, constant, slice(None), labels, constant["gold"].values, constant["control"].values)
+
+
+def _read_dimensions(observed: xarray.Dataset, constant: xarray.Dataset) -> MultiAnnotationData:
+    dimension = constant["annotation_dimension"].values  # (annotation,)
+    gold, control = constant["gold"].values, constant["control"].values  # (dimension, item)
+    return MultiAnnotationData(
+        by_dimension={
+            name: _read_table(
+                observed, constant, dimension == code, _names(constant, f"response_{name}"), gold[code], control[code]
+            )
+            for code, name in enumerate(_names(constant, "dimension"))
+        }
+    )
+
+
+def _read_table(
+    observed: xarray.Dataset, constant: xarray.Dataset, chosen: Any, labels: tuple[str, ...], gold: Any, control: Any
+) -> AnnotationData:
+    """Return one table: the annotations that are `chosen`, and what is known of each item (item,)."""
+    items = _names(constant, "item")
+    return AnnotationData(
+        item=constant["annotation_item"].values[chosen],
+        annotator=constant["annotation_annotator"].values[chosen],
+        label=observed["annotations"].values[chosen],
+        items=items,
+        annotators=_names(constant, "annotator"),
+        labels=labels,
+        gold={item: str(label) for item, label in zip(items, gold, strict=True) if str(label)},
+        controls={item: str(label) for item, label in zip(items, control, strict=True) if str(label)},
+    )
+
+
+def _read_counts(observed: xarray.Dataset, constant: xarray.Dataset) -> CountData:
+    items = _names(constant, "item")
+    return CountData(items=items, successes=observed["successes"].values, trials=constant["trials"].values)
+
+
+READERS: dict[type, Callable[[xarray.Dataset, xarray.Dataset], Any]] = {
+    AnnotationData: _read_annotations,
+    MultiAnnotationData: _read_dimensions,
+    CountData: _read_counts,
+}
 
 
 def data_of(fit: xarray.DataTree) -> Any:
@@ -66,50 +147,12 @@ def data_of(fit: xarray.DataTree) -> Any:
     FitError
         If this is not a fit by bayesanno.
     """
-    _require_fit(fit)
-    observed, constant = fit["observed_data"].to_dataset(), fit["constant_data"].to_dataset()
-    items = _names(constant, "item")
-    if "successes" in observed:
-        return CountData(items=items, successes=observed["successes"].values, trials=constant["trials"].values)
-    said = observed["annotations"].values
-
-    def part(chosen: Any, labels: tuple[str, ...], gold: Any, control: Any) -> AnnotationData:
-        return AnnotationData(
-            item=constant["annotation_item"].values[chosen],
-            annotator=constant["annotation_annotator"].values[chosen],
-            label=said[chosen],
-            items=items,
-            annotators=_names(constant, "annotator"),
-            labels=labels,
-            gold={item: str(label) for item, label in zip(items, gold, strict=True) if str(label)},
-            controls={item: str(label) for item, label in zip(items, control, strict=True) if str(label)},
-        )
-
-    gold, control = constant["gold"].values, constant["control"].values
-    if "dimension" not in constant:
-        return part(slice(None), _names(constant, "response"), gold, control)
-    return MultiAnnotationData(
-        by_dimension={
-            name: part(
-                constant["annotation_dimension"].values == code,
-                _names(constant, f"response_{name}"),
-                gold[code],
-                control[code],
-            )
-            for code, name in enumerate(_names(constant, "dimension"))
-        }
-    )
+    read = READERS[model_of(fit).data_class]
+    return read(fit["observed_data"].to_dataset(), fit["constant_data"].to_dataset())
 
 
 def _names(dataset: xarray.Dataset, dim: str) -> tuple[str, ...]:
     return tuple(str(name) for name in dataset[dim].values)
-
-
-def fixed_of(fit: xarray.DataTree) -> dict[str, np.ndarray]:
-    """Return the parameters that the fit's model took from the data beforehand."""
-    entry, data = model_of(fit), data_of(fit)
-    constant = fit["constant_data"].to_dataset()
-    return {name: constant[name].values for name in known_parameters(entry, data)}
 
 
 def model_of(fit: xarray.DataTree) -> AnnotationModel:
@@ -120,7 +163,7 @@ def model_of(fit: xarray.DataTree) -> AnnotationModel:
     FitError
         If this is not a fit by bayesanno.
     """
-    _require_fit(fit)
+    require_fit(fit)
     return get_model(fit.attrs["model"], json.loads(fit.attrs["fields"]))
 
 
@@ -132,24 +175,16 @@ def diagnostics_of(fit: xarray.DataTree) -> dict[str, Any]:
     FitError
         If this is not a fit by bayesanno.
     """
-    _require_fit(fit)
+    require_fit(fit)
     found: dict[str, Any] = json.loads(fit.attrs["diagnostics"])
     return found
 
 
-def hyperparameters(model: pm.Model, entry: AnnotationModel) -> dict[str, np.ndarray]:
-    """Return the model's data containers that hold its priors."""
-    named = {container.name: container.get_value() for container in model.data_vars}
-    options = entry.to_fields().items()
+def hyperparameters(graph: pymc.Model, model: AnnotationModel) -> dict[str, np.ndarray]:
+    """Return the graph's data containers that hold the model's priors."""
+    named = {container.name: container.get_value() for container in graph.data_vars}
+    options = model.to_fields().items()
     return {name: named[name] for name, value in options if name in named and not isinstance(value, str)}
-
-
-def fixed_parameters(
-    model: pm.Model, entry: AnnotationModel, data: Data
-) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-    """Return the parameters that the model took from the data beforehand, with their dimensions."""
-    dims = model.named_vars_to_dims
-    return {name: (tuple(dims[name]), model[name].get_value()) for name in known_parameters(entry, data)}
 
 
 def versions() -> dict[str, str]:
@@ -200,11 +235,12 @@ def load(path: str | Path) -> xarray.DataTree:
             fit = tree.load()
     except (OSError, KeyError, ValueError) as error:
         raise FitError(f"{path} cannot be read as a fit: {error}") from error
-    _require_fit(fit)
+    require_fit(fit)
     return fit
 
 
-def _require_fit(fit: xarray.DataTree) -> None:
+def require_fit(fit: xarray.DataTree) -> None:
+    """Raise a FitError unless this is a fit by bayesanno."""
     missing = [
         group for group in ("posterior", "latent", "constant_data", "observed_data") if group not in fit.children
     ]

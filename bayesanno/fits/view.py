@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from bayesanno.fits.storage import data_of, diagnostics_of, model_of
-from bayesanno.ground.lazy import xr
+from bayesanno.fits.storage import data_of, diagnostics_of, model_of, require_fit
 from bayesanno.modeling.capabilities import known_parameters
 
 if TYPE_CHECKING:
+    import numpy as np
     import xarray
 
     from bayesanno.modeling.base import AnnotationModel
+
+Yields = Literal["mcmc", "approximation", "point"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,24 +60,20 @@ class FitView:
         constant = self.tree["constant_data"].to_dataset()
         return {name: constant[name].values for name in known_parameters(self.model, self.data)}
 
-    @property
-    def yields(self) -> str:
-        """What the draws are: "mcmc" of Markov chains, "approximation" independent ones."""
-        return "mcmc" if self.tree.attrs["method"] == "nuts" else "approximation"
+    @cached_property
+    def yields(self) -> Yields:
+        """What the method of fitting yields: draws of chains, of an approximation, or one point."""
+        require_fit(self.tree)
+        found: Yields = self.tree.attrs["yields"]
+        return found
 
     @cached_property
     def convergence(self) -> xarray.Dataset | None:
-        """ESS and R-hat of each variable, dims ("diagnostic", ...); None unless the draws are of Markov chains."""
-        if self.yields != "mcmc":
-            return None
-        import arviz_stats as azs
+        """R-hat and ESS of each variable of the posterior, dims ("diagnostic", ...); None where there are no chains.
 
-        posterior = self.posterior
-        several = posterior.sizes["chain"] > 1
-        found = [azs.ess(posterior, method="bulk"), azs.ess(posterior, method="tail")]
-        found.append(azs.rhat(posterior) if several else xr.full_like(found[0], np.nan))
-        together: xarray.Dataset = xr.concat(found, dim=xr.Variable("diagnostic", ["ess_bulk", "ess_tail", "r_hat"]))
-        return together
+        The diagnostics are "ess_bulk", "ess_tail" and "r_hat", which is nan of one chain.
+        """
+        return self.tree["convergence"].to_dataset() if "convergence" in self.tree.children else None
 
     @cached_property
     def diagnostics(self) -> dict[str, Any]:

@@ -1,4 +1,13 @@
-"""The exceptions of bayesanno: one root, and each subclass is also the builtin a caller would expect."""
+"""The exceptions of bayesanno: one root, and each subclass is also the builtin a caller would expect.
+
+Warnings point at the line outside this package that led to them, however many calls of ours lie between.
+"""
+
+import os
+import warnings
+from pathlib import Path
+
+OURS = (f"{Path(__file__).parents[1]}{os.sep}",)  # the folder of the package
 
 
 class BayesannoError(Exception):
@@ -20,7 +29,7 @@ class ModelError(BayesannoError, ValueError):
     """An unknown model, an unknown field of a model, or a field out of its range."""
 
 
-class EngineError(BayesannoError, ImportError):
+class SamplerError(BayesannoError, ImportError):
     """A sampler that is not installed."""
 
 
@@ -34,3 +43,12 @@ class ConvergenceWarning(UserWarning):
 
 class IdentifiabilityWarning(UserWarning):
     """A design from which a quantity cannot be learnt, however long one samples."""
+
+
+class SizeWarning(UserWarning):
+    """A part of a result that was left out because it would take too much memory, and how to have it."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn of something, as of the user's own line."""
+    warnings.warn(message, category, skip_file_prefixes=OURS)

@@ -9,32 +9,48 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from bayesanno.ground.lazy import pm, xr
-from bayesanno.inference.nuts import Draws
+from bayesanno.inference.diagnostics import find_pareto_k
+from bayesanno.inference.settings import AtLeast, Draws, Settings
+from bayesanno.inference.unconstrained import constrain, density_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pymc
-    import xarray
 
-Method = Literal["advi", "fullrank_advi"]
 ROUND = 2_000  # steps between two looks at the ELBO
-LEARNING_RATE = {"advi": 1e-2, "fullrank_advi": 1e-3}
+LEARNING_RATE = 1e-2
+LEARNING_RATE_FULL_RANK = 1e-3
 PARETO_DRAWS = 1_000
 
 
+@dataclass(frozen=True, kw_only=True)
+class ADVISettings(Settings):
+    """The settings of ADVI: `draws * chains` are drawn, in one chain, after `steps` steps at the most.
+
+    Raises
+    ------
+    FitError
+        If a value has the wrong type or lies outside its range.
+    """
+
+    draws: Annotated[int, AtLeast(4)] = 1000
+    chains: Annotated[int, AtLeast(1)] = 4
+    steps: Annotated[int, AtLeast(1)] = 50_000
+
+
 def approximate(
-    model: pymc.Model,
+    graph: pymc.Model,
     start: Mapping[str, np.ndarray],
+    settings: ADVISettings,
     *,
-    method: Method,
-    draws: int,
-    steps: int,
+    full_rank: bool,
     random_seed: int,
     progressbar: bool,
 ) -> Draws:
@@ -43,25 +59,27 @@ def approximate(
     Returns
     -------
     Draws
-        `diagnostics` holds `converged` (the ELBO had stopped rising), `advi_steps`, and `pareto_k`, the tail shape of
-        the ratios between posterior and approximation (Yao et al. 2018, arXiv:1802.02538).
+        `diagnostics` holds `converged` (the ELBO had stopped rising), `steps` (how many were taken), and `pareto_k`,
+        the tail shape of the ratios between posterior and approximation (Yao et al. 2018, arXiv:1802.02538).
     """
     begin = time.perf_counter()
     *fit_seeds, draw_seed = np.random.SeedSequence(random_seed).spawn(3)
     seeds = [int(seed.generate_state(1)[0]) for seed in fit_seeds]
     with _quiet_pymc():
-        advi = pm.ADVI(model=model, start=dict(start), random_seed=seeds[0])
-        converged, done = _climb(advi, steps, "advi", progressbar)
+        advi = pm.ADVI(model=graph, start=dict(start), random_seed=seeds[0])
+        converged, done = _climb(advi, settings.steps, LEARNING_RATE, progressbar)
         mean, scale = advi.approx.mean.eval(), advi.approx.std.eval()  # (dimension,)
-        if method == "fullrank_advi":
-            full = pm.FullRankADVI(model=model, random_seed=seeds[1])
+        if full_rank:
+            full = pm.FullRankADVI(model=graph, random_seed=seeds[1])
             _start_full_rank(full.approx.groups[0], mean, scale)
-            converged, more = _climb(full, steps, method, progressbar)
+            converged, more = _climb(full, settings.steps, LEARNING_RATE_FULL_RANK, progressbar)
             done += more
             mean, scale = full.approx.mean.eval(), full.approx.groups[0].L.eval()
             advi = full
+    draws = settings.draws * settings.chains
     z, log_q = _draw_normal(mean, scale, max(draws, PARETO_DRAWS), np.random.default_rng(draw_seed))
-    posterior, log_p = _constrain(model, advi.approx, z)
+    parts = {name: (part, shape) for name, (_, part, shape, _) in advi.approx.ordering.items()}
+    log_p = density_of(graph, parts)(z)
     stats = xr.Dataset(
         {
             "lp": (("chain", "draw"), log_p[None, :draws]),
@@ -70,22 +88,21 @@ def approximate(
         coords={"chain": [0], "draw": np.arange(draws)},
     )
     return Draws(
-        posterior=posterior.isel(draw=slice(0, draws)),
+        posterior=constrain(graph, parts, z[:draws]),
         sample_stats=stats,
         seconds_compile=0.0,
         seconds_sample=time.perf_counter() - begin,
-        diagnostics={"converged": converged, "advi_steps": done, "pareto_k": _pareto_k(log_p - log_q)},
+        diagnostics={"converged": converged, "steps": done, "pareto_k": find_pareto_k(log_p - log_q)},
     )
 
 
-def _climb(advi: Any, steps: int, method: str, progressbar: bool) -> tuple[bool, int]:
+def _climb(advi: Any, steps: int, learning_rate: float, progressbar: bool) -> tuple[bool, int]:
     """Take rounds of steps until the ELBO no longer rises; return whether that was so, and how many were taken."""
     done, converged = 0, False
     while done < steps and not converged:
         n = min(ROUND, steps - done)
         if done == 0:
-            optimiser = pm.adam(learning_rate=LEARNING_RATE[method])
-            advi.fit(n, obj_optimizer=optimiser, progressbar=progressbar)
+            advi.fit(n, obj_optimizer=pm.adam(learning_rate=learning_rate), progressbar=progressbar)
         else:
             advi.refine(n, progressbar=progressbar)
         done += n
@@ -121,33 +138,6 @@ def _draw_normal(
     return z, log_q
 
 
-def _constrain(model: pymc.Model, approx: Any, z: np.ndarray) -> tuple[xarray.Dataset, np.ndarray]:
-    """Return the free parameters at each z, and the log density of z on the unconstrained scale."""
-    value_of = {variable.name: model.rvs_to_values[variable].name for variable in model.free_RVs}
-    forward = model.compile_fn(model.unobserved_value_vars, inputs=model.value_vars, point_fn=True)
-    logp = model.compile_logp()
-    names = [variable.name for variable in model.unobserved_value_vars]
-    values: dict[str, list[np.ndarray]] = {name: [] for name in value_of}
-    log_p = np.empty(len(z))
-    for sample, row in enumerate(z):
-        point = {name: row[part].reshape(shape) for name, (_, part, shape, _) in approx.ordering.items()}
-        log_p[sample] = logp(point)
-        found = dict(zip(names, forward(point), strict=True))
-        for name, kept in values.items():
-            kept.append(found[name])
-    coords = {name: list(model.coords[name]) for name in model.coords}
-    variables = {
-        name: (("chain", "draw", *model.named_vars_to_dims.get(name, ())), np.stack(kept)[None])
-        for name, kept in values.items()
-    }
-    used = {dim for dims, _ in variables.values() for dim in dims}
-    dataset = xr.Dataset(
-        variables,
-        coords={"chain": [0], "draw": np.arange(len(z))} | {dim: coords[dim] for dim in used & set(coords)},
-    )
-    return dataset, log_p
-
-
 @contextmanager
 def _quiet_pymc() -> Iterator[None]:
     """Keep PyMC from reporting every round."""
@@ -158,10 +148,3 @@ def _quiet_pymc() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-def _pareto_k(log_ratio: np.ndarray) -> float:
-    """Return the Pareto k of the ratios exp(log_ratio) = p/q; ArviZ's smoother negates its argument itself."""
-    from arviz_stats.base import array_stats
-
-    return float(array_stats.psislw(-log_ratio[np.isfinite(log_ratio)])[1])

@@ -3,89 +3,100 @@
 from __future__ import annotations
 
 import json
-import warnings
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.fits.storage import data_groups, fixed_parameters, hyperparameters, versions
-from bayesanno.ground.errors import ConvergenceWarning
+from bayesanno.fits.storage import data_groups, hyperparameters, versions
+from bayesanno.ground.errors import ConvergenceWarning, SizeWarning, warn
 from bayesanno.ground.lazy import pm, xr
-from bayesanno.inference.chain_modes import find_modes
-from bayesanno.inference.diagnostics import diagnose, explain
+from bayesanno.inference.chain_modes import find_chain_modes
+from bayesanno.inference.diagnostics import diagnose, explain, measure_convergence
 from bayesanno.inference.relabel import share_changed
-from bayesanno.modeling.capabilities import remarks
+from bayesanno.modeling.capabilities import known_parameters, remarks
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.posterior import recover
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     import pymc
     import xarray
 
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
 
+MAX_GROUP_BYTES = 2 * 2**30  # a group of more, of one number per draw and item, is made only when asked for
+
 
 def assemble(
-    entry: AnnotationModel,
+    model: AnnotationModel,
     data: Data,
-    model: pymc.Model,
+    graph: pymc.Model,
     posterior: xarray.Dataset,
     sample_stats: xarray.Dataset,
     *,
+    attrs: Mapping[Any, Any],
     permutation: xarray.DataArray | None = None,
     more_diagnostics: Mapping[str, Any] | None = None,
-    attrs: Mapping[Any, Any] | None = None,
 ) -> xarray.DataTree:
     """Compute all groups of a fit from the free parameters' draws; warn of what the diagnostics say.
 
-    Deterministics and the log prior are computed anew, so that they hold for permuted draws as well; `permutation` says
-    how the classes of each draw were permuted, if they were.
+    Deterministics, the log prior and the convergence are computed anew, so that they hold for permuted draws as well.
+
+    Parameters
+    ----------
+    attrs : mapping
+        How the draws came about: `yields` says whether they are of chains.
+    permutation : xarray.DataArray, optional
+        How the classes of each draw were permuted, if they were.
+    more_diagnostics : mapping, optional
+        The method's own, or those of the fit before: what is computed here takes their place.
     """
     # Variables of most dimensions first: ArviZ 1.3's summary mixes up the rows of a variable whose dimensions come in
     # another order than the dataset's, and the dataset's order is that of its first variables.
-    names = sorted((variable.name for variable in model.free_RVs), key=lambda name: -posterior[name].ndim)
+    names = sorted((variable.name for variable in graph.free_RVs), key=lambda name: -posterior[name].ndim)
     free = posterior[names]
-    posterior = _with_deterministics(model, free)
-    log_prior = _log_prior(model, free)
-    fixed = fixed_parameters(model, entry, data)
-    recovered = recover(entry, data, posterior, {name: value for name, (_, value) in fixed.items()})
-    dims = ("chain", "draw", "item")
-    coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
-    observed = KINDS[entry.data_class].observed
-    log_likelihood = xr.Dataset({observed: (dims, recovered.log_likelihood)}, coords=coords)
-
+    posterior = _with_deterministics(graph, free)
     if permutation is not None:
         sample_stats = sample_stats.assign(permutation=permutation)
-    found = diagnose(
-        posterior,
-        sample_stats,
-        modes=find_modes(posterior, sample_stats["lp"].transpose("chain", "draw").values, entry.competence),
-        relabelled_fraction=0.0 if permutation is None else share_changed(permutation),
-    ) | dict(more_diagnostics or {})
-    if said := remarks(entry, posterior):
-        found["remarks"] = said
-    for problem in explain(found):
-        warnings.warn(problem, ConvergenceWarning, stacklevel=4)
-
-    groups = data_groups(data)
-    for name, value in hyperparameters(model, entry).items():
+    known = known_parameters(model, data)
+    n_bytes = 8 * posterior.sizes["chain"] * posterior.sizes["draw"] * data.n_items
+    fits_in = n_bytes <= MAX_GROUP_BYTES
+    values = {name: parameter.value for name, parameter in known.items()}
+    recovered = recover(model, data, posterior, values, with_log_likelihood=fits_in)
+    groups = {"posterior": posterior, "sample_stats": sample_stats, "log_prior": _log_prior(graph, free)}
+    if recovered.log_likelihood is not None:
+        groups["log_likelihood"] = log_likelihood_group(model, data, posterior, recovered.log_likelihood)
+    groups |= {"latent": recovered.latent} | data_groups(data)
+    for name, value in hyperparameters(graph, model).items():
         groups["constant_data"][name] = ([f"{name}_dim_{axis}" for axis in range(value.ndim)], value)
-    for name, (named_dims, value) in fixed.items():
-        groups["constant_data"][name] = (named_dims, value)
-    tree = xr.DataTree.from_dict(
-        {
-            "posterior": posterior,
-            "sample_stats": sample_stats,
-            "log_likelihood": log_likelihood,
-            "log_prior": log_prior,
-            "latent": recovered.latent,
-            **groups,
-        }
+    for name, parameter in known.items():
+        groups["constant_data"][name] = (parameter.dims, parameter.value)
+
+    convergence = measure_convergence(posterior) if attrs["yields"] == "mcmc" else None
+    if convergence is not None:
+        groups["convergence"] = convergence
+    found = diagnose(
+        convergence,
+        sample_stats,
+        chain_modes=find_chain_modes(posterior, sample_stats["lp"].transpose("chain", "draw").values, model.competence),
+        relabelled_fraction=0.0 if permutation is None else share_changed(permutation),
     )
-    tree.attrs = dict(attrs or {}) | {
-        "model": entry.name,
-        "fields": json.dumps(entry.to_fields()),
+    found |= {name: value for name, value in (more_diagnostics or {}).items() if name not in {*found, "remarks"}}
+    if of_model := remarks(model, posterior):
+        found["remarks"] = of_model
+    for problem in explain(found):
+        warn(problem, ConvergenceWarning)
+    if not fits_in:
+        warn(
+            f"the log-likelihood of {data.n_items} items in each of {n_bytes // (8 * data.n_items)} draws would take "
+            f"{n_bytes / 2**30:.1f} GiB and is left out of the fit: compute_log_likelihood(fit) adds it",
+            SizeWarning,
+        )
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs = dict(attrs) | {
+        "model": model.name,
+        "fields": json.dumps(model.to_fields()),
         "data_hash": data.hash,
         "versions": json.dumps(versions()),
         "diagnostics": json.dumps(found),
@@ -93,16 +104,24 @@ def assemble(
     return tree
 
 
-def _with_deterministics(model: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:
-    if not model.deterministics:
+def log_likelihood_group(
+    model: AnnotationModel, data: Data, posterior: xarray.Dataset, values: np.ndarray
+) -> xarray.Dataset:
+    """Return log-likelihoods per draw and item, of shape (chain, draw, item), as the group of a fit."""
+    coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
+    return xr.Dataset({KINDS[model.data_class].observed: (tuple(coords), values)}, coords=coords)
+
+
+def _with_deterministics(graph: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:
+    if not graph.deterministics:
         return free
-    whole: xarray.Dataset = pm.compute_deterministics(free.copy(), model=model, extend_dataset=True, progressbar=False)
+    whole: xarray.Dataset = pm.compute_deterministics(free.copy(), model=graph, extend_dataset=True, progressbar=False)
     return whole
 
 
-def _log_prior(model: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:
+def _log_prior(graph: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:
     from pymc.stats import compute_log_prior
 
     tree = xr.DataTree.from_dict({"posterior": free})
-    log_prior: xarray.Dataset = compute_log_prior(tree, model=model, extend_inferencedata=False, progressbar=False)
+    log_prior: xarray.Dataset = compute_log_prior(tree, model=graph, extend_inferencedata=False, progressbar=False)
     return log_prior

@@ -19,15 +19,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bayesanno.data.counts import CountData
-from bayesanno.fits.storage import data_of, diagnostics_of, model_of
+from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_seed
-from bayesanno.inference.diagnostics import MAX_PARETO_K, MAX_RHAT
+from bayesanno.inference.diagnostics import MAX_PARETO_K, MAX_RHAT, find_pareto_k
+from bayesanno.inference.unconstrained import density_of, unconstrain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import xarray
+
+    from bayesanno.fits.view import FitView
 
 TAILS = 5  # degrees of freedom of the proposal: tails heavier than those of a posterior
 
@@ -40,7 +41,9 @@ class MarginalLikelihood(NamedTuple):
     reason: str
 
 
-def estimate_marginal_likelihood(fit: xarray.DataTree, *, random_seed: int | None = None) -> MarginalLikelihood:
+def estimate_marginal_likelihood(
+    fit: xarray.DataTree | FitView, *, random_seed: int | None = None
+) -> MarginalLikelihood:
     """Estimate the log marginal likelihood of a fit of counts by bridge sampling (Meng and Wong 1996).
 
     The bridge is to a multivariate t with 5 degrees of freedom, on the unconstrained scale; the first half of each
@@ -48,7 +51,7 @@ def estimate_marginal_likelihood(fit: xarray.DataTree, *, random_seed: int | Non
 
     Parameters
     ----------
-    fit : xarray.DataTree
+    fit : xarray.DataTree or FitView
     random_seed : int, optional
 
     Returns
@@ -67,18 +70,20 @@ def estimate_marginal_likelihood(fit: xarray.DataTree, *, random_seed: int | Non
     >>> import bayesanno as ba
     >>> ba.estimate_marginal_likelihood(ba.load("counts"), random_seed=1).value  # doctest: +SKIP
     """
-    from arviz_stats.base import array_stats
     from scipy.stats import multivariate_t
 
     check_seed(random_seed)
-    require_counts(fit)
-    rhat = diagnostics_of(fit).get("max_rhat")
+    view = view_of(fit)
+    require_counts(view)
+    rhat = view.diagnostics.get("max_rhat")
     if rhat is None or not rhat <= MAX_RHAT:
         known = "unknown (it takes NUTS, and two chains)" if rhat is None else f"{rhat:.3f}"
         return _unknown(f"R-hat is {known}, and must be at most {MAX_RHAT}")
-    z, log_density = _unconstrain(fit)  # (chain, draw, dimension)
+    graph = view.model.build(view.data)
+    z, parts = unconstrain(graph, view.posterior)  # (chain, draw, dimension)
     if not np.isfinite(z).all():
         return _unknown("a draw is at the edge of the parameters' range")
+    log_density = density_of(graph, parts)
     shaping, bridged = np.array_split(z, 2, axis=1)
     points = shaping.reshape(-1, z.shape[2])  # (sample, dimension)
     proposal = multivariate_t(points.mean(axis=0), np.atleast_2d(np.cov(points.T)), df=TAILS)
@@ -87,7 +92,7 @@ def estimate_marginal_likelihood(fit: xarray.DataTree, *, random_seed: int | Non
     drawn, kept = drawn.reshape(-1, z.shape[2]), bridged.reshape(-1, z.shape[2])
     ratio = log_density(drawn) - np.atleast_1d(proposal.logpdf(drawn))  # (sample,), of proposed points
     ratio_kept = log_density(kept) - np.atleast_1d(proposal.logpdf(kept))  # (sample,), of the posterior's
-    pareto_k = float(array_stats.psislw(-ratio)[1])  # ArviZ's smoother negates its argument itself
+    pareto_k = find_pareto_k(ratio)
     if not pareto_k <= MAX_PARETO_K:
         return _unknown(f"the posterior is far from any t distribution: Pareto k is {pareto_k:.2f}")
     value, error = _bridge(ratio, ratio_kept.reshape(n_chains, n_draws))
@@ -118,36 +123,7 @@ def _bridge(proposed: np.ndarray, kept: np.ndarray) -> tuple[float, float]:
     return estimate, float(np.sqrt(sum(variances)))
 
 
-def _unconstrain(fit: xarray.DataTree) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """Return draws as the sampler sees them, (chain, draw, dimension), and the log density of rows of such."""
-    import pytensor
-
-    model = model_of(fit).build(data_of(fit))
-    posterior = fit["posterior"].to_dataset()
-    n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
-    columns: list[np.ndarray] = []
-    parts: dict[str, tuple[slice, tuple[int, ...]]] = {}
-    begin = 0
-    for variable in model.free_RVs:
-        value, transform = variable.type(), model.rvs_to_transforms[variable]
-        outside = value if transform is None else transform.forward(value, *variable.owner.inputs)
-        forward = pytensor.function([value], outside)
-        draws = posterior[variable.name].transpose("chain", "draw", ...).values
-        moved = np.array([forward(one) for one in draws.reshape(-1, *draws.shape[2:])])
-        columns.append(moved.reshape(n_chains, n_draws, -1))
-        end = begin + columns[-1].shape[2]
-        parts[model.rvs_to_values[variable].name] = (slice(begin, end), moved.shape[1:])
-        begin = end
-    logp = model.compile_logp()
-
-    def log_density(rows: np.ndarray) -> np.ndarray:
-        points = ({name: row[part].reshape(shape) for name, (part, shape) in parts.items()} for row in rows)
-        return np.array([float(logp(point)) for point in points])
-
-    return np.concatenate(columns, axis=2), log_density
-
-
-def require_counts(fit: xarray.DataTree) -> CountData:
+def require_counts(fit: xarray.DataTree | FitView) -> CountData:
     """Return the counts that a fit was made from.
 
     Raises
@@ -155,7 +131,8 @@ def require_counts(fit: xarray.DataTree) -> CountData:
     FitError
         If it was made from other data.
     """
-    data = data_of(fit)
-    if not isinstance(data, CountData):
-        raise FitError(f"types of items are counted in fits of counts, and {fit.attrs['model']} is fitted to answers")
-    return data
+    view = view_of(fit)
+    if view.model.data_class is not CountData:
+        raise FitError(f"types of items are counted in fits of counts, and {view.model.name} is fitted to annotations")
+    counts: CountData = view.data
+    return counts

@@ -1,4 +1,4 @@
-"""Chains that ended in different explanations of the same data: which, and how much worse each explains them."""
+"""Chains that ended in different modes of the posterior: which, and how much worse each explains the same data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.inference.relabel import class_permutations
+from bayesanno.inference.relabel import class_permutations, sum_class_matrices
 
 if TYPE_CHECKING:
     import xarray
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 FAR = 3.0  # how many within-chain standard deviations of the log density set two modes apart
 
 
-def find_modes(posterior: xarray.Dataset, log_density: np.ndarray, competence: str | None = None) -> dict[str, Any]:
+def find_chain_modes(
+    posterior: xarray.Dataset, log_density: np.ndarray, competence: str | None = None
+) -> dict[str, Any]:
     """Compare the chains of a fit: log densities, the permutation of classes each prefers, and how competent all are.
 
     Parameters
     ----------
     posterior : xarray.Dataset
-        The parameters, with dims (chain, draw, ...).
+        The parameters, with dims (chain, draw, ...). Classes are compared by the variables over true_class and
+        response, if there are any.
     log_density : array, shape (chain, draw)
         Log density of each draw as the sampler sees it, on the unconstrained scale (`lp` of the sample statistics).
     competence : str, optional
@@ -64,8 +67,6 @@ def _competence_levels(posterior: xarray.Dataset, competence: str | None) -> tup
 
 
 def _preferred_classes(posterior: xarray.Dataset) -> np.ndarray | None:
-    """Return each chain's own best permutation, shape (chain, true_class), if there are confusion matrices."""
-    if "confusion" not in posterior:
-        return None
-    means = posterior["confusion"].mean("draw").transpose("chain", "annotator", "true_class", "response")
-    return class_permutations(means.values)
+    """Return each chain's own best permutation, shape (chain, true_class), if there are matrices of classes."""
+    matrices = sum_class_matrices(posterior)
+    return None if matrices is None else class_permutations(matrices.mean("draw").values)

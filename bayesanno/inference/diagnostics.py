@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.ground.lazy import xr
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import xarray
 
@@ -15,41 +17,94 @@ MAX_RHAT = 1.01  # Vehtari et al. 2021, doi:10.1214/20-BA1221
 MIN_ESS = 400.0  # the same: 100 per chain, of four
 MIN_BFMI = 0.3  # Betancourt 2016, arXiv:1604.00695
 MAX_PARETO_K = 0.7  # Yao et al. 2018, arXiv:1802.02538
+MIN_DRAWS = 4  # ArviZ has no R-hat and no ESS of fewer
+EXTREMES = {"min_ess_bulk": ("ess_bulk", min), "min_ess_tail": ("ess_tail", min), "max_rhat": ("r_hat", max)}
+
+
+def measure_convergence(posterior: xarray.Dataset) -> xarray.Dataset:
+    """Compute R-hat and ESS of every parameter, once for all that reads them.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset
+        Draws of chains, dims (chain, draw, ...).
+
+    Returns
+    -------
+    xarray.Dataset
+        For each variable of the posterior, dims ("diagnostic", ...): "ess_bulk" and "ess_tail", and "r_hat", which is
+        nan of one chain.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr
+    >>> from bayesanno.inference.diagnostics import measure_convergence
+    >>> draws = np.random.default_rng(1).normal(size=(2, 500))
+    >>> found = measure_convergence(xr.Dataset({"x": (("chain", "draw"), draws)}))
+    >>> found["x"].dims, found["diagnostic"].values.tolist()
+    (('diagnostic',), ['ess_bulk', 'ess_tail', 'r_hat'])
+    """
+    import arviz_stats as azs
+
+    unknown = xr.full_like(posterior.isel(chain=0, draw=0, drop=True), np.nan, dtype=float)
+    found = {"ess_bulk": unknown, "ess_tail": unknown, "r_hat": unknown}
+    if posterior.sizes["draw"] >= MIN_DRAWS:
+        found |= {"ess_bulk": azs.ess(posterior, method="bulk"), "ess_tail": azs.ess(posterior, method="tail")}
+        if posterior.sizes["chain"] > 1:
+            found["r_hat"] = azs.rhat(posterior)
+    return concat_datasets(list(found.values()), "diagnostic", list(found))
+
+
+def concat_datasets(parts: Sequence[xarray.Dataset], dim: str, names: Sequence[Any]) -> xarray.Dataset:
+    """Put datasets side by side along a dimension, numbered anew; of the variables, those that all have."""
+    shared = [name for name in parts[0].data_vars if all(name in part for part in parts)]
+    whole: xarray.Dataset = xr.concat([part[shared] for part in parts], dim=dim)
+    return whole.assign_coords({dim: list(names)})
+
+
+def find_pareto_k(log_ratio: np.ndarray) -> float:
+    """Return the Pareto k of the ratios exp(log_ratio) of a density and what is to stand for it, shape (draw,)."""
+    from arviz_stats.base import array_stats
+
+    return float(array_stats.psislw(-log_ratio[np.isfinite(log_ratio)])[1])  # it negates its argument itself
 
 
 def diagnose(
-    posterior: xarray.Dataset, sample_stats: xarray.Dataset, *, modes: dict[str, Any], relabelled_fraction: float
+    convergence: xarray.Dataset | None,
+    sample_stats: xarray.Dataset,
+    *,
+    chain_modes: dict[str, Any],
+    relabelled_fraction: float,
 ) -> dict[str, Any]:
-    """Compute the diagnostics of a posterior, after relabelling.
+    """Sum up the diagnostics of a posterior, after relabelling.
+
+    Parameters
+    ----------
+    convergence : xarray.Dataset or None
+        As `measure_convergence` gives it, if the draws are of chains.
 
     Returns
     -------
     dict
         `max_rhat`, `min_ess_bulk`, `min_ess_tail` over all parameters, each with the parameter it is of (`worst`);
-        `divergences` (a count), `min_bfmi`, `relabelled_fraction`, and `modes` as `find_modes` gives them. What a
-        method of fitting does not have is None.
+        `divergences` (a count), `min_bfmi`, `relabelled_fraction`, and `chain_modes` as `find_chain_modes` gives them.
+        What a method of fitting does not have is None.
     """
     import arviz_stats as azs
 
-    sampled = "diverging" in sample_stats
     found: dict[str, Any] = dict.fromkeys(("max_rhat", "min_ess_bulk", "min_ess_tail"))
     worst: dict[str, str] = {}
-    if sampled and posterior.sizes["draw"] >= 4:
-        several = posterior.sizes["chain"] > 1
-        extremes: dict[str, tuple[xarray.Dataset, Callable[..., Any]]] = {
-            "min_ess_bulk": (azs.ess(posterior, method="bulk"), min),
-            "min_ess_tail": (azs.ess(posterior, method="tail"), min),
-        }
-        if several:
-            extremes["max_rhat"] = (azs.rhat(posterior), max)
-        for name, (values, choose) in extremes.items():
-            found[name], worst[name] = _extreme(values, choose)
+    if convergence is not None:
+        for name, (diagnostic, choose) in EXTREMES.items():
+            extreme, where = _extreme(convergence.sel(diagnostic=diagnostic, drop=True), choose)
+            if extreme is not None:
+                found[name], worst[name] = extreme, where
     return found | {
         "worst": worst,
-        "divergences": int(sample_stats["diverging"].sum()) if sampled else None,
-        "min_bfmi": float(azs.bfmi(sample_stats).to_array().min()) if sampled and "energy" in sample_stats else None,
+        "divergences": int(sample_stats["diverging"].sum()) if "diverging" in sample_stats else None,
+        "min_bfmi": float(azs.bfmi(sample_stats).to_array().min()) if "energy" in sample_stats else None,
         "relabelled_fraction": float(relabelled_fraction),
-        "modes": modes,
+        "chain_modes": chain_modes,
     }
 
 
@@ -75,33 +130,34 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     >>> explain({"divergences": 1})[0].split(":")[0]
     '1 divergent transition'
     """
-    modes = (diagnostics.get("modes") or {}).get("others", [])
-    said = [_explain_mode(other) for other in modes]
+    modes = (diagnostics.get("chain_modes") or {}).get("others", [])
+    problems = [_explain_mode(other) for other in modes]
     if not modes:  # with chains in several modes, R-hat and ESS only say so again
-        said += _explain_mixing(diagnostics)
-    said += diagnostics.get("remarks", [])  # the model's own
+        problems += _explain_mixing(diagnostics)
+    problems += diagnostics.get("remarks", [])  # the model's own
     divergences, bfmi = diagnostics.get("divergences"), diagnostics.get("min_bfmi")
     if divergences:
-        said.append(
+        problems.append(
             f"{divergences} divergent transition{'s' if divergences > 1 else ''}: a part of the posterior is too "
             "narrow for the steps taken; raise target_accept (0.95, 0.99) and compare the results"
         )
     if bfmi is not None and bfmi < MIN_BFMI:
-        said.append(
+        problems.append(
             f"E-BFMI is {bfmi:.2f} (should be at least {MIN_BFMI}): the tails are hardly explored; "
             "a narrower prior helps"
         )
     pareto_k = diagnostics.get("pareto_k")
     if pareto_k is not None and not pareto_k <= MAX_PARETO_K:
-        said.append(
+        problems.append(
             f"the approximation is far from the posterior: Pareto k is {pareto_k:.2f} (should be at most "
             f"{MAX_PARETO_K}); means are often usable, intervals are not: use method 'nuts' where you can"
         )
     if diagnostics.get("converged") is False:
-        said.append(
-            f"the approximation was still improving after {diagnostics.get('advi_steps')} steps: raise advi_steps"
+        problems.append(
+            f"the approximation was still improving after {diagnostics.get('steps')} steps: allow more, by "
+            "method_options={'steps': ...} (--method-option steps=...)"
         )
-    return said
+    return problems
 
 
 def _explain_mode(other: dict[str, Any]) -> str:
@@ -122,18 +178,18 @@ def _explain_mode(other: dict[str, Any]) -> str:
 
 def _explain_mixing(diagnostics: dict[str, Any]) -> list[str]:
     worst = diagnostics.get("worst", {})
-    said = []
+    problems = []
     rhat = diagnostics.get("max_rhat")
     if rhat is not None and rhat > MAX_RHAT:
-        said.append(
+        problems.append(
             f"chains disagree: R-hat of {worst.get('max_rhat', 'a parameter')} is {rhat:.3f} (should be at most "
             f"{MAX_RHAT}); sample longer (tune, draws), and look at the chains one by one if that does not help"
         )
     for kind in ("bulk", "tail"):
         ess = diagnostics.get(f"min_ess_{kind}")
         if ess is not None and ess < MIN_ESS:
-            said.append(
+            problems.append(
                 f"few independent draws: the {kind} ESS of {worst.get('min_ess_' + kind, 'a parameter')} is "
                 f"{ess:.0f} (should be at least {MIN_ESS:.0f}); sample longer (draws)"
             )
-    return said
+    return problems

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.ground.errors import IdentifiabilityWarning
+from bayesanno.ground.errors import IdentifiabilityWarning, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,16 +58,31 @@ def design_problems(data: AnnotationData) -> list[str]:
     return problems
 
 
-def warn_of_design(data: Data, caveats: Sequence[str] = ()) -> list[str]:
-    """Warn of each problem of the design, and of a model's own caveats, and return them.
+@singledispatch
+def tables_of(data: Data) -> list[AnnotationData]:
+    """Return the tables of annotations that data consist of; counts have no annotators, and so none."""
+    raise TypeError(f"no kind of data: {type(data).__name__}")
 
-    Counts have no annotators, and so no problems of the design.
-    """
-    parts = [data] if isinstance(data, AnnotationData) else []
-    if isinstance(data, MultiAnnotationData):
-        parts = list(data.by_dimension.values())
-    found = dict.fromkeys(problem for part in parts for problem in design_problems(part))
+
+@tables_of.register(AnnotationData)
+def _(data: AnnotationData) -> list[AnnotationData]:
+    return [data]
+
+
+@tables_of.register(MultiAnnotationData)
+def _(data: MultiAnnotationData) -> list[AnnotationData]:
+    return list(data.by_dimension.values())
+
+
+@tables_of.register(CountData)
+def _(data: CountData) -> list[AnnotationData]:  # noqa: ARG001
+    return []
+
+
+def warn_of_design(data: Data, caveats: Sequence[str] = ()) -> list[str]:
+    """Warn of each problem of the design, and of a model's own caveats, and return them."""
+    found = dict.fromkeys(problem for table in tables_of(data) for problem in design_problems(table))
     problems = [*found, *caveats]
     for problem in problems:
-        warnings.warn(problem, IdentifiabilityWarning, stacklevel=3)
+        warn(problem, IdentifiabilityWarning)
     return problems

@@ -1,4 +1,4 @@
-"""The engines: each takes a PyMC model and a start, and returns draws of its free parameters.
+"""NUTS, by several samplers: each takes a graph and a start, and returns draws of its free parameters.
 
 The invariant: the same seed on the same machine gives the same draws, bit for bit, and an interrupted run gives none.
 """
@@ -7,36 +7,47 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from bayesanno.ground.errors import EngineError, FitError
+from bayesanno.ground.errors import SamplerError
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.progress import status
+from bayesanno.inference.settings import AtLeast, Between, Draws, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import numpy as np
     import pymc
-    import xarray
 
-Engine = Literal["nutpie", "pymc", "numpyro", "blackjax"]
-JITTER = (
-    1.0  # half-width of the uniform jitter of the chains' starts, on the unconstrained scale, as in PyMC and nutpie
-)
+NUTSSampler = Literal["nutpie", "pymc", "numpyro", "blackjax"]
 
 
-@dataclass(frozen=True)
-class Draws:
-    """What an engine gives back: draws of the free parameters, what it says of them, and how long it took."""
+@dataclass(frozen=True, kw_only=True)
+class NUTSSettings(Settings):
+    """The settings of NUTS: those of `fit`.
 
-    posterior: xarray.Dataset
-    sample_stats: xarray.Dataset
-    seconds_compile: float
-    seconds_sample: float
-    diagnostics: dict[str, Any] = field(default_factory=dict)
+    Raises
+    ------
+    FitError
+        If a value has the wrong type or lies outside its range.
+    SamplerError
+        If the sampler is not installed.
+    """
+
+    draws: Annotated[int, AtLeast(4)] = 1000  # fewer have no effective sample size
+    tune: Annotated[int, AtLeast(1)] = 1000
+    chains: Annotated[int, AtLeast(1)] = 4
+    target_accept: Annotated[float, Between(0, 1)] = 0.9
+    nuts_sampler: NUTSSampler = "nutpie"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = self.nuts_sampler
+        if find_spec(name) is None:
+            raise SamplerError(f"the sampler {name!r} is not installed: pip install 'bayesanno[{name}]', or use nutpie")
 
 
 @contextmanager
@@ -52,64 +63,44 @@ def exact_arithmetic() -> Iterator[None]:
         yield
 
 
-def check_engine(engine: str) -> None:
-    """Raise unless the engine exists and is installed.
-
-    Raises
-    ------
-    FitError
-        If there is no such engine.
-    EngineError
-        If it is not installed.
-    """
-    if engine not in get_args(Engine):
-        raise FitError(f"there is no engine {engine!r}: choose one of {', '.join(get_args(Engine))}")
-    if find_spec(engine) is None:
-        raise EngineError(f"the engine {engine!r} is not installed: pip install 'bayesanno[{engine}]', or use nutpie")
-
-
 def sample_nuts(
-    model: pymc.Model,
+    graph: pymc.Model,
     start: Mapping[str, np.ndarray],
+    settings: NUTSSettings,
     *,
-    engine: str,
-    draws: int,
-    tune: int,
-    chains: int,
-    target_accept: float,
     random_seed: int,
     progressbar: bool,
 ) -> Draws:
     """Draw from the posterior by NUTS; each chain starts at a jittered `start`."""
-    check_engine(engine)
-    if engine in ("numpyro", "blackjax"):
-        from bayesanno.modeling.ops import sum_by_item as tally
-        from bayesanno.modeling.ops import sum_out_states as logsumexp
+    if settings.nuts_sampler in ("numpyro", "blackjax"):
+        from bayesanno.modeling.ops import sum_by_item, sum_out_states
 
-        for operations in (logsumexp, tally):
+        for operations in (sum_out_states, sum_by_item):
             operations.register_with_jax()
-    settings = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
-    sampler = _sample_nutpie if engine == "nutpie" else _sample_pymc
-    return sampler(model, dict(start), engine, settings, random_seed, progressbar)
+    sample = _sample_nutpie if settings.nuts_sampler == "nutpie" else _sample_pymc
+    return sample(graph, dict(start), settings, random_seed, progressbar)
 
 
 def _sample_nutpie(
-    model: pymc.Model,
-    start: dict[str, np.ndarray],
-    engine: str,  # noqa: ARG001
-    settings: dict[str, Any],
-    random_seed: int,
-    progressbar: bool,
+    graph: pymc.Model, start: dict[str, np.ndarray], settings: NUTSSettings, random_seed: int, progressbar: bool
 ) -> Draws:
     import nutpie
 
     begin = time.perf_counter()
-    free = [variable.name for variable in model.free_RVs]
+    free = [variable.name for variable in graph.free_RVs]
     with status("compiling (a minute for the first model on a machine, less later)", show=progressbar):
-        compiled = nutpie.compile_pymc_model(model, initial_points=start, var_names=free)
+        compiled = nutpie.compile_pymc_model(graph, initial_points=start, var_names=free)
     compiled_at = time.perf_counter()
     sampler = nutpie.sample(
-        compiled, **settings, seed=random_seed, progress_bar=progressbar, save_warmup=False, blocking=False
+        compiled,
+        draws=settings.draws,
+        tune=settings.tune,
+        chains=settings.chains,
+        target_accept=settings.target_accept,
+        seed=random_seed,
+        progress_bar=progressbar,
+        save_warmup=False,
+        blocking=False,
     )
     try:
         tree = sampler.wait()
@@ -127,29 +118,28 @@ def _sample_nutpie(
 
 
 def _sample_pymc(
-    model: pymc.Model,
-    start: dict[str, np.ndarray],
-    engine: str,
-    settings: dict[str, Any],
-    random_seed: int,
-    progressbar: bool,
+    graph: pymc.Model, start: dict[str, np.ndarray], settings: NUTSSettings, random_seed: int, progressbar: bool
 ) -> Draws:
     begin = time.perf_counter()
+    nuts: dict[str, object] = {"target_accept": settings.target_accept}
+    if settings.nuts_sampler != "pymc":
+        nuts["chain_method"] = "vectorized"  # runs on any number of devices
     tree = pm.sample(
-        model=model,
-        nuts_sampler=engine,
+        model=graph,
+        nuts_sampler=settings.nuts_sampler,
+        draws=settings.draws,
+        tune=settings.tune,
+        chains=settings.chains,
+        nuts=nuts,
         initvals=start,
         random_seed=random_seed,
         progressbar=progressbar,
         compute_convergence_checks=False,
         quiet=not progressbar,
-        nuts={"target_accept": settings.pop("target_accept")}
-        | ({} if engine == "pymc" else {"chain_method": "vectorized"}),  # runs on any number of devices
-        **settings,
     )
-    if tree["posterior"].sizes["draw"] < settings["draws"]:  # PyMC hands back the draws so far
+    if tree["posterior"].sizes["draw"] < settings.draws:  # PyMC hands back the draws so far
         raise KeyboardInterrupt
-    free = [variable.name for variable in model.free_RVs]
+    free = [variable.name for variable in graph.free_RVs]
     stats = tree["sample_stats"].to_dataset()
     plain = [name for name, variable in stats.data_vars.items() if variable.dtype.kind in "biuf"]
     elapsed = time.perf_counter() - begin

@@ -7,7 +7,8 @@ maximises
     F(pi) = sum_x sum_i lambda^x[pi(i), i]                      (56), rule="unweighted"
     sum_x sum_i gamma_pi(i) lambda^x[pi(i), i]                  (55), rule="weighted"
 
-found as an assignment problem, not by trying K! permutations. Nothing is permuted where the prior does tell the classes
+with lambda every variable over true classes and responses (the annotators' confusion matrices, or one for all), found
+as an assignment problem, not by trying K! permutations. Nothing is permuted where the prior does tell the classes
 apart: a permuted draw would then have another density.
 """
 
@@ -21,17 +22,21 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
     import xarray
 
 Rule = Literal["unweighted", "weighted"]
+MATRIX = {"true_class", "response"}  # the dims of a matrix that says which class is which label
 
 
-def class_permutations(confusion: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """Return the best permutation for each of many sets of confusion matrices.
+def class_permutations(matrices: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Return the best permutation for each of many sets of matrices of classes.
 
     Parameters
     ----------
-    confusion : array, shape (draw, annotator, true_class, response)
+    matrices : array, shape (draw, ..., true_class, response)
+        The dimensions between (annotators) are summed over. Responses are the classes, in their order.
     weight : array, shape (draw, true_class), optional
         The prevalence, for eq. 55; without it eq. 56.
 
@@ -49,10 +54,58 @@ def class_permutations(confusion: np.ndarray, weight: np.ndarray | None = None) 
     """
     from scipy.optimize import linear_sum_assignment
 
-    gain = confusion.sum(axis=1).transpose(0, 2, 1)  # (draw, response, true_class)
+    gain = matrices.sum(axis=tuple(range(1, matrices.ndim - 2))).transpose(0, 2, 1)  # (draw, response, true_class)
     if weight is not None:
         gain = gain * weight[:, None, :]
     return np.stack([linear_sum_assignment(one, maximize=True)[1] for one in gain])
+
+
+def require_class_matrices(dims: Iterable[Sequence[Hashable]]) -> None:
+    """Raise a FitError unless there is a variable over true classes and responses, given the dims of all variables."""
+    if not any(MATRIX <= set(each) for each in dims):
+        raise FitError(
+            "classes cannot be relabelled: no variable of the posterior has dims true_class and response, so that "
+            "nothing says which class is which label; fit with relabel=False"
+        )
+
+
+def sum_class_matrices(posterior: xarray.Dataset) -> xarray.DataArray | None:
+    """Return the sum of all variables over true classes and responses, over all that they have beside.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset
+        With dims chain and draw.
+
+    Returns
+    -------
+    xarray.DataArray or None
+        Dims (chain, draw, true_class, response), the responses being the classes in their order: a response that is no
+        class is left out, a class that is no response has zeros. None if there is no such variable.
+    """
+    sums = []
+    for variable in posterior.data_vars.values():
+        if set(variable.dims) >= MATRIX:
+            beside = set(variable.dims) - MATRIX - {"chain", "draw"}
+            sums.append(variable.transpose("chain", "draw", *beside, "true_class", "response").sum(beside))
+    if not sums:
+        return None
+    total: xarray.DataArray = sum(sums[1:], sums[0])
+    if "response" in total.coords:  # without names, responses are the classes
+        total = total.reindex(response=total["true_class"].values, fill_value=0.0)
+    return total
+
+
+def find_class_weights(posterior: xarray.Dataset) -> xarray.DataArray | None:
+    """Return the prevalence of the classes, (chain, draw, true_class): the variable that is a distribution over them.
+
+    What else has the one dimension of classes (a concentration for each) does not sum to one.
+    """
+    for variable in posterior.data_vars.values():
+        if set(variable.dims) - {"chain", "draw"} == {"true_class"} and np.allclose(variable.sum("true_class"), 1.0):
+            found: xarray.DataArray = variable.transpose("chain", "draw", "true_class")
+            return found
+    return None
 
 
 def align_classes(posterior: xarray.Dataset, rule: Rule = "unweighted") -> tuple[xarray.Dataset, xarray.DataArray]:
@@ -61,7 +114,8 @@ def align_classes(posterior: xarray.Dataset, rule: Rule = "unweighted") -> tuple
     Parameters
     ----------
     posterior : xarray.Dataset
-        With `confusion` (chain, draw, annotator, true_class, response) and, for "weighted", `prevalence`.
+        With a variable over true_class and response (such as `confusion`) and, for "weighted", a distribution over
+        true_class (such as `prevalence`); dims chain and draw.
     rule : {"unweighted", "weighted"}
         Eq. 56 or eq. 55.
 
@@ -73,16 +127,24 @@ def align_classes(posterior: xarray.Dataset, rule: Rule = "unweighted") -> tuple
     Raises
     ------
     FitError
-        If the rule is unknown.
+        If the rule is unknown, or the posterior lacks the variables that it needs.
     """
     if rule not in get_args(Rule):
         raise FitError(f"there is no relabelling rule {rule!r}: choose one of {', '.join(get_args(Rule))}")
-    confusion = posterior["confusion"].transpose("chain", "draw", "annotator", "true_class", "response").values
-    n_chains, n_draws, n_classes = *confusion.shape[:2], confusion.shape[-1]
+    require_class_matrices([variable.dims for variable in posterior.data_vars.values()])
+    matrices = sum_class_matrices(posterior)
+    assert matrices is not None
+    n_chains, n_draws, n_classes = matrices.shape[:3]
     weight = None
     if rule == "weighted":
-        weight = posterior["prevalence"].transpose("chain", "draw", "true_class").values.reshape(-1, n_classes)
-    permutations = class_permutations(confusion.reshape(-1, *confusion.shape[2:]), weight)  # (sample, true_class)
+        weights = find_class_weights(posterior)
+        if weights is None:
+            raise FitError(
+                'the rule "weighted" needs the prevalence of the classes, and no variable of the posterior is a '
+                'distribution over true_class: take the rule "unweighted"'
+            )
+        weight = weights.values.reshape(-1, n_classes)
+    permutations = class_permutations(matrices.values.reshape(-1, n_classes, n_classes), weight)  # (sample, true_class)
     aligned = posterior.copy()
     for name, variable in posterior.data_vars.items():
         if "true_class" in variable.dims:

@@ -20,7 +20,7 @@ CHAINS, TARGET_ACCEPT = 2, 0.9
 
 
 def run_bayesanno(source: str, draws: int, seed: int) -> dict[str, Any]:
-    """Fit with bayesanno's own engine (nutpie)."""
+    """Fit with bayesanno's own sampler (nutpie)."""
     begin = time.perf_counter()
     import nutpie  # noqa: F401 -- imported here so that its import is not counted as compiling
     import pymc  # noqa: F401
@@ -35,7 +35,7 @@ def run_bayesanno(source: str, draws: int, seed: int) -> dict[str, Any]:
         drawn = sample_nuts(
             model.build(data),
             model.start(data),
-            engine="nutpie",
+            nuts_sampler="nutpie",
             draws=draws,
             tune=draws,
             chains=CHAINS,

@@ -85,11 +85,19 @@ REFUSED = {
     "file in the way": (LONG, "mace answers.csv --out controls.csv --overwrite", "controls.csv is not a folder that a"),
     "no parent": (LONG, "mace answers.csv --out no/run", "there is no folder .*/no to write run into"),
     "method": (LONG, "mace answers.csv --out run --method nutz", "no method 'nutz': choose one of nuts, advi"),
-    "engine": (LONG, "mace answers.csv --out run --engine stan", "no engine 'stan': choose one of nutpie, pymc"),
+    "sampler": (LONG, "mace answers.csv --out run --nuts-sampler stan", "no nuts_sampler 'stan': choose one of"),
     "draws": (LONG, "mace answers.csv --out run --draws 0", "draws is 0: it must be at least 4"),
     "tune": (LONG, "mace answers.csv --out run --tune -1", "tune is -1: it must be at least 1"),
     "chains": (LONG, "mace answers.csv --out run --chains 0", "chains is 0: it must be at least 1"),
-    "steps": (LONG, "mace answers.csv --out run --advi-steps 0", "advi_steps is 0: it must be at least 1"),
+    "steps": (LONG, "mace answers.csv --out run --method advi --method-option steps=0", "steps is 0: it must be at"),
+    "steps in words": (LONG, "mace answers.csv --out run --method advi --method-option steps=many",
+                       "steps is 'many': it must be a whole number"),
+    "unknown option": (LONG, "mace answers.csv --out run --method advi --method-option tune=10 --method-option stepz=1",
+                       "advi has no method option 'tune': it has steps"),
+    "options of NUTS": (LONG, "mace answers.csv --out run --method-option steps=10",
+                        "nuts has no method options: leave out 'steps'"),
+    "malformed option": (LONG, "mace answers.csv --out run --method advi --method-option steps",
+                         "--method-option steps: write NAME=VALUE, as in --method-option steps=10000"),
     "target accept": (LONG, "mace answers.csv --out run --target-accept 1", r"target_accept is 1\.0: it must be betw"),
     "coverage": (LONG, "mace answers.csv --out run --coverage 0", r"coverage is 0\.0: it must be above 0 and at"),
     "negative seed": (LONG, "mace answers.csv --out run --seed -1", "seed is -1"),
@@ -120,12 +128,12 @@ def test_what_is_wrong_is_said_in_one_line_and_nothing_is_written(command, tmp_p
     assert listing(tmp_path) == before
 
 
-def test_an_engine_that_is_not_installed_is_refused(command, tmp_path, monkeypatch):
+def test_a_sampler_that_is_not_installed_is_refused(command, tmp_path, monkeypatch):
     monkeypatch.setattr(samplers, "find_spec", lambda _: None)
     (tmp_path / "answers.csv").write_text(LONG)
-    code, out, err = command("fit", "mace", "answers.csv", "--out", "run", "--engine", "blackjax")
+    code, out, err = command("fit", "mace", "answers.csv", "--out", "run", "--nuts-sampler", "blackjax")
     assert (code, out) == (1, "")
-    assert err == "error: the engine 'blackjax' is not installed: pip install 'bayesanno[blackjax]', or use nutpie\n"
+    assert err == "error: the sampler 'blackjax' is not installed: pip install 'bayesanno[blackjax]', or use nutpie\n"
     assert list(listing(tmp_path)) == ["answers.csv"]
 
 

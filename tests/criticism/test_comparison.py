@@ -167,7 +167,7 @@ def test_fits_that_cannot_be_compared_are_refused(fits, fit_once, refuses, tiny_
         compare_n_types([])
     with refuses(FitError, "two fits are of binomial_mixture with 1 type: keep one of them"):
         compare_n_types([fits[0], fits[0]], random_seed=1)
-    with refuses(FitError, "types of items are counted in fits of counts, and model_b is fitted to answers"):
+    with refuses(FitError, "types of items are counted in fits of counts, and model_b is fitted to annotations"):
         histogram_predictive_check(tiny_fit)
     data = counts((1, 3), (4, 6), (5, 6), (0, 3), (3, 3), (2, 6))
     with refuses(FitError, "the fits are of different data: fit all models to the same counts"):

@@ -1,5 +1,6 @@
 """Fitting: the same seed gives the same draws, the draws are of the posterior, and wrong requests are refused."""
 
+import json
 import os
 import re
 import signal
@@ -14,9 +15,10 @@ import xarray as xr
 from arviz_stats.base import array_stats
 
 import bayesanno as ba
-from bayesanno.ground.errors import ConvergenceWarning, EngineError, FitError, IdentifiabilityWarning, ModelError
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, ModelError, SamplerError
 from bayesanno.inference import nuts as samplers
-from bayesanno.inference.advi import approximate
+from bayesanno.inference.advi import ADVISettings, approximate
 from bayesanno.models.model_b import ModelB
 from tests.fits import SETTINGS, SHORT, tiny_data
 from tests.inference.exact import exact_posterior
@@ -56,12 +58,12 @@ def test_nuts_agrees_with_the_exact_posterior_and_not_with_that_of_another_prior
     assert np.abs(z_scores(tiny_fit, other)).max() > SIGMAS
 
 
-@pytest.mark.parametrize("engine", ["pymc", *EXTRAS])
-def test_every_other_engine_agrees_with_the_exact_posterior(engine, exact):
-    if engine in EXTRAS:
-        pytest.importorskip(engine)
-    fit = ba.fit("model_b", tiny_data(), engine=engine, **SETTINGS)
-    assert fit.attrs["engine"] == engine
+@pytest.mark.parametrize("sampler", ["pymc", *EXTRAS])
+def test_every_other_sampler_agrees_with_the_exact_posterior(sampler, exact):
+    if sampler in EXTRAS:
+        pytest.importorskip(sampler)
+    fit = ba.fit("model_b", tiny_data(), nuts_sampler=sampler, **SETTINGS)
+    assert fit.attrs["nuts_sampler"] == sampler
     assert fit["posterior"].sizes["chain"] == SETTINGS["chains"]
     assert np.abs(z_scores(fit, exact)).max() < SIGMAS
 
@@ -69,13 +71,16 @@ def test_every_other_engine_agrees_with_the_exact_posterior(engine, exact):
 @pytest.mark.parametrize("method", ["advi", "fullrank_advi"])
 @SHORT_RUNS  # a Pareto k above 0.7 is warned of, and is no failure here
 def test_advi_is_near_the_exact_posterior(method, exact):
-    fit = ba.fit("model_b", tiny_data(), method=method, advi_steps=10_000, **SETTINGS)
+    fit = ba.fit("model_b", tiny_data(), method=method, method_options={"steps": 10_000}, **SETTINGS)
     assert fit["posterior"].sizes["chain"] == 1
     assert fit["posterior"].sizes["draw"] == SETTINGS["draws"] * SETTINGS["chains"]
-    assert fit.attrs["method"] == method
+    assert (fit.attrs["method"], fit.attrs["yields"]) == (method, "approximation")
+    assert "nuts_sampler" not in fit.attrs
+    assert json.loads(fit.attrs["settings"]) == {"draws": 1000, "chains": 4, "steps": 10_000}
+    assert view_of(fit).convergence is None  # draws of an approximation are independent
     found = ba.diagnostics_of(fit)
-    assert set(found) >= {"pareto_k", "converged", "advi_steps"}
-    assert 0 < found["advi_steps"] <= 10_000
+    assert set(found) >= {"pareto_k", "converged", "steps"}
+    assert 0 < found["steps"] <= 10_000
     assert np.isfinite(found["pareto_k"])
     assert found["max_rhat"] is None
     # a normal approximation on the log-ratio scale to a posterior that is not normal: a third of a posterior sd
@@ -130,14 +135,14 @@ def test_probabilities_are_calibrated_on_the_data_of_their_own_model(mace_fit, c
 # -------------------------------------------------------------------------------------------------- reproducible
 
 
-def fit_short(fit_once, seed, engine="nutpie", **settings):
-    return fit_once("model_b", tiny_data(), **(SHORT | {"random_seed": seed, "engine": engine} | settings))
+def fit_short(fit_once, seed, sampler="nutpie", **settings):
+    return fit_once("model_b", tiny_data(), **(SHORT | {"random_seed": seed, "nuts_sampler": sampler} | settings))
 
 
-@pytest.mark.parametrize("engine", ["nutpie", "pymc"])
+@pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
 @SHORT_RUNS
-def test_the_same_seed_gives_the_same_draws_bit_for_bit_and_another_does_not(fit_once, engine):
-    first, again, other = (fit_short(fit_once, seed, engine) for seed in (1, 1, 2))
+def test_the_same_seed_gives_the_same_draws_bit_for_bit_and_another_does_not(fit_once, sampler):
+    first, again, other = (fit_short(fit_once, seed, sampler) for seed in (1, 1, 2))
     for group in ("posterior", "latent", "log_likelihood", "log_prior"):
         xr.testing.assert_equal(first[group].to_dataset(), again[group].to_dataset())
         for name in first[group].data_vars:
@@ -155,19 +160,25 @@ def test_a_fit_without_a_seed_records_one_that_gives_the_same_draws(fit_once):
 def test_advi_with_the_same_seed_gives_the_same_draws():
     with pm.Model(coords={"axis": ["a", "b"]}) as model:
         pm.MvNormal("x", mu=[1.0, -2.0], cov=[[1.0, 0.8], [0.8, 2.0]], dims="axis")
-    settings = {"method": "advi", "draws": 500, "steps": 200, "progressbar": False}
+    settings = ADVISettings(draws=250, chains=2, steps=200)
+    options = {"full_rank": False, "progressbar": False}
     start = {"x": np.zeros(2)}
-    first, again, other = (approximate(model, start, random_seed=seed, **settings).posterior for seed in (1, 1, 2))
+    first, again, other = (
+        approximate(model, start, settings, random_seed=seed, **options).posterior for seed in (1, 1, 2)
+    )
+    assert first.sizes == {"chain": 1, "draw": 500, "axis": 2}
     xr.testing.assert_equal(first, again)
     assert not np.array_equal(first["x"].values, other["x"].values)
 
 
 def test_advi_cut_short_says_so():
-    with pytest.warns(ConvergenceWarning, match="still improving after 100 steps: raise advi_steps"):
-        fit = ba.fit("model_b", tiny_data(), method="advi", advi_steps=100, **(SHORT | {"draws": 4}))
+    with pytest.warns(
+        ConvergenceWarning, match="still improving after 100 steps: allow more, by method_options=.*steps"
+    ):
+        fit = ba.fit("model_b", tiny_data(), method="advi", method_options={"steps": "100"}, **(SHORT | {"draws": 4}))
     found = ba.diagnostics_of(fit)
     assert found["converged"] is False
-    assert found["advi_steps"] == 100
+    assert found["steps"] == 100
     assert fit["posterior"].sizes["draw"] == 8
 
 
@@ -179,15 +190,26 @@ OUT_OF_RANGE = {
     "no tuning": ({"tune": 0}, "tune is 0: it must be at least 1"),
     "no chains": ({"chains": 0}, "chains is 0"),
     "negative chains": ({"chains": -2}, "chains is -2"),
-    "no steps": ({"advi_steps": 0}, "advi_steps is 0"),
+    "not whole": ({"draws": 10.5}, r"draws is 10\.5: it must be a whole number"),
+    "no number": ({"target_accept": "high"}, "target_accept is 'high': it must be a number"),
+    "no steps": ({"method": "advi", "method_options": {"steps": 0}}, "steps is 0: it must be at least 1"),
+    "steps in words": ({"method": "advi", "method_options": {"steps": "few"}}, "steps is 'few': it must be a whole"),
+    "option of another method": ({"method_options": {"steps": 9}}, "nuts has no method options: leave out 'steps'"),
+    "unknown option": ({"method": "advi", "method_options": {"step": 9}}, "advi has no method option 'step': it has"),
+    "an argument as option": ({"method": "advi", "method_options": {"draws": 9}}, "advi has no method option 'dra"),
+    "options, type": ({"method_options": "steps"}, "method_options is 'steps': it must be a mapping"),
     "accepts nothing": ({"target_accept": 0.0}, r"target_accept is 0\.0: it must be between 0 and 1"),
     "accepts all": ({"target_accept": 1}, "target_accept is 1: it must be between 0 and 1"),
     "not a number": ({"target_accept": float("nan")}, "target_accept is nan"),
     "method": ({"method": "nutz"}, "no method 'nutz': choose one of nuts, advi, fullrank_advi"),
-    "engine": ({"engine": "stan"}, "no engine 'stan': choose one of nutpie, pymc, numpyro, blackjax"),
-    "start, name": ({"start": {"lambda": 1}}, "start: the model has no free variable 'lambda': it has prevalence, con"),
-    "start, deterministic": ({"start": {"accuracy": [1, 1, 1]}}, "start: the model has no free variable 'accuracy'"),
-    "start, shape": ({"start": {"prevalence": [0.2, 0.2, 0.6]}}, r"start: prevalence has shape \(3,\), .* is \(2,\)"),
+    "sampler": ({"nuts_sampler": "stan"}, "no nuts_sampler 'stan': choose one of nutpie, pymc, numpyro, blackjax"),
+    "initvals, text": ({"initvals": "prior"}, "initvals is 'prior': it must be 'auto', or a mapping of variable name"),
+    "initvals, name": ({"initvals": {"lambda": 1}},
+                       "initvals: the model has no free variable 'lambda': it has prevalence, con"),
+    "initvals, deterministic": ({"initvals": {"accuracy": [1, 1, 1]}},
+                                "initvals: the model has no free variable 'accuracy'"),
+    "initvals, shape": ({"initvals": {"prevalence": [0.2, 0.2, 0.6]}},
+                        r"initvals: prevalence has shape \(3,\), .* is \(2,\)"),
 }  # fmt: skip
 
 
@@ -203,16 +225,16 @@ def test_an_unknown_model_is_refused(refuses):
         ba.fit("model_c", tiny_data())
 
 
-@pytest.mark.parametrize("engine", EXTRAS)
-def test_an_engine_that_is_not_installed_is_refused_with_what_to_install(refuses, monkeypatch, engine):
+@pytest.mark.parametrize("sampler", EXTRAS)
+def test_a_sampler_that_is_not_installed_is_refused_with_what_to_install(refuses, monkeypatch, sampler):
     find_spec = samplers.find_spec
-    monkeypatch.setattr(samplers, "find_spec", lambda name: None if name == engine else find_spec(name))
-    with refuses(EngineError, rf"'{engine}' is not installed: pip install 'bayesanno\[{engine}\]', or use nutpie"):
-        ba.fit("model_b", tiny_data(), engine=engine)
+    monkeypatch.setattr(samplers, "find_spec", lambda name: None if name == sampler else find_spec(name))
+    with refuses(SamplerError, rf"'{sampler}' is not installed: pip install 'bayesanno\[{sampler}\]', or use nutpie"):
+        ba.fit("model_b", tiny_data(), nuts_sampler=sampler)
 
 
 def test_interrupted_sampling_gives_no_fit(fit_once, tiny_fit):
-    assert tiny_fit.attrs["engine"] == "nutpie"  # so the model is compiled by now, and what follows is sampling
+    assert tiny_fit.attrs["nuts_sampler"] == "nutpie"  # so the model is compiled by now, and what follows is sampling
     data = ba.data_of(tiny_fit)
     timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
@@ -239,15 +261,15 @@ def test_a_design_that_cannot_tell_who_is_right_is_warned_of_before_it_is_fitted
     data = ba.AnnotationData.from_records(records)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        with pytest.raises(FitError, match="start"):
-            ba.fit("model_b", data, start={"stop here": 0})
+        with pytest.raises(FitError, match="initvals"):
+            ba.fit("model_b", data, initvals={"stop here": 0})
     said = [str(warning.message) for warning in seen if warning.category is IdentifiabilityWarning]
     assert len(said) == len(expected)
     for message, match in zip(said, expected, strict=True):
         assert re.search(match, message)
 
 
-# ----------------------------------------------------------------------------------------------------------- join
+# ----------------------------------------------------------------------------------------------------------- combined
 
 
 @pytest.fixture(scope="module")
@@ -258,47 +280,50 @@ def two_fits(fit_once):
 
 
 @SHORT_RUNS
-def test_joined_fits_have_all_chains_and_new_diagnostics(two_fits):
+def test_concatenated_fits_have_all_chains_and_new_diagnostics(two_fits):
     first, second = two_fits
-    joined = ba.join(two_fits)
-    assert joined["posterior"].sizes["chain"] == 4
-    assert joined["posterior"]["chain"].values.tolist() == [0, 1, 2, 3]
+    whole = ba.concat_chains(two_fits)
+    assert whole["posterior"].sizes["chain"] == 4
+    assert whole["posterior"]["chain"].values.tolist() == [0, 1, 2, 3]
     expected = np.concatenate([one["posterior"]["confusion"].values for one in two_fits])
-    np.testing.assert_array_equal(joined["posterior"]["confusion"].values, expected)
+    np.testing.assert_array_equal(whole["posterior"]["confusion"].values, expected)
     halves = [one["latent"]["probability"].values for one in two_fits]
-    np.testing.assert_allclose(joined["latent"]["probability"].values, np.mean(halves, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(whole["latent"]["probability"].values, np.mean(halves, axis=0), rtol=1e-12)
     import arviz_stats as azs
 
-    rhat = max(float(values.max()) for values in azs.rhat(draws_of(joined)).data_vars.values())
-    found = ba.diagnostics_of(joined)
+    rhat = max(float(values.max()) for values in azs.rhat(draws_of(whole)).data_vars.values())
+    found = ba.diagnostics_of(whole)
     assert found["max_rhat"] == pytest.approx(rhat)
     assert found["min_ess_bulk"] > min(ba.diagnostics_of(one)["min_ess_bulk"] for one in two_fits)
-    assert joined.attrs["random_seed"] == "1, 2"
-    assert joined.attrs["seconds_sample"] == pytest.approx(
+    assert whole.attrs["random_seed"] == "1, 2"
+    assert json.loads(whole.attrs["settings"]) == json.loads(first.attrs["settings"]) | {"chains": 4}
+    assert whole.attrs["seconds_sample"] == pytest.approx(
         first.attrs["seconds_sample"] + second.attrs["seconds_sample"]
     )
-    assert ba.data_of(joined).hash == ba.data_of(first).hash
+    assert ba.data_of(whole).hash == ba.data_of(first).hash
 
 
 @SHORT_RUNS
-def test_fits_that_differ_are_not_joined(refuses, two_fits):
+def test_fits_that_differ_are_not_concatenated(refuses, two_fits):
     def variant(**attrs):
         copy = two_fits[1].copy()
         copy.attrs = copy.attrs | attrs
         return copy
 
-    with refuses(FitError, "there is no fit to join"):
-        ba.join([])
+    with refuses(FitError, "there is no fit to concatenate"):
+        ba.concat_chains([])
     with refuses(FitError, "differ in data_hash"):
-        ba.join([two_fits[0], variant(data_hash="another")])
+        ba.concat_chains([two_fits[0], variant(data_hash="another")])
     with refuses(FitError, "differ in model: mace, model_b"):
-        ba.join([two_fits[0], variant(model="mace")])
+        ba.concat_chains([two_fits[0], variant(model="mace")])
     with refuses(FitError, "differ in fields: .*prevalence_prior.: 1"):
-        ba.join([two_fits[0], variant(fields='{"prevalence_prior": 1}')])
-    with refuses(FitError, "differ in method: advi, nuts"):
-        ba.join([two_fits[0], variant(method="advi")])
+        ba.concat_chains([two_fits[0], variant(fields='{"prevalence_prior": 1}')])
+    with refuses(FitError, "differ in method: another, nuts"):
+        ba.concat_chains([two_fits[0], variant(method="another")])
+    with refuses(FitError, "a fit by advi has no chains to concatenate .it yields: approximation.: give fits by nuts"):
+        ba.concat_chains([two_fits[0], variant(method="advi", yields="approximation")])
     with refuses(FitError, r"differ in their number of draws: \[39, 40\]"):
-        ba.join([two_fits[0], two_fits[1].isel(draw=slice(1, None))])
+        ba.concat_chains([two_fits[0], two_fits[1].isel(draw=slice(1, None))])
 
 
 # ------------------------------------------------------------------------------------------------- what a fit says
@@ -306,8 +331,11 @@ def test_fits_that_differ_are_not_joined(refuses, two_fits):
 
 def test_a_fit_says_what_it_was_made_of(tiny_fit):
     attrs = tiny_fit.attrs
-    assert {name: attrs[name] for name in ("model", "method", "engine", "random_seed")} == {
-        "model": "model_b", "method": "nuts", "engine": "nutpie", "random_seed": 1,
+    assert {name: attrs[name] for name in ("model", "method", "yields", "nuts_sampler", "random_seed")} == {
+        "model": "model_b", "method": "nuts", "yields": "mcmc", "nuts_sampler": "nutpie", "random_seed": 1,
+    }  # fmt: skip
+    assert json.loads(attrs["settings"]) == {
+        "draws": 1000, "tune": 500, "chains": 4, "target_accept": 0.9, "nuts_sampler": "nutpie",
     }  # fmt: skip
     assert ba.model_of(tiny_fit) == ModelB()
     assert attrs["data_hash"] == tiny_data().hash == ba.data_of(tiny_fit).hash
@@ -323,5 +351,5 @@ def test_a_fit_says_what_it_was_made_of(tiny_fit):
 @SHORT_RUNS
 def test_a_start_far_from_the_default_leads_to_other_draws(fit_once):
     start = {"prevalence": np.array([0.9, 0.1]), "confusion": np.full((3, 2, 2), 0.5)}
-    elsewhere, default = fit_short(fit_once, 1, "pymc", start=start), fit_short(fit_once, 1, "pymc")
+    elsewhere, default = fit_short(fit_once, 1, "pymc", initvals=start), fit_short(fit_once, 1, "pymc")
     assert not np.array_equal(elsewhere["posterior"]["prevalence"].values, default["posterior"]["prevalence"].values)

@@ -2,64 +2,33 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from bayesanno import AnnotationData
+from bayesanno import AnnotationData, fit
 from bayesanno.ground.errors import ConvergenceWarning, FitError
-from bayesanno.inference import fit as inference
-from bayesanno.inference.assemble import assemble
-from bayesanno.inference.chain_modes import find_modes
+from bayesanno.inference.chain_modes import find_chain_modes
+from bayesanno.inference.combine import relabel
 from bayesanno.inference.diagnostics import explain
+from bayesanno.inference.methods import METHODS
 from bayesanno.inference.relabel import align_classes, class_permutations, compose, share_changed
+from bayesanno.models.mace import MACE
 from bayesanno.models.model_b import ModelB
-from tests.models.contract import CONTROLLED, EXACT, LABELS, TINY
+from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
+from tests.models.contract import CONTROLLED, EXACT, TINY
 from tests.models.references import model_b_log_prior
 
-EXCHANGEABLE = ModelB(confusion_accuracy=1 / 3)
 CYCLE = [1, 2, 0]
-
-
-def clear_posterior(rng, n_classes=3, n_chains=2, n_draws=6, n_annotators=3):
-    """Draws in which every annotator is mostly right: nothing is to be permuted."""
-    shape = (n_chains, n_draws)
-    confusion = rng.dirichlet(np.ones(n_classes), size=(*shape, n_annotators, n_classes)) / 3
-    confusion += 2 / 3 * np.eye(n_classes)
-    names = list(LABELS) if n_classes == 3 else [f"c{k}" for k in range(n_classes)]
-    return xr.Dataset(
-        {
-            "confusion": (("chain", "draw", "annotator", "true_class", "response"), confusion),
-            "prevalence": (("chain", "draw", "true_class"), rng.dirichlet(np.ones(n_classes), size=shape)),
-            "other": (("true_class", "draw", "chain"), rng.normal(size=(n_classes, n_draws, n_chains))),
-            "unrelated": (("chain", "draw", "annotator"), rng.normal(size=(*shape, n_annotators))),
-        },
-        coords={
-            "chain": np.arange(n_chains),
-            "draw": np.arange(n_draws),
-            "annotator": list(TINY.annotators[:n_annotators]),
-            "true_class": names,
-            "response": names,
-        },
-    )
-
-
-def permute_draws(posterior, orders):
-    """Every draw with its classes in another order; `orders` has shape (chain, draw, class)."""
-    order = xr.DataArray(orders, dims=("chain", "draw", "true_class"))
-    moved = {
-        name: variable.isel(true_class=order).transpose(*variable.dims) if "true_class" in variable.dims else variable
-        for name, variable in posterior.drop_vars("true_class").data_vars.items()
-    }
-    return xr.Dataset(moved, coords=posterior.coords)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
 @pytest.mark.parametrize("rule", ["unweighted", "weighted"])
 def test_permuted_draws_are_put_back_exactly(n_classes, rule, rng):
     posterior = clear_posterior(rng, n_classes)
-    posterior["prevalence"] = xr.ones_like(posterior["prevalence"]) / n_classes + 0.01 * posterior["prevalence"]
+    posterior["prevalence"] = 0.99 * xr.ones_like(posterior["prevalence"]) / n_classes + 0.01 * posterior["prevalence"]
     orders = np.array([rng.permutation(n_classes) for _ in range(12)]).reshape(2, 6, n_classes)
     orders[0, 0], orders[0, 1] = np.arange(n_classes), np.roll(np.arange(n_classes), 1)
     aligned, permutation = align_classes(permute_draws(posterior, orders), rule)
@@ -109,16 +78,6 @@ def test_the_rules_can_differ():
 # ------------------------------------------------------------------------------------------------- whole fits
 
 
-def make_fit(entry, data, posterior):
-    """A fit from given draws; so few of them are warned about."""
-    chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
-    none = xr.DataArray(np.zeros((chains, draws)), dims=("chain", "draw"))
-    stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
-    attrs = {"method": "nuts", "engine": "nutpie", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
-    with pytest.warns(ConvergenceWarning):
-        return assemble(entry, data, entry.build(data), posterior, stats, attrs=attrs)
-
-
 @pytest.fixture
 def swapped(rng):
     """Clear draws, and the same with the classes of every other draw in another order."""
@@ -133,7 +92,7 @@ def test_a_relabelled_fit_is_the_fit_of_the_draws_in_order(swapped):
     fit = make_fit(EXCHANGEABLE, TINY, swapped[1])
     assert not np.allclose(fit["latent"]["probability"], straight["latent"]["probability"])
     with pytest.warns(ConvergenceWarning):
-        again = inference.relabel_classes(fit)
+        again = relabel(fit)
     for group in ("posterior", "latent"):
         xr.testing.assert_allclose(again[group].to_dataset(), straight[group].to_dataset(), rtol=EXACT)
     xr.testing.assert_allclose(again["log_likelihood"].to_dataset(), fit["log_likelihood"].to_dataset(), rtol=EXACT)
@@ -163,9 +122,9 @@ def test_permutations_one_after_the_other_are_composed(rng):
 
 
 def test_deterministics_and_log_prior_are_those_of_the_draws_they_stand_beside(swapped):
-    entry = ModelB(confusion_accuracy=0.7)
+    model = ModelB(confusion_accuracy=0.7)
     stale = swapped[1].assign(accuracy=(("chain", "draw", "annotator"), np.full((2, 6, 3), 9.0)))
-    fit = make_fit(entry, TINY, stale)
+    fit = make_fit(model, TINY, stale)
     posterior = fit["posterior"]
     accuracy = np.einsum("cdk,cdxkk->cdx", posterior["prevalence"], posterior["confusion"])
     np.testing.assert_allclose(posterior["accuracy"], accuracy, rtol=EXACT)
@@ -175,21 +134,21 @@ def test_deterministics_and_log_prior_are_those_of_the_draws_they_stand_beside(s
     )
     for chain, draw in np.ndindex(2, 6):
         one = {name: swapped[1][name].values[chain, draw] for name in ("prevalence", "confusion")}
-        expected = model_b_log_prior(one, entry.to_fields())
+        expected = model_b_log_prior(one, model.to_fields())
         assert float(total[chain, draw]) == pytest.approx(expected, rel=EXACT)
 
 
 @pytest.mark.parametrize(
-    ("entry", "data", "match"),
+    ("model", "data", "match"),
     [
         (ModelB(), TINY, "the prior of model_b tells the classes apart"),
         (EXCHANGEABLE, CONTROLLED, "it has controls"),
     ],
 )
-def test_relabelling_is_refused_where_it_would_change_the_density(entry, data, match, swapped, refuses):
-    fit = make_fit(entry, data, swapped[1])
+def test_relabelling_is_refused_where_it_would_change_the_density(model, data, match, swapped, refuses):
+    fit = make_fit(model, data, swapped[1])
     with refuses(FitError, f"relabelling would change the density of this fit's draws: {match}"):
-        inference.relabel_classes(fit)
+        relabel(fit)
 
 
 # ------------------------------------------------------------------------------------------------- modes
@@ -204,7 +163,7 @@ def test_a_chain_with_swapped_classes_is_reported(rng):
     orders = np.tile(np.arange(3), (3, 50, 1))
     orders[1] = CYCLE  # what the best chain calls "perhaps" is called "no" there
     log_density = densities(rng, -100.0, -130.0, -100.5)
-    found = find_modes(permute_draws(posterior, orders), log_density)
+    found = find_chain_modes(permute_draws(posterior, orders), log_density)
     np.testing.assert_allclose(found["log_density"], log_density.mean(axis=1))
     (other,) = found["others"]
     assert other["chain"] == 1
@@ -216,20 +175,20 @@ def test_a_swapped_chain_is_reported_even_if_as_dense(rng):
     posterior = clear_posterior(rng, n_chains=2, n_draws=50)
     orders = np.tile(np.arange(3), (2, 50, 1))
     orders[0] = [1, 0, 2]
-    found = find_modes(permute_draws(posterior, orders), densities(rng, -101.0, -100.0))
+    found = find_chain_modes(permute_draws(posterior, orders), densities(rng, -101.0, -100.0))
     assert [other["classes"] for other in found["others"]] == [{"no": "perhaps", "perhaps": "no"}]
 
 
 def test_a_chain_far_below_is_reported_without_classes(rng):
     posterior = clear_posterior(rng, n_chains=2, n_draws=50)
     for draws in (posterior, posterior[["unrelated"]]):
-        found = find_modes(draws, densities(rng, -140.0, -100.0))
+        found = find_chain_modes(draws, densities(rng, -140.0, -100.0))
         assert [(other["chain"], "classes" in other) for other in found["others"]] == [(0, False)]
 
 
 def test_chains_in_one_mode_are_not_reported(rng):
     posterior = clear_posterior(rng, n_chains=4, n_draws=50)
-    assert find_modes(posterior, densities(rng, -100.0, -101.0, -100.3, -99.9))["others"] == []
+    assert find_chain_modes(posterior, densities(rng, -100.0, -101.0, -100.3, -99.9))["others"] == []
 
 
 OTHER = {"chain": 2, "nats_lower": 41.6}
@@ -244,10 +203,10 @@ OTHER = {"chain": 2, "nats_lower": 41.6}
         ({"divergences": 3}, ["3 divergent transitions: "]),
         ({"min_bfmi": 0.1}, ["E-BFMI is 0.10"]),
         ({"pareto_k": 1.25}, ["Pareto k is 1.25"]),
-        ({"converged": False, "advi_steps": 50}, ["still improving"]),
-        ({"modes": {"others": [OTHER]}}, ["chain 2 is in another mode than the best chain, 42 nats lower"]),
-        ({"modes": {"others": [OTHER | {"classes": {"no": "yes"}}]}}, ["'no' stands for 'yes'"]),
-        ({"modes": {"others": [OTHER]}, "max_rhat": 2.0, "min_ess_bulk": 3.0}, ["chain 2 is in another mode"]),
+        ({"converged": False, "steps": 50}, ["still improving"]),
+        ({"chain_modes": {"others": [OTHER]}}, ["chain 2 is in another mode than the best chain, 42 nats lower"]),
+        ({"chain_modes": {"others": [OTHER | {"classes": {"no": "yes"}}]}}, ["'no' stands for 'yes'"]),
+        ({"chain_modes": {"others": [OTHER]}, "max_rhat": 2.0, "min_ess_bulk": 3.0}, ["chain 2 is in another mode"]),
         ({"max_rhat": 1.3, "divergences": 1}, ["R-hat", "1 divergent transition: "]),
         (
             {
@@ -258,7 +217,7 @@ OTHER = {"chain": 2, "nats_lower": 41.6}
                 "min_bfmi": 0.3,
                 "pareto_k": 0.7,
                 "converged": True,
-                "modes": {"others": []},
+                "chain_modes": {"others": []},
             },
             [],
         ),
@@ -277,3 +236,79 @@ def test_unequal_designs_say_who_is_exchangeable():
     two_labels = AnnotationData.from_records([("s1", "ada", "no"), ("s1", "bo", "yes")])
     assert ModelB(confusion_accuracy=0.5).is_exchangeable(two_labels)
     assert not EXCHANGEABLE.is_exchangeable(two_labels)
+
+
+# ------------------------------------------------------------------------- classes in whatever variable has them
+
+
+def one_for_all(posterior):
+    """The draws of a model with one confusion matrix for all annotators."""
+    return posterior.isel(annotator=0, drop=True)[["confusion", "prevalence", "other"]]
+
+
+@pytest.mark.parametrize("rule", ["unweighted", "weighted"])
+def test_classes_are_found_in_one_matrix_for_all_annotators(rule, rng):
+    posterior = one_for_all(clear_posterior(rng))
+    assert posterior["confusion"].dims == ("chain", "draw", "true_class", "response")
+    posterior["prevalence"] = xr.ones_like(posterior["prevalence"]) / 3
+    orders = np.array([rng.permutation(3) for _ in range(12)]).reshape(2, 6, 3)
+    aligned, permutation = align_classes(permute_draws(posterior, orders), rule)
+    xr.testing.assert_identical(aligned, posterior)
+    np.testing.assert_array_equal(permutation, np.argsort(orders, axis=2))
+
+
+def test_a_response_that_is_no_class_counts_for_no_class(rng):
+    posterior = one_for_all(clear_posterior(rng))
+    orders = np.array([rng.permutation(3) for _ in range(12)]).reshape(2, 6, 3)
+    unsure = posterior["confusion"].isel(response=[0]).assign_coords(response=["a unsure"]) * 0 + 50.0
+    wider = xr.concat([unsure, posterior["confusion"]], "response").isel(response=[0, 3, 1, 2])  # and in another order
+    posterior = posterior.drop_vars(["confusion", "response"]).assign(confusion=wider)
+    aligned, permutation = align_classes(permute_draws(posterior, orders))
+    xr.testing.assert_identical(aligned, posterior)
+    np.testing.assert_array_equal(permutation, np.argsort(orders, axis=2))
+
+
+def test_every_variable_over_classes_and_responses_has_its_say(rng):
+    posterior = one_for_all(clear_posterior(rng))
+    orders = np.tile(CYCLE, (2, 6, 1))
+    louder = xr.ones_like(posterior["confusion"]) * np.eye(3)[CYCLE] * 5  # of two variables, the sum decides
+    _, permutation = align_classes(posterior.assign(population=louder))
+    np.testing.assert_array_equal(permutation, np.argsort(orders, axis=2))
+
+
+def test_the_weights_are_the_variable_that_is_a_distribution_over_classes():
+    confusion = np.broadcast_to([[0.4, 0.6], [0.1, 0.9]], (1, 1, 2, 2))
+    draws = xr.Dataset(
+        {
+            "concentration": (("chain", "draw", "true_class"), [[[0.1, 9.0]]]),
+            "confusion": (("chain", "draw", "true_class", "response"), confusion),
+            "share": (("chain", "draw", "true_class"), [[[0.9, 0.1]]]),
+        },
+        coords={"chain": [0], "draw": [0], "true_class": ["no", "yes"]},
+    )
+    assert share_changed(align_classes(draws, "weighted")[1]) == 1
+    assert share_changed(align_classes(draws.drop_vars("concentration"), "weighted")[1]) == 1
+    with pytest.raises(
+        FitError, match=r'"weighted" needs the prevalence of the classes, .* take the rule "unweighted"'
+    ):
+        align_classes(draws.drop_vars("share"), "weighted")
+
+
+def test_classes_of_which_nothing_is_known_are_not_relabelled(rng, refuses):
+    with refuses(FitError, "classes cannot be relabelled: no variable of the posterior has dims true_class and resp"):
+        align_classes(clear_posterior(rng)[["prevalence", "unrelated"]])
+
+
+def test_a_chain_with_swapped_classes_is_reported_by_one_matrix_for_all(rng):
+    posterior = one_for_all(clear_posterior(rng, n_chains=2, n_draws=50))
+    orders = np.tile(np.arange(3), (2, 50, 1))
+    orders[0] = [1, 0, 2]
+    found = find_chain_modes(permute_draws(posterior, orders), densities(rng, -101.0, -100.0))
+    assert [other["classes"] for other in found["others"]] == [{"no": "perhaps", "perhaps": "no"}]
+
+
+def test_a_fit_whose_classes_could_not_be_relabelled_is_refused_before_it_is_sampled(monkeypatch, refuses):
+    monkeypatch.setattr(MACE, "is_exchangeable", lambda *_: True)  # it has no variable over true classes
+    monkeypatch.setitem(METHODS, "nuts", replace(METHODS["nuts"], run=lambda *_, **__: pytest.fail("was sampled")))
+    with refuses(FitError, "classes cannot be relabelled: .*; fit with relabel=False"):
+        fit("mace", TINY, progressbar=False)

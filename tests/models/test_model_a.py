@@ -44,10 +44,10 @@ def both_modes(table9, fit, fit_once):
     """The fit and a chain that started low, joined; and what was warned of."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # one chain has few draws
-        low = fit_once("model_a", table9, start={"accuracy": LOW_MODE}, **(SETTINGS | {"chains": 1}))
+        low = fit_once("model_a", table9, initvals={"accuracy": LOW_MODE}, **(SETTINGS | {"chains": 1}))
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        joined = ba.join([fit, low])
+        joined = ba.concat_chains([fit, low])
     return joined, [str(warning.message) for warning in seen if warning.category is ConvergenceWarning]
 
 
@@ -233,14 +233,14 @@ def test_new_items_that_the_model_cannot_take_are_refused(fit, refuses):
 
 
 def test_a_fit_in_one_mode_reports_no_other(fit):
-    modes = ba.diagnostics_of(fit)["modes"]
+    modes = ba.diagnostics_of(fit)["chain_modes"]
     assert modes["others"] == []
     assert np.ptp(modes["log_density"]) < 1
 
 
 def test_chains_in_the_mode_of_low_accuracies_are_reported(both_modes):
     joined, said = both_modes
-    (other,) = ba.diagnostics_of(joined)["modes"]["others"]
+    (other,) = ba.diagnostics_of(joined)["chain_modes"]["others"]
     assert other["chain"] == 4
     apart = oracle.TABLE10_MODES[0][1] - oracle.TABLE10_MODES[-1][1]  # 352 nats, at the modes themselves
     assert other["nats_lower"] == pytest.approx(apart, abs=5)

@@ -86,6 +86,7 @@ def test_groups(fitted):
     assert set(fitted.tree.children) == {
         "posterior",
         "sample_stats",
+        "convergence",
         "log_likelihood",
         "log_prior",
         "latent",
@@ -148,7 +149,9 @@ def test_attributes_are_text_and_numbers(fitted):
         "model": str,
         "fields": str,
         "method": str,
-        "engine": str,
+        "yields": str,
+        "nuts_sampler": str,
+        "settings": str,
         "random_seed": int,
         "seconds_compile": float,
         "seconds_sample": float,
@@ -156,7 +159,12 @@ def test_attributes_are_text_and_numbers(fitted):
         "data_hash": str,
         "diagnostics": str,
     }
-    assert (attrs["method"], attrs["engine"], attrs["random_seed"]) == ("nuts", "nutpie", 7)
+    assert (attrs["method"], attrs["yields"], attrs["nuts_sampler"], attrs["random_seed"]) == (
+        "nuts",
+        "mcmc",
+        "nutpie",
+        7,
+    )
     assert attrs["data_hash"] == fitted.data.hash
     assert json.loads(attrs["versions"]).keys() == {
         "bayesanno",
@@ -175,7 +183,7 @@ def test_attributes_are_text_and_numbers(fitted):
         "divergences",
         "min_bfmi",
         "relabelled_fraction",
-        "modes",
+        "chain_modes",
     }
 
 

@@ -21,7 +21,7 @@ from bayesanno import (
     load,
     model_of,
     predict_labels,
-    relabel_classes,
+    relabel,
     save,
     summary,
     type_table,
@@ -77,7 +77,8 @@ def dims_of(dataset):
 def test_variables_and_dims(fitted):
     tree, schema = fitted.tree, fitted.schema
     assert set(tree.children) == {
-        "posterior", "sample_stats", "log_likelihood", "log_prior", "latent", "observed_data", "constant_data",
+        "posterior", "sample_stats", "convergence", "log_likelihood", "log_prior", "latent", "observed_data",
+        "constant_data",
     }  # fmt: skip
     assert dims_of(tree["posterior"]) == {name: ("chain", "draw", *dims) for name, dims in schema.free.items()}
     assert dims_of(tree["log_likelihood"]) == {"successes": ("chain", "draw", "item")}
@@ -178,7 +179,7 @@ def test_what_counts_do_not_have_is_refused(fitted, refuses):
     with refuses(FitError, "no gold label is known"):
         coverage_table(fitted.tree)
     with refuses(FitError, f"relabelling would change .*: the prior of {name} tells the classes apart"):
-        relabel_classes(fitted.tree)
+        relabel(fitted.tree)
     assert score(fitted.tree) == {}
 
 

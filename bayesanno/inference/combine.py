@@ -1,0 +1,148 @@
+"""From fits to another fit: chains side by side, classes relabelled. What follows from the draws is computed anew."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import FitError
+from bayesanno.inference.assemble import assemble
+from bayesanno.inference.diagnostics import concat_datasets
+from bayesanno.inference.relabel import align_classes, compose
+from bayesanno.modeling.capabilities import is_exchangeable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import xarray
+
+    from bayesanno.fits.view import FitView
+    from bayesanno.inference.relabel import Rule
+
+
+def concat_chains(fits: Sequence[xarray.DataTree | FitView]) -> xarray.DataTree:
+    """Put the chains of several fits of one model to the same data side by side, and diagnose them together.
+
+    Parameters
+    ----------
+    fits : sequence of xarray.DataTree or FitView
+
+    Returns
+    -------
+    xarray.DataTree
+        A fit with all chains, numbered anew.
+
+    Raises
+    ------
+    FitError
+        If there is no fit, or one has no chains (is not by NUTS), or they differ in model, priors, data, method or
+        number of draws.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a diagnostic of all chains says not to believe the posterior yet.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fits = [ba.load(f"run{seed}/posterior.nc") for seed in (1, 2)]  # doctest: +SKIP
+    >>> ba.concat_chains(fits)["posterior"].sizes["chain"]  # doctest: +SKIP
+    8
+    """
+    views = [view_of(fit) for fit in fits]
+    if not views:
+        raise FitError("there is no fit to concatenate: give at least one")
+    first, trees = views[0], [view.tree for view in views]
+    for view in views:
+        if view.yields != "mcmc":
+            raise FitError(
+                f"a fit by {view.tree.attrs['method']} has no chains to concatenate (it yields: {view.yields}): give "
+                "fits by nuts"
+            )
+    for what in ("model", "fields", "data_hash", "method"):
+        values = {str(tree.attrs[what]) for tree in trees}
+        if len(values) > 1:
+            raise FitError(f"fits to be concatenated differ in {what}: {', '.join(sorted(values))}")
+    sizes = {view.posterior.sizes["draw"] for view in views}
+    if len(sizes) > 1:
+        raise FitError(f"fits to be concatenated differ in their number of draws: {sorted(sizes)}")
+    chains = range(sum(view.posterior.sizes["chain"] for view in views))
+    posterior = concat_datasets([view.posterior for view in views], "chain", chains)
+    stats = concat_datasets([tree["sample_stats"].to_dataset() for tree in trees], "chain", chains)
+    attrs = dict(trees[0].attrs) | {
+        "random_seed": ", ".join(str(tree.attrs["random_seed"]) for tree in trees),
+        "settings": json.dumps(_common_settings(trees) | {"chains": len(chains)}),
+    }
+    for seconds in ("seconds_compile", "seconds_sample"):
+        attrs[seconds] = float(sum(tree.attrs[seconds] for tree in trees))
+    model, data = first.model, first.data
+    return assemble(model, data, model.build(data), posterior, stats, permutation=stats.get("permutation"), attrs=attrs)
+
+
+def _common_settings(trees: Sequence[xarray.DataTree]) -> dict[str, Any]:
+    """Return the settings of fits by one method: a list where they differ."""
+    settings = [json.loads(tree.attrs["settings"]) for tree in trees]
+    common = {}
+    for name in settings[0]:
+        values = [one[name] for one in settings]
+        common[name] = values[0] if all(value == values[0] for value in values) else values
+    return common
+
+
+def relabel(fit: xarray.DataTree | FitView, *, rule: Rule = "unweighted") -> xarray.DataTree:
+    """Undo label switching in a fit: per draw, take the permutation of the classes that the rule prefers.
+
+    Every variable with a class dimension is permuted; the posterior of the labels, deterministics, log prior and
+    diagnostics are computed anew. The share of draws changed is among the diagnostics.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    rule : {"unweighted", "weighted"}
+        Eq. 56 (default) or eq. 55 of Rzhetsky et al. (2008); see `bayesanno.inference.relabel`.
+
+    Returns
+    -------
+    xarray.DataTree
+
+    Raises
+    ------
+    FitError
+        If the fit's prior tells the classes apart, or it has controls: then a permuted draw is another explanation,
+        with another density. Or if nothing in the posterior is over true classes and responses.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a diagnostic says not to believe the relabelled posterior yet.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fits = [ba.load(f"run{seed}") for seed in (1, 2)]  # doctest: +SKIP
+    >>> ba.relabel(ba.concat_chains(fits), rule="weighted")  # doctest: +SKIP
+    """
+    view = view_of(fit)
+    model, data = view.model, view.data
+    if not is_exchangeable(model, data):
+        why = (
+            "it has controls"
+            if getattr(data, "controls", None)
+            else f"the prior of {model.name} tells the classes apart"
+        )
+        raise FitError(f"relabelling would change the density of this fit's draws: {why}")
+    posterior, permutation = align_classes(view.posterior, rule)
+    stats = view.tree["sample_stats"].to_dataset()
+    before = stats.get("permutation")
+    return assemble(
+        model,
+        data,
+        model.build(data),
+        posterior,
+        stats,
+        permutation=permutation if before is None else compose(before, permutation),
+        more_diagnostics=view.diagnostics,
+        attrs=view.tree.attrs,
+    )

@@ -1,0 +1,82 @@
+"""Leave-one-out cross-validation of a fit, per item, and the log-likelihoods that it is computed from."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import FitError
+from bayesanno.inference.assemble import log_likelihood_group
+from bayesanno.modeling.posterior import log_likelihood_of
+
+if TYPE_CHECKING:
+    import xarray
+
+    from bayesanno.fits.view import FitView
+
+
+def compute_log_likelihood(fit: xarray.DataTree | FitView) -> xarray.DataTree:
+    """Return a fit with the group `log_likelihood`, log p(an item's annotations | parameters) per draw and item.
+
+    A fit has it from the start unless it is larger than 2 GiB: then ask for it here, where there is the memory, or of
+    fewer draws.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+
+    Returns
+    -------
+    xarray.DataTree
+        The fit with the group; the fit itself if it had it.
+
+    Raises
+    ------
+    FitError
+        If this is not a fit by bayesanno.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("large")  # doctest: +SKIP
+    >>> thinned = ba.compute_log_likelihood(fit.isel(draw=slice(None, None, 10)))  # doctest: +SKIP
+    """
+    view = view_of(fit)
+    model, data, posterior = view.model, view.data, view.posterior
+    if "log_likelihood" in view.tree.children:
+        return view.tree
+    values = log_likelihood_of(model, data, posterior, view.known)
+    whole = view.tree.copy()
+    whole["log_likelihood"] = type(whole)(log_likelihood_group(model, data, posterior, values))
+    return whole
+
+
+def leave_one_out(fit: xarray.DataTree | FitView) -> Any:
+    """Return PSIS-LOO over the items of a fit (Vehtari, Gelman and Gabry 2017).
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+
+    Returns
+    -------
+    arviz_stats.ELPDData
+        With `elpd`, `se` and `p`, and per item `elpd_i` and `pareto_k`: unreliable where that is above 0.7.
+
+    Raises
+    ------
+    FitError
+        If the fit has no log-likelihoods, which were left out for their size.
+    """
+    import arviz_stats as azs
+
+    view = view_of(fit)
+    if "log_likelihood" not in view.tree.children:
+        raise FitError(
+            f"this fit of {view.model.name} has no log_likelihood, which leave-one-out is computed from: take "
+            "compute_log_likelihood(fit)"
+        )
+    with warnings.catch_warnings():  # the Pareto k of each item is in what is returned
+        warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)
+        return azs.loo(view.tree, pointwise=True)

@@ -1,0 +1,93 @@
+"""The methods of fitting: one table. A new method is one file beside `nuts` and `advi`, and one line here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.ground.errors import FitError
+from bayesanno.inference.advi import ADVISettings, approximate
+from bayesanno.inference.nuts import NUTSSettings, sample_nuts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bayesanno.fits.view import Yields
+    from bayesanno.inference.settings import Draws, Settings
+
+ARGUMENTS = ("draws", "tune", "chains", "target_accept", "nuts_sampler")  # the settings that are arguments of `fit`
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of fitting.
+
+    Parameters
+    ----------
+    settings : type
+        Its settings: a frozen class, valid once made. A field that is no argument of `fit` is an option of the method.
+    run : callable
+        (graph, start, settings, random_seed, progressbar) -> Draws.
+    yields : {"mcmc", "approximation", "point"}
+        What its draws are: of chains, independent ones from an approximation, or one point. Stored in a fit; what
+        depends on it asks for this, never for the method's name.
+    """
+
+    settings: type[Settings]
+    run: Callable[..., Draws]
+    yields: Yields
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The method's own options, with their defaults."""
+        return {setting.name: setting.default for setting in fields(self.settings) if setting.name not in ARGUMENTS}
+
+
+METHODS = {
+    "nuts": Method(NUTSSettings, sample_nuts, "mcmc"),
+    "advi": Method(ADVISettings, partial(approximate, full_rank=False), "approximation"),
+    "fullrank_advi": Method(ADVISettings, partial(approximate, full_rank=True), "approximation"),
+}
+
+
+def choose_method(
+    name: str, method_options: Mapping[str, Any] | None = None, **arguments: Any
+) -> tuple[Method, Settings]:
+    """Return a method and its settings.
+
+    Parameters
+    ----------
+    name : str
+    method_options : mapping, optional
+        The method's own options.
+    arguments
+        Those of `ARGUMENTS`; the ones that this method has are taken.
+
+    Raises
+    ------
+    FitError
+        If there is no such method, it has no such option, or a value is not possible.
+    SamplerError
+        If a sampler is not installed.
+
+    Examples
+    --------
+    >>> from bayesanno.inference.methods import choose_method
+    >>> choose_method("advi", {"steps": 5_000}, draws=500, tune=1000)[1]
+    ADVISettings(draws=500, chains=4, steps=5000)
+    """
+    if name not in METHODS:
+        raise FitError(f"there is no method {name!r}: choose one of {', '.join(METHODS)}")
+    method = METHODS[name]
+    options = {} if method_options is None else method_options
+    if not hasattr(options, "keys"):
+        raise FitError(f"method_options is {options!r}: it must be a mapping of option to value")
+    for option in options:
+        if option not in method.options:
+            own = ", ".join(method.options)
+            has = f" {option!r}: it has {own}" if own else f"s: leave out {option!r}"
+            raise FitError(f"{name} has no method option{has}")
+    known = {setting.name for setting in fields(method.settings)}
+    taken = {setting: value for setting, value in arguments.items() if setting in known}
+    return method, method.settings(**taken, **options)

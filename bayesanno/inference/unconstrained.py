@@ -1,0 +1,71 @@
+"""Draws as a sampler sees them: points of one vector of unconstrained numbers, there and back.
+
+The invariant: `parts` says which columns of the vector each of the graph's values takes, and of what shape it is;
+whoever makes vectors makes them with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.ground.lazy import xr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import pymc
+    import xarray
+
+    Parts = Mapping[str, tuple[slice, tuple[int, ...]]]
+
+
+def unconstrain(graph: pymc.Model, posterior: xarray.Dataset) -> tuple[np.ndarray, Parts]:
+    """Return draws of the free parameters on the unconstrained scale, (chain, draw, dimension), and their parts."""
+    import pytensor
+
+    n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
+    columns: list[np.ndarray] = []
+    parts: dict[str, tuple[slice, tuple[int, ...]]] = {}
+    begin = 0
+    for variable in graph.free_RVs:
+        value, transform = variable.type(), graph.rvs_to_transforms[variable]
+        outside = value if transform is None else transform.forward(value, *variable.owner.inputs)
+        forward = pytensor.function([value], outside)
+        draws = posterior[variable.name].transpose("chain", "draw", ...).values
+        moved = np.array([forward(one) for one in draws.reshape(-1, *draws.shape[2:])])
+        columns.append(moved.reshape(n_chains, n_draws, -1))
+        end = begin + columns[-1].shape[2]
+        parts[graph.rvs_to_values[variable].name] = (slice(begin, end), moved.shape[1:])
+        begin = end
+    return np.concatenate(columns, axis=2), parts
+
+
+def constrain(graph: pymc.Model, parts: Parts, z: np.ndarray) -> xarray.Dataset:
+    """Return the free parameters at each z (draw, dimension), as one chain."""
+    free = [variable.name for variable in graph.free_RVs]
+    forward = graph.compile_fn(graph.unobserved_value_vars, inputs=graph.value_vars, point_fn=True)
+    names = [variable.name for variable in graph.unobserved_value_vars]
+    values: dict[str, list[np.ndarray]] = {name: [] for name in free}
+    for point in _points(parts, z):
+        found = dict(zip(names, forward(point), strict=True))
+        for name, kept in values.items():
+            kept.append(found[name])
+    variables = {
+        name: (("chain", "draw", *graph.named_vars_to_dims.get(name, ())), np.stack(kept)[None])
+        for name, kept in values.items()
+    }
+    used = {dim for dims, _ in variables.values() for dim in dims} & set(graph.coords)
+    coords = {dim: list(graph.coords[dim]) for dim in used}
+    return xr.Dataset(variables, coords={"chain": [0], "draw": np.arange(len(z))} | coords)
+
+
+def density_of(graph: pymc.Model, parts: Parts) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the log density on the unconstrained scale: a function of points z (draw, dimension), giving (draw,)."""
+    logp = graph.compile_logp()
+    return lambda z: np.array([float(logp(point)) for point in _points(parts, z)])
+
+
+def _points(parts: Parts, z: np.ndarray) -> Iterator[dict[str, np.ndarray]]:
+    return ({name: row[part].reshape(shape) for name, (part, shape) in parts.items()} for row in z)

@@ -1,0 +1,58 @@
+"""Draws made up by hand, and fits of them: nothing is sampled and nothing compiled by nutpie."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bayesanno.ground.errors import ConvergenceWarning
+from bayesanno.inference.assemble import assemble
+from bayesanno.models.model_b import ModelB
+from tests.models.contract import LABELS, TINY
+
+EXCHANGEABLE = ModelB(confusion_accuracy=1 / 3)
+
+
+def clear_posterior(rng, n_classes=3, n_chains=2, n_draws=6, n_annotators=3):
+    """Draws in which every annotator is mostly right: nothing is to be permuted."""
+    shape = (n_chains, n_draws)
+    confusion = rng.dirichlet(np.ones(n_classes), size=(*shape, n_annotators, n_classes)) / 3
+    confusion += 2 / 3 * np.eye(n_classes)
+    names = list(LABELS) if n_classes == 3 else [f"c{k}" for k in range(n_classes)]
+    return xr.Dataset(
+        {
+            "confusion": (("chain", "draw", "annotator", "true_class", "response"), confusion),
+            "prevalence": (("chain", "draw", "true_class"), rng.dirichlet(np.ones(n_classes), size=shape)),
+            "other": (("true_class", "draw", "chain"), rng.normal(size=(n_classes, n_draws, n_chains))),
+            "unrelated": (("chain", "draw", "annotator"), rng.normal(size=(*shape, n_annotators))),
+        },
+        coords={
+            "chain": np.arange(n_chains),
+            "draw": np.arange(n_draws),
+            "annotator": list(TINY.annotators[:n_annotators]),
+            "true_class": names,
+            "response": names,
+        },
+    )
+
+
+def permute_draws(posterior, orders):
+    """Every draw with its classes in another order; `orders` has shape (chain, draw, class)."""
+    order = xr.DataArray(orders, dims=("chain", "draw", "true_class"))
+    moved = {
+        name: variable.isel(true_class=order).transpose(*variable.dims) if "true_class" in variable.dims else variable
+        for name, variable in posterior.drop_vars("true_class").data_vars.items()
+    }
+    return xr.Dataset(moved, coords=posterior.coords)
+
+
+def make_fit(model, data, posterior):
+    """A fit from given draws; so few of them are warned about."""
+    chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
+    none = xr.DataArray(np.zeros((chains, draws)), dims=("chain", "draw"))
+    stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
+    attrs = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
+    attrs["settings"] = json.dumps({"draws": draws, "chains": chains})
+    with pytest.warns(ConvergenceWarning):
+        return assemble(model, data, model.build(data), posterior, stats, attrs=attrs)

@@ -1,0 +1,106 @@
+"""The table of methods: what `fit` and the command line offer is what the methods have, and a new one is one entry."""
+
+import inspect
+import json
+from dataclasses import dataclass, fields
+from typing import Annotated, get_args, get_type_hints
+
+import numpy as np
+import pytest
+import typer
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.cli.app import app
+from bayesanno.fits.view import Yields, view_of
+from bayesanno.ground.errors import FitError
+from bayesanno.inference.methods import ARGUMENTS, METHODS, Method, choose_method
+from bayesanno.inference.nuts import NUTSSettings
+from bayesanno.inference.settings import AtLeast, Between, Draws, Settings
+from tests.fits import SHORT, tiny_data
+
+OF_FIT = inspect.signature(ba.fit).parameters
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_a_method_is_set_by_has_one_default_everywhere(name):
+    method = METHODS[name]
+    assert method.yields in get_args(Yields)
+    options = {option.name: option.default for option in typer.main.get_command(app).commands["fit"].params}
+    for setting in fields(method.settings):
+        if setting.name in OF_FIT:
+            assert OF_FIT[setting.name].default == setting.default == options[setting.name]
+    assert {"draws", "chains"} <= {setting.name for setting in fields(method.settings)}
+
+
+def test_fit_names_the_methods_and_samplers_that_there_are():
+    listed = [f'"{name}"' for name in METHODS]
+    assert f"method : {{{', '.join(listed)}}}" in ba.fit.__doc__
+    samplers = [f'"{name}"' for name in get_args(get_type_hints(NUTSSettings)["nuts_sampler"])]
+    assert f"nuts_sampler : {{{', '.join(samplers)}}}" in ba.fit.__doc__
+    assert set(ARGUMENTS) <= set(OF_FIT)
+    assert {name: method.options for name, method in METHODS.items()} == {
+        "nuts": {}, "advi": {"steps": 50_000}, "fullrank_advi": {"steps": 50_000},
+    }  # fmt: skip
+
+
+def test_settings_are_valid_plain_and_frozen():
+    @dataclass(frozen=True, kw_only=True)
+    class Own(Settings):
+        steps: Annotated[int, AtLeast(2)] = 5
+        rate: Annotated[float, Between(0, 1)] = 0.5
+
+    made = Own(steps="7", rate=np.float32(0.25))
+    assert (made.steps, type(made.steps), made.rate, type(made.rate)) == (7, int, 0.25, float)
+    assert Own(steps=np.int64(3)) == Own(steps=3)
+    with pytest.raises(AttributeError):
+        made.steps = 1
+    for wrong in ({"steps": 1}, {"steps": 2.0}, {"steps": None}, {"rate": 1}, {"rate": 0}, {"rate": "x"}):
+        with pytest.raises(FitError, match=f"^{next(iter(wrong))} is "):
+            Own(**wrong)
+
+
+def test_a_method_takes_of_the_arguments_what_it_has():
+    arguments = {"draws": 9, "tune": 8, "chains": 7, "target_accept": 0.6, "nuts_sampler": "pymc"}
+    assert choose_method("nuts", **arguments)[1] == NUTSSettings(**arguments)
+    advi = choose_method("advi", {"steps": 6}, **arguments)[1]
+    assert (advi.draws, advi.chains, advi.steps) == (9, 7, 6)
+
+
+# ------------------------------------------------------------------------------------------------------ a new one
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartSettings(Settings):
+    spread: Annotated[float, Between(0, 1)] = 0.5
+
+
+def stay_at_the_start(graph, start, settings, *, random_seed, progressbar):
+    """A method that learns nothing: one draw, where the chains of others start."""
+    dims = {name: ("chain", "draw", *graph.named_vars_to_dims[name]) for name in start}
+    posterior = xr.Dataset(
+        {name: (dims[name], value[None, None]) for name, value in start.items()},
+        coords={"chain": [0], "draw": [0]} | {d: list(graph.coords[d]) for each in dims.values() for d in each[2:]},
+    )
+    stats = xr.Dataset({"lp": (("chain", "draw"), [[settings.spread]])})
+    return Draws(posterior, stats, 0.0, 0.0, {"seed_seen": random_seed, "shown": progressbar})
+
+
+def test_a_new_method_is_one_entry_of_the_table(monkeypatch, tmp_path, refuses):
+    monkeypatch.setitem(METHODS, "start", Method(StartSettings, stay_at_the_start, "point"))
+    fit = ba.fit("model_b", tiny_data(), method="start", method_options={"spread": 0.25}, **SHORT)
+    assert (fit.attrs["method"], fit.attrs["yields"]) == ("start", "point")
+    assert json.loads(fit.attrs["settings"]) == {"spread": 0.25}
+    assert "nuts_sampler" not in fit.attrs
+    assert fit["sample_stats"]["lp"].item() == 0.25
+    view = view_of(fit)
+    assert (view.yields, view.convergence) == ("point", None)
+    found = view.diagnostics
+    assert (found["seed_seen"], found["shown"], found["max_rhat"], found["divergences"]) == (1, False, None, None)
+    np.testing.assert_allclose(fit["latent"]["probability"].sum("true_class"), 1)
+    ba.save(fit, tmp_path / "posterior.nc")
+    xr.testing.assert_identical(ba.load(tmp_path), fit)
+    with refuses(FitError, "a fit by start has no chains to concatenate .it yields: point."):
+        ba.concat_chains([fit, fit])
+    with refuses(FitError, "start has no method option 'draws': it has spread"):
+        choose_method("start", {"draws": 5}, draws=5)
