@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.cli.files import KINDS, write_fit
+from bayesanno.cli.files import describe_data, write_fit
 from bayesanno.fits import storage, view
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.io.write import write_data
+from bayesanno.modeling.data_kinds import KINDS, Data
 
 
 @pytest.mark.parametrize("as_view", [False, True])
@@ -44,7 +45,6 @@ def test_every_kind_of_data_is_described_and_written(tmp_path):
     ]  # fmt: skip
     assert {type(data) for data, _ in expected} == set(KINDS) == set(storage.READERS) == set(Data.__args__)
     for number, (data, described) in enumerate(expected):
-        kind = KINDS[type(data)]
-        assert json.loads(json.dumps(kind.describe(data))) == described
-        kind.write(data, tmp_path / f"{number}.csv")
+        assert json.loads(json.dumps(describe_data(data))) == described
+        write_data(data, tmp_path / f"{number}.csv")
         assert (tmp_path / f"{number}.csv").read_text().count("\n") > data.n_items

@@ -13,7 +13,7 @@ from bayesanno.ground.errors import ConvergenceWarning, FitError, Identifiabilit
 from bayesanno.inference import assemble as assembly
 from bayesanno.inference.diagnostics import measure_convergence
 from bayesanno.inference.loo import leave_one_out
-from bayesanno.modeling.likelihood import recover
+from bayesanno.modeling.posterior import recover
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit
 from tests.models.contract import TINY
 
@@ -98,7 +98,7 @@ def test_leave_one_out_is_that_of_arviz(made):
 def test_what_is_not_wanted_is_not_made(made):
     view = view_of(made)
     one = view.posterior.isel(chain=[0], draw=[0])
-    assert recover(view.model, view.data, one, log_likelihood=False).log_likelihood is None
+    assert recover(view.model, view.data, one, with_log_likelihood=False).log_likelihood is None
     assert recover(view.model, view.data, one).log_likelihood.shape == (1, 1, TINY.n_items)
 
 

@@ -9,7 +9,7 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno import AnnotationData
-from bayesanno.fits.storage import fixed_of
+from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
 from bayesanno.inference.diagnostics import explain
 from bayesanno.modeling.capabilities import NONE_SAID
@@ -63,7 +63,7 @@ def at(fit, theta):
     """A fit whose only draw is this."""
     one = fit["posterior"].to_dataset().isel(chain=[0], draw=[0])
     one["accuracy"] = (("chain", "draw", "annotator"), np.reshape(theta, (1, 1, 3)))
-    latent = recover(ba.model_of(fit), ba.data_of(fit), one, fixed_of(fit)).latent
+    latent = recover(ba.model_of(fit), ba.data_of(fit), one, view_of(fit).known).latent
     groups = {name: fit[name].to_dataset() for name in ("observed_data", "constant_data")}
     tree = xr.DataTree.from_dict({**groups, "posterior": one, "latent": latent})
     tree.attrs = dict(fit.attrs)
@@ -183,7 +183,7 @@ def test_drawn_labels_include_that_nobody_said_the_truth(fit):
     assert drawn.dims == ("chain", "draw", "item")
     assert drawn.shape == (4, 10, 10_000)
     data, posterior = ba.data_of(few), few["posterior"].to_dataset()
-    p = recover(ba.model_of(few), data, posterior, fixed_of(few)).latent["probability"].values  # (item, state)
+    p = recover(ba.model_of(few), data, posterior, view_of(few).known).latent["probability"].values  # (item, state)
     for state in range(4):
         n = p[:, state].sum() * 40
         error = np.sqrt((p[:, state] * (1 - p[:, state])).sum() * 40)

@@ -9,8 +9,8 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.ground.errors import DataError, ModelError
-from bayesanno.io.annotations import write_annotations
 from bayesanno.io.datasets import load_named
+from bayesanno.io.write import write_annotations
 from bayesanno.simulation.designs import make_design
 from tests.io.crowd import ADVERSARY, ALWAYS_BILLING, ALWAYS_OTHER, GOOD, MIXING_UP, RANDOM, TWICE, make_crowd
 
@@ -215,3 +215,23 @@ def test_the_crowd_answers_as_its_people_are_described(topics):
     mixing = np.isin(topics.annotator, [topics.annotators.index(name) for name in MIXING_UP])
     between = np.isin(truth, ["delivery", "quality"]) & np.isin(said, ["delivery", "quality"]) & (said != truth)
     assert between[mixing & np.isin(truth, ["delivery", "quality"])].mean() > 0.25
+
+
+def test_simulated_dimensions_are_correlated_as_the_truth_says():
+    """In a Cox law the correlation of being right in one dimension and in another is rho itself."""
+    design, theta = ba.make_loop_design(items=2000, annotators=4, labels=3), 0.6
+    given = {"accuracy": np.full((4, 2), theta), "direction": [5.0]}  # next to the wall
+    both = ba.MultiAnnotationData(by_dimension={"focus": design, "polarity": design})
+    data, truth = ba.simulate("model_a_multi", both, parameters=given, random_seed=3)
+    score = [
+        np.array(
+            [part.gold.get(part.items[i]) == part.labels[said] for i, said in zip(part.item, part.label, strict=True)]
+        )
+        for part in data.by_dimension.values()
+    ]
+    products = np.prod([(right - theta) / np.sqrt(theta * (1 - theta)) for right in score], axis=0)
+    per_item = products.reshape(-1, 3).mean(axis=1)  # annotators of an item are not independent
+    error = per_item.std() / np.sqrt(per_item.size)
+    rho = float(truth["correlation"][0])
+    assert abs(per_item.mean() - rho) < 4 * error
+    assert abs(rho) > 10 * error
