@@ -113,7 +113,7 @@ def _climb(advi: Any, steps: int, learning_rate: float, progressbar: bool) -> tu
 
 
 def still_improving(loss: np.ndarray) -> bool:
-    """Tell whether the second half of a stretch of losses is lower than the first, beyond the noise of their means."""
+    """Return whether the second half of some losses is lower than the first, beyond the noise of their means."""
     before, after = np.split(loss, 2)
     noise = np.sqrt(before.var() / before.size + after.var() / after.size)
     return bool(before.mean() - after.mean() > 3 * noise)

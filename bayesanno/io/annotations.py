@@ -1,7 +1,7 @@
 """Annotations from every outside shape of table: long, wide, grouped, and that of Snow et al. (2008).
 
 The invariant: what `write_annotations` wrote, `read_annotations` reads back as the same annotations, items, annotators
-and gold labels, without being told the format.
+and gold labels, whatever their format.
 """
 
 from __future__ import annotations

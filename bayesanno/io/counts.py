@@ -58,7 +58,7 @@ def read_counts(
 
 
 def holds_counts(table: TextTable) -> bool:
-    """Tell whether a table is one of counts: it has columns of successes and of trials, and no annotations.
+    """Return whether a table is one of counts: it has columns of successes and of trials, and no annotations.
 
     Annotations in long form have columns for an annotator and for a label, whatever other columns there are.
     """

@@ -1,4 +1,4 @@
-"""What every entry of the zoo is: a frozen value that holds a model's options and priors, and can build its graph.
+"""What every model of the zoo is: a frozen value that holds a model's options and priors, and can build its graph.
 
 Words, used alike in code, documents and messages:
 
@@ -53,7 +53,7 @@ class AnnotationModel(Fields, ABC):
     two_labels : bool
         Whether it takes two labels only, of which the last is the positive one.
     takes_controls : bool
-        Whether a known true label tells it anything.
+        Whether it can use known true labels.
     collapse_items : bool
         Whether items with equal answers are the same to it, so that one stands for all. Not where items have
         parameters of their own.

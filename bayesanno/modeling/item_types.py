@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bayesanno.modeling.observations import Counts
     from bayesanno.modeling.parameters import Parameters, Priors
 
-FEW = 0.05  # a type with less of the items than this can hardly be told to exist,
+FEW = 0.05  # a type with less of the items than this can hardly be seen,
 CLOSE = 0.05  # and so can two whose rates differ by less than this,
 OFTEN = 0.1  # if it is so in more of the draws than this
 

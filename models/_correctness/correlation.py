@@ -194,5 +194,5 @@ def check_dimension(model: str, name: str, data: AnnotationData) -> None:
         item, annotator = pairs[:, counts.argmax()]
         raise DataError(
             f"{model}, dimension {name!r}: annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} "
-            f"{counts.max()} times: keep one answer, as it cannot be told which goes with which in other dimensions"
+            f"{counts.max()} times: keep one answer, as it is not known which goes with which in other dimensions"
         )

@@ -134,7 +134,7 @@ def test_the_posterior_is_what_simulation_finds(rng):
         return chisquare(observed[expected > 0], expected[expected > 0]).pvalue
 
     assert p_value(hard_items_posterior(n, d, p)) > 1e-4
-    assert p_value(hard_items_posterior(n, d, 0.47)) < 1e-4  # the test can tell
+    assert p_value(hard_items_posterior(n, d, 0.47)) < 1e-4  # the test can fail
 
 
 @pytest.mark.parametrize("example", PAPER)

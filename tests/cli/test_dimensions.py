@@ -78,12 +78,14 @@ def test_a_simulation_is_written_with_gold_and_with_the_correlation(fitted, data
         assert part.labels == ("no", "yes")
         assert set(np.bincount(part.item)) == {2, 3}
         assert 0 < len(part.gold) < 40  # unknown where nobody said the truth
-    story = json.loads((fitted.folder / "a.json").read_text())
-    assert (story["model"], story["seed"]) == ("model_a_multi", 8)
-    assert {"accuracy", "direction", "correlation", "frequency_focus", "frequency_polarity"} == set(story["parameters"])
-    correlation = story["parameters"]["correlation"]
+    made_by = json.loads((fitted.folder / "a.json").read_text())
+    assert (made_by["model"], made_by["seed"]) == ("model_a_multi", 8)
+    assert {"accuracy", "direction", "correlation", "frequency_focus", "frequency_polarity"} == set(
+        made_by["parameters"]
+    )
+    correlation = made_by["parameters"]["correlation"]
     assert correlation["coords"] == {"dimension_pair": ["focus, polarity"]}
-    assert correlation["values"][0] * story["parameters"]["direction"]["values"][0] > 0
+    assert correlation["values"][0] * made_by["parameters"]["direction"]["values"][0] > 0
 
 
 def test_the_tables_of_a_fit_have_a_part_for_each_dimension(fitted, data):

@@ -219,10 +219,10 @@ def test_simulated_annotations_read_back_with_gold_and_parameters(command, tmp_p
     each = np.bincount(data.item)
     assert set(each) <= set(range(3, 8))
     assert len(set(each)) > 2
-    story = json.loads((tmp_path / "a.json").read_text())
-    assert (story["model"], story["seed"]) == ("model_b", 5)
-    assert story["fields"]["confusion_accuracy"] == 0.6
-    confusion = story["parameters"]["confusion"]
+    made_by = json.loads((tmp_path / "a.json").read_text())
+    assert (made_by["model"], made_by["seed"]) == ("model_b", 5)
+    assert made_by["fields"]["confusion_accuracy"] == 0.6
+    confusion = made_by["parameters"]["confusion"]
     assert confusion["dims"] == ["annotator", "true_class", "response"]
     assert confusion["coords"]["response"] == ["no", "yes"]
     assert np.shape(confusion["values"]) == (9, 2, 2)

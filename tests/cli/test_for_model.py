@@ -206,10 +206,10 @@ def test_simulated_counts_and_what_made_them(simulated):
     assert table.columns.tolist() == ["item", "successes", "trials"]
     assert (table["trials"] == 8).all()
     assert len(table) == 200
-    story = json.loads((simulated / "x.json").read_text())
-    assert (story["model"], story["seed"], story["fields"]["rate_prior"]) == ("binomial_mixture", 1, [3, 20])
-    assert set(story["parameters"]) == {"weight", "rate", "state"}
-    assert set(story["parameters"]["state"]["values"]) == {"type 1", "type 2"}
+    made_by = json.loads((simulated / "x.json").read_text())
+    assert (made_by["model"], made_by["seed"], made_by["fields"]["rate_prior"]) == ("binomial_mixture", 1, [3, 20])
+    assert set(made_by["parameters"]) == {"weight", "rate", "state"}
+    assert set(made_by["parameters"]["state"]["values"]) == {"type 1", "type 2"}
 
 
 def test_a_fit_of_counts_writes_its_files(simulated):
@@ -231,10 +231,10 @@ def test_a_fit_of_counts_writes_its_files(simulated):
     summary = pd.read_csv(simulated / "run" / "summary.csv").set_index("parameter")
     assert set(summary.index) == {f"{name}[type {t}]" for name in ("weight", "rate") for t in (1, 2)}
     assert summary.loc["rate[type 1]", "mean"] < summary.loc["rate[type 2]", "mean"]
-    story = json.loads((simulated / "x.json").read_text())["parameters"]
+    made_by = json.loads((simulated / "x.json").read_text())["parameters"]
     for name in ("weight", "rate"):
         rows = summary.loc[[f"{name}[type 1]", f"{name}[type 2]"]]
-        assert (np.abs(rows["mean"] - story[name]["values"]) < 4 * rows["sd"]).all()
+        assert (np.abs(rows["mean"] - made_by[name]["values"]) < 4 * rows["sd"]).all()
 
     described = json.loads((simulated / "run" / "run.json").read_text())
     assert described["data"] == {"items": 200, "trials": total, "successes": positive, "hash": data.hash}

@@ -1,8 +1,8 @@
 """How the data set `@crowd` was made: support tickets sorted into four topics by 25 people, all of it simulated.
 
-Model B told the story. Sixteen people are good at it, four mix up "delivery" and "quality", three spam (one clicks at
-random, two always choose the same topic), one is an adversary who shifts every topic to the next, and one, who is good,
-answers nearly everything twice. The file that ships, `named_data/crowd.csv`, is `make_crowd()` as it came out.
+It is simulated by model B. Sixteen people are good at it, four mix up "delivery" and "quality", three spam (one clicks
+at random, two always choose the same topic), one is an adversary who shifts every topic to the next, and one, who is
+good, answers nearly everything twice. The file that ships, `named_data/crowd.csv`, is `make_crowd()` as it came out.
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ def broken(entry: AnnotationModel, **methods: Any) -> AnnotationModel:
 
 
 def with_wrong_formula(entry: AnnotationModel) -> AnnotationModel:
-    """Favours the first state: a factor that the story does not have."""
+    """Favours the first state: a factor that the generative process does not have."""
 
     def state_logp(self: AnnotationModel, answers: Any, p: Any) -> Any:
         logp = type(entry).state_logp(self, answers, p)

@@ -236,7 +236,7 @@ OF_ONE_ANNOTATOR = {  # number of annotators, theta = .7 and OMEGA -> how often 
     8: (0.0699, 0.2471, 0.6830),
 }
 TWO_OF_TWO, TWO_OF_THREE = 0.0115775412, 0.0124441230  # P(i and j say 1) at OMEGA and THETA, without k and with k
-PLAIN_111, MODEL_A_111, TOTAL_VARIATION = 0.0244100, 0.0010632, 0.173  # the plain story, model A, their distance
+PLAIN_111, MODEL_A_111, TOTAL_VARIATION = 0.0244100, 0.0010632, 0.173  # the plain process, model A, their distance
 
 # --------------------------------------------------------------------------- frequencies of each annotator's own
 

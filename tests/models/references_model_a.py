@@ -4,7 +4,7 @@ Three layers, each plainer than the one before it and each checked against the n
 
 * `cox_item`: several dimensions, by the sum over all correctness patterns of all of them;
 * `model_a_states`: one dimension, by the formulas for alpha and beta, whose sums run over ordered distinct labels;
-* `enumerate_model_a`: the story told outright: a ghost truth, who is right, what the wrong ones draw. No formula.
+* `enumerate_model_a`: the process itself: a ghost truth, who is right, what the wrong ones draw. No formula.
 
 Annotations of an item are numbered 0, 1, ...; an annotator who answers it twice has two of them. `said` holds a label
 for each, `correct` a 0 or 1 for each. Frequencies `omega` have the shape (label,) where all share them, or
@@ -162,7 +162,7 @@ def model_a_states(
     return joint
 
 
-# ------------------------------------------------------------------------------------------ the story, told outright
+# ---------------------------------------------------------------------------------------------- the process itself
 
 
 def partition_of(said: Sequence[int]) -> Partition:
@@ -188,16 +188,16 @@ def plain_worlds(
                 yield correct, said, float(share) * correctness(theta, correct) * drawn
 
 
-def plain_story(theta: Sequence[float], omega: np.ndarray, pi: np.ndarray | None = None) -> Plain:
-    """P(who agrees with whom), and P(that, who is correct), from the worlds of the plain story."""
+def plain_process(theta: Sequence[float], omega: np.ndarray, pi: np.ndarray | None = None) -> Plain:
+    """P(who agrees with whom), and P(that, who is correct), from the worlds of the plain process."""
     joint: dict[tuple[Partition, Correct], float] = defaultdict(float)
     for correct, said, probability in plain_worlds(theta, omega, pi):
         joint[partition_of(said), correct] += probability
     return over_patterns(joint), dict(joint)
 
 
-def unnormalised_story(theta: Sequence[float], omega: np.ndarray) -> Plain:
-    """A story behind `unnormalised`: wrong annotators draw from all labels.
+def unnormalised_process(theta: Sequence[float], omega: np.ndarray) -> Plain:
+    """A process behind `unnormalised`: wrong annotators draw from all labels.
 
     Where two or more are wrong and one of them draws the truth, the wrong ones count as agreeing with each other. A
     single one who is wrong differs from the others whatever the draw.
@@ -226,9 +226,9 @@ def enumerate_model_a(
     theta: Sequence[float],
     omega: np.ndarray,
     pi: np.ndarray | None = None,
-    story: Callable[..., Plain] = plain_story,
+    process: Callable[..., Plain] = plain_process,
 ) -> dict[tuple[int, ...], np.ndarray]:
-    """P(state, answers) for all answers: a story says who agrees and who is right, fresh draws from omega say what."""
+    """P(state, answers) for all answers: a process says who agrees and is right, fresh draws from omega say what."""
     rows = per_annotation(omega, len(theta))
     n_labels = rows.shape[1]
     fresh = {
@@ -238,7 +238,7 @@ def enumerate_model_a(
     same_pattern: dict[Partition, float] = defaultdict(float)
     for said, probability in fresh.items():
         same_pattern[partition_of(said)] += probability
-    _, joint = story(theta, omega) if pi is None else story(theta, omega, pi)
+    _, joint = process(theta, omega) if pi is None else process(theta, omega, pi)
     found = {}
     for said, probability in fresh.items():
         states = np.zeros(n_labels + 1)

@@ -1,4 +1,4 @@
-"""The contract of the models of counts, which each of them joins by existing: graph, story, the way back, fields."""
+"""The contract of the models of counts, which each of them joins by existing: graph, process, the way back, fields."""
 
 import json
 from itertools import product
@@ -35,7 +35,7 @@ from tests.models.contract import (
 )
 from tests.models.references_counts import count_probability, counts
 
-N = 3  # answers to each of the two items of a story
+N = 3  # answers to each of the two items of a process
 
 
 # ------------------------------------------------------------------------------------------------- the likelihood

@@ -1,4 +1,4 @@
-"""The contract of the zoo, continued: the generative story against the formula, and the way back to the states."""
+"""The contract of the zoo, continued: the generative process against the formula, and the way back to the states."""
 
 import numpy as np
 import pymc as pm

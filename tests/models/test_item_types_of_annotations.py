@@ -45,9 +45,9 @@ def test_a_simulation_writes_a_number_without_dims(tmp_path):
     design = make_design(items=5, annotators=2, labels=["no", "yes"], per_item=2, random_seed=1)
     data, truth = ba.simulate("easy_hard", design, parameters={"hard_fraction": 0.25}, random_seed=2)
     _, beside = write_simulation(get_model("easy_hard"), data, truth, tmp_path / "easy.csv", seed=2)
-    story = json.loads(beside.read_text())["parameters"]
-    assert story["hard_fraction"] == {"dims": [], "coords": {}, "values": 0.25}
-    assert set(story["state"]["values"]) <= {"easy: no", "easy: yes", "hard"}
+    made_by = json.loads(beside.read_text())["parameters"]
+    assert made_by["hard_fraction"] == {"dims": [], "coords": {}, "values": 0.25}
+    assert set(made_by["state"]["values"]) <= {"easy: no", "easy: yes", "hard"}
 
 
 # ------------------------------------------------------------------------------------------- who is lazy

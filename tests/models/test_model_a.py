@@ -330,7 +330,7 @@ def test_a_known_label_is_the_truth_whether_or_not_somebody_says_it(refuses, mon
     assert {data.gold.get(item) for item in data.items[100:]} == {"1", "2", "3", None}
 
     monkeypatch.setattr(process, "TRIES", 200)
-    with refuses(DataError, "a known label is so improbable that 200 stories had another truth"):
+    with refuses(DataError, "a known label is so improbable that 200 simulations had another truth"):
         ba.simulate("model_a", known, parameters=given | {"frequency": [0.0, 0.5, 0.5]}, random_seed=1)
 
 

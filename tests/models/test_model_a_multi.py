@@ -1,4 +1,4 @@
-"""Model A in several dimensions: graph, story and way back against brute force over all correctness patterns."""
+"""Model A in several dimensions: graph, process and way back against brute force over all correctness patterns."""
 
 import itertools
 
@@ -241,7 +241,7 @@ def test_maximal_sets():
     assert sorted(map(tuple, sets.tolist())) == [(0, 0, 0, 1), (0, 1, 1, 0), (1, 1, 0, 0)]
 
 
-# ------------------------------------------------------------------------------------------------- the story
+# ------------------------------------------------------------------------------------------------- the process
 
 
 def test_correctness_is_drawn_from_the_law(rng):

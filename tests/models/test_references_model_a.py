@@ -1,4 +1,4 @@
-"""The reference of model A against the story told outright, and against the tables of its paper.
+"""The reference of model A against the process simulated outright, and against the tables of its paper.
 
 Rzhetsky, Shatkay and Wilbur (2008), supplement, sections 4 to 8 and 11. A reference that is wrong would let a wrong
 graph pass, so that it is checked before any graph is.
@@ -20,9 +20,9 @@ from tests.models.references_model_a import (
     enumerate_model_a,
     model_a_states,
     partition_of,
-    plain_story,
+    plain_process,
     plain_worlds,
-    unnormalised_story,
+    unnormalised_process,
 )
 
 EXACT = 1e-12  # one enumeration against another
@@ -61,14 +61,14 @@ def in_order_of_appearance(said, states):
     return states[[*said, -1]] / states.sum()
 
 
-# ------------------------------------------------------------------------------- the formulas against the story
+# ------------------------------------------------------------------------------- the formulas against the process
 
 
 @pytest.mark.parametrize(("k", "m"), SIZES)
 def test_formulas_equal_the_story(k, m, rng):
-    """Every answer's every state, and probabilities of all answers sum to one, with patterns as the story has them."""
+    """Every answer's every state, and probabilities of all answers sum to one, with the patterns of the process."""
     theta, omega = rng.uniform(size=k), rng.dirichlet(np.ones(m))
-    agreement, partitions = Counter(), plain_story(theta, omega)[0]
+    agreement, partitions = Counter(), plain_process(theta, omega)[0]
     for said, states in enumerate_model_a(theta, omega).items():
         found = model_a_states(theta, said, omega)
         close(found, states)
@@ -93,7 +93,7 @@ def test_formulas_equal_the_story_with_frequencies_of_each_annotator(k, m, rng):
 def test_unnormalised_formulas_have_a_story_too(k, m, rng):
     theta, omega = rng.uniform(size=k), rng.dirichlet(np.ones(m))
     total = 0.0
-    for said, states in enumerate_model_a(theta, omega, story=unnormalised_story).items():
+    for said, states in enumerate_model_a(theta, omega, process=unnormalised_process).items():
         found = model_a_states(theta, said, omega, "unnormalised")
         close(found, states)
         total += found.sum()
@@ -276,8 +276,8 @@ def test_an_item_of_two_is_not_an_item_of_three_with_one_left_out():
     close((two, three), (oracle.TWO_OF_TWO, oracle.TWO_OF_THREE), exact=1e-9)
 
 
-def test_values_are_not_those_of_the_plain_story():
-    """What the wrong ones say is drawn anew given who agrees: only the patterns are those of the plain story."""
+def test_values_are_not_those_of_the_plain_process():
+    """What the wrong ones say is drawn anew given who agrees: only the patterns are those of the plain process."""
     plain = defaultdict(float)
     for _, said, p in plain_worlds(oracle.THETA, oracle.OMEGA):
         plain[said] += p

@@ -1,4 +1,4 @@
-"""Simulated annotations: the design asked for, the parameters given, and answers that follow the story."""
+"""Simulated annotations: the design asked for, the parameters given, and answers that follow the process."""
 
 from collections import Counter
 

@@ -166,7 +166,7 @@ def _spread_in_numba(op: SpreadByItem, node: Apply, **_: Any) -> Any:  # noqa: A
 
 
 def register_with_jax() -> None:
-    """Tell PyTensor's JAX backend how to compute both; NumPyro and BlackJAX need it."""
+    """Register how JAX computes both; NumPyro and BlackJAX need that."""
     import jax.numpy as jnp
     from pytensor.link.jax.dispatch import jax_funcify
 

@@ -93,7 +93,7 @@ def _sum_out_in_numba(op: SumOutStates, node: Apply, **_: Any) -> Any:  # noqa: 
 
 
 def register_with_jax() -> None:
-    """Tell PyTensor's JAX backend how to compute it; NumPyro and BlackJAX need it, and differentiate it themselves."""
+    """Register how JAX computes it; NumPyro and BlackJAX need that, and differentiate it themselves."""
     import jax.numpy as jnp
     from jax.lax import stop_gradient
     from pytensor.link.jax.dispatch import jax_funcify
