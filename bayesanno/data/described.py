@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from html import escape
+
+from bayesanno.ground.wording import html_table
 
 
 class Described(ABC):
@@ -21,8 +22,4 @@ class Described(ABC):
         return f"{type(self).__name__}: {self.describe()}"
 
     def _repr_html_(self) -> str:
-        left = "style='text-align: left'"
-        rows = "".join(
-            f"<tr><th {left}>{escape(what)}</th><td {left}>{escape(value)}</td></tr>" for what, value in self._facts()
-        )
-        return f"<table><caption>{type(self).__name__}</caption><tbody>{rows}</tbody></table>"
+        return html_table(type(self).__name__, self._facts())

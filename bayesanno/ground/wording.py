@@ -1,15 +1,16 @@
 """Words for messages and descriptions: names in a list, the name that was probably meant, a number of things.
 
-The invariant: what comes out is one short line, however many names go in and whatever is in them.
+The invariant: what comes out is one short line, however many names go in and whatever is in them; a table is for HTML.
 """
 
 from __future__ import annotations
 
 from difflib import get_close_matches
+from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 def listed(names: Sequence[str], *, most: int = 10) -> str:
@@ -51,3 +52,17 @@ def enumerated(names: Sequence[str], *, most: int = 10) -> str:
 
 def _cut(name: str, *, longest: int = 40) -> str:
     return name if len(name) <= longest else f"{name[: longest - 3]}..."
+
+
+def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
+    """Return a small table for notebooks: what, and its value, with everything escaped.
+
+    Examples
+    --------
+    >>> from bayesanno.ground.wording import html_table
+    >>> html_table("Data", [("labels", "a<b")]).count("a&lt;b")
+    1
+    """
+    left = "style='text-align: left'"
+    body = "".join(f"<tr><th {left}>{escape(what)}</th><td {left}>{escape(value)}</td></tr>" for what, value in rows)
+    return f"<table><caption>{escape(caption)}</caption><tbody>{body}</tbody></table>"

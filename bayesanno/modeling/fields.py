@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from bayesanno.ground.errors import ModelError
+from bayesanno.ground.wording import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,10 +76,27 @@ class Fields:
         """Return the fields as plain values that JSON can hold; `from_fields` gives the model back."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    def _repr_html_(self) -> str:
+        return html_table(type(self).__name__, ((name, as_typed(value)) for name, value in self.to_fields().items()))
+
     @classmethod
     def default_fields(cls) -> dict[str, Any]:
         """Return each field's default."""
         return {field.name: field.default for field in fields(cls) if field.default is not MISSING}
+
+
+def as_typed(value: Any) -> str:
+    """Return a field's value as one types it on the command line: tuples are written 0.5:0.5.
+
+    Examples
+    --------
+    >>> from bayesanno.modeling.fields import as_typed
+    >>> as_typed((0.5, 10.0))
+    '0.5:10'
+    """
+    if isinstance(value, tuple):
+        return ":".join(map(as_typed, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def convert(value: Any, hint: Any, what: str) -> Any:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesanno.ground.errors import ModelError
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.fields import as_typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +88,7 @@ def describe_models() -> list[dict[str, str]]:
     rows = []
     for name, names in aliases.items():
         found = model_class(name)
-        fields = ", ".join(f"{field}={_as_typed(value)}" for field, value in found.default_fields().items())
+        fields = ", ".join(f"{field}={as_typed(value)}" for field, value in found.default_fields().items())
         also = ", ".join(other for other in names if other != name)
         rows.append({"name": name, "aliases": also, "model": _first_line(found), "fields": fields})
     return sorted(rows, key=lambda row: row["name"])
@@ -111,9 +112,3 @@ def _first_line(model: type[AnnotationModel]) -> str:
     """Return the first line of the model card."""
     card = sys.modules[model.__module__].__doc__ or ""
     return card.strip().split("\n")[0]
-
-
-def _as_typed(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ":".join(map(_as_typed, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)

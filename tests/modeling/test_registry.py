@@ -129,3 +129,13 @@ def test_a_field_that_does_not_fit_is_refused(refuses, wrong):
     fields, match = FIELDS[wrong]
     with refuses(ModelError, match):
         ba.get_model("mace", fields)
+
+
+def test_a_model_shows_itself_in_a_line_and_in_a_table():
+    model = ba.models.MACE(competence_prior=(1, 2))
+    assert repr(model).startswith("MACE(competence_prior=(1.0, 2.0), strategy_prior=10.0, ")
+    assert len(repr(model).splitlines()) == 1
+    html = model._repr_html_()
+    for field, value in (("competence_prior", "1:2"), ("class_prior", "uniform")):
+        assert f"{field}</th>" in html
+        assert f"{value}</td>" in html
