@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.parts import recode, split_data
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import DataError
+from bayesanno.ground.errors import DataError, FitError
 from bayesanno.modeling.posterior import recover
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def predict_labels(fit: xarray.DataTree | FitView, new_data: Any) -> pd.DataFram
     DataError
         If the data are of another class than the fit's; an annotator, a label or a dimension is not among those of the
         fit; or the model cannot take the new items.
+    FitError
+        If items have parameters of their own in the model.
 
     Examples
     --------
@@ -50,6 +52,10 @@ def predict_labels(fit: xarray.DataTree | FitView, new_data: Any) -> pd.DataFram
     if type(new_data) is not type(view.data):
         known, given = (type(data).__name__ for data in (view.data, new_data))
         raise DataError(f"this fit of {view.model.name} is of {known}: predict from {known}, not from {given}")
+    if not view.model.collapse_items:
+        raise FitError(
+            f"items have parameters of their own in {view.model.name}, and new items have none yet: fit again with them"
+        )
     recoded = recode(view.data, new_data, view.model)
     recovered = recover(view.model, recoded, view.posterior, view.known)
     return tabulate_labels(split_data(recoded, recovered.latent))

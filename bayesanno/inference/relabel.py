@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 Rule = Literal["unweighted", "weighted"]
 MATRIX = {"true_class", "response"}  # the dims of a matrix that says which class is which label
+NO_MATRIX = (
+    "classes cannot be relabelled: no variable of the posterior has dims true_class and response, so that nothing says "
+    "which class is which label; fit with relabel=False"
+)
 
 
 def class_permutations(matrices: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
@@ -63,10 +67,7 @@ def class_permutations(matrices: np.ndarray, weight: np.ndarray | None = None) -
 def require_class_matrices(dims: Iterable[Sequence[Hashable]]) -> None:
     """Raise a FitError unless there is a variable over true classes and responses, given the dims of all variables."""
     if not any(MATRIX <= set(each) for each in dims):
-        raise FitError(
-            "classes cannot be relabelled: no variable of the posterior has dims true_class and response, so that "
-            "nothing says which class is which label; fit with relabel=False"
-        )
+        raise FitError(NO_MATRIX)
 
 
 def sum_class_matrices(posterior: xarray.Dataset) -> xarray.DataArray | None:
@@ -131,9 +132,9 @@ def align_classes(posterior: xarray.Dataset, rule: Rule = "unweighted") -> tuple
     """
     if rule not in get_args(Rule):
         raise FitError(f"there is no relabelling rule {rule!r}: choose one of {', '.join(get_args(Rule))}")
-    require_class_matrices([variable.dims for variable in posterior.data_vars.values()])
     matrices = sum_class_matrices(posterior)
-    assert matrices is not None
+    if matrices is None:
+        raise FitError(NO_MATRIX)
     n_chains, n_draws, n_classes = matrices.shape[:3]
     weight = None
     if rule == "weighted":
