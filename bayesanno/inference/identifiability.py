@@ -75,7 +75,7 @@ def _(data: MultiAnnotationData) -> list[AnnotationData]:
 
 
 @tables_of.register(CountData)
-def _(data: CountData) -> list[AnnotationData]:  # noqa: ARG001
+def _(_: CountData) -> list[AnnotationData]:
     return []
 
 

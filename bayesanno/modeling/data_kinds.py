@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, override
 
 import numpy as np
 
@@ -143,15 +143,18 @@ class CountKind(Kind):
         pattern = find_joint_patterns([data.successes, data.trials]) if collapse else np.arange(data.n_items)
         return Patterns({}, np.unique(pattern, return_index=True)[1], {"item": pattern})
 
-    def arrays(self, data: CountData, patterns: Patterns, *, controlled: bool) -> Arrays:  # noqa: ARG002
+    @override
+    def arrays(self, data: CountData, patterns: Patterns, *, controlled: bool) -> Arrays:
         return {SUCCESSES: IndexArray(data.successes), TRIALS: IndexArray(data.trials), **_of_patterns(patterns)}
 
-    def answers(self, data: CountData, given: Mapping[Key, TensorVariable]) -> Counts:  # noqa: ARG002
+    @override
+    def answers(self, data: CountData, given: Mapping[Key, TensorVariable]) -> Counts:
         item = given[PATTERN_ITEM]
         own = {key.role: variable for key, variable in given.items()}
         return Counts(given[SUCCESSES][item], given[TRIALS][item], n_items=item.shape[0], index=own)
 
-    def design(self, data: CountData, given: Mapping[Key, TensorVariable]) -> CountDesign:  # noqa: ARG002
+    @override
+    def design(self, data: CountData, given: Mapping[Key, TensorVariable]) -> CountDesign:
         return CountDesign(trials=given[TRIALS], n_items=given[TRIALS].shape[0])
 
 
@@ -168,7 +171,8 @@ class DimensionsKind(Kind):
         back = {f"annotation_{name}": layout.source for name, layout in layouts.items()}
         return Patterns(layouts, np.unique(pattern, return_index=True)[1], {"item": pattern, **back})
 
-    def arrays(self, data: MultiAnnotationData, patterns: Patterns, *, controlled: bool) -> Arrays:  # noqa: ARG002
+    @override
+    def arrays(self, data: MultiAnnotationData, patterns: Patterns, *, controlled: bool) -> Arrays:
         arrays = {RESPONSE: IndexArray(data.label), **_of_patterns(patterns)}
         begin = 0
         for name, part in data.by_dimension.items():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class SharedSimplexTransform(SimplexTransform):  # type: ignore[misc]  # PyMC is not typed
     """PyMC's transform, its log-Jacobian written so that it shares the softmax of `backward`."""
 
-    def log_jac_det(self, value: Any, *inputs: Any) -> Any:  # noqa: ARG002
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         """Return log K + sum_k log p_k, with log p as PyTensor writes the logarithm of a softmax."""
         value = pt.as_tensor(value)
         whole = pt.concatenate([value, -pt.sum(value, -1, keepdims=True)], axis=-1)  # (..., K)

@@ -36,7 +36,7 @@ class SumByItem(Op):  # type: ignore[misc]  # PyTensor is not typed
         inputs[5] = inputs[5].astype("int64")
         return Apply(self, inputs, [pt.matrix(dtype=inputs[0].dtype)])
 
-    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:  # noqa: ARG002
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
         """Compute with NumPy, where there is no Numba."""
         table, annotator, said, kept, item, n_items = inputs
         total = np.zeros((int(n_items), table.shape[2]), dtype=table.dtype)  # (item, state)
@@ -47,11 +47,11 @@ class SumByItem(Op):  # type: ignore[misc]  # PyTensor is not typed
         """Return (n_items, n_states)."""
         return [(node.inputs[5], shapes[0][2])]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:  # noqa: ARG002
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Only the table has a gradient."""
         return [[True], *[[False]] * 5]
 
-    def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:  # noqa: ARG002
+    def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
         """Spread the gradient of each item's total over its annotations' cells."""
         table, *indices, _ = inputs
         spread = spread_by_item(cotangents[0], *indices, table.shape[0], table.shape[1])
@@ -74,7 +74,7 @@ class SpreadByItem(Op):  # type: ignore[misc]
         inputs[5:] = [number.astype("int64") for number in inputs[5:]]
         return Apply(self, inputs, [pt.tensor3(dtype=inputs[0].dtype)])
 
-    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:  # noqa: ARG002
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
         """Compute with NumPy, where there is no Numba."""
         total, annotator, said, kept, item, n_annotators, n_responses = inputs
         table = np.zeros((int(n_annotators), int(n_responses), total.shape[1]), dtype=total.dtype)
@@ -85,11 +85,11 @@ class SpreadByItem(Op):  # type: ignore[misc]
         """Return (n_annotators, n_responses, n_states)."""
         return [(node.inputs[5], node.inputs[6], shapes[0][1])]
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:  # noqa: ARG002
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Only the totals have a gradient."""
         return [[True], *[[False]] * 6]
 
-    def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:  # noqa: ARG002
+    def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
         """Add up again."""
         total, *indices, _, _ = inputs
         back = sum_by_item(cotangents[0], *indices, total.shape[0])
@@ -101,7 +101,7 @@ spread_by_item = SpreadByItem()
 
 
 @register_funcify_default_op_cache_key(SumByItem)  # type: ignore[untyped-decorator]
-def _sum_in_numba(op: SumByItem, node: Apply, **_: Any) -> Any:  # noqa: ARG001
+def _sum_in_numba(op: SumByItem, node: Apply, **_: Any) -> Any:
     @numba_basic.numba_njit
     def sum_by_item_loop(table, annotator, said, kept, item, n_items):  # type: ignore[no-untyped-def]
         n_annotators, n_responses, n_states = table.shape
@@ -134,7 +134,7 @@ def _sum_in_numba(op: SumByItem, node: Apply, **_: Any) -> Any:  # noqa: ARG001
 
 
 @register_funcify_default_op_cache_key(SpreadByItem)  # type: ignore[untyped-decorator]
-def _spread_in_numba(op: SpreadByItem, node: Apply, **_: Any) -> Any:  # noqa: ARG001
+def _spread_in_numba(op: SpreadByItem, node: Apply, **_: Any) -> Any:
     @numba_basic.numba_njit
     def spread_by_item_loop(total, annotator, said, kept, item, n_annotators, n_responses):  # type: ignore[no-untyped-def]
         n_items, n_states = total.shape
@@ -171,14 +171,14 @@ def register_with_jax() -> None:
     from pytensor.link.jax.dispatch import jax_funcify
 
     @jax_funcify.register(SumByItem)  # type: ignore[untyped-decorator]
-    def _sum_in_jax(op: SumByItem, **_: Any) -> Any:  # noqa: ARG001
+    def _sum_in_jax(op: SumByItem, **_: Any) -> Any:
         def total(table: Any, annotator: Any, said: Any, kept: Any, item: Any, n_items: Any) -> Any:
             return jnp.zeros((n_items, table.shape[2]), dtype=table.dtype).at[item].add(table[annotator, said[kept]])
 
         return total
 
     @jax_funcify.register(SpreadByItem)  # type: ignore[untyped-decorator]
-    def _spread_in_jax(op: SpreadByItem, **_: Any) -> Any:  # noqa: ARG001
+    def _spread_in_jax(op: SpreadByItem, **_: Any) -> Any:
         def table(total: Any, annotator: Any, said: Any, kept: Any, item: Any, rows: Any, columns: Any) -> Any:
             zeros = jnp.zeros((rows, columns, total.shape[1]), dtype=total.dtype)
             return zeros.at[annotator, said[kept]].add(total[item])

@@ -33,7 +33,7 @@ class SumOutStates(Op):  # type: ignore[misc]  # PyTensor is not typed
         shape = logp.type.shape
         return Apply(self, [logp], [pt.tensor(dtype=logp.dtype, shape=shape[:1]), logp.type()])
 
-    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:  # noqa: ARG002
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
         """Compute with NumPy, where there is no Numba."""
         (logp,) = inputs
         top = logp.max(axis=1, keepdims=True, initial=-np.inf)  # (item, 1)
@@ -43,11 +43,11 @@ class SumOutStates(Op):  # type: ignore[misc]  # PyTensor is not typed
             output_storage[0][0] = (np.log(total) + top)[:, 0]
         output_storage[1][0] = weight / np.where(total == 0, 1, total)
 
-    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:  # noqa: ARG002
+    def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         """Return (n_items,) and (n_items, n_states)."""
         return [shapes[0][:1], shapes[0]]
 
-    def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:  # noqa: ARG002
+    def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
         """Share out the gradient of each total by probability; that of the probabilities is the softmax's."""
         probability, (of_total, of_probability) = outputs[1], cotangents
         back = pt.zeros_like(probability)
@@ -63,7 +63,7 @@ sum_out_states = SumOutStates()
 
 
 @register_funcify_default_op_cache_key(SumOutStates)  # type: ignore[untyped-decorator]
-def _sum_out_in_numba(op: SumOutStates, node: Apply, **_: Any) -> Any:  # noqa: ARG001
+def _sum_out_in_numba(op: SumOutStates, node: Apply, **_: Any) -> Any:
     @numba_basic.numba_njit
     def sum_out_states_loop(logp):  # type: ignore[no-untyped-def]
         n_items, n_states = logp.shape
@@ -99,7 +99,7 @@ def register_with_jax() -> None:
     from pytensor.link.jax.dispatch import jax_funcify
 
     @jax_funcify.register(SumOutStates)  # type: ignore[untyped-decorator]
-    def _sum_out_in_jax(op: SumOutStates, **_: Any) -> Any:  # noqa: ARG001
+    def _sum_out_in_jax(op: SumOutStates, **_: Any) -> Any:
         def total_and_probability(logp: Any) -> Any:
             top = stop_gradient(logp.max(axis=1, keepdims=True, initial=-jnp.inf))  # (item, 1)
             possible = top > -jnp.inf
