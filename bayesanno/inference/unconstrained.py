@@ -56,8 +56,8 @@ def constrain(graph: pymc.Model, parts: Parts, z: np.ndarray) -> xarray.Dataset:
         name: (("chain", "draw", *graph.named_vars_to_dims.get(name, ())), np.stack(kept)[None])
         for name, kept in values.items()
     }
-    used = {dim for dims, _ in variables.values() for dim in dims} & set(graph.coords)
-    coords = {dim: list(graph.coords[dim]) for dim in used}
+    used = {dim for dims, _ in variables.values() for dim in dims}
+    coords = {dim: list(names) for dim, names in graph.coords.items() if dim in used and names is not None}
     return xr.Dataset(variables, coords={"chain": [0], "draw": np.arange(len(z))} | coords)
 
 

@@ -86,12 +86,12 @@ def simulate(
     values |= _derive(process, design, graph, values)
     state, label = _generate(process, design, values, rng)
     data = put_labels(design, process, state, label)
-    named = {dim: list(names) for dim, names in graph.coords.items()}
+    named = process.coords(design)
     dims = {name: graph.named_vars_to_dims.get(name, ()) for name in values}
     used = {dim for names in dims.values() for dim in names}
     truth = xr.Dataset(
         {name: (dims[name], value) for name, value in values.items()},
-        coords={dim: named[dim] for dim in sorted(used)},
+        coords={dim: named[dim] for dim in sorted(used & set(named))},
     )
     if not _is_of_labels(process):  # no gold can hold it
         names = np.array(process.states(design), dtype=str)[state]

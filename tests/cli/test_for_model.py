@@ -227,7 +227,8 @@ def test_a_fit_of_counts_writes_its_files(simulated):
 
     labels = pd.read_csv(simulated / "run" / "labels.csv")
     assert labels.columns.tolist() == ["item", "p[type 1]", "p[type 2]", "successes", "trials", "hard"]
-    np.testing.assert_allclose(labels["p[type 1]"] + labels["p[type 2]"], 1)
+    six_digits = 1e-6  # two numbers, each rounded by at most half a unit of the sixth digit
+    np.testing.assert_allclose(labels["p[type 1]"] + labels["p[type 2]"], 1, rtol=0, atol=six_digits)
     summary = pd.read_csv(simulated / "run" / "summary.csv").set_index("parameter")
     assert set(summary.index) == {f"{name}[type {t}]" for name in ("weight", "rate") for t in (1, 2)}
     assert summary.loc["rate[type 1]", "mean"] < summary.loc["rate[type 2]", "mean"]

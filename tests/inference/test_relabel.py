@@ -15,7 +15,6 @@ from bayesanno.inference.combine import relabel
 from bayesanno.inference.diagnostics import explain
 from bayesanno.inference.methods import METHODS
 from bayesanno.inference.relabel import align_classes, class_permutations, compose, share_changed
-from bayesanno.models.mace import MACE
 from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
 from tests.models.contract import CONTROLLED, EXACT, TINY
@@ -308,7 +307,7 @@ def test_a_chain_with_swapped_classes_is_reported_by_one_matrix_for_all(rng):
 
 
 def test_a_fit_whose_classes_could_not_be_relabelled_is_refused_before_it_is_sampled(monkeypatch, refuses):
-    monkeypatch.setattr(MACE, "is_exchangeable", lambda *_: True)  # it has no variable over true classes
+    monkeypatch.setattr("bayesanno.inference.fit.is_exchangeable", lambda *_: True)  # MACE has none over true classes
     monkeypatch.setitem(METHODS, "nuts", replace(METHODS["nuts"], run=lambda *_, **__: pytest.fail("was sampled")))
     with refuses(FitError, "classes cannot be relabelled: .*; fit with relabel=False"):
         fit("mace", TINY, progressbar=False)
