@@ -1,0 +1,74 @@
+"""What a model's author meets: eight methods, two namespaces, and errors that say what is wrong."""
+
+import copy
+import inspect
+from dataclasses import dataclass
+
+import numpy as np
+import pymc as pm
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import DataError
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import View, caveats, is_exchangeable, known_parameters, latents, remarks
+from bayesanno.modeling.fields import Fields
+from bayesanno.modeling.parameters import Parameters, Priors
+from tests.models.contract import TINY
+
+
+def test_a_model_author_meets_eight_methods():
+    own = {name for name, _ in inspect.getmembers(AnnotationModel, inspect.isfunction) if not name.startswith("_")}
+    of_fields = {name for name, _ in inspect.getmembers(Fields, inspect.isroutine)}
+    assert own - of_fields == {"build", "check", "coords", "generate", "priors", "start", "state_logp", "states"}
+
+
+def test_what_a_model_does_not_declare_it_does_not_have():
+    plain = ba.models.MACE()
+    assert known_parameters(plain, TINY) == {}
+    assert caveats(plain, TINY) == remarks(plain, None) == []
+    assert not is_exchangeable(plain, TINY)
+    assert [tuple(latent) for latent in latents(plain, TINY)] == [("true_class", TINY.labels, "")]
+
+
+def test_parameters_are_read_by_name_and_remember_what_was_asked_for():
+    p = Parameters({"accuracy": 1, "frequency_focus": 2})
+    assert (p.accuracy, p["frequency_focus"], p.get("share"), list(p)) == (1, 2, None, ["accuracy", "frequency_focus"])
+    assert p.used == {"accuracy", "frequency_focus"}
+    with pytest.raises(
+        AttributeError, match="no parameter 'acuracy' was declared: there are"
+    ):
+        _ = p.acuracy
+    assert copy.copy(p).accuracy == 1
+
+
+def test_priors_are_data_of_the_graph_made_once_when_asked_for():
+    with pm.Model() as graph:
+        prior = Priors(ba.models.MACE())
+        assert prior.competence_prior is prior.competence_prior
+        with pytest.raises(AttributeError, match="class_prior is an option, not a number"):
+            _ = prior.class_prior
+    assert [container.name for container in graph.data_vars] == ["competence_prior"]
+    np.testing.assert_array_equal(graph["competence_prior"].get_value(), [0.5, 0.5])
+
+
+def test_a_parameter_that_was_not_declared_is_named():
+    @dataclass(frozen=True, kw_only=True)
+    class Misspelt(ba.models.MACE):
+        def state_logp(self, answers, p):
+            return super().state_logp(answers, p) + p.competense
+
+    with pytest.raises(AttributeError, match="no parameter 'competense' was declared: there are competence, strategy"):
+        Misspelt().build(TINY)
+
+
+def test_a_view_of_one_dimension_has_its_own_annotations_and_labels():
+    view = View(("item", "response", "annotation"), None).of_dimension("focus")
+    assert view.dims == ("item", "response_focus", "annotation_focus")
+
+
+def test_data_of_another_kind_are_refused(refuses):
+    counts = ba.CountData.from_annotations(TINY, positive="yes")
+    for build in (ba.models.MACE().build, ba.models.MACE().check):
+        with refuses(DataError, r"mace needs AnnotationData \(who labelled which item how\), not CountData"):
+            build(counts)
