@@ -24,6 +24,7 @@ from tests.models.contract import (
     FEW_COPIES,
     GRADIENT,
     P_VALUE,
+    PRIOR_DRAWS,
     ROUND_TRIP,
     Graph,
     as_posterior,
@@ -182,18 +183,26 @@ def with_wrong_type(entry):
     return broken(entry, generate=generate)
 
 
-def test_the_story_is_told_with_the_probabilities_of_the_formula(counted, rng):
-    (parameters,) = counted.draw(1, rng)
-    whole, pmf = counted.whole(parameters), process_pmf(counted, parameters)
+def spread_out(case, rng, pmf_of):
+    """Parameters from the prior under which several outcomes are likely, so that draws can disagree, and their pmf."""
+    candidates = ((parameters, pmf_of(parameters)) for parameters in case.draw(PRIOR_DRAWS, rng))
+    return next((parameters, pmf) for parameters, pmf in candidates if max(pmf.values()) < 0.8)
+
+
+def test_simulated_counts_have_the_probabilities_of_the_formula(counted, rng):
+    parameters, pmf = spread_out(counted, rng, lambda parameters: process_pmf(counted, parameters))
+    whole = counted.whole(parameters)
     assert chi_square(simulate(counted.entry, whole, rng, COPIES), pmf) > P_VALUE
     for wrong in (with_wrong_process(counted.entry), with_wrong_type(counted.entry)):
         assert chi_square(simulate(wrong, whole, rng, FEW_COPIES), pmf) < P_VALUE
 
 
 def test_predictions_have_the_probabilities_of_the_formula(counted, rng):
-    (parameters,) = counted.draw(1, rng)
-    whole = counted.whole(parameters)
-    pmf = {(x,): count_probability(counted.reference, whole, x, N).sum() for x in range(N + 1)}
+    def pmf_of(parameters):
+        whole = counted.whole(parameters)
+        return {(x,): count_probability(counted.reference, whole, x, N).sum() for x in range(N + 1)}
+
+    parameters, pmf = spread_out(counted, rng, pmf_of)
 
     def predict(entry, copies):
         fixed = pm.do(entry.build(counts(*[(0, N)] * copies)), parameters)

@@ -161,7 +161,7 @@ def test_types_of_a_fit_become_the_prior_of_another(rng):
         prior = beta(model.rate_mean[t] * model.rate_strength[t], (1 - model.rate_mean[t]) * model.rate_strength[t])
         assert prior.std() == pytest.approx(rate[..., t].std(), rel=1e-9)
     assert not model.known
-    known = DiligentLazy.from_fit(found, fixed=True)
+    known = DiligentLazy.from_fit(found, known=True)
     assert (known.known, known.weight_mean, known.rate_mean) == (True, model.weight_mean, model.rate_mean)
     assert DiligentLazy.from_fields(known.to_fields()) == known
 

@@ -9,6 +9,7 @@ import bayesanno as ba
 from bayesanno.cli.files import write_simulation
 from bayesanno.cli.for_model import read_for
 from bayesanno.ground.errors import DataError, FitError, ModelError
+from bayesanno.io.options import ReadOptions
 from bayesanno.modeling.registry import get_model
 from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
 from bayesanno.simulation.designs import make_design
@@ -99,7 +100,7 @@ def test_three_labels_are_refused_with_what_to_do(refuses):
 def test_controls_are_refused(refuses):
     controlled = CONTROLLED.binarise(positive="yes")
     assert controlled.controls == {"s1": "yes", "s4": "not yes", "s5": "not yes"}
-    with refuses(DataError, "diligent_lazy_annotators knows no true labels"):
+    with refuses(DataError, "controls are ignored by diligent_lazy_annotators: remove them"):
         DiligentLazyAnnotators().build(controlled)
 
 
@@ -139,10 +140,11 @@ def test_a_positive_label_that_nobody_could_say_is_refused(refuses):
 
 def test_the_command_line_sets_one_label_against_all_others(refuses):
     entry = DiligentLazyAnnotators()
-    data, said = read_for(entry, "@crowd", reading={}, positive="other")
+    options = ReadOptions()
+    data, described = read_for(entry, "@crowd", options, positive="other")
     assert data.labels == ("not other", "other")
-    assert said.endswith("25 annotators, 2 labels")
+    assert described.endswith("25 annotators; labels not other, other")
     with refuses(DataError, "there are 4 labels, .*: say with --positive which"):
-        read_for(entry, "@crowd", reading={})
+        read_for(entry, "@crowd", options)
     with refuses(DataError, "--positive is for models of counts or of two labels: easy_hard takes every label"):
-        read_for(get_model("easy_hard"), "@crowd", reading={}, positive="other")
+        read_for(get_model("easy_hard"), "@crowd", options, positive="other")
