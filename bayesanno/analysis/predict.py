@@ -57,5 +57,5 @@ def predict_labels(fit: xarray.DataTree | FitView, new_data: Any) -> pd.DataFram
             f"items have parameters of their own in {view.model.name}, and new items have none yet: fit again with them"
         )
     recoded = recode(view.data, new_data, view.model)
-    recovered = recover(view.model, recoded, view.posterior, view.known)
+    recovered = recover(view.model, recoded, view.posterior, view.known, with_log_likelihood=False)
     return tabulate_labels(split_data(recoded, recovered.latent))

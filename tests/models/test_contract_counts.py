@@ -183,14 +183,23 @@ def with_wrong_type(entry):
     return broken(entry, generate=generate)
 
 
-def spread_out(case, rng, pmf_of):
-    """Parameters from the prior under which several outcomes are likely, so that draws can disagree, and their pmf."""
-    candidates = ((parameters, pmf_of(parameters)) for parameters in case.draw(PRIOR_DRAWS, rng))
-    return next((parameters, pmf) for parameters, pmf in candidates if max(pmf.values()) < 0.8)
+def spread_out(case, rng, pmf_of, reverse):
+    """Parameters from the prior under which draws can disagree, and successes are not failures; and their pmf."""
+    for parameters in case.draw(PRIOR_DRAWS, rng):
+        pmf = pmf_of(parameters)
+        apart = sum(abs(probability - pmf[reverse(cell)]) for cell, probability in pmf.items()) / 2
+        if max(pmf.values()) < 0.8 and apart > 0.1:
+            return parameters, pmf
+    return pytest.fail("no draw of the prior is fit to test with")
 
 
 def test_simulated_counts_have_the_probabilities_of_the_formula(counted, rng):
-    parameters, pmf = spread_out(counted, rng, lambda parameters: process_pmf(counted, parameters))
+    parameters, pmf = spread_out(
+        counted,
+        rng,
+        lambda parameters: process_pmf(counted, parameters),
+        lambda cell: (*cell[:2], N - cell[2], N - cell[3]),
+    )
     whole = counted.whole(parameters)
     assert chi_square(simulate(counted.entry, whole, rng, COPIES), pmf) > P_VALUE
     for wrong in (with_wrong_process(counted.entry), with_wrong_type(counted.entry)):
@@ -202,7 +211,7 @@ def test_predictions_have_the_probabilities_of_the_formula(counted, rng):
         whole = counted.whole(parameters)
         return {(x,): count_probability(counted.reference, whole, x, N).sum() for x in range(N + 1)}
 
-    parameters, pmf = spread_out(counted, rng, pmf_of)
+    parameters, pmf = spread_out(counted, rng, pmf_of, lambda cell: (N - cell[0],))
 
     def predict(entry, copies):
         fixed = pm.do(entry.build(counts(*[(0, N)] * copies)), parameters)

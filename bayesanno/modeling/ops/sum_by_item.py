@@ -1,6 +1,6 @@
 """The sum at the heart of every likelihood: each item's total over its annotations, and its gradient.
 
-`total[i, s] = sum of table[annotator_n, said[kept_n], s] over the n with item_n = i` is linear in the table; `kept`
+`total[i, s] = sum of table[annotator_n, response[kept_n], s] over the n with item_n = i` is linear in the table; `kept`
 picks the annotations that count, as equal items count once. Written as gather and scatter it is most of what an
 evaluation costs; as one loop, compiled by Numba, it runs about twice as fast, and with few states, where an item's
 annotations follow one another, four times. The gradient is the same loop the other way round, so the two operations are
@@ -24,13 +24,13 @@ FEW_STATES = 3  # up to here a loop over annotations for each pair of states is 
 
 
 class SumByItem(Op):  # type: ignore[misc]  # PyTensor is not typed
-    """(table (annotator, response, state), annotator, said, kept, item, n_items) -> (item, state)."""
+    """(table (annotator, response, state), annotator, response, kept, item, n_items) -> (item, state)."""
 
     __props__ = ()
 
-    def make_node(self, table: Any, annotator: Any, said: Any, kept: Any, item: Any, n_items: Any) -> Apply:
+    def make_node(self, table: Any, annotator: Any, response: Any, kept: Any, item: Any, n_items: Any) -> Apply:
         """Check the inputs and name the output's type."""
-        inputs = [pt.as_tensor(variable) for variable in (table, annotator, said, kept, item, n_items)]
+        inputs = [pt.as_tensor(variable) for variable in (table, annotator, response, kept, item, n_items)]
         if [variable.ndim for variable in inputs] != [3, 1, 1, 1, 1, 0]:
             raise TypeError("SumByItem takes a table of three dimensions, four vectors of indices and a number")
         inputs[5] = inputs[5].astype("int64")
@@ -38,9 +38,9 @@ class SumByItem(Op):  # type: ignore[misc]  # PyTensor is not typed
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
         """Compute with NumPy, where there is no Numba."""
-        table, annotator, said, kept, item, n_items = inputs
+        table, annotator, response, kept, item, n_items = inputs
         total = np.zeros((int(n_items), table.shape[2]), dtype=table.dtype)  # (item, state)
-        np.add.at(total, item, table[annotator, said[kept]])
+        np.add.at(total, item, table[annotator, response[kept]])
         output_storage[0][0] = total
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
@@ -59,15 +59,15 @@ class SumByItem(Op):  # type: ignore[misc]  # PyTensor is not typed
 
 
 class SpreadByItem(Op):  # type: ignore[misc]
-    """(total (item, state), annotator, said, kept, item, n_annotators, n_responses) -> a table."""
+    """(total (item, state), annotator, response, kept, item, n_annotators, n_responses) -> a table."""
 
     __props__ = ()
 
     def make_node(
-        self, total: Any, annotator: Any, said: Any, kept: Any, item: Any, n_annotators: Any, n_responses: Any
+        self, total: Any, annotator: Any, response: Any, kept: Any, item: Any, n_annotators: Any, n_responses: Any
     ) -> Apply:
         """Check the inputs and name the output's type."""
-        given = (total, annotator, said, kept, item, n_annotators, n_responses)
+        given = (total, annotator, response, kept, item, n_annotators, n_responses)
         inputs = [pt.as_tensor(variable) for variable in given]
         if [variable.ndim for variable in inputs] != [2, 1, 1, 1, 1, 0, 0]:
             raise TypeError("SpreadByItem takes a matrix, four vectors of indices and two numbers")
@@ -76,9 +76,9 @@ class SpreadByItem(Op):  # type: ignore[misc]
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
         """Compute with NumPy, where there is no Numba."""
-        total, annotator, said, kept, item, n_annotators, n_responses = inputs
+        total, annotator, response, kept, item, n_annotators, n_responses = inputs
         table = np.zeros((int(n_annotators), int(n_responses), total.shape[1]), dtype=total.dtype)
-        np.add.at(table, (annotator, said[kept]), total[item])
+        np.add.at(table, (annotator, response[kept]), total[item])
         output_storage[0][0] = table
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
@@ -103,14 +103,14 @@ spread_by_item = SpreadByItem()
 @register_funcify_default_op_cache_key(SumByItem)  # type: ignore[untyped-decorator]
 def _sum_in_numba(op: SumByItem, node: Apply, **_: Any) -> Any:
     @numba_basic.numba_njit
-    def sum_by_item_loop(table, annotator, said, kept, item, n_items):  # type: ignore[no-untyped-def]
+    def sum_by_item_loop(table, annotator, response, kept, item, n_items):  # type: ignore[no-untyped-def]
         n_annotators, n_responses, n_states = table.shape
         cells = np.ascontiguousarray(table).reshape(n_annotators * n_responses * n_states)
         total = np.zeros(n_items.item() * n_states, dtype=table.dtype)
         if n_states > FEW_STATES:
             for n in range(item.shape[0]):
                 # unsigned, so that Numba leaves out the test for indices counted from the end
-                cell = np.uint64((annotator[n] * n_responses + said[np.uint64(kept[n])]) * n_states)
+                cell = np.uint64((annotator[n] * n_responses + response[np.uint64(kept[n])]) * n_states)
                 place = np.uint64(item[n] * n_states)
                 for s in range(np.uint64(n_states)):
                     total[place + s] += cells[cell + s]
@@ -123,7 +123,7 @@ def _sum_in_numba(op: SumByItem, node: Apply, **_: Any) -> Any:
                 one, other = np.uint64(here * n_states + first), np.uint64(here * n_states + second)
                 sum_of_one, sum_of_other = total[one], total[other]
                 while n < item.shape[0] and item[n] == here:
-                    cell = (annotator[n] * n_responses + said[np.uint64(kept[n])]) * n_states
+                    cell = (annotator[n] * n_responses + response[np.uint64(kept[n])]) * n_states
                     sum_of_one += cells[np.uint64(cell + first)]
                     sum_of_other += cells[np.uint64(cell + second)]
                     n += 1
@@ -136,14 +136,14 @@ def _sum_in_numba(op: SumByItem, node: Apply, **_: Any) -> Any:
 @register_funcify_default_op_cache_key(SpreadByItem)  # type: ignore[untyped-decorator]
 def _spread_in_numba(op: SpreadByItem, node: Apply, **_: Any) -> Any:
     @numba_basic.numba_njit
-    def spread_by_item_loop(total, annotator, said, kept, item, n_annotators, n_responses):  # type: ignore[no-untyped-def]
+    def spread_by_item_loop(total, annotator, response, kept, item, n_annotators, n_responses):  # type: ignore[no-untyped-def]
         n_items, n_states = total.shape
         places = np.ascontiguousarray(total).reshape(n_items * n_states)
         rows, columns = n_annotators.item(), n_responses.item()
         table = np.zeros(rows * columns * n_states, dtype=total.dtype)
         if n_states > FEW_STATES:
             for n in range(item.shape[0]):
-                cell = np.uint64((annotator[n] * columns + said[np.uint64(kept[n])]) * n_states)
+                cell = np.uint64((annotator[n] * columns + response[np.uint64(kept[n])]) * n_states)
                 place = np.uint64(item[n] * n_states)
                 for s in range(np.uint64(n_states)):
                     table[cell + s] += places[place + s]
@@ -156,7 +156,7 @@ def _spread_in_numba(op: SpreadByItem, node: Apply, **_: Any) -> Any:
                 of_one = places[np.uint64(here * n_states + first)]
                 of_other = places[np.uint64(here * n_states + second)]
                 while n < item.shape[0] and item[n] == here:
-                    cell = (annotator[n] * columns + said[np.uint64(kept[n])]) * n_states
+                    cell = (annotator[n] * columns + response[np.uint64(kept[n])]) * n_states
                     one, other = np.uint64(cell + first), np.uint64(cell + second)
                     table[one], table[other] = table[one] + of_one, table[other] + of_other
                     n += 1
@@ -172,15 +172,17 @@ def register_with_jax() -> None:
 
     @jax_funcify.register(SumByItem)  # type: ignore[untyped-decorator]
     def _sum_in_jax(op: SumByItem, **_: Any) -> Any:
-        def total(table: Any, annotator: Any, said: Any, kept: Any, item: Any, n_items: Any) -> Any:
-            return jnp.zeros((n_items, table.shape[2]), dtype=table.dtype).at[item].add(table[annotator, said[kept]])
+        def total(table: Any, annotator: Any, response: Any, kept: Any, item: Any, n_items: Any) -> Any:
+            return (
+                jnp.zeros((n_items, table.shape[2]), dtype=table.dtype).at[item].add(table[annotator, response[kept]])
+            )
 
         return total
 
     @jax_funcify.register(SpreadByItem)  # type: ignore[untyped-decorator]
     def _spread_in_jax(op: SpreadByItem, **_: Any) -> Any:
-        def table(total: Any, annotator: Any, said: Any, kept: Any, item: Any, rows: Any, columns: Any) -> Any:
+        def table(total: Any, annotator: Any, response: Any, kept: Any, item: Any, rows: Any, columns: Any) -> Any:
             zeros = jnp.zeros((rows, columns, total.shape[1]), dtype=total.dtype)
-            return zeros.at[annotator, said[kept]].add(total[item])
+            return zeros.at[annotator, response[kept]].add(total[item])
 
         return table
