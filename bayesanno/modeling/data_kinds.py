@@ -56,7 +56,7 @@ class IndexArray:
 
 
 Arrays = dict[Key, IndexArray]
-RESPONSE, SUCCESSES = Key("response"), Key("positive")  # the observed values
+RESPONSE, SUCCESSES = Key("label"), Key("positive")  # the observed values
 ITEM_PATTERN, PATTERN_ITEM = Key("item_pattern"), Key("pattern_item")
 CONTROL, TRIALS = Key("control"), Key("trials")
 
