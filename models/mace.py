@@ -125,5 +125,5 @@ class MACE(AnnotationModel, HasViews):
             "strategy": in_proportion(strategy),
         }
         if self.class_prior == "learnt":
-            values["prevalence"] = in_proportion(data.vote_shares[:, data.class_codes].sum(axis=0) + 1)
+            values["prevalence"] = in_proportion(data.vote_shares.take(data.class_codes, axis=1).sum(axis=0) + 1)
         return values

@@ -109,7 +109,7 @@ class ModelB(AnnotationModel, Relabels):
         return pt.log(p.prevalence) + answers.sum_over_annotations(log_lambda)  # (item, true_class), (33)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        truth = data.vote_shares[:, data.class_codes]  # (item, true_class)
+        truth = data.vote_shares.take(data.class_codes, axis=1)  # (item, true_class)
         counts = np.full(
             (data.n_annotators, data.n_classes, data.n_labels), self.confusion_strength / data.n_labels / 2
         )
