@@ -82,6 +82,7 @@ class MACE(AnnotationModel, HasViews):
 
     name: ClassVar[str] = "mace"
     competence: ClassVar[str | None] = "competence"
+    takes_other_labels: ClassVar[bool] = True
 
     competence_prior: tuple[Positive, Positive] = (0.5, 0.5)
     strategy_prior: Positive = 10.0

@@ -83,6 +83,7 @@ class ModelB(AnnotationModel, Relabels):
 
     name: ClassVar[str] = "model_b"
     competence: ClassVar[str | None] = "accuracy"
+    takes_other_labels: ClassVar[bool] = True
 
     prevalence_prior: Positive = 3.0
     confusion_strength: Positive = 8.0

@@ -151,11 +151,6 @@ def low_competence_probability(fit: xarray.DataTree | FitView, *, below: float =
     return concat_parts(parts_of(view), lambda part: _list_annotators(part).assign(probability=part.select(low).values))
 
 
-def has_competence(fit: xarray.DataTree | FitView) -> bool:
-    """Return whether the model of a fit has a competence of annotators."""
-    return view_of(fit).model.competence is not None
-
-
 def competence_name(view: FitView) -> str:
     """Return the variable that the model of a fit calls competence.
 

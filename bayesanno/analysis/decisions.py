@@ -100,7 +100,7 @@ def sample_labels(
     Returns
     -------
     xarray.DataArray
-        The indices of labels or types, with dims (chain, draw, item); one more than the last label where nobody gave
+        The indices of classes or types, with dims (chain, draw, item); one more than the last class where nobody named
         the true one, in models that allow for such items.
 
     Raises

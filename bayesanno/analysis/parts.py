@@ -74,7 +74,7 @@ class Part(ABC):
 
     def select(self, draws: xarray.DataArray) -> xarray.DataArray:
         """Return the draws of this dimension, from draws that may be of several."""
-        return draws.sel(dimension=self.dimension) if self.dimension else draws
+        return draws.sel(dimension=self.dimension) if "dimension" in draws.dims else draws
 
     @property
     @abstractmethod

@@ -339,10 +339,11 @@ def _report(run: dict[str, Any], out: Path) -> None:
     found = run["diagnostics"]
     for line in describe_accuracy(run):
         typer.echo(line)
-    if found["max_rhat"] is not None:
+    if found["min_ess_bulk"] is not None:
+        rhat = "one chain, so no R-hat" if found["max_rhat"] is None else f"max R-hat {found['max_rhat']:.4f}"
         typer.echo(
-            f"max R-hat {found['max_rhat']:.4f}, min ESS {found['min_ess_bulk']:.0f} (bulk) and "
-            f"{found['min_ess_tail']:.0f} (tail), {found['divergences']} divergences"
+            f"{rhat}, min ESS {found['min_ess_bulk']:.0f} (bulk) and {found['min_ess_tail']:.0f} (tail), "
+            f"{found['divergences']} divergences"
         )
     if found.get("pareto_k") is not None:
         typer.echo(f"Pareto k {found['pareto_k']:.2f} after {found['steps']} steps")

@@ -63,7 +63,6 @@ class FitView:
     @cached_property
     def yields(self) -> Yields:
         """What the method of fitting yields: draws of chains, of an approximation, or one point."""
-        require_fit(self.tree)
         found: Yields = self.tree.attrs["yields"]
         return found
 
@@ -87,6 +86,9 @@ def view_of(fit: xarray.DataTree | FitView) -> FitView:
     Raises
     ------
     FitError
-        When it is first read, if this is not a fit by bayesanno.
+        If this is not a fit by bayesanno.
     """
-    return fit if isinstance(fit, FitView) else FitView(fit)
+    if isinstance(fit, FitView):
+        return fit
+    require_fit(fit)
+    return FitView(fit)

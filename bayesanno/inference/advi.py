@@ -34,6 +34,8 @@ PARETO_DRAWS = 1_000
 class ADVISettings(Settings):
     """The settings of ADVI: `draws * chains` are drawn, in one chain, after `steps` steps at the most.
 
+    Full rank takes as many at the most in each of its two stages, independent first.
+
     Raises
     ------
     FitError

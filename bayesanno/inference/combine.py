@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnostics import concat_datasets
 from bayesanno.inference.relabel import align_classes, compose
@@ -69,8 +70,8 @@ def concat_chains(fits: Sequence[xarray.DataTree | FitView]) -> xarray.DataTree:
     if len(sizes) > 1:
         raise FitError(f"fits to be concatenated differ in their number of draws: {sorted(sizes)}")
     chains = range(sum(view.posterior.sizes["chain"] for view in views))
-    posterior = concat_datasets([view.posterior for view in views], "chain", chains)
-    stats = concat_datasets([tree["sample_stats"].to_dataset() for tree in trees], "chain", chains)
+    posterior = concat_datasets([_number_draws(view.posterior) for view in views], "chain", chains)
+    stats = concat_datasets([_number_draws(one) for one in _stats(views)], "chain", chains)
     attrs = dict(trees[0].attrs) | {
         "random_seed": ", ".join(str(tree.attrs["random_seed"]) for tree in trees),
         "settings": json.dumps(_common_settings(trees) | {"chains": len(chains)}),
@@ -79,6 +80,25 @@ def concat_chains(fits: Sequence[xarray.DataTree | FitView]) -> xarray.DataTree:
         attrs[seconds] = float(sum(tree.attrs[seconds] for tree in trees))
     model, data = first.model, first.data
     return assemble(model, data, model.build(data), posterior, stats, permutation=stats.get("permutation"), attrs=attrs)
+
+
+def _number_draws(part: xarray.Dataset) -> xarray.Dataset:
+    """Give chains and draws new numbers: thinned fits have others, and what differs is not put side by side."""
+    return part.assign_coords({dim: range(part.sizes[dim]) for dim in ("chain", "draw")})
+
+
+def _stats(views: Sequence[FitView]) -> list[xarray.Dataset]:
+    """Return the sample statistics of fits, with a permutation in all if one has been permuted."""
+    stats = [view.tree["sample_stats"].to_dataset() for view in views]
+    known = [one["permutation"] for one in stats if "permutation" in one]
+    if not known:
+        return stats
+    names = known[0]["true_class"].values
+    order = xr.DataArray(range(names.size), dims="true_class", coords={"true_class": names})
+    return [
+        one if "permutation" in one else one.assign(permutation=xr.zeros_like(one["lp"], dtype=int) + order)
+        for one in stats
+    ]
 
 
 def _common_settings(trees: Sequence[xarray.DataTree]) -> dict[str, Any]:

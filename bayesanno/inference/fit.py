@@ -100,7 +100,6 @@ def fit(
         If the design cannot tell who is right, or the model cannot learn all of its parameters from such data.
     ConvergenceWarning
         If a diagnostic says not to believe the posterior yet: what, and what to do.
-
     SizeWarning
         If log_likelihood would take more than 2 GiB and is left out: `compute_log_likelihood` adds it.
 
@@ -133,7 +132,8 @@ def fit(
         start = _checked_start(initvals if isinstance(initvals, Mapping) else model.start(data), graph)
         exchangeable = relabel and is_exchangeable(model, data)
         if exchangeable:
-            require_class_matrices(graph.named_vars_to_dims.values())
+            dims = graph.named_vars_to_dims
+            require_class_matrices([dims.get(variable.name, ()) for variable in graph.free_RVs])
         drawn = chosen.run(graph, start, settings, random_seed=seed, progressbar=progressbar)
         posterior, permutation = drawn.posterior, None
         if exchangeable:

@@ -62,7 +62,7 @@ def choose_method(
     method_options : mapping, optional
         The method's own options.
     arguments
-        Those of `ARGUMENTS`; the ones that this method has are taken.
+        Those of `ARGUMENTS`; all are checked, and the ones that this method has are taken.
 
     Raises
     ------
@@ -88,6 +88,7 @@ def choose_method(
             own = ", ".join(method.options)
             has = f" {option!r}: it has {own}" if own else f"s: leave out {option!r}"
             raise FitError(f"{name} has no method option{has}")
+    NUTSSettings(**arguments)  # what is no argument of this method must be possible all the same
     known = {setting.name for setting in fields(method.settings)}
     taken = {setting: value for setting, value in arguments.items() if setting in known}
     return method, method.settings(**taken, **options)

@@ -21,7 +21,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.wording import listed
-from bayesanno.modeling.capabilities import known_parameters
+from bayesanno.modeling.capabilities import ConstrainsStates, known_parameters
 from bayesanno.modeling.fields import Fields
 from bayesanno.modeling.likelihood import observe
 from bayesanno.modeling.parameters import Parameters, Priors
@@ -54,6 +54,8 @@ class AnnotationModel(Fields, ABC):
         Whether it takes two labels only, of which the last is the positive one.
     takes_controls : bool
         Whether it can use known true labels.
+    takes_other_labels : bool
+        Whether annotators may give labels that no item can have, such as "unsure": labels that are no class.
     collapse_items : bool
         Whether items with equal answers are the same to it, so that one stands for all. Not where items have
         parameters of their own.
@@ -69,6 +71,7 @@ class AnnotationModel(Fields, ABC):
     data_class: ClassVar[type[Any]] = AnnotationData
     two_labels: ClassVar[bool] = False
     takes_controls: ClassVar[bool] = True
+    takes_other_labels: ClassVar[bool] = False
     collapse_items: ClassVar[bool] = True
 
     @abstractmethod
@@ -132,11 +135,15 @@ def require_data(model: AnnotationModel, data: Any) -> None:
     """Raise a DataError unless the data are of the model's class, and have the labels and controls that it takes."""
     if not isinstance(data, model.data_class):
         needed = model.data_class.__name__
-        raise DataError(f"{model.name} needs {needed} ({WHAT_DATA[needed]}), not {type(data).__name__}")
+        what = f" ({WHAT_DATA[needed]})" if needed in WHAT_DATA else ""
+        raise DataError(f"{model.name} needs {needed}{what}, not {type(data).__name__}")
     if model.two_labels and data.n_labels > 2:
         raise DataError(
             f"{model.name} takes two labels, not {data.n_labels}: {listed(data.labels)}; set one of them against all "
             "others: data.binarise(positive=...) (--positive)"
         )
-    if not model.takes_controls and data.controls:
+    if not model.takes_other_labels and (others := getattr(data, "n_labels", 0) - getattr(data, "n_classes", 0)):
+        raise DataError(f"{model.name} takes each label for a class, and {others} of these are none: leave those out")
+    of_classes = model.state_dim == "true_class" or isinstance(model, ConstrainsStates)
+    if getattr(data, "controls", None) and not (model.takes_controls and of_classes):
         raise DataError(f"controls are ignored by {model.name}: remove them")

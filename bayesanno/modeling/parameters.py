@@ -60,7 +60,7 @@ class Priors:
             raise AttributeError(field)
         if field not in self._containers:
             value = getattr(self._model, field)
-            if isinstance(value, str | bool):
+            if value is None or isinstance(value, str | bool):
                 raise AttributeError(f"{field} is an option, not a number: ask for self.{field}")
             self._containers[field] = pm.Data(field, np.asarray(value, dtype=float))
         return self._containers[field]

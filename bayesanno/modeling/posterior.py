@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
@@ -82,7 +83,9 @@ def recover(
             if log_likelihood is not None:
                 log_likelihood[sample, chunk] = one.log_likelihood
             for name, values in one.probability.items():
-                probability.setdefault(name, np.empty((n_samples, *values.shape)))[sample] = values
+                if name not in probability:
+                    probability[name] = np.empty((n_samples, *values.shape))
+                probability[name][sample] = values
             for name, values in one.views.items():
                 sums[name] = sums[name] + values if sample else values
         averaged = {name: total / n_samples for name, total in sums.items()}
@@ -247,9 +250,16 @@ def compile_formula(
     """Compile a model's formula for these data and draws.
 
     `known` are the parameters that the model had beforehand; by default from these data.
+
+    Raises
+    ------
+    FitError
+        If items have parameters of their own, and the draws are of other items.
     """
     import pytensor
 
+    if "item" in posterior.dims and posterior["item"].values.tolist() != list(data.items):
+        raise FitError(f"items have parameters of their own in {model.name}, and these are of other items")
     patterns = find_patterns(model, data)
     arrays = index_arrays(model, data, patterns, controlled=True)
     if known is None:

@@ -159,7 +159,7 @@ def put_labels(design: Any, model: AnnotationModel, state: np.ndarray, label: np
 
 
 @put_labels.register(CountData)
-def _(design: CountData, _entry: AnnotationModel, _state: np.ndarray, label: np.ndarray) -> CountData:
+def _(design: CountData, _model: AnnotationModel, _state: np.ndarray, label: np.ndarray) -> CountData:
     return replace(design, successes=label)
 
 

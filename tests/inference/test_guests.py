@@ -1,6 +1,7 @@
 """Fits of models that no model of the zoo is like: items with parameters of their own, one confusion matrix for all."""
 
 import warnings
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import bayesanno as ba
 from bayesanno.ground.errors import ConvergenceWarning, FitError
 from bayesanno.modeling import registry
+from bayesanno.modeling.posterior import recover
 from tests.models.guests import HardItems, SharedConfusion
 
 SETTINGS = {"draws": 200, "tune": 300, "chains": 2, "random_seed": 1, "progressbar": False}
@@ -51,6 +53,9 @@ def test_items_with_parameters_of_their_own_are_fitted_read_and_not_predicted(re
     assert np.isfinite(fitted["log_likelihood"]["annotations"]).all()
     with refuses(FitError, "items have parameters of their own in hard_items, and new items have none yet"):
         ba.predict_labels(fitted, data)
+    others = replace(data, items=tuple(f"new {name}" for name in data.items), gold={})
+    with refuses(FitError, "items have parameters of their own in hard_items, and these are of other items"):
+        recover(HardItems(), others, fitted["posterior"].to_dataset())
 
 
 def test_one_confusion_matrix_for_all_is_relabelled():

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ import xarray as xr
 from bayesanno import AnnotationData, fit
 from bayesanno.ground.errors import ConvergenceWarning, FitError
 from bayesanno.inference.chain_modes import find_chain_modes
-from bayesanno.inference.combine import relabel
+from bayesanno.inference.combine import concat_chains, relabel
 from bayesanno.inference.diagnostics import explain
 from bayesanno.inference.methods import METHODS
 from bayesanno.inference.relabel import align_classes, class_permutations, compose, share_changed
@@ -311,3 +312,24 @@ def test_a_fit_whose_classes_could_not_be_relabelled_is_refused_before_it_is_sam
     monkeypatch.setitem(METHODS, "nuts", replace(METHODS["nuts"], run=lambda *_, **__: pytest.fail("was sampled")))
     with refuses(FitError, "classes cannot be relabelled: .*; fit with relabel=False"):
         fit("mace", TINY, progressbar=False)
+
+
+def test_chains_of_a_relabelled_fit_and_of_another_are_put_together_with_their_permutations(rng):
+    posterior = clear_posterior(rng, n_chains=2, n_draws=8)
+    plain = make_fit(EXCHANGEABLE, TINY, posterior)
+    orders = np.tile(np.arange(3), (2, 8, 1))
+    orders[1] = CYCLE
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        aligned = relabel(make_fit(EXCHANGEABLE, TINY, permute_draws(posterior, orders)))
+        thinned = (
+            plain.isel(draw=slice(None, None, 2)),
+            aligned.isel(draw=slice(1, None, 2)),
+        )  # even, odd
+        both = concat_chains(thinned)
+    assert json.loads(both.attrs["diagnostics"])["relabelled_fraction"] == 0.25
+    permutation = both["sample_stats"]["permutation"]
+    assert permutation.sizes == {"chain": 4, "draw": 4, "true_class": 3}
+    assert (permutation[:3] == np.arange(3)).all()
+    for variable in both["posterior"].data_vars.values():
+        assert np.isfinite(variable.values).all()

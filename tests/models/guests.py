@@ -39,13 +39,14 @@ class HardItems(AnnotationModel):
         uniform = np.ones(n_classes) / n_classes
         true_class = design.with_controls(pm.Categorical.dist(uniform, shape=(design.n_items,)))  # (item,)
         knows = pm.Bernoulli.dist(p.competence[design.annotator] * (1 - p.difficulty[design.item]))  # (annotation,)
-        guess = pm.Categorical.dist(uniform, shape=(design.item.shape[0],))
-        return true_class, pt.switch(knows, true_class[design.item], guess)
+        guess = pt.as_tensor(design.class_response)[pm.Categorical.dist(uniform, shape=(design.item.shape[0],))]
+        named = pt.as_tensor(design.class_response)[true_class[design.item]]
+        return true_class, pt.switch(knows, named, guess)
 
     def state_logp(self, answers, p):
         knows = (p.competence[answers.annotator] * (1 - p.difficulty[answers.item]))[:, None]  # (annotation, 1)
-        named = pt.eq(answers.response[:, None], np.arange(answers.n_classes))  # (annotation, true_class)
-        logp = pt.log(knows * named + (1 - knows) / answers.n_responses)
+        named = pt.as_tensor(answers.names_class.T * 1.0)[answers.response]  # (annotation, true_class)
+        logp = pt.log(knows * named + (1 - knows) / answers.n_classes)
         return -np.log(answers.n_classes) + answers.sum_by_item(logp)  # (item, true_class)
 
     def start(self, data):
@@ -97,8 +98,9 @@ class SharedConfusion(AnnotationModel, Relabels):
 
     def start(self, data):
         counts = np.ones((data.n_classes, data.n_labels))
-        np.add.at(counts.T, data.label, data.vote_shares[data.item])
-        return {"prevalence": in_proportion(data.vote_shares.sum(axis=0) + 1), "confusion": in_proportion(counts)}
+        shares = data.vote_shares.take(data.class_codes, axis=1)  # (item, true_class)
+        np.add.at(counts.T, data.label, shares[data.item])
+        return {"prevalence": in_proportion(shares.sum(axis=0) + 1), "confusion": in_proportion(counts)}
 
     def is_exchangeable(self, data):
         return not data.controls

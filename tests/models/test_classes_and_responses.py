@@ -5,8 +5,9 @@ import pymc as pm
 import pytest
 
 from bayesanno import AnnotationData
+from bayesanno.ground.errors import DataError
 from bayesanno.modeling.posterior import recover
-from bayesanno.models import MACE, ModelB
+from bayesanno.models import MACE, EasyHard, ModelA, ModelB
 from tests.models.contract import FAST, Graph, as_posterior, close, said_of
 
 RECORDS = [
@@ -90,3 +91,9 @@ def test_accuracy_of_a_confusion_matrix_is_how_often_the_class_is_named():
     graph = Graph(ModelB(), DATA).model
     given = {graph["prevalence"]: np.array([0.25, 0.75]), graph["confusion"]: confusion}
     close(graph["accuracy"].eval(given, mode=FAST), [0.25 * 0.7 + 0.75 * 0.4] * 3)
+
+
+@pytest.mark.parametrize("model", [ModelA(frequency="shared"), EasyHard()], ids=["model_a", "easy_hard"])
+def test_models_whose_labels_must_be_classes_refuse_others(model, refuses):
+    with refuses(DataError, f"{model.name} takes each label for a class, and 1 of these are none: leave those out"):
+        model.build(DATA)

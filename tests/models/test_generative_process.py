@@ -163,6 +163,7 @@ def draw_copies(entry, case, parameters, data, rng, copies=COPIES):
     posterior = case.posterior([parameters], n_chains=1)
     if case.of_items:
         posterior = posterior.isel(item=np.tile(np.arange(data.n_items), copies))
+        posterior = posterior.assign_coords(item=list(replicate(data, copies).items))
     drawn = draw_states(entry, replicate(data, copies), posterior, known=case.known, random_seed=rng)
     return drawn.values.reshape(copies, -1)
 
