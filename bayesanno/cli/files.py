@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.errors import DataFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -151,7 +151,7 @@ def write_simulation(
 @singledispatch
 def describe_data(data: Any) -> dict[str, Any]:
     """Return what run.json says of a kind of data."""
-    raise DataError(f"run.json cannot describe {type(data).__name__}: register it here")
+    raise TypeError(f"run.json cannot describe {type(data).__name__}: register it here")
 
 
 @describe_data.register
