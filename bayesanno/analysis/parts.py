@@ -185,7 +185,7 @@ class CountPart(Part):
 @singledispatch
 def split_data(data: Any, latent: xarray.Dataset) -> list[Part]:
     """Return the parts of a fit's data, or of new data, each with its own of the latent."""
-    raise TypeError(f"{type(data).__name__} has no tables: register it here")
+    raise NotImplementedError(f"{type(data).__name__} has no tables: register it here")  # abstract
 
 
 @split_data.register(AnnotationData)
@@ -219,7 +219,7 @@ def recode(known: Any, new: Any, model: AnnotationModel) -> Any:
     DataError
         If an annotator, a label or a dimension is not among those of the fit, or the model cannot take the new items.
     """
-    raise TypeError(f"new data cannot be compared with {type(known).__name__}: register it here")
+    raise NotImplementedError(f"new data cannot be compared with {type(known).__name__}: register it")  # abstract
 
 
 @recode.register(AnnotationData)

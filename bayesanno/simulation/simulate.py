@@ -155,7 +155,7 @@ def put_labels(design: Any, model: AnnotationModel, state: np.ndarray, label: np
 
     The one place of this room that asks for the kind of data: another kind registers here.
     """
-    raise TypeError(f"simulated annotations cannot be put into {type(design).__name__}: register it here")
+    raise NotImplementedError(f"annotations cannot be put into {type(design).__name__}: register it here")  # abstract
 
 
 @put_labels.register(CountData)

@@ -71,7 +71,7 @@ def test_a_view_serves_as_the_fit_itself(multi_fit, several):
 
 
 def test_a_kind_of_data_that_no_table_is_made_for_is_named():
-    with pytest.raises(TypeError, match="dict has no tables: register it"):
+    with pytest.raises(NotImplementedError, match="dict has no tables: register it"):
         split_data({}, None)
 
 
