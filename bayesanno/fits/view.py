@@ -47,22 +47,23 @@ class FitView:
     @cached_property
     def posterior(self) -> xarray.Dataset:
         """The draws of the parameters, dims (chain, draw, ...)."""
-        return self.tree["posterior"].to_dataset()
+        return self._group("posterior")
 
     @cached_property
     def latent(self) -> xarray.Dataset:
         """The posterior of the items' states, and what else is read off."""
-        return self.tree["latent"].to_dataset()
+        return self._group("latent")
 
     @cached_property
     def known(self) -> dict[str, np.ndarray]:
         """The parameters that the model had beforehand."""
-        constant = self.tree["constant_data"].to_dataset()
+        constant = self._group("constant_data")
         return {name: constant[name].values for name in known_parameters(self.model, self.data)}
 
     @cached_property
     def yields(self) -> Yields:
         """What the method of fitting yields: draws of chains, of an approximation, or one point."""
+        require_fit(self.tree)
         found: Yields = self.tree.attrs["yields"]
         return found
 
@@ -79,6 +80,12 @@ class FitView:
         """What `diagnostics_of` gives."""
         return diagnostics_of(self.tree)
 
+    def _group(self, name: str) -> xarray.Dataset:
+        if name not in self.tree.children:
+            require_fit(self.tree)  # says what is missing
+        group: xarray.Dataset = self.tree[name].to_dataset()
+        return group
+
 
 def view_of(fit: xarray.DataTree | FitView) -> FitView:
     """Return a view of a fit, or the view itself.
@@ -86,9 +93,6 @@ def view_of(fit: xarray.DataTree | FitView) -> FitView:
     Raises
     ------
     FitError
-        If this is not a fit by bayesanno.
+        When what is missing is first read, if this is not a fit by bayesanno.
     """
-    if isinstance(fit, FitView):
-        return fit
-    require_fit(fit)
-    return FitView(fit)
+    return fit if isinstance(fit, FitView) else FitView(fit)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayesanno import AnnotationData, data_of, diagnostics_of, fit, load, model_of, save
+from bayesanno import AnnotationData, data_of, diagnostics_of, fit, label_table, load, model_of, save, summary
 from bayesanno.ground.errors import ConvergenceWarning, DataFileError, FitError
 from tests.models.contract import EXACT, ITEMS, RECORDS, ROUND_TRIP, known_values, make_case, models_of
 
@@ -243,7 +243,8 @@ def test_what_is_no_fit_is_refused(refuses, tmp_path):
     (tmp_path / "text.nc").write_text("no NetCDF")
     with refuses(FitError, "cannot be read as a fit"):
         load(tmp_path / "text.nc")
-    with refuses(FitError, "not a fit by bayesanno"):
-        data_of(xr.DataTree())
+    for read in (data_of, label_table, summary):
+        with refuses(FitError, "not a fit by bayesanno"):
+            read(xr.DataTree())
     with refuses(DataFileError, "there is no folder"):
         save(xr.DataTree(), tmp_path / "nowhere" / "posterior.nc")
