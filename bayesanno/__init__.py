@@ -26,6 +26,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "analysis.predict": ["predict_labels"],
         "ground.errors": [
             "BayesannoError",
+            "CacheWarning",
             "ConvergenceWarning",
             "DataError",
             "DataFileError",

@@ -85,21 +85,6 @@ def tiny(request, case):
 
 
 @pytest.fixture(scope="session")
-def fit_once():
-    """`bayesanno.fit`, where nutpie compiles a model of the same data only once in a test run."""
-    import bayesanno as ba
-    from tests.fits import compiling_once
-
-    compiled = {}
-
-    def fit(model, data, **settings):
-        with compiling_once(compiled):
-            return ba.fit(model, data, **settings)
-
-    return fit
-
-
-@pytest.fixture(scope="session")
 def crowd():
     """A simulated data set with gold, and the parameters that made it."""
     from tests.fits import simulate_crowd
@@ -108,16 +93,18 @@ def crowd():
 
 
 @pytest.fixture(scope="session")
-def mace_fit(crowd, fit_once):
+def mace_fit(crowd):
     """MACE by NUTS on the simulated data set."""
+    import bayesanno as ba
     from tests.fits import SETTINGS
 
-    return fit_once("mace", crowd[0], **SETTINGS)
+    return ba.fit("mace", crowd[0], **SETTINGS)
 
 
 @pytest.fixture(scope="session")
-def tiny_fit(fit_once):
+def tiny_fit():
     """Model B by NUTS on the tiny data set, with gold for three items."""
+    import bayesanno as ba
     from tests.fits import SETTINGS, tiny_data
 
-    return fit_once("model_b", tiny_data(gold={"s1": "yes", "s2": "no", "s4": "yes"}), **SETTINGS)
+    return ba.fit("model_b", tiny_data(gold={"s1": "yes", "s2": "no", "s4": "yes"}), **SETTINGS)

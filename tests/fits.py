@@ -1,20 +1,13 @@
-"""Fits for tests: what to make them of, and a way to make several while nutpie compiles once."""
+"""Fits for tests: what to make them of."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from unittest import mock
-
-import numpy as np
+from typing import Any
 
 import bayesanno as ba
 from bayesanno.simulation.designs import make_design
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COMMAND = Path(sys.executable).parent / "bayesanno"
 LABELS = ("maybe", "no", "yes")
@@ -43,22 +36,3 @@ def simulate_crowd(seed: int = 20130609) -> tuple[ba.AnnotationData, Any]:
     records = data.to_frame()[["item", "annotator", "label"]].to_numpy()  # annotators in the order a file has them
     data = ba.AnnotationData.from_records(records, labels=LABELS, gold=data.gold)
     return data, truth.sel(annotator=list(data.annotators))
-
-
-@contextmanager
-def compiling_once(compiled: dict[Any, Any]) -> Iterator[None]:
-    """Let nutpie compile a graph with the same parameters, data and priors only once: compiling is not random."""
-    import nutpie
-
-    compile_model = nutpie.compile_pymc_model
-
-    def kept(model: Any, **options: Any) -> Any:
-        containers = [(held.name, held.get_value().tobytes()) for held in model.data_vars]
-        starts = [(name, np.asarray(value).tobytes()) for name, value in options["initial_points"].items()]
-        key = (tuple(containers), tuple(starts), tuple(variable.name for variable in model.free_RVs))
-        if key not in compiled:
-            compiled[key] = compile_model(model, **options)
-        return compiled[key]
-
-    with mock.patch("nutpie.compile_pymc_model", kept):
-        yield

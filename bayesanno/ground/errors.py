@@ -37,6 +37,10 @@ class FitError(BayesannoError, ValueError):
     """A request that this fit, or this method of fitting, cannot serve."""
 
 
+class CacheWarning(UserWarning):
+    """Compiled code that cannot be kept from one run to the next, which costs time and nothing else."""
+
+
 class ConvergenceWarning(UserWarning):
     """A diagnostic that says not to believe a posterior yet, in plain language."""
 

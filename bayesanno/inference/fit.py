@@ -13,9 +13,9 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.progress import status
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.assemble import assemble
+from bayesanno.inference.compiled import compile_anew_if_broken, exact_arithmetic
 from bayesanno.inference.identifiability import warn_of_design
 from bayesanno.inference.methods import choose_method
-from bayesanno.inference.nuts import exact_arithmetic
 from bayesanno.inference.relabel import align_classes, require_class_matrices
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.registry import get_model
@@ -127,7 +127,8 @@ def fit(
     model.check(data)
     warn_of_design(data, caveats(model, data))
     seed = known_seed(random_seed)
-    with exact_arithmetic():
+
+    def run() -> xarray.DataTree:
         graph = model.build(data)
         start = _checked_start(initvals if isinstance(initvals, Mapping) else model.start(data), graph)
         exchangeable = relabel and is_exchangeable(model, data)
@@ -160,12 +161,21 @@ def fit(
                 more_diagnostics=drawn.diagnostics,
             )
 
+    with exact_arithmetic():
+        return compile_anew_if_broken(run)
+
 
 def _checked_start(start: Mapping[str, Any], graph: pymc.Model) -> dict[str, np.ndarray]:
-    shapes = {variable.name: tuple(map(int, variable.shape.eval())) for variable in graph.free_RVs}
+    shapes = {variable.name: _shape_of(variable, graph) for variable in graph.free_RVs}
     for name, value in start.items():
         if name not in shapes:
             raise FitError(f"initvals: the model has no free variable {name!r}: it has {', '.join(shapes)}")
         if np.shape(value) != shapes[name]:
             raise FitError(f"initvals: {name} has shape {np.shape(value)}, the model's is {shapes[name]}")
     return {name: np.asarray(value, dtype=float) for name, value in start.items()}
+
+
+def _shape_of(variable: Any, graph: pymc.Model) -> tuple[int, ...]:
+    dims = graph.named_vars_to_dims.get(variable.name)
+    lengths = variable.type.shape if dims is None else [len(graph.coords[dim] or ()) for dim in dims]
+    return tuple(lengths) if all(lengths) else tuple(map(int, variable.shape.eval()))

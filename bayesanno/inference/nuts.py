@@ -6,7 +6,6 @@ The invariant: the same seed on the same machine gives the same draws, bit for b
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -14,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from bayesanno.ground.errors import SamplerError
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.progress import status
+from bayesanno.inference.compiled import compile_graph
 from bayesanno.inference.settings import AtLeast, Between, Draws, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     import numpy as np
     import pymc
@@ -50,19 +50,6 @@ class NUTSSettings(Settings):
             raise SamplerError(f"the sampler {name!r} is not installed: pip install 'bayesanno[{name}]', or use nutpie")
 
 
-@contextmanager
-def exact_arithmetic() -> Iterator[None]:
-    """Compile without reordering floating-point operations, at the cost of about a tenth of the speed.
-
-    With PyTensor's fast-math flags, code that is compiled and code that is found in the cache round differently in the
-    last bit, and the same seed gives other draws in the first run than in the second.
-    """
-    import pytensor
-
-    with pytensor.config.change_flags(numba__fastmath=False):
-        yield
-
-
 def sample_nuts(
     graph: pymc.Model,
     start: Mapping[str, np.ndarray],
@@ -89,7 +76,7 @@ def _sample_nutpie(
     begin = time.perf_counter()
     free = [variable.name for variable in graph.free_RVs]
     with status("compiling (a minute for the first model on a machine, less later)", show=progressbar):
-        compiled = nutpie.compile_pymc_model(graph, initial_points=start, var_names=free)
+        compiled = compile_graph(graph, start)
     compiled_at = time.perf_counter()
     sampler = nutpie.sample(
         compiled,

@@ -12,6 +12,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln
 
+import bayesanno as ba
 from bayesanno import (
     CountData,
     diagnostics_of,
@@ -46,8 +47,8 @@ def srte(shared):
 
 
 @pytest.fixture(scope="module")
-def two_types(srte, fit_once):
-    return fit_once(BinomialMixture(), srte, **SETTINGS)
+def two_types(srte):
+    return ba.fit(BinomialMixture(), srte, **SETTINGS)
 
 
 def histogram_logp(entry, data, parameters):
@@ -134,17 +135,17 @@ def test_two_types_explain_the_histogram(two_types):
     assert 0.08 < histogram_predictive_check(two_types, random_seed=1).p_value < 0.2
 
 
-def test_leaving_items_out_prefers_two_types_to_one(srte, two_types, fit_once):
-    one = fit_once(BinomialMixture(types=1), srte, **SETTINGS)
+def test_leaving_items_out_prefers_two_types_to_one(srte, two_types):
+    one = ba.fit(BinomialMixture(types=1), srte, **SETTINGS)
     compared = azs.compare({"one": one, "two": two_types}, round_to="none")
     assert compared.index[0] == "two"
     assert compared.loc["one", "elpd_diff"] < -10 * compared.loc["one", "dse"]
     assert azs.loo(two_types).elpd == pytest.approx(-4901.7, abs=0.5)
 
 
-def test_three_types_do_not_mix_and_that_is_said(srte, fit_once):
+def test_three_types_do_not_mix_and_that_is_said(srte):
     with pytest.warns(ConvergenceWarning) as said:
-        found = diagnostics_of(fit_once(BinomialMixture(types=3), srte, **SETTINGS))
+        found = diagnostics_of(ba.fit(BinomialMixture(types=3), srte, **SETTINGS))
     assert found["max_rhat"] > 1.01 or found["min_ess_bulk"] < 400
     messages = [str(one.message) for one in said]
     assert any(message.startswith(("chains disagree", "few independent draws")) for message in messages)
@@ -152,24 +153,24 @@ def test_three_types_do_not_mix_and_that_is_said(srte, fit_once):
 
 
 @pytest.mark.slow
-def test_three_types_mix_with_a_stronger_prior(srte, fit_once):
+def test_three_types_mix_with_a_stronger_prior(srte):
     strong = BinomialMixture(types=3, weight_prior=10, rate_prior=(40, 40))  # as the model's card and its remark say
     for seed in (1, 2):
-        found = diagnostics_of(fit_once(strong, srte, random_seed=seed, progressbar=False))
+        found = diagnostics_of(ba.fit(strong, srte, random_seed=seed, progressbar=False))
         assert found["max_rhat"] <= 1.01
         assert found["min_ess_bulk"] > 400
         assert "remarks" not in found
 
 
 @pytest.mark.slow
-def test_the_types_of_model_m_are_found_again(fit_once):
+def test_the_types_of_model_m_are_found_again():
     """800 items as the paper's figure 3 has them: the middle type holds about 159, and they are the hard ones."""
     truth = {"weight": list(MODEL_M.weight_mean), "rate": list(MODEL_M.rate_mean)}
     entry = BinomialMixture(types=3)
     data, drawn = simulate(entry, make_count_design(items=800, per_item=10), parameters=truth, random_seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = fit_once(entry, data, **SETTINGS)
+        found = ba.fit(entry, data, **SETTINGS)
     assert "remarks" not in diagnostics_of(found)
     for name, values in truth.items():
         mean = found["posterior"][name].mean(("chain", "draw")).values
@@ -182,8 +183,8 @@ def test_the_types_of_model_m_are_found_again(fit_once):
 
 
 @pytest.mark.slow
-def test_two_humps_explain_the_counts_no_better_than_two_types(srte, two_types, fit_once):
-    humps = fit_once(GaussianMixture(), srte, **SETTINGS)
+def test_two_humps_explain_the_counts_no_better_than_two_types(srte, two_types):
+    humps = ba.fit(GaussianMixture(), srte, **SETTINGS)
     assert diagnostics_of(humps)["max_rhat"] <= 1.01
     means = type_table(humps)
     np.testing.assert_allclose(means["mean_mean"], [3.386, 8.322], atol=0.05)

@@ -58,13 +58,13 @@ N, D = 1000, 100
 
 
 @pytest.fixture(scope="module")
-def nearly_fair(fit_once):
+def nearly_fair():
     """The paper's section 3.1: two annotators, coins that are known to be nearly fair."""
     said = [(0, 0)] * 450 + [(1, 1)] * 450 + [(0, 1)] * 50 + [(1, 0)] * 50
     records = [(item, who, pair[who]) for item, pair in enumerate(said) for who in (0, 1)]
     gold = {"0": "0", "999": "1"}
     with pytest.warns(IdentifiabilityWarning, match="only 2 annotators"):
-        return fit_once(EasyHard(coin_prior=1000), ba.AnnotationData.from_records(records, gold=gold), **SETTINGS)
+        return ba.fit(EasyHard(coin_prior=1000), ba.AnnotationData.from_records(records, gold=gold), **SETTINGS)
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])

@@ -35,8 +35,8 @@ def regild(data, gold):
 
 
 @pytest.fixture(scope="module")
-def multi_fit(several, fit_once):
-    return fit_once("model_a_multi", several, **SHORT)
+def multi_fit(several):
+    return ba.fit("model_a_multi", several, **SHORT)
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +45,8 @@ def counts():
 
 
 @pytest.fixture(scope="module")
-def count_fit(counts, fit_once):
-    return fit_once("binomial_mixture", counts, **SHORT)
+def count_fit(counts):
+    return ba.fit("binomial_mixture", counts, **SHORT)
 
 
 def hidden(fit, *dimensions):
@@ -274,8 +274,8 @@ def test_types_of_new_counts_follow_bayes_rule_in_every_draw(count_fit):
     np.testing.assert_allclose(table.loc[2, "p[type 1]"], weight[:, 0].mean())  # no answers: the weights
 
 
-def test_new_counts_that_the_model_cannot_take_are_refused(refuses, counts, fit_once):
-    fit = fit_once("gaussian_mixture", counts, **SHORT)
+def test_new_counts_that_the_model_cannot_take_are_refused(refuses, counts):
+    fit = ba.fit("gaussian_mixture", counts, **SHORT)
     same = ba.CountData(items=("i1",), successes=[8], trials=[8])  # one item, named as one of the fit's
     assert ba.predict_labels(fit, same)["p[type 2]"][0] > 0.5
     with refuses(DataError, r"item 'x' has 5 and item 'i1 \(of the fit\)' has 8"):

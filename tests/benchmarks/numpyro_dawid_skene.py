@@ -26,7 +26,7 @@ def run_bayesanno(source: str, draws: int, seed: int) -> dict[str, Any]:
     import pymc  # noqa: F401
 
     import bayesanno as ba
-    from bayesanno.inference.nuts import exact_arithmetic, sample_nuts
+    from bayesanno.inference.compiled import exact_arithmetic, sample_nuts
 
     data = ba.read_annotations(source)
     model = ba.get_model("model_b")

@@ -137,9 +137,9 @@ def test_tables_have_six_significant_digits_and_the_fit_has_all(fitted):
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
-def test_the_command_gives_the_draws_of_the_library_bit_for_bit(fitted, crowd, fit_once):
+def test_the_command_gives_the_draws_of_the_library_bit_for_bit(fitted, crowd):
     saved = ba.load(fitted[0])
-    again = fit_once("mace", crowd[0], random_seed=1, progressbar=False, **SETTINGS)
+    again = ba.fit("mace", crowd[0], random_seed=1, progressbar=False, **SETTINGS)
     for group in ("posterior", "latent", "log_likelihood"):
         xr.testing.assert_equal(saved[group].to_dataset(), again[group].to_dataset())
     assert ba.data_of(saved).gold == crowd[0].gold

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import betaln, logsumexp
 from scipy.stats import multivariate_t, norm
 
+import bayesanno as ba
 from bayesanno import CountData, compare_n_types, estimate_marginal_likelihood, histogram_predictive_check
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.bridge import _bridge
@@ -25,8 +26,8 @@ DATA = CountData(
 
 
 @pytest.fixture(scope="module")
-def fits(fit_once):
-    return [fit_once(BinomialMixture(types=k), DATA, **SETTINGS) for k in (1, 2)]
+def fits():
+    return [ba.fit(BinomialMixture(types=k), DATA, **SETTINGS) for k in (1, 2)]
 
 
 @pytest.fixture(scope="module")
@@ -150,9 +151,9 @@ def test_a_posterior_far_from_the_proposal_is_nan(fits, monkeypatch):
     assert found.reason == "log_marginal: the posterior is far from any t distribution: Pareto k is 0.90"
 
 
-def test_items_with_different_numbers_of_trials(fit_once, refuses):
+def test_items_with_different_numbers_of_trials(refuses):
     data = counts((1, 3), (4, 6), (5, 6), (0, 3), (3, 3), (2, 6))
-    fit = fit_once(BinomialMixture(types=1), data, **SETTINGS)
+    fit = ba.fit(BinomialMixture(types=1), data, **SETTINGS)
     with refuses(DataError, "'s2' has 6 trials and item 's1' 3: a histogram needs items with the same number"):
         histogram_predictive_check(fit)
     (row,) = compare_n_types([fit], random_seed=1).to_dict("records")
@@ -162,7 +163,7 @@ def test_items_with_different_numbers_of_trials(fit_once, refuses):
     assert row["p_types"] == 1
 
 
-def test_fits_that_cannot_be_compared_are_refused(fits, fit_once, refuses, tiny_fit):
+def test_fits_that_cannot_be_compared_are_refused(fits, refuses, tiny_fit):
     with refuses(FitError, "there is no fit to compare"):
         compare_n_types([])
     with refuses(FitError, "two fits are of binomial_mixture with 1 type: keep one of them"):
@@ -171,6 +172,6 @@ def test_fits_that_cannot_be_compared_are_refused(fits, fit_once, refuses, tiny_
         histogram_predictive_check(tiny_fit)
     data = counts((1, 3), (4, 6), (5, 6), (0, 3), (3, 3), (2, 6))
     with refuses(FitError, "the fits are of different data: fit all models to the same counts"):
-        compare_n_types([fits[0], fit_once(BinomialMixture(types=1), data, **SETTINGS)])
+        compare_n_types([fits[0], ba.fit(BinomialMixture(types=1), data, **SETTINGS)])
     with refuses(FitError, "random_seed is -1"):
         histogram_predictive_check(fits[0], random_seed=-1)

@@ -135,14 +135,14 @@ def test_probabilities_are_calibrated_on_the_data_of_their_own_model(mace_fit, c
 # -------------------------------------------------------------------------------------------------- reproducible
 
 
-def fit_short(fit_once, seed, sampler="nutpie", **settings):
-    return fit_once("model_b", tiny_data(), **(SHORT | {"random_seed": seed, "nuts_sampler": sampler} | settings))
+def fit_short(seed, sampler="nutpie", **settings):
+    return ba.fit("model_b", tiny_data(), **(SHORT | {"random_seed": seed, "nuts_sampler": sampler} | settings))
 
 
 @pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
 @SHORT_RUNS
-def test_the_same_seed_gives_the_same_draws_bit_for_bit_and_another_does_not(fit_once, sampler):
-    first, again, other = (fit_short(fit_once, seed, sampler) for seed in (1, 1, 2))
+def test_the_same_seed_gives_the_same_draws_bit_for_bit_and_another_does_not(sampler):
+    first, again, other = (fit_short(seed, sampler) for seed in (1, 1, 2))
     for group in ("posterior", "latent", "log_likelihood", "log_prior"):
         xr.testing.assert_equal(first[group].to_dataset(), again[group].to_dataset())
         for name in first[group].data_vars:
@@ -150,10 +150,10 @@ def test_the_same_seed_gives_the_same_draws_bit_for_bit_and_another_does_not(fit
 
 
 @SHORT_RUNS
-def test_a_fit_without_a_seed_records_one_that_gives_the_same_draws(fit_once):
-    first, other = fit_short(fit_once, None), fit_short(fit_once, None)
+def test_a_fit_without_a_seed_records_one_that_gives_the_same_draws():
+    first, other = fit_short(None), fit_short(None)
     assert first.attrs["random_seed"] != other.attrs["random_seed"]
-    again = fit_short(fit_once, first.attrs["random_seed"])
+    again = fit_short(first.attrs["random_seed"])
     xr.testing.assert_equal(draws_of(first), draws_of(again))
 
 
@@ -233,14 +233,14 @@ def test_a_sampler_that_is_not_installed_is_refused_with_what_to_install(refuses
         ba.fit("model_b", tiny_data(), nuts_sampler=sampler)
 
 
-def test_interrupted_sampling_gives_no_fit(fit_once, tiny_fit):
+def test_interrupted_sampling_gives_no_fit(tiny_fit):
     assert tiny_fit.attrs["nuts_sampler"] == "nutpie"  # so the model is compiled by now, and what follows is sampling
     data = ba.data_of(tiny_fit)
     timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            fit_once("model_b", data, **(SETTINGS | {"draws": 2_000_000}))
+            ba.fit("model_b", data, **(SETTINGS | {"draws": 2_000_000}))
     finally:
         timer.cancel()
 
@@ -273,10 +273,10 @@ def test_a_design_that_cannot_tell_who_is_right_is_warned_of_before_it_is_fitted
 
 
 @pytest.fixture(scope="module")
-def two_fits(fit_once):
+def two_fits():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return fit_short(fit_once, 1), fit_short(fit_once, 2)
+        return fit_short(1), fit_short(2)
 
 
 @SHORT_RUNS
@@ -349,7 +349,7 @@ def test_a_fit_says_what_it_was_made_of(tiny_fit):
 
 
 @SHORT_RUNS
-def test_a_start_far_from_the_default_leads_to_other_draws(fit_once):
+def test_a_start_far_from_the_default_leads_to_other_draws():
     start = {"prevalence": np.array([0.9, 0.1]), "confusion": np.full((3, 2, 2), 0.5)}
-    elsewhere, default = fit_short(fit_once, 1, "pymc", initvals=start), fit_short(fit_once, 1, "pymc")
+    elsewhere, default = fit_short(1, "pymc", initvals=start), fit_short(1, "pymc")
     assert not np.array_equal(elsewhere["posterior"]["prevalence"].values, default["posterior"]["prevalence"].values)

@@ -27,13 +27,13 @@ def within(fit, truth, names, sds=4.5):
 # ------------------------------------------------------------------------------------------------ easy and hard items
 
 
-def test_easy_and_hard_items_are_recovered(fit_once):
+def test_easy_and_hard_items_are_recovered():
     design = make_design(items=600, annotators=4, labels=["a", "b", "c"], per_item=4, random_seed=1)
     coin = [[0.5, 0.3, 0.2], [0.2, 0.4, 0.4], [0.3, 0.3, 0.4], [0.6, 0.2, 0.2]]
     given = {"hard_fraction": 0.3, "coin": coin, "easy_prevalence": [0.5, 0.3, 0.2]}
     data, truth = ba.simulate("easy_hard", design, parameters=given, random_seed=2)
     assert data.gold == {}
-    found = fit_once("easy_hard", data, **SETTINGS)
+    found = ba.fit("easy_hard", data, **SETTINGS)
     assert within(found, truth, given)
     hard = truth["state"].values == "hard"
     agreed = (data.votes > 0).sum(axis=1) == 1
@@ -63,9 +63,9 @@ def lazy_crowd():
     return ba.simulate("diligent_lazy_annotators", design, parameters=given, random_seed=5)
 
 
-def test_the_lazy_are_found(lazy_crowd, fit_once):
+def test_the_lazy_are_found(lazy_crowd):
     data, truth = lazy_crowd
-    found = fit_once("diligent_lazy_annotators", data, **SETTINGS)
+    found = ba.fit("diligent_lazy_annotators", data, **SETTINGS)
     assert within(found, truth, ["weight", "rate", "lazy_rate"])
     table = ba.low_competence_probability(found)
     assert table.columns.tolist() == ["annotator", "n_annotations", "probability"]

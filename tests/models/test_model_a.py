@@ -35,16 +35,16 @@ def table9():
 
 
 @pytest.fixture(scope="module")
-def fit(table9, fit_once):
-    return fit_once("model_a", table9, **SETTINGS)
+def fit(table9):
+    return ba.fit("model_a", table9, **SETTINGS)
 
 
 @pytest.fixture(scope="module")
-def both_modes(table9, fit, fit_once):
+def both_modes(table9, fit):
     """The fit and a chain that started low, joined; and what was warned of."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # one chain has few draws
-        low = fit_once("model_a", table9, initvals={"accuracy": LOW_MODE}, **(SETTINGS | {"chains": 1}))
+        low = ba.fit("model_a", table9, initvals={"accuracy": LOW_MODE}, **(SETTINGS | {"chains": 1}))
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         joined = ba.concat_chains([fit, low])

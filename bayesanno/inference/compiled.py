@@ -1,0 +1,297 @@
+"""A graph as nutpie samples it, compiled once per machine, and once per process for all data of one design.
+
+nutpie calls a graph through two C functions: the log density with its gradient, and the values that are kept. Numba
+can keep such functions on disk, as PyTensor has it do with its own, if nothing in them changes from run to run: here
+they are made from source text, and data come in by pointer and shape. PyTensor's own name for the graph, that text, the
+types of the data and the version of all that writes code are the name under which a function is kept; Numba adds the
+CPU. Within a process, graphs of the same operations and constants share their functions, whatever their data.
+
+Where nutpie, PyTensor or Numba are not what is expected here, `nutpie.compile_pymc_model` does it, slowly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import traceback
+from collections import OrderedDict
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.ground.errors import CacheWarning, warn
+from bayesanno.modeling import ops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import pymc
+
+logger = logging.getLogger(__name__)
+
+MAX_KEPT = 32  # designs whose functions a process keeps
+WRITERS = ("bayesanno", "nutpie", "pymc", "pytensor", "numba", "llvmlite")  # whose code ends up in compiled functions
+
+LOGP = """
+def wrapped(n, x_, gradient, logp, data_):
+    try:
+        x = carray(x_, (n,))
+        data = carray(data_, ({n_numbers},), int64)
+        value, slope = inner({arguments})
+        logp[0] = value[()]
+        for i in range(n):
+            gradient[i] = slope[i]
+            if not isfinite(slope[i]):
+                return 3
+        if not isfinite(logp[0]):
+            return 4
+    except Exception:
+        return 1
+    return 0
+"""
+KEPT = """
+def wrapped(n, n_kept, x_, kept, data_):
+    try:
+        x = carray(x_, (n,))
+        data = carray(data_, ({n_numbers},), int64)
+        (values,) = inner({arguments})
+        for i in range(n_kept):
+            kept[i] = values[i]
+    except Exception:
+        return 1
+    return 0
+"""
+
+
+@contextmanager
+def exact_arithmetic() -> Iterator[None]:
+    """Compile without reordering floating-point operations, at the cost of about a tenth of the speed.
+
+    With PyTensor's fast-math flags, code that is compiled and code that is found in the cache round differently in the
+    last bit, and the same seed gives other draws in the first run than in the second.
+    """
+    import pytensor
+
+    with pytensor.config.change_flags(numba__fastmath=False):
+        yield
+
+
+def compile_anew_if_broken[T](run: Callable[[], T]) -> T:
+    """Return run(); where the cache of compiled code cannot be read or written, warn and run again without it."""
+    import pytensor
+    from pytensor.link.numba.cache import NUMBA_CACHE_PATH
+
+    try:
+        return run()
+    except Exception as error:
+        if not _is_of_cache(error):
+            raise
+        why = f"{type(error).__name__}: {error}"
+    warn(
+        f"the cache of compiled code in {NUMBA_CACHE_PATH} cannot be used ({why}): compiling takes a minute each time "
+        "until that folder can be written, or is deleted where its files are broken",
+        CacheWarning,
+    )
+    with pytensor.config.change_flags(numba__cache=False):
+        return run()
+
+
+def _is_of_cache(error: Exception) -> bool:
+    from numba.core import caching
+
+    return any(frame.filename == caching.__file__ for frame in traceback.extract_tb(error.__traceback__))
+
+
+@dataclass(frozen=True)
+class Functions:
+    """What is compiled for a design, and what nutpie wants to know of it.
+
+    Attributes
+    ----------
+    logp, kept : numba.core.ccallback.CFunc
+        The log density with its gradient, and the values to keep.
+    arrays : tuple of int
+        Which shared variables of a graph of this design they take, in the order of `_find_structure`.
+    n_dim, n_kept : int
+        How many numbers a point has, and how many are kept of it.
+    parts : tuple of lists
+        The name, the slice and the shape of each part of what is kept.
+    transformed : list of str
+    """
+
+    logp: Any
+    kept: Any
+    arrays: tuple[int, ...]
+    n_dim: int
+    n_kept: int
+    parts: Any
+    transformed: list[str]
+
+
+_functions: OrderedDict[Any, Functions] = OrderedDict()
+_lock = threading.Lock()
+
+
+def compile_graph(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
+    """Compile a graph for nutpie, to keep draws of its free variables.
+
+    Parameters
+    ----------
+    graph : pymc.Model
+    start : mapping of name to array
+        Values of free variables, on their own scale, near which chains start.
+
+    Returns
+    -------
+    nutpie.compile_pymc.CompiledPyMCModel
+    """
+    import nutpie
+
+    try:
+        return _compile_cached(graph, start)
+    except Exception as error:  # nutpie's insides may have changed in any way
+        if _is_of_cache(error):
+            raise
+        logger.warning("compiling without bayesanno's cache: %s: %s", type(error).__name__, error)
+    free = [variable.name for variable in graph.free_RVs]
+    return nutpie.compile_pymc_model(graph, initial_points=dict(start), var_names=free)
+
+
+def _compile_cached(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
+    from nutpie.compile_pymc import CompiledPyMCModel, _prepare_dims_and_coords, _rv_dict_to_flat_array_wrapper
+    from nutpie.compile_pymc import _wrap_with_lock as one_at_a_time
+    from pymc.initial_point import make_initial_point_fn
+
+    start_point = one_at_a_time(
+        make_initial_point_fn(model=graph, overrides=dict(start), jitter_rvs=set(graph.free_RVs))
+    )
+    design, shared = _find_structure(graph, {name: np.shape(value) for name, value in start_point(0).items()})
+    with _lock:
+        functions = _functions.pop(design, None) or _make_functions(graph, shared, start_point)
+        _functions[design] = functions
+        while len(_functions) > MAX_KEPT:
+            _functions.popitem(last=False)
+    names, _, shapes = functions.parts
+    n_free = len(graph.free_RVs)
+    arrays = [np.array(shared[which].get_value(), order="C", copy=True) for which in functions.arrays]
+    numbers = [number for array in arrays for number in (array.ctypes.data, *array.shape)]
+    dims, coords = _prepare_dims_and_coords(graph, functions.parts, functions.transformed)
+    return CompiledPyMCModel(
+        _n_dim=functions.n_dim,
+        dims=dims,
+        _coords=coords,
+        _shapes={name: tuple(shape) for name, shape in zip(names, shapes, strict=True)},
+        compiled_logp_func=functions.logp,
+        compiled_expand_func=functions.kept,
+        initial_point_func=_rv_dict_to_flat_array_wrapper(start_point, names=names[:n_free], shapes=shapes[:n_free]),
+        shared_data={str(which): array for which, array in enumerate(arrays)},
+        shared_var_keys={},
+        user_data=np.array(
+            [number for array in arrays for number in (array.ctypes.data, *array.shape)], dtype=np.int64
+        ),
+        n_expanded=functions.n_kept,
+        shape_info=functions.parts,
+        logp_func=None,
+        expand_func=None,
+        reparameterized_names=functions.transformed,
+    )
+
+
+def _find_structure(graph: pymc.Model, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Any, list[Any]]:
+    """Return what a graph is without its data, to be compared, and its shared variables in an order of their own."""
+    import pytensor
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.basic import Constant
+    from pytensor.graph.traversal import toposort
+
+    free = {variable.name for variable in graph.free_RVs}
+    values = [variable for variable in graph.unobserved_value_vars if variable.name in free]
+    outputs = [graph.logp(), *values]
+    numbers: dict[Any, int] = {}  # of each variable of the graph
+    shared: list[Any] = []
+    parts: list[Any] = [tuple(shapes.items()), bool(pytensor.config.numba__fastmath)]
+
+    def number(variable: Any) -> int:
+        if variable not in numbers:  # an input
+            numbers[variable] = len(numbers)
+            if isinstance(variable, Constant):
+                parts.append((variable.type, variable.signature()))
+            elif isinstance(variable, SharedVariable):
+                shared.append(variable)
+                parts.append((variable.type, "shared"))
+            else:
+                parts.append((variable.type, variable.name))
+        return numbers[variable]
+
+    for node in toposort(outputs):
+        parts.append((node.op, tuple(map(number, node.inputs)), tuple(output.type for output in node.outputs)))
+        numbers |= {output: len(numbers) + i for i, output in enumerate(node.outputs)}
+    return (*parts, tuple(map(number, outputs)), tuple(map(number, graph.value_vars))), shared
+
+
+def _make_functions(graph: pymc.Model, shared: Sequence[Any], start_point: Any) -> Functions:
+    from nutpie.compile_pymc import _make_functions as make_functions
+
+    free = [variable.name for variable in graph.free_RVs]
+    n_dim, n_kept, logp, kept, _, parts, transformed = make_functions(
+        graph, mode="NUMBA", compute_grad=True, join_expanded=True, pymc_initial_point_fn=start_point, var_names=free
+    )
+    takes = [[shared.index(variable) for variable in function.get_shared()] for function in (logp, kept)]
+    arrays = tuple(dict.fromkeys([*takes[0], *takes[1]]))
+    return Functions(
+        logp=_compile_callback(logp.vm.jit_fn, LOGP, 1, shared, arrays, takes[0]),
+        kept=_compile_callback(kept.vm.jit_fn, KEPT, 2, shared, arrays, takes[1]),
+        arrays=arrays,
+        n_dim=n_dim,
+        n_kept=n_kept,
+        parts=parts,
+        transformed=transformed,
+    )
+
+
+def _compile_callback(
+    inner: Any, template: str, n_sizes: int, shared: Sequence[Any], arrays: tuple[int, ...], takes: Sequence[int]
+) -> Any:
+    """Compile a function of pointers around one of arrays; it is kept on disk where PyTensor keeps its own."""
+    import numba
+    from nutpie.compile_pymc import address_as_void_pointer
+    from pytensor.link.numba.cache import CACHED_SRC_FUNCTIONS, compile_numba_function_src
+
+    types = {which: shared[which].type for which in arrays}
+    begins = dict(zip(arrays, np.cumsum([0, *(1 + of.ndim for of in types.values())]).tolist(), strict=False))
+    views = [_view(begins[which], types[which].ndim, f"type{which}") for which in takes]
+    n_numbers = max(1, sum(1 + of.ndim for of in types.values()))
+    source = template.format(n_numbers=n_numbers, arguments=", ".join(["x", *views]))
+    number_types = {f"type{which}": np.dtype(types[which].dtype).type for which in takes}
+    names = {"inner": inner, "carray": numba.carray, "int64": np.int64, "isfinite": np.isfinite}
+    names |= {"__name__": __name__, "pointer": address_as_void_pointer} | number_types
+    doubles = [numba.types.CPointer(numba.types.double)] * (4 - n_sizes)
+    signature = numba.types.int64(*[numba.types.uint64] * n_sizes, *doubles, numba.types.voidptr)
+    graph_key = CACHED_SRC_FUNCTIONS.get(inner.py_func)
+    key = None
+    if graph_key is not None:  # PyTensor can name the graph
+        described = (graph_key, source, sorted((name, str(of)) for name, of in number_types.items()), _writers())
+        key = hashlib.sha256(repr(described).encode()).hexdigest()
+    function = compile_numba_function_src(source, "wrapped", names, cache_key=key)
+    return numba.cfunc(signature, cache=key is not None)(function)
+
+
+def _view(begin: int, n_dims: int, of: str) -> str:
+    """Return the source of an array, of whose pointer and shape the numbers in `data` begin at `begin`."""
+    shape = "".join(f"data[{begin + 1 + axis}], " for axis in range(n_dims)) or "1,"
+    array = f"carray(pointer(data[{begin}]), ({shape.strip()}), {of})"
+    return array if n_dims else f"{array}.reshape(())"
+
+
+@cache
+def _writers() -> tuple[str, ...]:
+    """Return the versions of all that writes code, and the text of our own operations."""
+    (folder,) = ops.__path__
+    own = b"".join(path.read_bytes() for path in sorted(Path(folder).glob("*.py")))
+    return (*(f"{name} {version(name)}" for name in WRITERS), hashlib.sha256(own).hexdigest())

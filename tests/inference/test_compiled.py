@@ -1,0 +1,254 @@
+"""Compiled graphs: kept on disk and in the process, never stale, and never needed."""
+
+import os
+import subprocess
+import sys
+import warnings
+from collections import OrderedDict
+from dataclasses import replace
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+import numpy as np
+import nutpie
+import pymc as pm
+import pytest
+import xarray as xr
+from numba.core import caching
+from numba.core.codegen import JITCPUCodegen
+
+import bayesanno as ba
+from bayesanno.inference import compiled, nuts
+from bayesanno.inference.compiled import WRITERS, compile_anew_if_broken, compile_graph, exact_arithmetic
+from tests.fits import SHORT, tiny_data
+
+START = {"x": np.zeros(2)}
+
+
+def small_graph(centre=(0.0, 1.0), sd=1.0):
+    """Normals around data, with a constant of the graph."""
+    with pm.Model(coords={"which": range(len(centre))}) as graph:
+        x = pm.Normal("x", pm.Data("centre", np.array(centre)), sd, dims="which")
+        pm.Normal("sum", x.sum(), pm.Data("noise", np.array(2.0)), observed=pm.Data("seen", np.array([3, 4, 5])))
+    return graph
+
+
+def draw(model):
+    return nutpie.sample(model, draws=50, tune=50, chains=2, seed=1, progress_bar=False)["posterior"].to_dataset()
+
+
+def draw_uncached(graph):
+    import pytensor
+
+    with pytensor.config.change_flags(numba__cache=False):
+        return draw(nutpie.compile_pymc_model(graph, initial_points=START, var_names=["x"]))
+
+
+@pytest.fixture(scope="module")
+def expected_draws():
+    """Draws from the small graph as nutpie compiles it."""
+    with exact_arithmetic():
+        return draw_uncached(small_graph())
+
+
+def hits(model):
+    """Whether the two functions came from the disk."""
+    return [model.compiled_logp_func.cache_hits, model.compiled_expand_func.cache_hits]
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    """What the process keeps of earlier tests is not there, and code is written as a fit has it written."""
+    monkeypatch.setattr(compiled, "_functions", OrderedDict())
+    with exact_arithmetic():
+        yield
+
+
+@pytest.fixture
+def on_disk():
+    """The small graph is on disk, and not in the process."""
+    compile_graph(small_graph(), START)
+    compiled._functions.clear()
+
+
+class TestSameDesign:
+    def test_draws_equal_those_of_nutpies_own_compiling(self, expected_draws):
+        assert draw(compile_graph(small_graph(), START)).equals(expected_draws)
+
+    def test_graphs_of_one_design_share_functions_and_not_data(self, expected_draws):
+        first, second = (compile_graph(small_graph(centre), START) for centre in ((0.0, 1.0), (5.0, -7.0)))
+        assert second.compiled_logp_func is first.compiled_logp_func
+        assert draw(first).equals(expected_draws)  # drawn after the second was made
+        assert draw(second).equals(draw_uncached(small_graph((5.0, -7.0))))
+
+    @pytest.mark.parametrize("other", [small_graph(sd=2.0), small_graph((0.0, 1.0, 2.0))])
+    def test_graphs_of_two_designs_do_not(self, other):
+        first = compile_graph(small_graph(), START)
+        second = compile_graph(other, {"x": np.zeros(other["x"].eval().size)})
+        assert second.compiled_logp_func is not first.compiled_logp_func
+        assert second.n_dim == other["x"].eval().size
+
+    def test_the_process_keeps_a_limited_number(self, monkeypatch):
+        monkeypatch.setattr(compiled, "MAX_KEPT", 1)
+        for sd in (1.0, 2.0):
+            compile_graph(small_graph(sd=sd), START)
+        assert len(compiled._functions) == 1
+
+    @pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")
+    def test_fits_with_other_data_and_priors_compile_once(self, monkeypatch):
+        made = []
+        make = compiled._make_functions
+        monkeypatch.setattr(compiled, "_make_functions", lambda *args: made.append(1) or make(*args))
+        model, data = ba.get_model("model_b"), tiny_data()
+        fewer = ba.AnnotationData.from_records(data.to_frame()[["item", "annotator", "label"]].to_numpy()[:-2])
+        assert (fewer.n_items, fewer.n_annotators) == (data.n_items - 1, data.n_annotators)
+        fits = [ba.fit(model, data, **SHORT), ba.fit(replace(model, prevalence_prior=30.0), data, **SHORT)]
+        fits.append(ba.fit(model, fewer, **SHORT))
+        assert len(made) == 1
+        spread = [float(fit["posterior"]["prevalence"].std()) for fit in fits]
+        assert spread[1] < 0.7 * spread[0]
+        assert fits[2]["latent"].sizes["item"] == fewer.n_items
+
+
+@pytest.mark.usefixtures("on_disk")
+class TestNeverStale:
+    def test_a_graph_on_disk_is_found(self):
+        assert hits(compile_graph(small_graph((3.0, 4.0)), START)) == [1, 1]
+
+    @pytest.mark.parametrize("changed", WRITERS)
+    def test_another_version_of_what_writes_code_is_not_found(self, monkeypatch, changed):
+        monkeypatch.setattr(compiled, "version", lambda name: "0" if name == changed else version_of(name))
+        compiled._writers.cache_clear()
+        try:
+            assert hits(compile_graph(small_graph(), START)) == [0, 0]
+        finally:
+            compiled._writers.cache_clear()
+
+    def test_another_text_of_our_operations_is_not_found(self, monkeypatch, tmp_path):
+        (tmp_path / "sum.py").write_text("1 + 1")
+        monkeypatch.setattr(compiled.ops, "__path__", [str(tmp_path)])
+        compiled._writers.cache_clear()
+        try:
+            assert hits(compile_graph(small_graph(), START)) == [0, 0]
+        finally:
+            compiled._writers.cache_clear()
+
+    def test_another_cpu_is_not_found(self, monkeypatch):
+        monkeypatch.setattr(JITCPUCodegen, "magic_tuple", lambda _: ("another", "cpu"))
+        assert hits(compile_graph(small_graph(), START)) == [0, 0]
+
+    def test_another_constant_is_not_found(self):
+        model = compile_graph(small_graph(sd=3.0), START)
+        assert model.compiled_logp_func.cache_hits == 0
+        assert draw(model).equals(draw_uncached(small_graph(sd=3.0)))
+
+    def test_other_types_of_data_are_not_found(self, expected_draws):
+        with pm.Model(coords={"which": range(2)}) as graph:
+            x = pm.Normal("x", pm.Data("centre", np.array([0, 1])), 1.0, dims="which")
+            pm.Normal("sum", x.sum(), pm.Data("noise", np.array(2.0)), observed=pm.Data("seen", np.array([3, 4, 5])))
+        assert draw(compile_graph(graph, START)).equals(expected_draws)
+
+    def test_code_with_and_without_fast_arithmetic_is_told_apart(self):
+        import pytensor
+
+        with pytensor.config.change_flags(numba__fastmath=True):
+            assert compile_graph(small_graph(), START).compiled_logp_func.cache_hits == 0
+
+
+@pytest.mark.usefixtures("on_disk")
+class TestNeverNeeded:
+    @pytest.mark.parametrize("what", ["_save_data", "_load_index"])
+    def test_a_cache_that_does_not_work_costs_time_only(self, monkeypatch, expected_draws, what):
+        def fail(*_):
+            raise PermissionError("no place for this")
+
+        if what == "_save_data":
+            monkeypatch.setattr(caching.IndexDataCacheFile, "load", lambda *_: None)  # so that there is more to write
+        monkeypatch.setattr(caching.IndexDataCacheFile, what, fail)
+        with pytest.warns(ba.CacheWarning, match="cannot be used .PermissionError: no place for this"):
+            model = compile_anew_if_broken(lambda: compile_graph(small_graph(), START))
+        assert draw(model).equals(expected_draws)
+
+    def test_broken_files_cost_time_only(self, monkeypatch, tmp_path, expected_draws):
+        def truncated(self, name):
+            path = tmp_path / name
+            path.write_bytes(Path(whole(self, name)).read_bytes()[:100])
+            return str(path)
+
+        whole = caching.IndexDataCacheFile._data_path
+        monkeypatch.setattr(caching.IndexDataCacheFile, "_data_path", truncated)
+        with pytest.warns(ba.CacheWarning, match="deleted where its files are broken"):
+            model = compile_anew_if_broken(lambda: compile_graph(small_graph(), START))
+        assert draw(model).equals(expected_draws)
+
+    @pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")
+    def test_a_fit_is_made_all_the_same(self, monkeypatch):
+        import pytensor
+
+        expected = ba.fit("model_b", tiny_data(), **SHORT)
+
+        def compile_if_cache_works(*args):
+            if pytensor.config.numba__cache:
+                caching.IndexDataCacheFile(tmp, "name", 0)._save_data("name", None)
+            return compile_graph(*args)
+
+        tmp = "/no/such/folder"
+        monkeypatch.setattr(nuts, "compile_graph", compile_if_cache_works)
+        with pytest.warns(ba.CacheWarning, match="No such file"):
+            fit = ba.fit("model_b", tiny_data(), **SHORT)
+        xr.testing.assert_equal(fit["posterior"].to_dataset(), expected["posterior"].to_dataset())
+
+    def test_other_errors_are_not_taken_for_the_caches(self):
+        with pytest.raises(PermissionError, match="mine"), warnings.catch_warnings():
+            compile_anew_if_broken(lambda: (_ for _ in ()).throw(PermissionError("mine")))
+
+    def test_without_pytensors_cache_nothing_is_looked_for(self, expected_draws):
+        import pytensor
+
+        with pytensor.config.change_flags(numba__cache=False):
+            model = compile_graph(small_graph(), START)
+        assert hits(model) == [0, 0]
+        assert draw(model).equals(expected_draws)
+
+    @pytest.mark.parametrize("gone", ["_make_functions", "_prepare_dims_and_coords", "address_as_void_pointer"])
+    def test_another_nutpie_compiles_the_graph_itself(self, monkeypatch, caplog, expected_draws, gone):
+        renamed = getattr(nutpie.compile_pymc, gone)
+        compile_model = nutpie.compile_pymc_model
+
+        def put_back(*args, **options):
+            monkeypatch.setattr(nutpie.compile_pymc, gone, renamed, raising=False)
+            return compile_model(*args, **options)
+
+        monkeypatch.delattr(nutpie.compile_pymc, gone)
+        monkeypatch.setattr(nutpie, "compile_pymc_model", put_back)
+        assert draw(compile_graph(small_graph(), START)).equals(expected_draws)
+        assert gone in caplog.text
+
+    def test_an_error_of_the_graph_is_told_as_nutpie_tells_it(self):
+        with pm.Model() as graph:
+            pm.Normal("x", 0, 1)
+        with pytest.raises(KeyError, match="y"):
+            compile_graph(graph, {"y": np.zeros(2)})
+
+
+def test_two_processes_at_once_and_a_third_that_finds_their_code(tmp_path):
+    script = f"""
+import numpy as np
+from bayesanno.inference.compiled import compile_graph, exact_arithmetic
+from {__name__} import START, draw, hits, small_graph
+with exact_arithmetic():
+    model = compile_graph(small_graph(), START)
+print(*hits(model), float(draw(model)["x"].sum()))
+"""
+    environment = os.environ | {"PYTENSOR_FLAGS": f"base_compiledir={tmp_path}"}
+    root = Path(__file__).parents[2]
+
+    def start():
+        command = [sys.executable, "-c", script]
+        return subprocess.Popen(command, env=environment, cwd=root, text=True, stdout=subprocess.PIPE)
+
+    both = [start(), start()]
+    printed = [process.communicate(timeout=300)[0].split() for process in both]
+    third = start().communicate(timeout=300)[0].split()
+    assert printed[0][2] == printed[1][2] == third[2]
+    assert third[:2] == ["1", "1"]
