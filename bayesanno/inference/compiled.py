@@ -192,9 +192,7 @@ def _compile_cached(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
         initial_point_func=_rv_dict_to_flat_array_wrapper(start_point, names=names[:n_free], shapes=shapes[:n_free]),
         shared_data={str(which): array for which, array in enumerate(arrays)},
         shared_var_keys={},
-        user_data=np.array(
-            [number for array in arrays for number in (array.ctypes.data, *array.shape)], dtype=np.int64
-        ),
+        user_data=np.array(numbers, dtype=np.int64),
         n_expanded=functions.n_kept,
         shape_info=functions.parts,
         logp_func=None,
