@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from bayesanno.fits.storage import data_groups, hyperparameters, versions
 from bayesanno.ground.errors import ConvergenceWarning, SizeWarning, warn
-from bayesanno.ground.lazy import pm, xr
+from bayesanno.ground.lazy import xr
 from bayesanno.inference.chain_modes import find_chain_modes
 from bayesanno.inference.diagnostics import diagnose, explain, measure_convergence
+from bayesanno.inference.per_draw import add_deterministics, compute_log_prior
 from bayesanno.inference.relabel import share_changed
 from bayesanno.modeling.capabilities import known_parameters, remarks
 from bayesanno.modeling.data_kinds import KINDS
@@ -56,7 +57,7 @@ def assemble(
     # another order than the dataset's, and the dataset's order is that of its first variables.
     names = sorted((variable.name for variable in graph.free_RVs), key=lambda name: -posterior[name].ndim)
     free = posterior[names]
-    posterior = _with_deterministics(graph, free)
+    posterior = add_deterministics(graph, free)
     if permutation is not None:
         sample_stats = sample_stats.assign(permutation=permutation)
     known = known_parameters(model, data)
@@ -64,7 +65,7 @@ def assemble(
     fits_in = n_bytes <= MAX_GROUP_BYTES
     values = {name: parameter.value for name, parameter in known.items()}
     recovered = recover(model, data, posterior, values, with_log_likelihood=fits_in)
-    groups = {"posterior": posterior, "sample_stats": sample_stats, "log_prior": _log_prior(graph, free)}
+    groups = {"posterior": posterior, "sample_stats": sample_stats, "log_prior": compute_log_prior(graph, free)}
     if recovered.log_likelihood is not None:
         groups["log_likelihood"] = log_likelihood_group(model, data, posterior, recovered.log_likelihood)
     groups |= {"latent": recovered.latent} | data_groups(data)
@@ -110,18 +111,3 @@ def log_likelihood_group(
     """Return log-likelihoods per draw and item, of shape (chain, draw, item), as the group of a fit."""
     coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
     return xr.Dataset({KINDS[model.data_class].observed: (tuple(coords), values)}, coords=coords)
-
-
-def _with_deterministics(graph: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:
-    if not graph.deterministics:
-        return free
-    whole: xarray.Dataset = pm.compute_deterministics(free.copy(), model=graph, extend_dataset=True, progressbar=False)
-    return whole
-
-
-def _log_prior(graph: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:
-    from pymc.stats import compute_log_prior
-
-    tree = xr.DataTree.from_dict({"posterior": free})
-    log_prior: xarray.Dataset = compute_log_prior(tree, model=graph, extend_inferencedata=False, progressbar=False)
-    return log_prior
