@@ -58,7 +58,7 @@ def test_nuts_agrees_with_the_exact_posterior_and_not_with_that_of_another_prior
     assert np.abs(z_scores(tiny_fit, other)).max() > SIGMAS
 
 
-@pytest.mark.parametrize("sampler", ["pymc", *EXTRAS])
+@pytest.mark.parametrize("sampler", ["pymc", *(pytest.param(extra, marks=pytest.mark.extras) for extra in EXTRAS)])
 def test_every_other_sampler_agrees_with_the_exact_posterior(sampler, exact):
     if sampler in EXTRAS:
         pytest.importorskip(sampler)

@@ -92,6 +92,7 @@ def test_wrong_ranks_are_refused():
         spread_by_item(pt.vector(), *[pt.lvector()] * 4, 3, 2)
 
 
+@pytest.mark.extras
 def test_jax_computes_the_same(indices, rng):
     pytest.importorskip("jax", reason="JAX is an extra: pip install 'bayesanno[numpyro]'")
     register_with_jax()

@@ -87,6 +87,7 @@ def test_what_is_no_matrix_of_floats_is_refused(wrong):
         sum_out_states(wrong)
 
 
+@pytest.mark.extras
 def test_jax_computes_the_same(logp):
     jax = pytest.importorskip("jax", reason="JAX is an extra: pip install 'bayesanno[numpyro]'")
     register_with_jax()
