@@ -7,7 +7,6 @@ import shutil
 import time
 from contextlib import contextmanager
 from functools import singledispatch
-from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from bayesanno.ground.errors import DataFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     import xarray
 
