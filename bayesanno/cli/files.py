@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 import time
 from contextlib import contextmanager
 from functools import singledispatch
-from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.data.annotations import AnnotationData
@@ -18,6 +17,7 @@ from bayesanno.ground.errors import DataFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     import xarray
 
@@ -44,13 +44,13 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         raise DataFileError(f"{path} is not a folder that a run wrote, and is not replaced: choose another --out")
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
+    temporary = path.absolute().parent / f".{path.name}-{token_hex(4)}"  # made like any folder: of the umask's mode
     try:
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent))
+        temporary.mkdir()
     except OSError as error:
         raise DataFileError(f"cannot write to {path.absolute().parent}: {error.strerror}") from error
     try:
         yield temporary
-        temporary.chmod(0o755)
         old = temporary.with_name(temporary.name + "-old")
         if path.exists():
             path.replace(old)

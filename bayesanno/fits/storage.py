@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from functools import singledispatch
 from importlib.metadata import version
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -193,7 +192,7 @@ def versions() -> dict[str, str]:
 
 
 def save(fit: xarray.DataTree, path: str | Path) -> None:
-    """Write a fit to one NetCDF file; the file is whole or not there.
+    """Write a fit to one NetCDF file; the file is whole, or as it was before.
 
     Raises
     ------
@@ -203,14 +202,12 @@ def save(fit: xarray.DataTree, path: str | Path) -> None:
     path = Path(path)
     if not path.parent.is_dir():
         raise DataFileError(f"cannot write {path}: there is no folder {path.parent}")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".nc")
-    os.close(handle)
+    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")  # made like any file: the umask says who may read it
     try:
         fit.to_netcdf(temporary, engine="h5netcdf")
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def load(path: str | Path) -> xarray.DataTree:

@@ -300,6 +300,10 @@ def test_types_are_added_until_no_degree_of_freedom_is_left():
     assert table["types"].tolist() == [1, 2, 3]
     assert table["df"].tolist() == [5, 3, 1]
     assert table["rejected"].all()
+    odd = select_n_types([60, 0, 60, 0, 60, 0, 0, 60])  # four types would leave no degree of freedom
+    assert odd["types"].tolist() == [1, 2, 3]
+    assert odd["df"].tolist() == [6, 4, 2]
+    assert odd["rejected"].all()
     two_values = select_n_types([9, 0, 0, 0, 7, 0, 0, 0, 0])
     assert two_values["types"].tolist() == [1, 2]
 

@@ -110,6 +110,24 @@ def test_a_summary_is_of_variables_that_are_there(refuses, multi_fit):
         ba.summary(multi_fit, ["skill"])
 
 
+def test_an_interval_has_a_lower_and_an_upper_end_in_every_table(multi_fit, count_fit):
+    tables = {"summary": ba.summary(multi_fit), "annotators": ba.annotator_table(multi_fit),
+              "counts": ba.summary(count_fit), "types": ba.type_table(count_fit)}  # fmt: skip
+    for name, table in tables.items():
+        found = [column.removesuffix("hdi94_lb") for column in table if column.endswith("hdi94_lb")]
+        assert found == {"annotators": ["competence_"], "types": ["weight_", "rate_", "expected_items_"]}.get(
+            name, [""]
+        )
+        for prefix in found:
+            low, mean, high = (table[f"{prefix}{what}"] for what in ("hdi94_lb", "mean", "hdi94_ub"))
+            assert ((low < mean) & (mean < high)).all(), (name, prefix)
+    rows = tables["counts"].set_index("parameter")
+    for parameter in ("weight", "rate"):
+        own = rows.loc[[f"{parameter}[type {t}]" for t in (1, 2)]]
+        for what in ("mean", "sd", "hdi94_lb", "hdi94_ub"):
+            np.testing.assert_allclose(tables["types"][f"{parameter}_{what}"], own[what], rtol=1e-12)
+
+
 class Approximated(FitView):
     """A fit whose draws are of no Markov chain."""
 

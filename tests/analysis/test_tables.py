@@ -56,6 +56,11 @@ def test_a_label_table_without_gold_has_no_such_column_and_one_with_some_has_bla
     assert score(bare) == {}
 
 
+@pytest.mark.parametrize(("n_items", "coverage", "n"), [(7, 0.9, 6), (7, 0.8, 6), (7, 0.94, 7), (7, 0.01, 1)])
+def test_the_number_of_items_that_a_coverage_keeps_is_rounded_to_the_nearest(n_items, coverage, n):
+    assert n_kept(n_items, coverage) == n
+
+
 @pytest.mark.parametrize("coverage", [0, -0.1, 1.01, float("nan")])
 def test_a_coverage_out_of_its_range_is_refused(refuses, mace_fit, coverage):
     with refuses(FitError, "coverage is .*: it must be above 0 and at most 1"):
@@ -260,6 +265,18 @@ def test_prediction_averages_bayes_rule_over_the_draws(mace_fit, crowd):
     p = factor**2 / (factor**2).sum(axis=-1, keepdims=True)
     found = ba.predict_labels(mace_fit, new).set_index("item").loc["x", PROBABILITIES].astype(float)
     np.testing.assert_allclose(found, p.mean(axis=(0, 1)))
+
+
+def test_new_items_whose_true_label_is_known_keep_it(tiny_fit):
+    records = [(item, who, "yes") for item in ("x", "y", "z") for who in ("cy", "ada")]
+    labels = ["yes", "no"]  # in another order than in the fit
+    free = ba.predict_labels(tiny_fit, ba.AnnotationData.from_records(records, labels=labels)).set_index("item")
+    assert (free["p[yes]"] > 0.5).all()
+    known = ba.AnnotationData.from_records(records, labels=labels, controls={"x": "no", "z": "yes"})
+    found = ba.predict_labels(tiny_fit, known).set_index("item")
+    assert found["label"].tolist() == ["no", "yes", "yes"]
+    assert found["p[no]"].tolist() == pytest.approx([1, free.loc["y", "p[no]"], 0], rel=1e-12)
+    assert found["entropy"].tolist() == pytest.approx([0, free.loc["y", "entropy"], 0], rel=1e-12)
 
 
 def test_whoever_or_whatever_is_not_in_the_fit_cannot_be_predicted(refuses, tiny_fit):

@@ -5,13 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.signal import lfilter
 from scipy.special import betaln, logsumexp
 from scipy.stats import multivariate_t, norm
 
 import bayesanno as ba
 from bayesanno import CountData, compare_n_types, estimate_marginal_likelihood, histogram_predictive_check
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.inference.bridge import _bridge
+from bayesanno.inference.bridge import TAILS, _bridge
 from bayesanno.models.binomial_mixture import BinomialMixture
 from tests.models.references_counts import counts
 
@@ -88,6 +89,35 @@ def test_a_bridge_to_a_known_density_has_the_error_it_says(rng):
     assert 0.75 < np.std(z) < 1.3
 
 
+def bridge_to_a_normal(kept, proposed, proposal):
+    """As `_bridge` gives it, for draws (chain, draw) of a normal times e^3."""
+    ratios = [3 + norm.logpdf(points) - proposal.logpdf(points.reshape(-1, 1)).reshape(points.shape)
+              for points in (proposed, kept)]  # fmt: skip
+    return _bridge(*ratios)
+
+
+def test_the_error_of_a_bridge_knows_that_chains_are_autocorrelated(rng):
+    """Few draws of the proposal, far from the posterior: the error is nearly all that of the chains."""
+    proposal = multivariate_t([1.0], [[1.0]], df=5)
+    z = []
+    for _ in range(100):
+        noise = rng.normal(size=(4, 2100))
+        kept = lfilter([np.sqrt(1 - 0.9**2)], [1, -0.9], noise, axis=1)[:, 100:]  # of 8000 draws, 400 are worth one
+        value, error = bridge_to_a_normal(kept, proposal.rvs(100, random_state=rng), proposal)
+        z.append((value - 3) / error)
+    assert abs(np.mean(z)) < 0.4
+    assert 0.75 < np.std(z) < 1.3
+
+
+def test_draws_that_are_repeated_say_no_more_to_a_bridge(rng):
+    proposal = multivariate_t([1.0], [[1.0]], df=5)
+    kept, proposed = rng.normal(size=(4, 250)), proposal.rvs(100, random_state=rng)
+    value, error = bridge_to_a_normal(kept, proposed, proposal)
+    again, same = bridge_to_a_normal(np.repeat(kept, 10, axis=1), proposed, proposal)
+    assert abs(again - value) < 0.1 * error
+    assert same == pytest.approx(error, rel=0.1)
+
+
 def test_the_table(fits, table):
     assert table[["model", "types"]].to_numpy().tolist() == [["binomial_mixture", 1], ["binomial_mixture", 2]]
     assert list(table) == [
@@ -149,6 +179,15 @@ def test_a_posterior_far_from_the_proposal_is_nan(fits, monkeypatch):
     found = estimate_marginal_likelihood(fits[1], random_seed=1)
     assert np.isnan(found.value)
     assert found.reason == "log_marginal: the posterior is far from any t distribution: Pareto k is 0.90"
+
+
+def test_the_pareto_k_of_the_proposal_is_that_of_posterior_over_proposal(fits, monkeypatch):
+    """Of a constant density over a t with n degrees of freedom the ratio's tail has k = (n + 1) / n."""
+    monkeypatch.setattr("bayesanno.inference.bridge.density_of", lambda *_: lambda z: np.zeros(len(z)))
+    found = estimate_marginal_likelihood(fits[0], random_seed=1)
+    assert np.isnan(found.value)
+    k = float(found.reason.rpartition(" ")[2])
+    assert k == pytest.approx((TAILS + 1) / TAILS, abs=0.3)
 
 
 def test_items_with_different_numbers_of_trials(refuses):

@@ -42,6 +42,7 @@ def test_fit_names_the_methods_and_samplers_that_there_are():
     assert {name: method.options for name, method in METHODS.items()} == {
         "nuts": {}, "advi": {"steps": 50_000}, "fullrank_advi": {"steps": 50_000},
     }  # fmt: skip
+    assert "`steps`, the most that are taken (50,000)" in ba.fit.__doc__
 
 
 def test_settings_are_valid_plain_and_frozen():
@@ -65,6 +66,21 @@ def test_a_method_takes_of_the_arguments_what_it_has():
     assert choose_method("nuts", **arguments)[1] == NUTSSettings(**arguments)
     advi = choose_method("advi", {"steps": 6}, **arguments)[1]
     assert (advi.draws, advi.chains, advi.steps) == (9, 7, 6)
+
+
+@pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+def test_the_target_acceptance_rate_reaches_the_sampler(sampler):
+    """What is asked for comes out, and is had by shorter steps."""
+    low, high = (
+        ba.fit("model_b", tiny_data(), nuts_sampler=sampler, target_accept=target, **(SHORT | {"tune": 300}))
+        for target in (0.5, 0.98)
+    )
+    name = "mean_tree_accept" if sampler == "nutpie" else "acceptance_rate"
+    accepted = [float(one["sample_stats"][name].mean()) for one in (low, high)]
+    assert accepted[0] < 0.8 < 0.93 < accepted[1]
+    steps = [float(one["sample_stats"]["step_size"].mean()) for one in (low, high)]
+    assert steps[1] < steps[0] / 2
 
 
 # ------------------------------------------------------------------------------------------------------ a new one

@@ -18,7 +18,7 @@ from bayesanno.inference.methods import METHODS
 from bayesanno.inference.relabel import align_classes, class_permutations, compose, share_changed
 from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
-from tests.models.contract import CONTROLLED, EXACT, TINY
+from tests.models.contract import CONTROLLED, EXACT, LABELS, TINY
 from tests.models.references import model_b_log_prior
 
 CYCLE = [1, 2, 0]
@@ -100,6 +100,23 @@ def test_a_relabelled_fit_is_the_fit_of_the_draws_in_order(swapped):
     permutation = again["sample_stats"]["permutation"].values
     assert (permutation[:, 1::2] == np.arange(3)).all()
     assert (permutation[:, ::2] != np.arange(3)).all()
+
+
+@pytest.mark.parametrize("rule", ["unweighted", "weighted"])
+def test_a_fit_is_relabelled_by_the_rule_asked_for(rule, rng):
+    clear = 0.01 * clear_posterior(rng)[["confusion", "prevalence"]]
+    posterior = clear.assign(
+        confusion=clear["confusion"]
+        + 0.99 * np.array([[0.4, 0.6, 0], [0.1, 0.9, 0], [0, 0, 1]]),  # in order, by eq. 56
+        prevalence=clear["prevalence"] + 0.99 * np.array([0.8, 0.1, 0.1]),  # by eq. 55 the first is the second
+    )
+    fit = make_fit(EXCHANGEABLE, TINY, posterior)
+    with pytest.warns(ConvergenceWarning):
+        again = relabel(fit, rule=rule)
+    order = [0, 1, 2] if rule == "unweighted" else [1, 0, 2]
+    assert (again["sample_stats"]["permutation"] == order).all()
+    expected = posterior.isel(true_class=order).assign_coords(true_class=list(LABELS))
+    xr.testing.assert_equal(again["posterior"].to_dataset()[["confusion", "prevalence"]], expected)
 
 
 def test_permutations_one_after_the_other_are_composed(rng):

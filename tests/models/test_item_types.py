@@ -166,6 +166,21 @@ def test_types_of_a_fit_become_the_prior_of_another(rng):
     assert DiligentLazy.from_fields(known.to_fields()) == known
 
 
+@pytest.mark.parametrize("total", [0.5, 1.5])
+def test_types_of_which_little_is_known_become_a_weak_prior(total, rng):
+    """A Dirichlet worth one item or less, and rates worth one answer or less: a strength is not one more than it is."""
+    concentration = total * np.array([0.2, 0.3, 0.5])
+    weight = rng.dirichlet(concentration, size=(4, 10_000))
+    rate = rng.beta(concentration, total - concentration, size=(4, 10_000, 3))
+    found = moments_of(fit_of("binomial_mixture", weight=weight, rate=rate))
+    np.testing.assert_allclose(found["weight_mean"], concentration / total, atol=0.02)
+    assert found["weight_strength"] == pytest.approx(total, rel=0.05)
+    np.testing.assert_allclose(found["rate_strength"], total, rtol=0.05)
+    mean = np.array(found["weight_mean"])  # exactly the moments of the draws, summed over the types
+    variance = (mean * (1 - mean)).sum() / (found["weight_strength"] + 1)
+    assert variance == pytest.approx(weight.var(axis=(0, 1)).sum(), rel=1e-9)
+
+
 def test_an_only_type_can_be_taken_from_a_fit(rng):
     model = DiligentLazy.from_fit(fit_of("binomial_mixture", rate=rng.beta(30, 70, size=(2, 500, 1))))
     assert model.weight_mean == (1.0,)

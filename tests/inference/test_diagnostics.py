@@ -1,0 +1,63 @@
+"""Diagnostics of draws: known values of Pareto k and of E-BFMI."""
+
+import arviz_stats as azs
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+
+from bayesanno.inference.advi import ADVISettings, approximate
+from bayesanno.inference.diagnostics import diagnose, find_pareto_k
+
+# ------------------------------------------------------------------------------------------------------- Pareto k
+
+
+@pytest.mark.parametrize("k", [0.3, 0.7, 1.2])
+def test_ratios_with_a_pareto_tail_have_its_k(k):
+    """The logarithm of a Pareto variable of shape 1 / k is k times an exponential one, whose quantiles these are."""
+    exponential = -np.log((np.arange(20_000) + 0.5) / 20_000)
+    assert find_pareto_k(k * exponential) == pytest.approx(k, abs=0.03)
+    assert find_pareto_k(-k * exponential) < 0  # a ratio that is bounded
+    assert find_pareto_k(np.append(k * exponential, -np.inf)) == find_pareto_k(k * exponential)
+
+
+def test_the_pareto_k_of_advi_is_that_of_posterior_over_approximation():
+    """Independent normals for correlated ones: exp(a quadratic form) of normals, whose tail has its largest eigenvalue.
+
+    The ratio the other way round has another tail: the smallest eigenvalue, with its sign changed.
+    """
+    d, c = 6, 0.16
+    precision = (1 + c) * np.eye(d) - c
+    with pm.Model(coords={"axis": range(d)}) as graph:
+        pm.MvNormal("x", mu=np.zeros(d), tau=precision, dims="axis")
+    found = approximate(
+        graph,
+        {"x": np.zeros(d)},
+        ADVISettings(draws=20_000, chains=1, steps=1_000),
+        full_rank=False,
+        random_seed=1,
+        progressbar=False,
+    )
+    scale = found.posterior["x"].std(("chain", "draw")).values
+    tails = np.linalg.eigvalsh(np.eye(d) - scale[:, None] * precision * scale)
+    right, wrong = tails[-1], -tails[0]
+    assert right > 0.75 > 0.5 > wrong
+    k = found.diagnostics["pareto_k"]
+    assert abs(k - right) < 0.2 < abs(k - wrong)
+
+
+# --------------------------------------------------------------------------------------------------------- E-BFMI
+
+
+@pytest.mark.parametrize("worst", [0, 1, 2])
+def test_the_least_bfmi_is_that_of_the_worst_chain(worst, rng):
+    """E-BFMI is the mean square of steps in energy over the variance of the energy: of a slow walk it is low."""
+    energy = rng.normal(size=(3, 500))
+    energy[worst] = rng.normal(size=500).cumsum()
+    by_chain = (np.diff(energy) ** 2).mean(axis=1) / energy.var(axis=1)
+    assert by_chain.argmin() == worst
+    stats = xr.Dataset({"energy": (("chain", "draw"), energy)}, coords={"chain": range(3), "draw": range(500)})
+    np.testing.assert_allclose(azs.bfmi(stats)["energy"], by_chain, rtol=0.01)
+    found = diagnose(None, stats, chain_modes={}, relabelled_fraction=0)
+    assert found["min_bfmi"] == pytest.approx(by_chain[worst], rel=0.01)
+    assert diagnose(None, stats[[]], chain_modes={}, relabelled_fraction=0)["min_bfmi"] is None

@@ -1,0 +1,115 @@
+"""Defaults that docstrings name are those that the code has: of every model, setting and public function."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+from dataclasses import fields
+
+import pytest
+
+import bayesanno
+from bayesanno.modeling.registry import get_model
+
+SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
+ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \w+)*) : (.+)$", re.MULTILINE)
+DEFAULT = re.compile(r"\bdefault (.+)$")
+CHOICES = re.compile(r"^\{(.*?)\}")
+VALUE = r"(\([\d., ]+\)|[\d.]*\d)"
+IN_PROSE = re.compile(rf"{VALUE} by default|[Bb]y default {VALUE}")
+
+
+def documented():
+    """Every public class, function and method of the package that has a section of parameters, by its name."""
+    found = {}
+    for module in pkgutil.walk_packages(bayesanno.__path__, "bayesanno."):
+        if module.name.rpartition(".")[2].startswith("_"):
+            continue
+        for name, thing in vars(importlib.import_module(module.name)).items():
+            if name.startswith("_") or getattr(thing, "__module__", None) != module.name:
+                continue
+            members = vars(thing) if inspect.isclass(thing) else {}
+            own = {f"{name}.{member}": getattr(thing, member) for member in members if not member.startswith("_")}
+            for where, what in {name: thing, **own}.items():
+                if callable(what) and SECTION.search(inspect.getdoc(what) or ""):
+                    found[f"{module.name}.{where}"] = what
+    return found
+
+
+def entries(thing):
+    """The names and the type of each entry of the section of parameters."""
+    section = SECTION.search(inspect.getdoc(thing))[1]
+    return [(names.replace("*", "").split(", "), kind) for names, kind in ENTRY.findall(section)]
+
+
+def stated_defaults(names, kind):
+    """What an entry says the default of each name is; nothing if it does not say."""
+    stated = DEFAULT.search(kind)
+    if stated:
+        values = [ast.literal_eval(value) for value in stated[1].split(" and ")]
+        return dict(zip(names, values * len(names) if len(values) == 1 else values, strict=True))
+    choices = CHOICES.search(kind)  # of which the first is the default, as numpydoc has it
+    return dict.fromkeys(names, ast.literal_eval(choices[1].split(",")[0])) if choices else {}
+
+
+THINGS = documented()
+
+
+@pytest.mark.parametrize("name", THINGS)
+def test_every_parameter_that_is_documented_is_there_with_the_default_that_is_named(name):
+    parameters = inspect.signature(THINGS[name]).parameters
+    for names, kind in entries(THINGS[name]):
+        assert set(names) <= set(parameters)
+        has = {own: parameters[own].default for own in names if parameters[own].default is not inspect.Parameter.empty}
+        for own, value in stated_defaults(names, kind).items():
+            if own in has or "default" in kind:
+                assert (has[own], isinstance(has[own], bool)) == (value, isinstance(value, bool)), own
+        assert set(has) == set(names) or "optional" not in kind
+
+
+@pytest.mark.parametrize("name", sorted(bayesanno.list_models()["name"]))
+def test_every_field_of_a_model_is_documented_with_its_default(name):
+    model = type(get_model(name))
+    stated = {own for names, kind in entries(model) if "default" in kind for own in names}
+    assert stated == {field.name for field in fields(model)}
+
+
+def card_defaults(card, names):
+    """What a model card says is the default of a field, the last one that it speaks of before."""
+    text, found = " ".join(card.split()), {}
+    for said in IN_PROSE.finditer(text):
+        words = [word for own in re.findall(r"\w+", text[: said.start()]) for word in (own, f"{own}_prior")]
+        found[next(word for word in reversed(words) if word in names)] = ast.literal_eval(said[1] or said[2])
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(bayesanno.list_models()["name"]))
+def test_the_model_card_names_the_defaults_that_the_fields_have(name):
+    model = type(get_model(name))
+    defaults = model.default_fields()
+    for field, value in card_defaults(sys.modules[model.__module__].__doc__, defaults).items():
+        assert defaults[field] == value, field
+
+
+def test_the_defaults_are_found():
+    """A parser that found nothing would agree with everything."""
+    assert {"bayesanno.inference.fit.fit", "bayesanno.models.mace.MACE", "bayesanno.fits.view.FitView"} <= set(THINGS)
+    assert {"bayesanno.models.diligent_lazy.DiligentLazy.from_fit", "bayesanno.modeling.posterior.recover"} <= set(
+        THINGS
+    )
+    lazy = dict(pair for names, kind in entries(THINGS["bayesanno.models.diligent_lazy.DiligentLazy"])
+                for pair in stated_defaults(names, kind).items())  # fmt: skip
+    assert lazy == {
+        "weight_mean": (0.5, 0.5), "rate_mean": (0.2, 0.8), "weight_strength": 2, "rate_strength": 20, "known": False,
+        "diligence_prior": (1, 1), "lazy_rate_prior": (1, 1),
+    }  # fmt: skip
+    cards = {name: card_defaults(sys.modules[type(get_model(name)).__module__].__doc__, get_model(name).to_fields())
+             for name in ("mace", "gaussian_mixture")}  # fmt: skip
+    assert cards == {
+        "mace": {"competence_prior": (0.5, 0.5)},
+        "gaussian_mixture": {"weight_prior": 1, "mean_prior": (1, 1), "sd_prior": 0.25},
+    }
+    assert stated_defaults(["method"], '{"nuts", "advi"}') == {"method": "nuts"}
+    assert stated_defaults(["alpha"], '{"a", "b"}, default "b"') == {"alpha": "b"}

@@ -1,0 +1,70 @@
+"""Files of fits: whole or as they were, and readable by whom the umask says."""
+
+import os
+from contextlib import contextmanager
+
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.cli.files import new_folder, write_fit
+from bayesanno.fits.view import view_of
+from bayesanno.io.write import write_data
+
+TREE = xr.DataTree.from_dict({"posterior": xr.Dataset({"x": ("draw", [1.0, 2.0])})})
+
+
+@contextmanager
+def umask(mode):
+    before = os.umask(mode)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def modes(*paths):
+    return [oct(path.stat().st_mode & 0o777) for path in paths]
+
+
+@pytest.mark.parametrize("mode", [0o022, 0o002, 0o077])
+def test_files_and_folders_have_the_mode_that_the_umask_gives(mode, tiny_fit, tmp_path):
+    run = tmp_path / "run"
+    with umask(mode):
+        (tmp_path / "file").write_text("made by open()")
+        (tmp_path / "folder").mkdir()
+        ba.save(TREE, tmp_path / "fit.nc")
+        ba.save(TREE, tmp_path / "fit.nc")  # in the place of another
+        write_data(view_of(tiny_fit).data, tmp_path / "data.csv")
+        with new_folder(run) as folder:
+            write_fit(tiny_fit, folder, coverage=None, began=0.0)
+    file, folder = modes(tmp_path / "file", tmp_path / "folder")
+    assert (file, folder) == (oct(0o666 & ~mode), oct(0o777 & ~mode))
+    assert modes(tmp_path / "fit.nc", tmp_path / "data.csv") == [file, file]
+    assert modes(run) == [folder]
+    assert set(modes(*run.iterdir())) == {file}
+    assert len(list(run.iterdir())) == 5
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_a_fit_that_cannot_be_written_leaves_the_old_one_as_it_was(error, tmp_path, monkeypatch):
+    path = tmp_path / "posterior.nc"
+    ba.save(TREE, path)
+    before = path.read_bytes()
+    written = []
+
+    def fail(self, filepath, **options):  # noqa: ARG001
+        with open(filepath, "wb") as file:  # noqa: PTH123
+            file.write(b"half of a fit")
+        written.append(filepath)
+        raise error("no space left on device")
+
+    monkeypatch.setattr(xr.DataTree, "to_netcdf", fail)
+    with pytest.raises(error, match="no space left"):
+        ba.save(TREE, path)
+    assert len(written) == 1
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(error, match="no space left"):
+        ba.save(TREE, tmp_path / "new.nc")
+    assert list(tmp_path.iterdir()) == [path]
