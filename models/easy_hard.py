@@ -37,8 +37,8 @@ Priors and what they imply.
     easy_prevalence ~ Dirichlet(easy_prevalence_prior): 1 by default.
     slip ~ Beta(1, 9): one in ten on average, and rather fewer.
     Samplers see z = Phi^-1(s), not the log-odds y; prior and posterior are the same.  Whoever is never seen to slip has
-    a tail like exp(y), one such tail per annotator, in which a chain stays for long; in z it is exp(-z^2 / 2), that of a
-    normal.
+    a tail like exp(y), one such tail per annotator, in which a chain stays for long; in z it is exp(-z^2 / 2), that of
+    a normal.
 
 Controls.  A known true label says nothing of whether its item is hard: it excludes the other labels if the item is
 easy, and is taken to be drawn from q in either case.  (The paper holds that hard items have no label one could know.)
