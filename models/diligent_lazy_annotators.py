@@ -35,6 +35,9 @@ Priors and what they imply.
     diligence ~ Beta(diligence_prior), (1, 0.5) by default: two thirds on average, most mass next to 1, and three in ten
     lazy more often than not; 0 is not excluded, as some people read nothing.
     lazy_rate ~ Beta(lazy_rate_prior), (1, 1) by default.
+    Samplers see Phi^-1(delta), in which the tails of those who seem fully diligent are those of a normal, and each rate
+    as the share of the way from the one before to 1, on the log-odds scale: a first and a last gap that are both small
+    would, as parts of a simplex, move all coordinates.  Prior and posterior are the same as without.
 
 Identifiability.  Answers show the e_jt of (1) alone.  These stay the same if all p_t move away from p_L by a factor and
 all delta_j are divided by it, so that the data bound the scale (no delta_j and no p_t above 1) and do not fix it.  The
@@ -42,7 +45,7 @@ prior does: its mass next to 1 makes the most diligent annotators fully diligent
 there are.  So "lazy" means: as much so compared with the best.  diligence_prior=2:2 would leave the scale open.
 Whoever answers the contrary of the truth counts as lazy.  In a second, far worse mode one spammer is diligent and
 all others lazy; a chain that ends there is reported.  The rate nearest to 0 or 1 and the diligence of the best mix
-slowly: if the fit says so, double the draws.  A type that the data do not need wanders, and the fit says that too.
+more slowly than the rest.  A type that the data do not need wanders, and the fit says so.
 
 Use when answers are yes or no, annotators many, and it is asked who does not read the items while items differ in how
 hard they are.  Avoid when each item has one true label that a good annotator finds: `mace` says so more directly.

@@ -36,6 +36,9 @@ Priors and what they imply.
     is known of p, and gamma is then several times as large.
     easy_prevalence ~ Dirichlet(easy_prevalence_prior): 1 by default.
     slip ~ Beta(1, 9): one in ten on average, and rather fewer.
+    Samplers see z = Phi^-1(s), not the log-odds y; prior and posterior are the same.  Whoever is never seen to slip has
+    a tail like exp(y), one such tail per annotator, in which a chain stays for long; in z it is exp(-z^2 / 2), that of
+    a normal.
 
 Controls.  A known true label says nothing of whether its item is hard: it excludes the other labels if the item is
 easy, and is taken to be drawn from q in either case.  (The paper holds that hard items have no label one could know.)
@@ -66,6 +69,7 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ConstrainsStates, HasHardItems, View
 from bayesanno.modeling.fields import Positive
+from bayesanno.modeling.ops.probit import beta_by_probit
 from bayesanno.modeling.starts import in_proportion
 
 if TYPE_CHECKING:
@@ -118,7 +122,7 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasHardItems):
         pm.Dirichlet("coin", prior.coin_prior * each_label, dims=("annotator", "response"))
         pm.Dirichlet("easy_prevalence", prior.easy_prevalence_prior * each_label, dims="response")
         if self.easy_error == "learnt":
-            pm.Beta("slip", prior.slip_prior[0], prior.slip_prior[1], dims="annotator")
+            beta_by_probit("slip", prior.slip_prior, dims="annotator")
 
     def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
         n_labels = p.easy_prevalence.shape[0]

@@ -23,6 +23,9 @@ Priors and what they imply.
     competence ~ Beta(0.5, 0.5) by default: favours the extremes; an annotator tries or does not.
     strategy   ~ Dirichlet(10): habits are nearly even until seen otherwise.
     prevalence: uniform and fixed, as in the paper (class_prior="uniform"), or Dirichlet(prevalence_prior).
+    Samplers see z = Phi^-1(theta), not the log-odds y; prior and posterior are the same.  Whoever is never seen to err
+    has a tail like exp(-y / 2), one such tail per annotator, in which a chain stays for long; in z it is exp(-z^2 / 4),
+    that of a normal.
 
 Identifiability.  "Knowing" ties each class to the label of the same name, so the classes cannot be permuted.  A
 competence near 0 leaves the truth of that annotator's items to the others; a competence near 1 leaves the strategy to
@@ -48,6 +51,7 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasViews, View
 from bayesanno.modeling.fields import Positive
+from bayesanno.modeling.ops.probit import beta_by_probit
 from bayesanno.modeling.starts import agreement_with_vote, in_proportion
 
 if TYPE_CHECKING:
@@ -90,8 +94,7 @@ class MACE(AnnotationModel, HasViews):
     prevalence_prior: Positive = 1.0
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
-        know = prior.competence_prior
-        pm.Beta("competence", know[0], know[1], dims="annotator")
+        beta_by_probit("competence", prior.competence_prior, dims="annotator")
         pm.Dirichlet("strategy", prior.strategy_prior * np.ones(data.n_labels), dims=("annotator", "response"))
         if self.class_prior == "learnt":
             pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")

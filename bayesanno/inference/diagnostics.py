@@ -139,7 +139,7 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     if divergences:
         problems.append(
             f"{divergences} divergent transition{'s' if divergences > 1 else ''}: a part of the posterior is too "
-            "narrow for the steps taken; raise target_accept (0.95, 0.99) and compare the results"
+            "narrow for the steps taken; raise target_accept (0.9, 0.99) and compare the results"
         )
     if bfmi is not None and bfmi < MIN_BFMI:
         problems.append(

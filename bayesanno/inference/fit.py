@@ -37,7 +37,7 @@ def fit(
     draws: int = 1000,
     tune: int = 1000,
     chains: int = 4,
-    target_accept: float = 0.9,
+    target_accept: float = 0.8,
     random_seed: int | None = None,
     nuts_sampler: NUTSSampler = "nutpie",
     initvals: Literal["auto"] | Mapping[str, Any] = "auto",
@@ -59,7 +59,7 @@ def fit(
     draws, tune, chains : int
         Draws kept and tuning steps per chain, and number of chains. ADVI draws `draws * chains` in one chain.
     target_accept : float
-        Target acceptance rate of NUTS, in (0, 1).
+        Target acceptance rate of NUTS, in (0, 1): higher, and its steps are shorter.
     random_seed : int, optional
         Makes the fit reproducible, bit for bit, on one machine. Without it one is drawn and stored.
     nuts_sampler : {"nutpie", "pymc", "numpyro", "blackjax"}

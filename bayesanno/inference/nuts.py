@@ -40,7 +40,7 @@ class NUTSSettings(Settings):
     draws: Annotated[int, AtLeast(4)] = 1000  # fewer have no effective sample size
     tune: Annotated[int, AtLeast(1)] = 1000
     chains: Annotated[int, AtLeast(1)] = 4
-    target_accept: Annotated[float, Between(0, 1)] = 0.9
+    target_accept: Annotated[float, Between(0, 1)] = 0.8
     nuts_sampler: NUTSSampler = "nutpie"
 
     def __post_init__(self) -> None:

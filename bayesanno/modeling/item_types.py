@@ -150,7 +150,7 @@ def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top
         support_point=middle,
         signature="(gap)->(type)",
         dims="item_type",
-        default_transform=_transform_gaps()(top),
+        default_transform=_ascending()(top),
     )
 
 
@@ -161,9 +161,13 @@ def _gaps(value: TensorVariable) -> TensorVariable:
 
 
 @cache
-def _transform_gaps() -> Any:
-    """Make the transform by which samplers see ascending values: that of a simplex, of their gaps."""
-    from pymc.distributions.transforms import Transform, simplex
+def _ascending() -> Any:
+    """Make the transform by which samplers see ascending values: how far each is from the one before to the top.
+
+    On the log-odds scale of these shares a first and a last gap next to 0 move by themselves. As parts of a simplex all
+    coordinates move with each small gap, and a chain goes through such a valley slowly.
+    """
+    from pymc.distributions.transforms import Transform
 
     class Ascending(Transform):  # type: ignore[misc]  # PyMC is not seen by the type checker
         """Between ascending values in (0, top) and the whole space."""
@@ -174,13 +178,19 @@ def _transform_gaps() -> Any:
             self.top = top
 
         def forward(self, value: TensorVariable, *_: Any) -> TensorVariable:
-            return simplex.forward(_gaps(value / self.top))
+            gaps = _gaps(value / self.top)[..., :-1]
+            return pt.log(gaps) - pt.log1p(-value / self.top)
 
         def backward(self, value: TensorVariable, *_: Any) -> TensorVariable:
-            return self.top * pt.cumsum(simplex.backward(value), axis=-1)[..., :-1]
+            return -self.top * pt.expm1(_log_above(value))
 
         def log_jac_det(self, value: TensorVariable, *_: Any) -> TensorVariable:
-            return simplex.log_jac_det(value) + value.shape[-1] * np.log(self.top)
+            each = _log_above(value) - pt.softplus(-value)
+            return each.sum(axis=-1) + value.shape[-1] * np.log(self.top)
+
+    def _log_above(value: TensorVariable) -> TensorVariable:
+        """Return the log of what each value leaves of the way to the top."""
+        return -pt.cumsum(pt.softplus(value), axis=-1)
 
     return Ascending
 

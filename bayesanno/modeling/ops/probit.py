@@ -2,6 +2,8 @@
 
 A share that the data only bound from below, as the competence of those who never err, has a long tail on the log-odds
 scale, and there are as many such tails as annotators. On the probit scale the tail of a Beta is that of a normal.
+
+The invariant: the density is that of the share before it is rounded. Only what is made of the share sees the rounding.
 """
 
 from __future__ import annotations
@@ -27,6 +29,16 @@ def beta_by_probit(name: str, prior: TensorVariable, *, dims: str) -> TensorVari
     name, dims : str
     prior : TensorVariable, shape (2,)
         The two concentrations.
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> import pytensor.tensor as pt
+    >>> from bayesanno.modeling.ops.probit import beta_by_probit
+    >>> with pm.Model(coords={"annotator": ["ada", "bo"]}) as graph:
+    ...     competence = beta_by_probit("competence", pt.as_tensor([0.5, 0.5]), dims="annotator")
+    >>> graph.value_vars
+    [competence_probit__]
     """
     return pm.Beta(name, prior[0], prior[1], dims=dims, default_transform=_transform_to_probit()())
 
@@ -36,7 +48,7 @@ def _transform_to_probit() -> Any:
     from pymc.distributions.transforms import Transform
 
     class Probit(Transform):  # type: ignore[misc]  # PyMC is not seen by the type checker
-        """Between (0, 1) and the line."""
+        """Between (0, 1) and the line, for a Beta."""
 
         name = "probit"
 
@@ -47,7 +59,12 @@ def _transform_to_probit() -> Any:
         def backward(self, value: TensorVariable, *_: Any) -> TensorVariable:
             return pt.clip(0.5 * pt.erfc(-value / np.sqrt(2)), _LEAST, 1 - _LEAST)
 
-        def log_jac_det(self, value: TensorVariable, *_: Any) -> TensorVariable:
-            return -0.5 * (value**2 + np.log(2 * np.pi))
+        def log_jac_det(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
+            """Return log |d share / d value|, and what rounding the share took from the density of the Beta."""
+            alpha, beta = inputs[-2:]
+            low, share = value < 0, self.backward(value)
+            log_tail = pt.log(pt.erfcx(pt.switch(low, -value, value) / np.sqrt(2)) / 2) - value**2 / 2  # exact
+            lost = log_tail - pt.log(pt.switch(low, share, 1 - share))  # next to nothing, unless near 0 or 1
+            return -0.5 * (value**2 + np.log(2 * np.pi)) + (pt.switch(low, alpha, beta) - 1) * lost
 
     return Probit

@@ -1,0 +1,90 @@
+"""A Beta on the probit scale: the same prior, as far out as doubles go, and what is drawn from it."""
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import pytest
+from pytensor.compile.mode import Mode
+from scipy.special import betaln, log_ndtr, ndtr
+from scipy.stats import beta, norm
+
+import bayesanno as ba
+from bayesanno.inference.diagnostics import measure_convergence
+from bayesanno.inference.nuts import NUTSSettings, sample_nuts
+from bayesanno.modeling.ops.probit import beta_by_probit
+
+PYTHON = Mode(linker="py", optimizer="fast_run")
+PRIORS = [(0.5, 0.5), (2.0, 1.0), (0.01, 0.01), (200.0, 1.0), (1.0, 0.5), (0.5, 30.0)]
+FAR = np.linspace(-40, 40, 321)  # a share of 1e-15 is at -7.9
+
+
+def graph_of(prior, size):
+    with pm.Model(coords={"annotator": range(size)}) as graph:
+        beta_by_probit("share", pt.as_tensor(prior), dims="annotator")
+    return graph
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_density_and_gradient_are_those_of_the_beta_however_far_out(prior):
+    graph, (a, b) = graph_of(prior, FAR.size), prior
+    point = {"share_probit__": FAR}
+    density = graph.compile_logp(sum=False, mode=PYTHON)(point)[0]
+    exact = (a - 1) * log_ndtr(FAR) + (b - 1) * log_ndtr(-FAR) - betaln(a, b) + norm.logpdf(FAR)
+    np.testing.assert_allclose(density, exact, rtol=1e-12, atol=1e-12)
+    hazard = np.exp(norm.logpdf(FAR) - log_ndtr(FAR))  # phi / Phi
+    slope = (a - 1) * hazard - (b - 1) * hazard[::-1] - FAR
+    np.testing.assert_allclose(graph.compile_dlogp(mode=PYTHON)(point), slope, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_density_is_that_of_the_log_odds_after_the_change_of_variable(prior):
+    z = np.linspace(-6, 6, 101)
+    with pm.Model() as by_logit:
+        pm.Beta("share", *np.array(prior), shape=z.size)  # plain floats would be rounded to 32 bits
+    y = log_ndtr(z) - log_ndtr(-z)
+    per_z = norm.logpdf(z) - log_ndtr(z) - log_ndtr(-z)  # log dy / dz
+    other = by_logit.compile_logp(sum=False, mode=PYTHON)({"share_logodds__": y})[0] + per_z
+    density = graph_of(prior, z.size).compile_logp(sum=False, mode=PYTHON)({"share_probit__": z})[0]
+    np.testing.assert_allclose(density, other, rtol=1e-10, atol=1e-10)
+
+
+def test_there_and_back_keeps_the_digits_of_the_smaller_part():
+    graph = graph_of((0.5, 0.5), 1)
+    transform = graph.rvs_to_transforms[graph["share"]]
+    small = np.array([1e-15, 1e-9, 0.2, 0.5])
+    for share in (small, 1 - small):
+        z = transform.forward(pt.as_tensor(share)).eval(mode=PYTHON)
+        back = transform.backward(pt.as_tensor(z)).eval(mode=PYTHON)
+        np.testing.assert_allclose(np.minimum(back, 1 - back), np.minimum(share, 1 - share), rtol=1e-11, atol=2e-16)
+        np.testing.assert_allclose(ndtr(z), share, rtol=1e-11)
+
+
+@pytest.mark.parametrize("class_prior", ["uniform", "learnt"])
+def test_no_competence_makes_the_density_of_mace_infinite(class_prior, rng):
+    data = ba.read_annotations("@crowd")
+    graph = ba.models.MACE(class_prior=class_prior).build(data)
+    logp, slope = graph.compile_logp(mode=PYTHON), graph.compile_dlogp(mode=PYTHON)
+    origin = graph.initial_point()
+    for far in (1.0, 8.0, 9.0, 40.0):
+        z = rng.choice([-far, far], size=data.n_annotators)
+        point = origin | {"competence_probit__": z}
+        assert np.isfinite(logp(point))
+        assert np.isfinite(slope(point)).all()
+
+
+def test_draws_of_extreme_priors_have_their_mean_and_sd():
+    priors = np.array([(0.01, 0.01), (200.0, 1.0), (0.5, 0.5)])
+    with pm.Model(coords={"annotator": range(4)}) as graph:
+        for number, prior in enumerate(priors):
+            beta_by_probit(f"share_{number}", pt.as_tensor(prior), dims="annotator")
+    start = {f"share_{number}": np.full(4, 0.5) for number in range(len(priors))}
+    found = sample_nuts(graph, start, NUTSSettings(chains=4), random_seed=1, progressbar=False)
+    assert not found.sample_stats["diverging"].any()
+    ess = measure_convergence(found.posterior).sel(diagnostic="ess_bulk")
+    for number, (a, b) in enumerate(priors):
+        draws, exact = found.posterior[f"share_{number}"], beta(a, b)
+        n = ess[f"share_{number}"].values.sum()
+        mean, variance, _, kurtosis = map(float, exact.stats("mvsk"))
+        assert abs(float(draws.mean()) - mean) < 4 * np.sqrt(variance / n)
+        error_of_variance = variance * np.sqrt((kurtosis + 2) / n)
+        assert abs(float(((draws - mean) ** 2).mean()) - variance) < 4 * error_of_variance
