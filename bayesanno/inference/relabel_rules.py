@@ -5,7 +5,7 @@ often. Where annotators are hardly better than chance, or worse for some class, 
 different names. Two rules compare draws with each other instead; both find each draw's permutation as an assignment
 problem, and both leave open which names the classes have, which eq. 56 then settles once for all draws.
 
-"stephens"  makes the items' class probabilities agree (Stephens 2000, algorithm 2 with the loss of section 4.1): with
+"stephens"  makes the items' class probabilities agree (Stephens 2000, his algorithm for classification): with
             p_t[i, k] the probability, in draw t, that item i is of class k, and q their mean over draws as permuted so
             far, draw t takes the permutation pi that minimises the Kullback-Leibler divergence
 
