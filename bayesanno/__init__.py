@@ -33,6 +33,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "FitError",
             "IdentifiabilityWarning",
             "ModelError",
+            "PredictionWarning",
             "SamplerError",
             "SizeWarning",
         ],

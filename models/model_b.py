@@ -22,8 +22,9 @@ Symbols.
 Priors and what they imply.
     prevalence ~ Dirichlet(prevalence_prior): 3 by default, as if each class had been seen three times.
     each row of confusion ~ Dirichlet(s p, s (1 - p) / (K - 1), ...), with s = confusion_strength (8) answers spread so
-    that p = confusion_accuracy (0.6) of them are right.  These are the priors of the R package rater.  p = 1/K makes
-    the classes exchangeable; p < 1/K says that annotators are wrong more often than chance.
+    that p = confusion_accuracy (0.6) of them are right.  These are the priors of the R package rater.  p = 1/K, typed
+    with four decimals or more, makes the classes exchangeable; p < 1/K says that annotators are wrong more often than
+    chance.
 
 Identifiability.  The likelihood does not change when the classes are permuted (eq. 53); the prior tells them apart when
 p > 1/K.  When p = 1/K it does not either, and `bayesanno.relabel` chooses, per draw, the permutation under which
@@ -49,7 +50,7 @@ import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import Relabels
+from bayesanno.modeling.capabilities import Relabels, are_equal_as_typed
 from bayesanno.modeling.fields import Fraction, Positive
 from bayesanno.modeling.starts import in_proportion
 
@@ -120,4 +121,5 @@ class ModelB(AnnotationModel, Relabels):
         return {"prevalence": in_proportion(prevalence), "confusion": in_proportion(counts)}
 
     def is_exchangeable(self, data: AnnotationData) -> bool:
-        return bool(np.isclose(self.confusion_accuracy, 1 / data.n_labels, rtol=0, atol=1e-9)) and not data.controls
+        elsewhere = (1 - self.confusion_accuracy) / (data.n_labels - 1)  # of each wrong response
+        return are_equal_as_typed(self.confusion_accuracy, elsewhere) and not data.controls

@@ -1,26 +1,46 @@
-"""Prediction: labels of new items by the annotators of a fit."""
+"""Prediction: labels of new items by the annotators of a fit.
+
+The answers to a new item say something of its label, and something of the parameters as well. Bayes' rule takes both:
+the posterior of the fit, updated by that item, without fitting again (`bayesanno.modeling.weighing`).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.parts import recode, split_data
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno.inference.diagnostics import MIN_ESS
 from bayesanno.modeling.posterior import recover
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     import xarray
 
     from bayesanno.fits.view import FitView
 
+MIN_SHARE = 0.1  # of the draws: above it, a small number of draws is the fit's, and not for the weights
+
 
 def predict_labels(fit: xarray.DataTree | FitView, new_data: Any) -> pd.DataFrame:
     """Return the posterior of the true labels, or the types, of new items.
 
-    The parameters keep their posterior: the new data do not update them.
+    Each item is predicted from the fit's data and its own answers, as if it had been fitted with them: draws of the
+    parameters are weighed by the likelihood of the item's answers,
+
+        p(label | data, answers)  =  sum_s w_s p(label | answers, draw s),   w_s ~ p(answers | draw s).
+
+    Items are taken one by one: what several new items say together of the parameters takes a fit with all of them. An
+    item of the fit's own data, given here, is another item with the same answers.
+
+    The weights are at most 1, so that they are taken as they are: Pareto smoothing (PSIS) mends heavy tails, and they
+    have none. Where few draws carry the weight, the answers are a surprise to the fit, or there are very many of them.
 
     Parameters
     ----------
@@ -32,15 +52,21 @@ def predict_labels(fit: xarray.DataTree | FitView, new_data: Any) -> pd.DataFram
     Returns
     -------
     pandas.DataFrame
-        As `label_table`.
+        As `label_table`, and last `ess_weights`: the effective number of draws that an item's prediction rests on,
+        1 / sum_s w_s^2 (Kong 1992), which is at most the number of draws.
 
     Raises
     ------
     DataError
         If the data are of another class than the fit's; an annotator, a label or a dimension is not among those of the
-        fit; or the model cannot take the new items.
+        fit; the model cannot take the new items; or no draw can explain an item's answers.
     FitError
         If items have parameters of their own in the model.
+
+    Warns
+    -----
+    PredictionWarning
+        If the weights leave an item fewer than 400 effective draws, and fewer than a tenth of all.
 
     Examples
     --------
@@ -57,5 +83,30 @@ def predict_labels(fit: xarray.DataTree | FitView, new_data: Any) -> pd.DataFram
             f"items have parameters of their own in {view.model.name}, and new items have none yet: fit again with them"
         )
     recoded = recode(view.data, new_data, view.model)
-    recovered = recover(view.model, recoded, view.posterior, view.known, with_log_likelihood=False)
-    return tabulate_labels(split_data(recoded, recovered.latent))
+    found = recover(view.model, recoded, view.posterior, view.known, with_log_likelihood=False, weigh_draws=True)
+    assert found.ess_weights is not None
+    _check_weights(recoded.items, found.ess_weights, view.posterior.sizes["chain"] * view.posterior.sizes["draw"])
+    table = tabulate_labels(split_data(recoded, found.latent))
+    table["ess_weights"] = table["item"].map(dict(zip(recoded.items, found.ess_weights, strict=True)))
+    return table
+
+
+def _check_weights(items: Sequence[str], ess: np.ndarray, n_draws: int) -> None:
+    """Refuse items whose answers no draw explains, and warn of those that few draws explain."""
+    impossible = np.flatnonzero(ess == 0)
+    if impossible.size:
+        raise DataError(
+            f"item {items[impossible[0]]!r} has answers of probability 0 under every draw of this fit: leave it out, "
+            "or fit again with it"
+        )
+    enough = min(MIN_ESS, MIN_SHARE * n_draws)
+    few = np.flatnonzero(ess < enough)
+    if few.size:
+        worst = few[ess[few].argmin()]
+        others = f" (and of {few.size - 1} more)" if few.size > 1 else ""
+        warn(
+            f"the prediction of item {items[worst]!r}{others} rests on few draws: ess_weights is {ess[worst]:.1f} of "
+            f"{n_draws} draws (should be at least {enough:.0f}); its answers are a surprise to this fit, or many: fit "
+            "again with them",
+            PredictionWarning,
+        )

@@ -46,7 +46,8 @@ def compare_n_types(fits: Sequence[xarray.DataTree | FitView], *, random_seed: i
     DataFrame
         One row per fit, by model and types. All log-likelihoods are of the answers in their order.
 
-        - elpd_loo, se, p_loo, max_pareto_k: PSIS-LOO over items, unreliable where max_pareto_k is above 0.7.
+        - elpd_loo, se, p_loo, max_pareto_k: PSIS-LOO over items, unreliable where max_pareto_k is above 0.7. Items
+          without answers count with an elpd of 0 and a Pareto k of -inf.
         - elpd_diff, se_diff: elpd_loo less the best one's, and the standard error of that difference.
         - log_marginal, se_log_marginal: as `estimate_marginal_likelihood`. It rests on the priors.
         - p_types: posterior probability of the row among the rows, where all have equal prior odds; nan unless every

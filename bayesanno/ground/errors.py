@@ -49,6 +49,10 @@ class IdentifiabilityWarning(UserWarning):
     """A design from which a quantity cannot be learnt, however long one samples."""
 
 
+class PredictionWarning(UserWarning):
+    """A prediction that rests on few of a fit's draws."""
+
+
 class SizeWarning(UserWarning):
     """A part of a result that was left out because it would take too much memory, and how to have it."""
 

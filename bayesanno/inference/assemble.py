@@ -9,7 +9,7 @@ from bayesanno.fits.storage import data_groups, hyperparameters, versions
 from bayesanno.ground.errors import ConvergenceWarning, SizeWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.chain_modes import find_chain_modes
-from bayesanno.inference.diagnostics import diagnose, explain, measure_convergence
+from bayesanno.inference.diagnostics import diagnose, explain, measure_convergence, measure_within_modes
 from bayesanno.inference.per_draw import add_deterministics, compute_log_prior
 from bayesanno.inference.relabel import share_changed
 from bayesanno.modeling.capabilities import known_parameters, remarks
@@ -77,10 +77,14 @@ def assemble(
     convergence = measure_convergence(posterior) if attrs["yields"] == "mcmc" else None
     if convergence is not None:
         groups["convergence"] = convergence
+    log_density = sample_stats["lp"].transpose("chain", "draw").values
+    modes = find_chain_modes(posterior, log_density, model.competence)
+    if convergence is not None:
+        modes["within"] = measure_within_modes(posterior, modes["groups"])
     found = diagnose(
         convergence,
         sample_stats,
-        chain_modes=find_chain_modes(posterior, sample_stats["lp"].transpose("chain", "draw").values, model.competence),
+        chain_modes=modes,
         relabelled_fraction=0.0 if permutation is None else share_changed(permutation),
     )
     found |= {name: value for name, value in (more_diagnostics or {}).items() if name not in {*found, "remarks"}}

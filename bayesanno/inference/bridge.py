@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from bayesanno.fits.view import FitView
 
+MAX_ROUNDS = 1_000  # of the iteration; it takes tens
+TOLERANCE = 1e-10  # of the log, and so relative to the marginal likelihood
 TAILS = 5  # degrees of freedom of the proposal: tails heavier than those of a posterior
 
 
@@ -57,8 +59,9 @@ def estimate_marginal_likelihood(
     Returns
     -------
     MarginalLikelihood
-        nan, with a reason, if the fit is not by NUTS, its R-hat is unknown or above 1.01, or the Pareto k of the ratios
-        of posterior and proposal is above 0.7. The standard error is relative, that is of the log.
+        nan, with a reason, if the fit is not by NUTS, its R-hat is unknown or above 1.01, the Pareto k of the ratios of
+        posterior and proposal is above 0.7, or the iteration does not settle in 1,000 rounds. The standard error is
+        relative, that is of the log.
 
     Raises
     ------
@@ -96,6 +99,8 @@ def estimate_marginal_likelihood(
     if not pareto_k <= MAX_PARETO_K:
         return _unknown(f"the posterior is far from any t distribution: Pareto k is {pareto_k:.2f}")
     value, error = _bridge(ratio, ratio_kept.reshape(n_chains, n_draws))
+    if not np.isfinite([value, error]).all():
+        return _unknown(f"bridge sampling does not settle within {MAX_ROUNDS} rounds")
     return MarginalLikelihood(value, error, "")
 
 
@@ -104,23 +109,35 @@ def _unknown(why: str) -> MarginalLikelihood:
 
 
 def _bridge(proposed: np.ndarray, kept: np.ndarray) -> tuple[float, float]:
-    """Return log of the normalising constant, and its error, from log density ratios (sample,) and (chain, draw)."""
+    """Return log of the normalising constant, and its error, from log density ratios (sample,) and (chain, draw).
+
+    Both are nan if the iteration does not settle, as it cannot where a ratio is nan.
+    """
     from arviz_stats.base import array_stats
     from scipy.special import logsumexp
 
+    if np.isnan(proposed).any() or np.isnan(kept).any():
+        return float("nan"), float("nan")
+
     ess = float(array_stats.ess(kept, chain_axis=0, draw_axis=1, method="mean"))
     share = np.log(np.array([ess, proposed.size]) / (ess + proposed.size))  # of posterior and proposed draws
-    estimate, before = float(np.median(kept)), np.inf
-    while abs(estimate - before) > 1e-10:
+    level = float(np.median(kept))  # near the result: what is iterated is near 0, where no digits are lost to its size
+    proposed, kept = proposed - level, kept - level
+    estimate = 0.0
+    for _ in range(MAX_ROUNDS):
         before = estimate
         above = proposed - np.logaddexp(share[0] + proposed, share[1] + before)
         below = -np.logaddexp(share[0] + kept.ravel(), share[1] + before)
         estimate = float(logsumexp(above) - np.log(above.size) - logsumexp(below) + np.log(below.size))
+        if abs(estimate - before) <= TOLERANCE:
+            break
+    else:
+        return float("nan"), float("nan")
     first = np.exp(proposed - estimate - np.logaddexp(share[0] + proposed - estimate, share[1]))
     second = np.exp(-np.logaddexp(share[0] + kept - estimate, share[1]))  # (chain, draw)
     independent = float(array_stats.ess(second, chain_axis=0, draw_axis=1, method="mean"))
     variances = [first.var() / first.mean() ** 2 / first.size, second.var() / second.mean() ** 2 / independent]
-    return estimate, float(np.sqrt(sum(variances)))
+    return level + estimate, float(np.sqrt(sum(variances)))
 
 
 def require_counts(fit: xarray.DataTree | FitView) -> CountData:

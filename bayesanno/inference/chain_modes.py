@@ -32,7 +32,8 @@ def find_chain_modes(
     Returns
     -------
     dict
-        `log_density`: each chain's mean, in nats. `others`: one entry per chain that is not in the mode of the best
+        `log_density`: each chain's mean, in nats. `groups`: the chains of each mode, the best one's first; in each, the
+        chain of greatest density first. `others`: one entry per chain that is not in the mode of the best
         one, with `chain`, `nats_lower` and, where its classes are permuted, `classes` (name there -> name it stands
         for); where its annotators are far better or worse than in the best chain, `competence`: their mean in this
         chain and in that one.
@@ -42,20 +43,32 @@ def find_chain_modes(
     best = int(np.argmax(mean))
     preferred = _preferred_classes(posterior)
     levels = _competence_levels(posterior, competence)
+
+    def differences(chain: int, leader: int) -> tuple[bool, bool, bool]:
+        """Say in what a chain is in another mode: its classes, its annotators, its density."""
+        permuted = preferred is not None and (preferred[chain] != preferred[leader]).any()
+        shifted = levels is not None and abs(levels[0][chain] - levels[0][leader]) > FAR * levels[1]
+        return bool(permuted), bool(shifted), bool(mean[leader] - mean[chain] > FAR * spread)
+
+    groups: list[list[int]] = []
+    for chain in np.argsort(-mean, kind="stable").tolist():
+        home = next((group for group in groups if not any(differences(chain, group[0]))), None)
+        if home is None:
+            groups.append([chain])
+        else:
+            home.append(chain)
     others = []
-    for chain, lower in enumerate(mean[best] - mean):
-        permuted = preferred is not None and (preferred[chain] != preferred[best]).any()
-        shifted = levels is not None and abs(levels[0][chain] - levels[0][best]) > FAR * levels[1]
-        if permuted or shifted or lower > FAR * spread:
-            other: dict[str, Any] = {"chain": chain, "nats_lower": float(lower)}
-            if permuted and preferred is not None:
-                names = [str(name) for name in posterior["true_class"].values]
-                stands_for = zip(preferred[best], preferred[chain], strict=True)
-                other["classes"] = {names[there]: names[here] for here, there in stands_for if here != there}
-            if shifted and levels is not None:
-                other["competence"] = [float(levels[0][chain]), float(levels[0][best])]
-            others.append(other)
-    return {"log_density": [float(value) for value in mean], "others": others}
+    for chain in sorted(set(range(mean.size)) - set(groups[0])):
+        permuted, shifted, _ = differences(chain, best)
+        other: dict[str, Any] = {"chain": chain, "nats_lower": float(mean[best] - mean[chain])}
+        if permuted and preferred is not None:
+            names = [str(name) for name in posterior["true_class"].values]
+            stands_for = zip(preferred[best], preferred[chain], strict=True)
+            other["classes"] = {names[there]: names[here] for here, there in stands_for if here != there}
+        if shifted and levels is not None:
+            other["competence"] = [float(levels[0][chain]), float(levels[0][best])]
+        others.append(other)
+    return {"log_density": [float(value) for value in mean], "groups": groups, "others": others}
 
 
 def _competence_levels(posterior: xarray.Dataset, competence: str | None) -> tuple[np.ndarray, float] | None:

@@ -10,11 +10,12 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnostics import concat_datasets
-from bayesanno.inference.relabel import align_classes, compose
-from bayesanno.modeling.capabilities import is_exchangeable
+from bayesanno.inference.relabel import compose
+from bayesanno.inference.relabel_rules import align_fit
+from bayesanno.modeling.capabilities import is_exchangeable, latents
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import xarray
 
@@ -111,7 +112,12 @@ def _common_settings(trees: Sequence[xarray.DataTree]) -> dict[str, Any]:
     return common
 
 
-def relabel(fit: xarray.DataTree | FitView, *, rule: Rule = "unweighted") -> xarray.DataTree:
+def relabel(
+    fit: xarray.DataTree | FitView,
+    *,
+    rule: Rule = "accuracy",
+    reference: Mapping[str, Any] | xarray.Dataset | None = None,
+) -> xarray.DataTree:
     """Undo label switching in a fit: per draw, take the permutation of the classes that the rule prefers.
 
     Every variable with a class dimension is permuted; the posterior of the labels, deterministics, log prior and
@@ -120,8 +126,14 @@ def relabel(fit: xarray.DataTree | FitView, *, rule: Rule = "unweighted") -> xar
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-    rule : {"unweighted", "weighted"}
-        Eq. 56 (default) or eq. 55 of Rzhetsky et al. (2008); see `bayesanno.inference.relabel`.
+    rule : {"accuracy", "weighted", "stephens", "pivot"}
+        "accuracy" and "weighted" take each draw by itself: names under which annotators are right most often, eq. 56
+        or eq. 55 of Rzhetsky et al. (2008). "stephens" makes the items' class probabilities of all draws agree
+        (Stephens 2000); where they do not fit in 512 MiB, those of items evenly spaced among the data. "pivot" brings
+        each draw near to one. See `bayesanno.inference.relabel` and `bayesanno.inference.relabel_rules`.
+    reference : mapping of name to array, or xarray.Dataset, optional
+        The pivot: the matrices over true classes and responses (`confusion`) of one draw, which also names the classes.
+        By default the draw of greatest log density (`lp`), its classes named by "accuracy".
 
     Returns
     -------
@@ -131,7 +143,8 @@ def relabel(fit: xarray.DataTree | FitView, *, rule: Rule = "unweighted") -> xar
     ------
     FitError
         If the fit's prior tells the classes apart, or it has controls: then a permuted draw is another explanation,
-        with another density. Or if nothing in the posterior is over true classes and responses.
+        with another density. Or if its latents are types of items, whose order is theirs, nothing in the posterior is
+        over true classes and responses, or the rule is unknown or lacks what it needs.
 
     Warns
     -----
@@ -146,6 +159,8 @@ def relabel(fit: xarray.DataTree | FitView, *, rule: Rule = "unweighted") -> xar
     """
     view = view_of(fit)
     model, data = view.model, view.data
+    if any(latent.dim == "item_type" for latent in latents(model, data)):
+        raise FitError(f"items are of types in {model.name}, and types keep their order: there is nothing to relabel")
     if not is_exchangeable(model, data):
         why = (
             "it has controls"
@@ -153,7 +168,7 @@ def relabel(fit: xarray.DataTree | FitView, *, rule: Rule = "unweighted") -> xar
             else f"the prior of {model.name} tells the classes apart"
         )
         raise FitError(f"relabelling would change the density of this fit's draws: {why}")
-    posterior, permutation = align_classes(view.posterior, rule)
+    posterior, permutation = align_fit(view, rule, reference)
     stats = view.tree["sample_stats"].to_dataset()
     before = stats.get("permutation")
     return assemble(

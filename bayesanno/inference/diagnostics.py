@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.ground.lazy import xr
+from bayesanno.ground.wording import enumerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,6 +19,8 @@ MIN_ESS = 400.0  # the same: 100 per chain, of four
 MIN_BFMI = 0.3  # Betancourt 2016, arXiv:1604.00695
 MAX_PARETO_K = 0.7  # Yao et al. 2018, arXiv:1802.02538
 MIN_DRAWS = 4  # ArviZ has no R-hat and no ESS of fewer
+MAX_DEPTH_SHARE = 0.05  # of the draws; PyMC's threshold (pymc.stats.convergence.warn_treedepth)
+MAX_DEPTH = ("maxdepth_reached", "reached_max_treedepth")  # whether a draw's path was cut off, in nutpie and in PyMC
 EXTREMES = {"min_ess_bulk": ("ess_bulk", min), "min_ess_tail": ("ess_tail", min), "max_rhat": ("r_hat", max)}
 
 
@@ -55,6 +58,28 @@ def measure_convergence(posterior: xarray.Dataset) -> xarray.Dataset:
     return concat_datasets(list(found.values()), "diagnostic", list(found))
 
 
+def measure_within_modes(posterior: xarray.Dataset, groups: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
+    """Compute R-hat and ESS among the chains that share a mode, where there are several modes.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset
+        Draws of chains, dims (chain, draw, ...).
+    groups : sequence of sequence of int
+        The chains of each mode by their position, the best mode first.
+
+    Returns
+    -------
+    list of dict
+        One of each group of two chains or more, and of the best one in any case: `chains`, and `max_rhat`,
+        `min_ess_bulk`, `min_ess_tail` and `worst` as `diagnose` gives them.
+    """
+    if len(groups) == 1:
+        return []
+    measured = [sorted(group) for group in groups[:1]] + [sorted(group) for group in groups[1:] if len(group) > 1]
+    return [{"chains": group} | _find_extremes(measure_convergence(posterior.isel(chain=group))) for group in measured]
+
+
 def concat_datasets(parts: Sequence[xarray.Dataset], dim: str, names: Sequence[Any]) -> xarray.Dataset:
     """Put datasets side by side along a dimension, numbered anew; of the variables, those that all have."""
     shared = [name for name in parts[0].data_vars if all(name in part for part in parts)]
@@ -87,25 +112,33 @@ def diagnose(
     -------
     dict
         `max_rhat`, `min_ess_bulk`, `min_ess_tail` over all parameters, each with the parameter it is of (`worst`);
-        `divergences` (a count), `min_bfmi`, `relabelled_fraction`, and `chain_modes` as `find_chain_modes` gives them.
-        What a method of fitting does not have is None.
+        `n_chains` (of a method that has chains) and `n_draws` of all of them; `divergences` and `maxdepth_reached`
+        (draws whose path was cut off; counts), `min_bfmi`, `relabelled_fraction`, and `chain_modes` as
+        `find_chain_modes` gives them. What a method of fitting does not have is None.
     """
     import arviz_stats as azs
 
-    found: dict[str, Any] = dict.fromkeys(("max_rhat", "min_ess_bulk", "min_ess_tail"))
+    cut_off = next((name for name in MAX_DEPTH if name in sample_stats), None)
+    return _find_extremes(convergence) | {
+        "n_chains": None if convergence is None else sample_stats.sizes["chain"],
+        "n_draws": sample_stats.sizes["chain"] * sample_stats.sizes["draw"],
+        "divergences": int(sample_stats["diverging"].sum()) if "diverging" in sample_stats else None,
+        "maxdepth_reached": None if cut_off is None else int(sample_stats[cut_off].sum()),
+        "min_bfmi": float(azs.bfmi(sample_stats).to_array().min()) if "energy" in sample_stats else None,
+        "relabelled_fraction": float(relabelled_fraction),
+        "chain_modes": chain_modes,
+    }
+
+
+def _find_extremes(convergence: xarray.Dataset | None) -> dict[str, Any]:
+    found: dict[str, Any] = dict.fromkeys(EXTREMES)
     worst: dict[str, str] = {}
     if convergence is not None:
         for name, (diagnostic, choose) in EXTREMES.items():
             extreme, where = _extreme(convergence.sel(diagnostic=diagnostic, drop=True), choose)
             if extreme is not None:
                 found[name], worst[name] = extreme, where
-    return found | {
-        "worst": worst,
-        "divergences": int(sample_stats["diverging"].sum()) if "diverging" in sample_stats else None,
-        "min_bfmi": float(azs.bfmi(sample_stats).to_array().min()) if "energy" in sample_stats else None,
-        "relabelled_fraction": float(relabelled_fraction),
-        "chain_modes": chain_modes,
-    }
+    return found | {"worst": worst}
 
 
 def _extreme(values: xarray.Dataset, choose: Callable[..., Any]) -> tuple[float | None, str]:
@@ -130,16 +163,30 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     >>> explain({"divergences": 1})[0].split(":")[0]
     '1 divergent transition'
     """
-    modes = (diagnostics.get("chain_modes") or {}).get("others", [])
-    problems = [_explain_mode(other) for other in modes]
-    if not modes:  # with chains in several modes, R-hat and ESS only say so again
+    modes = diagnostics.get("chain_modes") or {}
+    problems = [_explain_mode(other) for other in modes.get("others", [])]
+    if not problems:
         problems += _explain_mixing(diagnostics)
+    for group in modes.get("within", []):  # of all chains, R-hat and ESS would only say again that there are modes
+        problems += _explain_mixing_within(group)
+    if diagnostics.get("n_chains") == 1:
+        problems.append(
+            "one chain: R-hat, which compares chains, does not exist, and a mode that this chain has not found does "
+            "not show: fit with several (chains=4)"
+        )
     problems += diagnostics.get("remarks", [])  # the model's own
     divergences, bfmi = diagnostics.get("divergences"), diagnostics.get("min_bfmi")
     if divergences:
         problems.append(
             f"{divergences} divergent transition{'s' if divergences > 1 else ''}: a part of the posterior is too "
             "narrow for the steps taken; raise target_accept (0.9, 0.99) and compare the results"
+        )
+    cut_off, n_draws = diagnostics.get("maxdepth_reached"), diagnostics.get("n_draws")
+    if cut_off and n_draws and cut_off > MAX_DEPTH_SHARE * n_draws:
+        problems.append(
+            f"{cut_off} of {n_draws} draws ({cut_off / n_draws:.0%}) reached the maximum tree depth: their paths were "
+            "cut off, so that the chains move slowly; the draws are not wrong, but dependent: believe them if R-hat "
+            "and ESS are good, otherwise a longer tune or a narrower prior helps"
         )
     if bfmi is not None and bfmi < MIN_BFMI:
         problems.append(
@@ -174,6 +221,14 @@ def _explain_mode(other: dict[str, Any]) -> str:
         f"lower in log density{how}: it explains the data differently, so do not average over the chains; drop this "
         "one, or fit again with another seed"
     )
+
+
+def _explain_mixing_within(group: dict[str, Any]) -> list[str]:
+    chains = enumerated([str(chain) for chain in group["chains"]])
+    if len(group["chains"]) == 1:
+        alone = f"chain {chains} is alone in the best mode: R-hat, which compares chains, does not exist there"
+        return [f"{alone}; fit more chains", *(f"in chain {chains}: {problem}" for problem in _explain_mixing(group))]
+    return [f"in chains {chains}, which share a mode: {problem}" for problem in _explain_mixing(group)]
 
 
 def _explain_mixing(diagnostics: dict[str, Any]) -> list[str]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
 from bayesanno.inference.assemble import log_likelihood_group
 from bayesanno.modeling.posterior import log_likelihood_of
 
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
     import xarray
 
     from bayesanno.fits.view import FitView
+
+SAME = 1e-9  # nats: log-likelihoods that differ by less over all draws differ by rounding
 
 
 def compute_log_likelihood(fit: xarray.DataTree | FitView) -> xarray.DataTree:
@@ -55,6 +60,10 @@ def compute_log_likelihood(fit: xarray.DataTree | FitView) -> xarray.DataTree:
 def leave_one_out(fit: xarray.DataTree | FitView) -> Any:
     """Return PSIS-LOO over the items of a fit (Vehtari, Gelman and Gabry 2017).
 
+    Some items have the same likelihood in every draw: those without answers, and in some models those with one. There
+    is nothing to leave out of the posterior for them, and no tail to smooth: `arviz.loo` stops at them, with "All tail
+    values are the same". Here their elpd is that log-likelihood, and their Pareto k is -inf.
+
     Parameters
     ----------
     fit : xarray.DataTree or FitView
@@ -77,6 +86,19 @@ def leave_one_out(fit: xarray.DataTree | FitView) -> Any:
             f"this fit of {view.model.name} has no log_likelihood, which leave-one-out is computed from: take "
             "compute_log_likelihood(fit)"
         )
+    tree, group = view.tree, view.tree["log_likelihood"].to_dataset()
+    (logp,) = group.data_vars.values()  # (chain, draw, item)
+    varies = np.ptp(logp.values, axis=(0, 1)) > SAME  # (item,)
     with warnings.catch_warnings():  # the Pareto k of each item is in what is returned
         warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)
-        return azs.loo(view.tree, pointwise=True)
+        if varies.all():
+            return azs.loo(tree, pointwise=True)
+        weights = {"log_weights": xr.full_like(logp, -np.log(logp[..., 0].size))}  # all draws count alike,
+        weights["pareto_k"] = xr.full_like(logp.isel(chain=0, draw=0, drop=True), -np.inf)
+        if varies.any():  # and where they do not, as ArviZ weighs them
+            some = tree.copy()
+            some["log_likelihood"] = type(tree)(group.isel(item=varies))
+            found = azs.loo(some, pointwise=True)
+            for what, values in weights.items():
+                values.loc[{"item": logp["item"].values[varies]}] = getattr(found, what).transpose(*values.dims)
+        return azs.loo(tree, pointwise=True, **weights)

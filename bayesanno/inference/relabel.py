@@ -4,12 +4,13 @@ Where prior and likelihood do not change when the classes are permuted (eq. 53 o
 has K! copies of every mode and a chain may visit several. Each draw is then read under the permutation pi that
 maximises
 
-    F(pi) = sum_x sum_i lambda^x[pi(i), i]                      (56), rule="unweighted"
+    F(pi) = sum_x sum_i lambda^x[pi(i), i]                      (56), rule="accuracy"
     sum_x sum_i gamma_pi(i) lambda^x[pi(i), i]                  (55), rule="weighted"
 
 with lambda every variable over true classes and responses (the annotators' confusion matrices, or one for all), found
 as an assignment problem, not by trying K! permutations. Nothing is permuted where the prior does tell the classes
-apart: a permuted draw would then have another density.
+apart: a permuted draw would then have another density. Rules that compare draws with each other are in
+`bayesanno.inference.relabel_rules`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     import xarray
 
-Rule = Literal["unweighted", "weighted"]
+Rule = Literal["accuracy", "weighted", "stephens", "pivot"]
 MATRIX = {"true_class", "response"}  # the dims of a matrix that says which class is which label
 NO_MATRIX = (
     "classes cannot be relabelled: no variable of the posterior has dims true_class and response, so that nothing says "
@@ -109,15 +110,23 @@ def find_class_weights(posterior: xarray.Dataset) -> xarray.DataArray | None:
     return None
 
 
-def align_classes(posterior: xarray.Dataset, rule: Rule = "unweighted") -> tuple[xarray.Dataset, xarray.DataArray]:
-    """Permute the classes of every draw of a posterior, wherever a variable has them.
+def check_rule(rule: str, among: Sequence[str] = get_args(Rule)) -> None:
+    """Raise a FitError unless a rule is one of these."""
+    if rule not in among:
+        raise FitError(f"there is no relabelling rule {rule!r}: choose one of {', '.join(among)}")
+
+
+def align_classes(
+    posterior: xarray.Dataset, rule: Literal["accuracy", "weighted"] = "accuracy"
+) -> tuple[xarray.Dataset, xarray.DataArray]:
+    """Permute the classes of every draw of a posterior, wherever a variable has them, each draw by itself.
 
     Parameters
     ----------
     posterior : xarray.Dataset
         With a variable over true_class and response (such as `confusion`) and, for "weighted", a distribution over
         true_class (such as `prevalence`); dims chain and draw.
-    rule : {"unweighted", "weighted"}
+    rule : {"accuracy", "weighted"}
         Eq. 56 or eq. 55.
 
     Returns
@@ -130,22 +139,38 @@ def align_classes(posterior: xarray.Dataset, rule: Rule = "unweighted") -> tuple
     FitError
         If the rule is unknown, or the posterior lacks the variables that it needs.
     """
-    if rule not in get_args(Rule):
-        raise FitError(f"there is no relabelling rule {rule!r}: choose one of {', '.join(get_args(Rule))}")
+    check_rule(rule, ("accuracy", "weighted"))
     matrices = sum_class_matrices(posterior)
     if matrices is None:
         raise FitError(NO_MATRIX)
-    n_chains, n_draws, n_classes = matrices.shape[:3]
+    n_classes = matrices.shape[2]
     weight = None
     if rule == "weighted":
         weights = find_class_weights(posterior)
         if weights is None:
             raise FitError(
                 'the rule "weighted" needs the prevalence of the classes, and no variable of the posterior is a '
-                'distribution over true_class: take the rule "unweighted"'
+                'distribution over true_class: take the rule "accuracy"'
             )
         weight = weights.values.reshape(-1, n_classes)
     permutations = class_permutations(matrices.values.reshape(-1, n_classes, n_classes), weight)  # (sample, true_class)
+    return permute_classes(posterior, permutations)
+
+
+def permute_classes(posterior: xarray.Dataset, permutations: np.ndarray) -> tuple[xarray.Dataset, xarray.DataArray]:
+    """Permute the classes of every draw, wherever a variable has them.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset
+    permutations : array of int, shape (sample, true_class)
+        `[d, i]` is the class of draw d that is to be called i; the draws chain after chain.
+
+    Returns
+    -------
+    xarray.Dataset, xarray.DataArray
+        The permuted posterior, and the permutations (chain, draw, true_class).
+    """
     aligned = posterior.copy()
     for name, variable in posterior.data_vars.items():
         if "true_class" in variable.dims:
@@ -154,8 +179,8 @@ def align_classes(posterior: xarray.Dataset, rule: Rule = "unweighted") -> tuple
             permuted = values[np.arange(len(values))[:, None], permutations].reshape(ordered.shape)
             aligned[name] = ordered.copy(data=permuted).transpose(*variable.dims)
     coords = {dim: posterior[dim].values for dim in ("chain", "draw", "true_class")}
-    taken = xr.DataArray(permutations.reshape(n_chains, n_draws, n_classes), dims=tuple(coords), coords=coords)
-    return aligned, taken
+    shape = [values.size for values in coords.values()]
+    return aligned, xr.DataArray(permutations.reshape(shape), dims=tuple(coords), coords=coords)
 
 
 def compose(first: xarray.DataArray, then: xarray.DataArray) -> xarray.DataArray:

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from bayesanno.modeling.parameters import Parameters
 
 
+# Concentrations of a prior that differ by no more than this share of them are meant to be equal: 1/K is typed with few
+# digits. Four decimals are enough (0.3333, 0.1429; of up to 20 classes if they are rounded, 14 if they are cut off),
+# three (0.333) are not: of many annotators, such a prior does tell the classes apart.
+AS_TYPED = 1e-3
+
+
 class Known(NamedTuple):
     """A parameter that a model has before it is fitted: its value and its dimensions."""
 
@@ -180,6 +186,18 @@ def remarks(model: Any, posterior: xarray.Dataset) -> list[str]:
 def is_exchangeable(model: Any, data: Any) -> bool:
     """Whether permuting the classes leaves prior and likelihood of a model as they are."""
     return isinstance(model, Relabels) and model.is_exchangeable(data)
+
+
+def are_equal_as_typed(one: float, other: float) -> bool:
+    """Whether two concentrations of a prior are equal, but for the digits that were not typed.
+
+    Examples
+    --------
+    >>> from bayesanno.modeling.capabilities import are_equal_as_typed
+    >>> are_equal_as_typed(0.3333, 0.6667 / 2), are_equal_as_typed(0.333, 0.667 / 2)
+    (True, False)
+    """
+    return math.isclose(one, other, rel_tol=AS_TYPED)
 
 
 def latents(model: Any, data: Any) -> tuple[Latent, ...]:

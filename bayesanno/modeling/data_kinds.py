@@ -74,16 +74,26 @@ class Patterns:
         The first item of each pattern.
     back : mapping of dimension name to array of int
         For each item, and each annotation, the position of its equal among the patterns'.
+    of : mapping of dimension name to array of int
+        The other way: for each item, and each annotation, among the patterns', the pattern that it is of; ascending.
     """
 
     layouts: Mapping[str, Layout]
     first: np.ndarray
     back: Mapping[str, np.ndarray]
+    of: Mapping[str, np.ndarray]
 
     @property
     def n_patterns(self) -> int:
         """Number of distinct patterns."""
         return int(self.first.size)
+
+    def rows(self, dim: str, chunk: slice) -> np.ndarray:
+        """Return the pattern of each item, or annotation, of a chunk of patterns, numbered from the chunk's first."""
+        of = self.of[dim]
+        begin, end = np.searchsorted(of, [chunk.start, chunk.stop])
+        rows: np.ndarray = of[begin:end] - chunk.start
+        return rows
 
     @property
     def layout(self) -> Layout:
@@ -122,7 +132,9 @@ class AnnotationKind(Kind):
 
     def find_patterns(self, data: AnnotationData, *, collapse: bool = True) -> Patterns:
         layout = lay_out(data, None if collapse else np.arange(data.n_items))
-        return Patterns({"": layout}, layout.first, {"item": layout.pattern, "annotation": layout.source})
+        back = {"item": layout.pattern, "annotation": layout.source}
+        of = {"item": np.arange(layout.n_patterns), "annotation": layout.kept_pattern}
+        return Patterns({"": layout}, layout.first, back, of)
 
     def arrays(self, data: AnnotationData, patterns: Patterns, *, controlled: bool) -> Arrays:
         arrays = {RESPONSE: IndexArray(data.label), **_of_patterns(patterns), **_of_annotations(data, patterns.layout)}
@@ -142,7 +154,8 @@ class CountKind(Kind):
 
     def find_patterns(self, data: CountData, *, collapse: bool = True) -> Patterns:
         pattern = find_joint_patterns([data.successes, data.trials]) if collapse else np.arange(data.n_items)
-        return Patterns({}, np.unique(pattern, return_index=True)[1], {"item": pattern})
+        first = np.unique(pattern, return_index=True)[1]
+        return Patterns({}, first, {"item": pattern}, {"item": np.arange(first.size)})
 
     @override
     def arrays(self, data: CountData, patterns: Patterns, *, controlled: bool) -> Arrays:
@@ -170,7 +183,9 @@ class DimensionsKind(Kind):
             pattern = find_joint_patterns([find_patterns(part) for part in data.by_dimension.values()])
         layouts = {name: lay_out(part, pattern) for name, part in data.by_dimension.items()}
         back = {f"annotation_{name}": layout.source for name, layout in layouts.items()}
-        return Patterns(layouts, np.unique(pattern, return_index=True)[1], {"item": pattern, **back})
+        of = {f"annotation_{name}": layout.kept_pattern for name, layout in layouts.items()}
+        first = np.unique(pattern, return_index=True)[1]
+        return Patterns(layouts, first, {"item": pattern, **back}, {"item": np.arange(first.size), **of})
 
     @override
     def arrays(self, data: MultiAnnotationData, patterns: Patterns, *, controlled: bool) -> Arrays:

@@ -17,6 +17,7 @@ from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 from bayesanno.modeling.parameters import Parameters
+from bayesanno.modeling.weighing import RunningMeans, effective_number, normalise_weights, weighted_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -39,10 +40,13 @@ class Recovered:
         with several latents has one of each, `probability_<name>` and so on.
     log_likelihood : array, shape (chain, draw, item), or None
         Log p(the item's answers | parameters), its state summed out; None if it was not asked for.
+    ess_weights : array, shape (item,), or None
+        The effective number of draws under the item's weights; None where draws are not weighed.
     """
 
     latent: xarray.Dataset
     log_likelihood: np.ndarray | None
+    ess_weights: np.ndarray | None = None
 
 
 def recover(
@@ -52,8 +56,13 @@ def recover(
     known: Mapping[str, np.ndarray] | None = None,
     *,
     with_log_likelihood: bool = True,
+    weigh_draws: bool = False,
 ) -> Recovered:
     """Average p(state | answers, parameters) over the draws of a posterior, a chunk of items at a time.
+
+    Of items that the posterior has seen, draws count alike. Those that it has not seen say something of the parameters
+    themselves: each of their averages is over draws weighed by p(the item's answers | parameters), which is Bayes' rule
+    for the posterior of the fit's data and that one item.
 
     Parameters
     ----------
@@ -66,6 +75,9 @@ def recover(
         Parameters that the model had beforehand; by default from these data.
     with_log_likelihood : bool, default True
         Whether to keep the log likelihood of every draw and item.
+    weigh_draws : bool, default False
+        Whether the items are new to the posterior. An item whose answers no draw can explain (all weights are 0) has
+        nan everywhere, and an effective number of 0.
     """
     formula = compile_formula(model, data, posterior, known)
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
@@ -73,25 +85,33 @@ def recover(
     log_likelihood = np.empty((n_samples, patterns.n_patterns)) if with_log_likelihood else None  # (sample, pattern)
     of = {latent.name: latent for latent in latents(model, data)}
     parts: dict[str, list[np.ndarray]] = {}  # what is averaged over draws, chunk after chunk
+    effective: list[np.ndarray] = []  # numbers of draws, chunk after chunk
 
     per_chunk = max(1, int(CHUNK_BYTES // (8 * n_samples * sum(len(latent.states) for latent in of.values()))))
     for begin in range(0, patterns.n_patterns, per_chunk):
         chunk = slice(begin, min(begin + per_chunk, patterns.n_patterns))
         probability: dict[str, np.ndarray] = {}  # of every draw, for the MCSE
-        sums: dict[str, np.ndarray] = {}
+        log_weight = np.empty((n_samples, chunk.stop - chunk.start)) if weigh_draws else None  # (sample, pattern)
+        rows = {name: patterns.rows(dims[0], chunk) for name, dims in formula.view_dims.items()}
+        views = RunningMeans(rows, chunk.stop - chunk.start)
         for sample, one in enumerate(formula.evaluate(chunk)):
             if log_likelihood is not None:
                 log_likelihood[sample, chunk] = one.log_likelihood
+            if log_weight is not None:
+                log_weight[sample] = one.log_likelihood
             for name, values in one.probability.items():
                 if name not in probability:
                     probability[name] = np.empty((n_samples, *values.shape))
                 probability[name][sample] = values
-            for name, values in one.views.items():
-                sums[name] = sums[name] + values if sample else values
-        averaged = {name: total / n_samples for name, total in sums.items()}
+            views.add(one.views, one.log_likelihood if weigh_draws else None)
+        averaged = views.means()
+        weight = None if log_weight is None else normalise_weights(log_weight)  # (sample, pattern)
+        if weight is not None:
+            effective.append(effective_number(weight))
         for name, p in probability.items():  # (sample, pattern, state)
-            averaged[of[name].variable("probability")] = p.sum(axis=0) / n_samples
-            averaged[of[name].variable("probability_mcse")] = _mcse(p.reshape(n_chains, n_draws, *p.shape[1:]))
+            mean, spread = (p.sum(axis=0) / n_samples, p) if weight is None else weighted_mean(weight, p)
+            mcse = _mcse(spread.reshape(n_chains, n_draws, *p.shape[1:]))
+            averaged |= {of[name].variable("probability"): mean, of[name].variable("probability_mcse"): mcse}
         for name, values in averaged.items():
             parts.setdefault(name, []).append(values)
 
@@ -111,7 +131,8 @@ def recover(
     )
     if log_likelihood is not None:
         log_likelihood = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.back["item"]]
-    return Recovered(latent=latent_dataset, log_likelihood=log_likelihood)
+    ess = np.concatenate(effective)[patterns.back["item"]] if weigh_draws else None
+    return Recovered(latent=latent_dataset, log_likelihood=log_likelihood, ess_weights=ess)
 
 
 def log_likelihood_of(

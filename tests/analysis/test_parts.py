@@ -195,11 +195,6 @@ def test_accuracy_is_reported_in_words(multi_fit, mace_fit):
 # ------------------------------------------------------------------------------------------------- prediction
 
 
-def test_predicting_the_items_of_the_fit_gives_its_own_tables(multi_fit, several, count_fit, counts):
-    pd.testing.assert_frame_equal(ba.predict_labels(multi_fit, several), ba.label_table(multi_fit), rtol=1e-10)
-    pd.testing.assert_frame_equal(ba.predict_labels(count_fit, counts), ba.label_table(count_fit), rtol=1e-10)
-
-
 # item -> per dimension, who gives which label; annotators and labels come in another order than in the fit
 NEW = {
     "agreed": {"focus": {"a4": "result", "a2": "result"}, "polarity": {"a4": "-", "a2": "-"}},
@@ -241,13 +236,17 @@ def test_new_items_of_several_dimensions_have_the_joint_posterior_of_all_of_them
             [labels.index(of[name][who]) if who in of[name] else None for who in several.annotators]
             for name, labels in LABELS.items()
         ]
-        found = [
-            reference.cox_item(one["accuracy"].values, omegas, {(0, 1): float(one["correlation"][0])}, given)[1]
-            for one in (posterior.isel(sample=sample) for sample in range(0, posterior.sizes["sample"], step))
-        ]  # per draw and dimension: (state,)
+        likelihood, found = zip(
+            *(
+                reference.cox_item(one["accuracy"].values, omegas, {(0, 1): float(one["correlation"][0])}, given)
+                for one in (posterior.isel(sample=sample) for sample in range(0, posterior.sizes["sample"], step))
+            ),
+            strict=True,
+        )  # p(answers in all dimensions) of each draw; per draw and dimension: (state,)
         for (name, labels), states in zip(LABELS.items(), zip(*found, strict=True), strict=True):
-            expected = np.mean(states, axis=0)
+            expected = np.average(states, axis=0, weights=likelihood)
             row = thinned.loc[(name, item)]
+            assert row["ess_weights"] == pytest.approx(np.sum(likelihood) ** 2 / np.square(likelihood).sum(), rel=1e-9)
             assert row["p_none_said"] == pytest.approx(expected[-1], rel=1e-9)
             for label in of[name].values():  # what nobody gave has a share of "none" as well
                 assert row[f"p[{label}]"] == pytest.approx(expected[labels.index(label)], rel=1e-9)
@@ -282,14 +281,15 @@ def test_new_dimensions_must_be_those_of_the_fit(refuses, multi_fit, several):
 def test_types_of_new_counts_follow_bayes_rule_in_every_draw(count_fit):
     new = ba.CountData(items=("many", "few", "none"), successes=[17, 0, 0], trials=[20, 3, 0])
     table = ba.predict_labels(count_fit, new)
-    assert table.columns.tolist() == ["item", "p[type 1]", "p[type 2]", "successes", "trials", "hard"]
+    assert table.columns.tolist() == ["item", "p[type 1]", "p[type 2]", "successes", "trials", "hard", "ess_weights"]
     posterior = count_fit["posterior"]
     weight, rate = (posterior[name].values.reshape(-1, 2) for name in ("weight", "rate"))
     for item, x, n in zip(range(3), new.successes, new.trials, strict=True):
         joint = weight * rate**x * (1 - rate) ** (n - x)  # (sample, type)
-        expected = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+        expected = joint.sum(axis=0) / joint.sum()
         np.testing.assert_allclose(table.loc[item, ["p[type 1]", "p[type 2]"]].astype(float), expected, rtol=1e-10)
     np.testing.assert_allclose(table.loc[2, "p[type 1]"], weight[:, 0].mean())  # no answers: the weights
+    assert table.loc[2, "ess_weights"] == pytest.approx(len(weight))
 
 
 def test_new_counts_that_the_model_cannot_take_are_refused(refuses, counts):

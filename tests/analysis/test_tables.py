@@ -233,10 +233,6 @@ def test_costs_that_do_not_fit_the_labels_are_refused(refuses, tiny_fit, wrong):
 # ----------------------------------------------------------------------------------------------------- prediction
 
 
-def test_predicting_the_items_of_the_fit_gives_its_own_labels(mace_fit, crowd):
-    pd.testing.assert_frame_equal(ba.predict_labels(mace_fit, crowd[0]), ba.label_table(mace_fit), rtol=1e-10)
-
-
 def test_prediction_goes_by_the_names_and_not_by_their_order(mace_fit, crowd):
     data, _ = crowd
     records = [tuple(row) for row in data.to_frame()[["item", "annotator", "label"]].to_numpy()]
@@ -245,26 +241,28 @@ def test_prediction_goes_by_the_names_and_not_by_their_order(mace_fit, crowd):
     new = ba.AnnotationData.from_records([(f"new {item}", *rest) for item, *rest in some], labels=["yes", "no"])
     assert new.annotators != data.annotators[: new.n_annotators]
     table = ba.predict_labels(mace_fit, new).set_index("item")
-    assert table.columns.tolist() == ["label", "probability", "entropy", "n_annotations", *PROBABILITIES]
+    columns = ["label", "probability", "entropy", "n_annotations", *PROBABILITIES, "ess_weights"]
+    assert table.columns.tolist() == columns
     unchanged = [item for item in chosen if all(record[2] != "maybe" for record in records if record[0] == item)]
     assert len(unchanged) > 5
-    known = ba.label_table(mace_fit).set_index("item")
+    known = ba.predict_labels(mace_fit, data).set_index("item")
     for item in unchanged:
-        np.testing.assert_allclose(
-            table.loc[f"new {item}", PROBABILITIES].astype(float), known.loc[item, PROBABILITIES].astype(float)
-        )
+        row = [*PROBABILITIES, "ess_weights"]
+        np.testing.assert_allclose(table.loc[f"new {item}", row].astype(float), known.loc[item, row].astype(float))
 
 
-def test_prediction_averages_bayes_rule_over_the_draws(mace_fit, crowd):
+def test_prediction_follows_bayes_rule_over_the_draws(mace_fit, crowd):
     ann = crowd[0].annotators[4]
     posterior = mace_fit["posterior"].sel(annotator=ann)
     know, habit = posterior["competence"].values, posterior["strategy"].values
     new = ba.AnnotationData.from_records([("x", ann, "no"), ("x", ann, "no"), ("y", ann, "yes")])
     spam = (1 - know)[..., None] * habit  # (chain, draw, response)
     factor = spam[..., 1, None] + know[..., None] * (np.arange(3) == 1)  # p("no" | true class)
-    p = factor**2 / (factor**2).sum(axis=-1, keepdims=True)
-    found = ba.predict_labels(mace_fit, new).set_index("item").loc["x", PROBABILITIES].astype(float)
-    np.testing.assert_allclose(found, p.mean(axis=(0, 1)))
+    joint = (factor**2).sum(axis=(0, 1))  # the draws weigh as much as they give to the answers
+    found = ba.predict_labels(mace_fit, new).set_index("item").loc["x"]
+    np.testing.assert_allclose(found[PROBABILITIES].astype(float), joint / joint.sum())
+    likelihood = (factor**2).sum(axis=-1)
+    assert found["ess_weights"] == pytest.approx(likelihood.sum() ** 2 / (likelihood**2).sum())
 
 
 def test_new_items_whose_true_label_is_known_keep_it(tiny_fit):

@@ -91,8 +91,9 @@ def test_leave_one_out_is_that_of_arviz(made):
         expected = azs.loo(made, pointwise=True)
     for fit in (made, view_of(made)):
         found = leave_one_out(fit)
-        assert found.elpd == expected.elpd
-        np.testing.assert_array_equal(found.pareto_k, expected.pareto_k)
+        assert found.elpd == pytest.approx(expected.elpd, rel=1e-12)
+        own = ["s4"]  # has no answers, and no tail
+        np.testing.assert_array_equal(found.pareto_k.drop_sel(item=own), expected.pareto_k.drop_sel(item=own))
 
 
 def test_what_is_not_wanted_is_not_made(made):

@@ -25,7 +25,7 @@ CYCLE = [1, 2, 0]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
-@pytest.mark.parametrize("rule", ["unweighted", "weighted"])
+@pytest.mark.parametrize("rule", ["accuracy", "weighted"])
 def test_permuted_draws_are_put_back_exactly(n_classes, rule, rng):
     posterior = clear_posterior(rng, n_classes)
     posterior["prevalence"] = 0.99 * xr.ones_like(posterior["prevalence"]) / n_classes + 0.01 * posterior["prevalence"]
@@ -67,11 +67,11 @@ def test_the_rules_can_differ():
         },
         coords={"chain": [0], "draw": [0], "true_class": ["no", "yes"]},
     )
-    assert share_changed(align_classes(posterior, "unweighted")[1]) == 0
+    assert share_changed(align_classes(posterior, "accuracy")[1]) == 0
     aligned, permutation = align_classes(posterior, "weighted")
     assert share_changed(permutation) == 1
     assert aligned["prevalence"].values.tolist() == [[[0.1, 0.9]]]
-    with pytest.raises(FitError, match="no relabelling rule 'best': choose one of unweighted, weighted"):
+    with pytest.raises(FitError, match="no relabelling rule 'best': choose one of accuracy, weighted"):
         align_classes(posterior, "best")
 
 
@@ -263,7 +263,7 @@ def one_for_all(posterior):
     return posterior.isel(annotator=0, drop=True)[["confusion", "prevalence", "other"]]
 
 
-@pytest.mark.parametrize("rule", ["unweighted", "weighted"])
+@pytest.mark.parametrize("rule", ["accuracy", "weighted"])
 def test_classes_are_found_in_one_matrix_for_all_annotators(rule, rng):
     posterior = one_for_all(clear_posterior(rng))
     assert posterior["confusion"].dims == ("chain", "draw", "true_class", "response")
@@ -305,9 +305,7 @@ def test_the_weights_are_the_variable_that_is_a_distribution_over_classes():
     )
     assert share_changed(align_classes(draws, "weighted")[1]) == 1
     assert share_changed(align_classes(draws.drop_vars("concentration"), "weighted")[1]) == 1
-    with pytest.raises(
-        FitError, match=r'"weighted" needs the prevalence of the classes, .* take the rule "unweighted"'
-    ):
+    with pytest.raises(FitError, match=r'"weighted" needs the prevalence of the classes, .* take the rule "accuracy"'):
         align_classes(draws.drop_vars("share"), "weighted")
 
 

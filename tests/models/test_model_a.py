@@ -210,7 +210,7 @@ def test_new_items_are_labelled_with_the_frequencies_of_the_fit(fit):
         said = [LABELS.index(label) for _, label in NEW[item]]
         who = ["ijk".index(name) for name, _ in NEW[item]]
         joint = [model_a_states(theta[who], said, omega) for theta in accuracies(few)]
-        states = np.mean([one / one.sum() for one in joint], axis=0)
+        states = np.sum(joint, axis=0) / np.sum(joint)  # draws weigh as much as they give to the answers
         others = np.delete(np.array(omega), said)
         states[[k for k in range(3) if k not in said]] = states[-1] * others / others.sum()
         return states  # labels, none of those said

@@ -1,0 +1,113 @@
+"""Draws of a posterior weighed by what they give to the answers of an item that the posterior has not seen.
+
+The posterior of a fit's data D and one more item's answers a is, by Bayes' rule,
+
+    p(parameters | D, a)  ~  p(parameters | D)  p(a | parameters)
+
+so that draws of p(parameters | D), each with the weight p(a | parameters), stand for it: importance sampling, with the
+old posterior as proposal. The weights are probabilities of discrete answers. They are bounded by 1, so that their
+distribution has no heavy tail that smoothing could mend (PSIS: Vehtari et al. 2024, Journal of Machine Learning
+Research 25(72)); what can go wrong is that few draws carry all the weight, and that the effective number of draws says
+(Kong 1992, University of Chicago, Department of Statistics, Technical Report 348).
+
+The invariant: nothing overflows, however many answers an item has, and weights of 0 give 0, never nan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def normalise_weights(log_weight: np.ndarray) -> np.ndarray:
+    """Return weights of mean 1 over draws, (sample, item); of an item that has none but 0, they are nan.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.modeling.weighing import normalise_weights
+    >>> normalise_weights(np.log([[0.1], [0.3]])).round(12).tolist()
+    [[0.5], [1.5]]
+    """
+    weight = _exp_difference(log_weight, log_weight.max(axis=0))
+    mean = weight.mean(axis=0)  # (item,)
+    normalised: np.ndarray = np.divide(weight, mean, out=np.full_like(weight, np.nan), where=mean > 0)
+    return normalised
+
+
+def effective_number(weight: np.ndarray) -> np.ndarray:
+    """Return Kish's effective number of draws, (item,), from weights of mean 1, (sample, item); 0 where they are nan.
+
+    Of equal weights it is the number of draws, of one weight alone it is 1.
+    """
+    return np.nan_to_num(len(weight) / (weight**2).mean(axis=0))
+
+
+def weighted_mean(weight: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean over draws of values (sample, item, ...), and each draw's share in its error, of that shape.
+
+    With weights w of mean 1 and the weighted mean m, that share is w (value - m), by the delta method for a ratio of
+    means: it has mean 0, and the Monte Carlo standard error of its mean is that of m.
+    """
+    aligned = _align(weight, values)
+    held = np.where(aligned == 0, 0.0, values)  # what a draw says of answers that it cannot explain may be nan
+    mean = (aligned * held).mean(axis=0)  # (item, ...)
+    return mean, aligned * (held - mean)
+
+
+@dataclass
+class RunningMeans:
+    """Weighted means of what is read off of each draw, taken one draw after the other and never held together.
+
+    Parameters
+    ----------
+    rows : mapping of name to array of int
+        The item that each value, along its first axis, is of.
+    n_items : int
+    """
+
+    rows: Mapping[str, np.ndarray]
+    n_items: int
+    _sums: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin with no weight."""
+        self._greatest = np.full(self.n_items, -np.inf)  # (item,), the greatest log weight so far: sums are relative
+        self._total = np.zeros(self.n_items)  # (item,), to e to the power of it
+
+    def add(self, values: Mapping[str, np.ndarray], log_weight: np.ndarray | None = None) -> None:
+        """Add a draw: its values by name, (row, ...), and its log weight (item,); by default all draws count alike."""
+        if not self.rows:
+            return
+        own = np.zeros(self.n_items) if log_weight is None else log_weight
+        greatest = np.maximum(self._greatest, own)
+        before, now = _exp_difference(self._greatest, greatest), _exp_difference(own, greatest)
+        self._greatest, self._total = greatest, self._total * before + now
+        for name, value in values.items():
+            share = _align(now[self.rows[name]], value)
+            added = share * np.where(share == 0, 0.0, value)
+            if name in self._sums:
+                added += self._sums[name] * _align(before[self.rows[name]], value)
+            self._sums[name] = added
+
+    def means(self) -> dict[str, np.ndarray]:
+        """Return the means, (row, ...) each; nan where all weights were 0."""
+        total = np.where(self._total > 0, self._total, np.nan)
+        return {name: sums / _align(total[self.rows[name]], sums) for name, sums in self._sums.items()}
+
+
+def _exp_difference(log_values: np.ndarray, log_reference: np.ndarray) -> np.ndarray:
+    """Return exp(values - reference); 0 where the reference is -inf."""
+    none = np.full(np.broadcast_shapes(log_values.shape, log_reference.shape), -np.inf)
+    difference: np.ndarray = np.subtract(log_values, log_reference, out=none, where=np.isfinite(log_reference))
+    return np.exp(difference)
+
+
+def _align(weight: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Give weights the axes that values have more of, at the end."""
+    return weight.reshape(*weight.shape, *(1,) * (values.ndim - weight.ndim))

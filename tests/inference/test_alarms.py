@@ -1,0 +1,231 @@
+"""Alarms: what diagnostics say of one chain, of paths cut off, of chains in modes, and of items that say nothing."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+from arviz_stats.base import array_stats
+
+import bayesanno as ba
+from bayesanno.ground.errors import ConvergenceWarning
+from bayesanno.inference import bridge
+from bayesanno.inference.assemble import assemble
+from bayesanno.inference.bridge import _bridge
+from bayesanno.inference.chain_modes import find_chain_modes
+from bayesanno.inference.diagnostics import diagnose, explain, measure_convergence, measure_within_modes
+from bayesanno.inference.loo import leave_one_out
+from bayesanno.models.binomial_mixture import BinomialMixture
+from tests.fits import SETTINGS
+from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
+from tests.models.contract import TINY
+from tests.models.references_counts import UNEQUAL
+
+
+def said_of(model, data, posterior, log_density):
+    """A fit of given draws, and what is said of it."""
+    lp = xr.DataArray(log_density, dims=("chain", "draw"))
+    attrs = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
+    attrs["settings"] = json.dumps({"draws": lp.sizes["draw"], "chains": lp.sizes["chain"]})
+    stats = xr.Dataset({"lp": lp})
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        fit = assemble(model, data, model.build(data), posterior, stats, attrs=attrs)
+    return fit, [str(warning.message) for warning in seen if warning.category is ConvergenceWarning]
+
+
+def densities(rng, *means, n_draws=600):
+    return np.array(means)[:, None] + rng.normal(size=(len(means), n_draws))
+
+
+# --------------------------------------------------------------------------------------------------------- one chain
+
+
+@pytest.mark.parametrize("n_chains", [1, 2])
+def test_one_chain_says_that_there_is_no_rhat(n_chains, rng):
+    posterior = clear_posterior(rng, n_chains=n_chains, n_draws=1200)[["confusion", "prevalence"]]
+    fit, said = said_of(EXCHANGEABLE, TINY, posterior, densities(rng, *[-100.0] * n_chains, n_draws=1200))
+    assert ba.diagnostics_of(fit)["n_chains"] == n_chains
+    assert ba.diagnostics_of(fit)["n_draws"] == 1200 * n_chains
+    assert [one.split(":")[0] for one in said] == (["one chain"] if n_chains == 1 else [])
+    if n_chains == 1:
+        assert "R-hat, which compares chains, does not exist" in said[0]
+        assert ba.diagnostics_of(fit)["max_rhat"] is None
+
+
+def test_an_approximation_has_no_chains_to_count():
+    stats = xr.Dataset({"lp": (("chain", "draw"), np.zeros((1, 50)))})
+    found = diagnose(None, stats, chain_modes={"others": []}, relabelled_fraction=0.0)
+    assert found["n_chains"] is None
+    assert explain(found) == []
+
+
+# ----------------------------------------------------------------------------------------------------- paths cut off
+
+
+@pytest.mark.parametrize("name", ["maxdepth_reached", "reached_max_treedepth"])  # nutpie's, PyMC's
+@pytest.mark.parametrize(("n_cut", "alarm"), [(0, False), (20, False), (21, True)])
+def test_paths_that_were_cut_off_are_counted_and_more_than_a_few_are_explained(name, n_cut, alarm):
+    cut = (np.arange(400) < n_cut).reshape(4, 100)
+    stats = xr.Dataset({name: (("chain", "draw"), cut)})
+    found = diagnose(None, stats, chain_modes={"others": []}, relabelled_fraction=0.0)
+    assert (found["maxdepth_reached"], found["n_draws"]) == (n_cut, 400)
+    said = explain(found)
+    assert len(said) == alarm
+    if alarm:
+        assert said[0].startswith("21 of 400 draws (5%) reached the maximum tree depth: ")
+
+
+def test_a_sampler_that_does_not_say_has_no_count(tiny_fit):
+    stats = xr.Dataset({"lp": (("chain", "draw"), np.zeros((2, 50)))})
+    assert diagnose(None, stats, chain_modes={}, relabelled_fraction=0.0)["maxdepth_reached"] is None
+    assert ba.diagnostics_of(tiny_fit)["maxdepth_reached"] == int(tiny_fit["sample_stats"]["maxdepth_reached"].sum())
+
+
+# ------------------------------------------------------------------------------------------------------------- modes
+
+
+def test_chains_are_put_together_by_mode(rng):
+    posterior = clear_posterior(rng, n_chains=6, n_draws=50)
+    orders = np.tile(np.arange(3), (6, 50, 1))
+    orders[[1, 4]] = [1, 2, 0]
+    log_density = densities(rng, -101.0, -100.0, -160.0, -161.0, -100.2, -103.0, n_draws=50)
+    log_density[5] = log_density[0]
+    found = find_chain_modes(permute_draws(posterior, orders), log_density)
+    best = 1 if log_density[1].mean() > log_density[4].mean() else 4
+    by_density = [best, 5 - best], [0, 5], sorted([2, 3], key=lambda chain: -log_density[chain].mean())
+    assert found["groups"] == list(by_density)
+    assert [other["chain"] for other in found["others"]] == [0, 2, 3, 5]
+
+
+def test_a_mode_does_not_silence_what_is_wrong_within_modes(rng):
+    """Chains 0 and 1 share a mode and disagree; chains 2 and 3 share one and agree; chain 4 is alone."""
+    posterior = clear_posterior(rng, n_chains=5, n_draws=600)[["confusion", "prevalence"]]
+    p = posterior["prevalence"].values
+    p[0] = rng.dirichlet([30, 20, 10], size=600)
+    p[1] = rng.dirichlet([20, 30, 10], size=600)
+    fit, said = said_of(EXCHANGEABLE, TINY, posterior, densities(rng, -100.0, -100.1, -140.0, -140.1, -300.0))
+    modes = ba.diagnostics_of(fit)["chain_modes"]
+    assert [sorted(group) for group in modes["groups"]] == [[0, 1], [2, 3], [4]]
+    assert [group["chains"] for group in modes["within"]] == [[0, 1], [2, 3]]
+    rhat = max(array_stats.rhat(p[:2, :, k], chain_axis=0, draw_axis=1) for k in range(3))
+    assert modes["within"][0]["max_rhat"] == pytest.approx(float(rhat))
+    assert modes["within"][1]["max_rhat"] < 1.01 < float(rhat)
+    others = [f"chain {chain} is in another mode than the best chain" for chain in (2, 3, 4)]
+    within = "in chains 0, 1, which share a mode: chains disagree: R-hat of prevalence["
+    assert len(said) >= 4
+    for one, begins in zip(said[:4], [*others, within], strict=True):
+        assert one.startswith(begins)
+    assert all("in chains 0, 1, which share a mode: few independent draws" in one for one in said[4:])
+    assert not any("chains 2, 3, which" in one for one in said)
+
+
+def test_a_best_chain_that_is_alone_is_no_proof(rng):
+    draws = xr.Dataset({"x": (("chain", "draw"), rng.normal(size=(3, 100)))})
+    within = measure_within_modes(draws, [[2], [0], [1]])
+    assert [group["chains"] for group in within] == [[2]]
+    assert within[0]["max_rhat"] is None
+    said = explain({"chain_modes": {"others": [{"chain": 0, "nats_lower": 9.0}], "within": within}})
+    assert [one.split(":")[0] for one in said[1:3]] == ["chain 2 is alone in the best mode", "in chain 2"]
+    few = measure_convergence(draws.isel(chain=[2]))["x"].sel(diagnostic="ess_bulk")
+    assert f"the bulk ESS of x is {float(few):.0f}" in said[2]
+    assert measure_within_modes(draws, [[2, 0, 1]]) == []
+
+
+# ------------------------------------------------------------------------------------- items that say nothing
+
+
+def test_items_with_one_likelihood_in_every_draw_have_it_as_their_elpd(rng):
+    """The fourth has no answer; the first is made to be one whose answers are as probable in every draw."""
+    fit = make_fit(EXCHANGEABLE, TINY, clear_posterior(rng, n_draws=60)[["confusion", "prevalence"]])
+    group = fit["log_likelihood"].to_dataset().copy(deep=True)
+    group["annotations"].loc[{"item": "s1"}] = -2.5
+    fit["log_likelihood"] = group
+    with pytest.raises(ValueError, match="All tail values are the same"):
+        ba_loo(fit)
+    found = leave_one_out(fit)
+    constant = {"s1": -2.5, "s4": 0.0}
+    others = [item for item in TINY.items if item not in constant]
+    for item, elpd in constant.items():
+        assert float(found.elpd_i.sel(item=item)) == pytest.approx(elpd, abs=1e-12)
+        assert float(found.pareto_k.sel(item=item)) == -np.inf
+    fit["log_likelihood"] = group.sel(item=others)
+    rest = ba_loo(fit)
+    np.testing.assert_allclose(found.elpd_i.sel(item=others), rest.elpd_i, rtol=1e-12)
+    np.testing.assert_allclose(found.pareto_k.sel(item=others), rest.pareto_k, rtol=1e-12)
+    assert found.elpd == pytest.approx(rest.elpd - 2.5)
+    assert found.p == pytest.approx(rest.p)
+    assert found.se == pytest.approx(np.sqrt(6 * np.var(found.elpd_i.values, ddof=1)))
+    assert found.n_data_points == 6
+    assert "100.0%" in str(leave_one_out(with_constant_likelihood(fit, group)))
+
+
+def ba_loo(fit):
+    import arviz_stats as azs
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return azs.loo(fit, pointwise=True)
+
+
+def with_constant_likelihood(fit, group):
+    other = fit.copy()
+    other["log_likelihood"] = xr.full_like(group, -1.0)
+    return other
+
+
+def test_counts_with_an_item_without_trials_are_compared():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = ba.fit(BinomialMixture(types=1), UNEQUAL, **SETTINGS)
+    assert UNEQUAL.trials[1] == 0
+    (row,) = ba.compare_n_types([fit], random_seed=1).to_dict("records")
+    assert np.isfinite(row["elpd_loo"])
+    assert np.isfinite(row["log_marginal"])
+    assert np.isfinite(row["max_pareto_k"])
+    assert ba.label_table(fit)["trials"].tolist() == UNEQUAL.trials.tolist()
+
+
+def test_tables_of_annotators_and_items_without_answers():
+    records = [(f"s{i}", who, label) for i, label in enumerate("abab" * 3) for who in ("ada", "bo", "cy")]
+    some = ba.AnnotationData.from_records(records)
+    data = ba.AnnotationData(
+        item=some.item, annotator=some.annotator, label=some.label, labels=some.labels,
+        items=(*some.items, "silent item"), annotators=(*some.annotators, "silent annotator"),
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = ba.fit("mace", data, **SETTINGS)
+    annotators = ba.annotator_table(fit).set_index("annotator")
+    assert annotators.loc["silent annotator", "n_annotations"] == 0
+    assert annotators.loc["silent annotator", "competence_mean"] == pytest.approx(0.5, abs=0.1)  # the prior's
+    labels = ba.label_table(fit).set_index("item")
+    assert labels.loc["silent item", "entropy"] == pytest.approx(np.log(2))
+    found = leave_one_out(fit)
+    assert float(found.pareto_k.sel(item="silent item")) == -np.inf
+    assert np.isfinite(found.elpd)
+    assert ba.predict_labels(fit, data)["ess_weights"].iloc[-1] == pytest.approx(4000)
+
+
+# ---------------------------------------------------------------------------------------------------------- bridge
+
+
+def test_a_bridge_to_a_density_of_any_size_settles(rng):
+    kept, proposed = rng.normal(size=(4, 100)), rng.normal(size=400)
+    near, error = _bridge(proposed, kept)
+    for level in (-1e9, 1e9):
+        value, far = _bridge(level + proposed, level + kept)
+        assert value - level == pytest.approx(near, abs=1e-5)
+        assert far == pytest.approx(error, rel=1e-4)
+
+
+def test_a_bridge_that_does_not_settle_is_nan_with_the_reason(monkeypatch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = ba.fit(BinomialMixture(types=1), UNEQUAL, **SETTINGS)
+    monkeypatch.setattr(bridge, "MAX_ROUNDS", 1)
+    found = ba.estimate_marginal_likelihood(fit, random_seed=1)
+    assert np.isnan([found.value, found.error]).all()
+    assert found.reason == "log_marginal: bridge sampling does not settle within 1 rounds"
+    assert np.isnan(_bridge(np.full(10, np.nan), np.zeros((2, 5)))).all()
