@@ -95,7 +95,7 @@ def tiny(request, case):
 @pytest.fixture(scope="session")
 def crowd():
     """A simulated data set with gold, and the parameters that made it."""
-    from tests.fits import simulate_crowd
+    from tests.samples import simulate_crowd
 
     return simulate_crowd()
 
@@ -104,7 +104,7 @@ def crowd():
 def mace_fit(crowd):
     """MACE by NUTS on the simulated data set."""
     import bayesanno as ba
-    from tests.fits import SETTINGS
+    from tests.samples import SETTINGS
 
     return ba.fit("mace", crowd[0], **SETTINGS)
 
@@ -113,6 +113,6 @@ def mace_fit(crowd):
 def tiny_fit():
     """Model B by NUTS on the tiny data set, with gold for three items."""
     import bayesanno as ba
-    from tests.fits import SETTINGS, tiny_data
+    from tests.samples import SETTINGS, tiny_data
 
     return ba.fit("model_b", tiny_data(gold={"s1": "yes", "s2": "no", "s4": "yes"}), **SETTINGS)

@@ -12,8 +12,8 @@ from bayesanno.analysis.accuracy import score
 from bayesanno.analysis.noise import count_successes
 from bayesanno.ground.errors import DataError, FitError, IdentifiabilityWarning
 from bayesanno.models.easy_hard import EasyHard
-from tests.fits import SETTINGS
 from tests.models.contract import close
+from tests.samples import SETTINGS
 
 # ------------------------------------------------------------------------------------------------ the distribution
 

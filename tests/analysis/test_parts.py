@@ -10,8 +10,8 @@ from bayesanno.analysis.parts import concat_parts, parts_of, split_data
 from bayesanno.cli.files import describe_accuracy
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import DataError, FitError
-from tests.fits import SHORT
 from tests.models import references_model_a as reference
+from tests.samples import SHORT
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
 

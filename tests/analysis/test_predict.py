@@ -11,8 +11,8 @@ from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, PredictionWarning
 from bayesanno.modeling import posterior as way_back
 from bayesanno.modeling.weighing import RunningMeans, effective_number, normalise_weights, weighted_mean
-from tests.fits import SETTINGS, TINY_RECORDS, tiny_data
 from tests.inference.exact import exact_posterior
+from tests.samples import SETTINGS, TINY_RECORDS, tiny_data
 
 SIGMAS = 4
 NEW = {  # item -> who says what

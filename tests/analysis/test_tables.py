@@ -11,7 +11,7 @@ import bayesanno as ba
 from bayesanno.analysis.accuracy import score
 from bayesanno.analysis.labels import n_kept
 from bayesanno.ground.errors import DataError, FitError
-from tests.fits import LABELS
+from tests.samples import LABELS
 
 LABEL_COLUMNS = ["item", "label", "probability", "entropy", "n_annotations"]
 PROBABILITIES = [f"p[{label}]" for label in LABELS]

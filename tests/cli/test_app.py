@@ -13,7 +13,7 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.io.write import write_annotations
-from tests.fits import COMMAND, LABELS
+from tests.samples import COMMAND, LABELS
 
 FILES = ["posterior.nc", "labels.csv", "annotators.csv", "summary.csv", "run.json"]
 SETTINGS = {"draws": 100, "tune": 200, "chains": 2}

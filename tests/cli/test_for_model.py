@@ -13,7 +13,7 @@ from bayesanno.cli.for_model import read_for
 from bayesanno.ground.errors import DataError
 from bayesanno.io import text_table
 from bayesanno.io.options import ReadOptions
-from tests.fits import COMMAND
+from tests.samples import COMMAND
 
 LONG = "item,annotator,label\ns1,ada,yes\ns1,bo,no\ns2,ada,no\ns2,bo,no\ns3,cy,yes\n"
 WIDE = "item,ada,bo,cy\ns1,yes,no,\ns2,no,no,\ns3,,,yes\n"

@@ -10,7 +10,7 @@ import pytest
 
 from bayesanno.agreement.noise import bound_noise_of
 from bayesanno.cli import app as cli
-from tests.fits import COMMAND, tiny_data
+from tests.samples import COMMAND, tiny_data
 
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\ns2,bo,no\ns3,ada,no\ns3,bo,no\ns4,ada,yes\n"
 

@@ -17,10 +17,10 @@ from bayesanno.inference.chain_modes import find_chain_modes
 from bayesanno.inference.diagnostics import diagnose, explain, measure_convergence, measure_within_modes
 from bayesanno.inference.loo import leave_one_out
 from bayesanno.models.binomial_mixture import BinomialMixture
-from tests.fits import SETTINGS
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
 from tests.models.contract import TINY
 from tests.models.references_counts import UNEQUAL
+from tests.samples import SETTINGS
 
 
 def said_of(model, data, posterior, log_density):

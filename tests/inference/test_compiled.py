@@ -20,7 +20,7 @@ from pytensor.link.numba import cache as numba_cache
 import bayesanno as ba
 from bayesanno.inference import compiled, nuts
 from bayesanno.inference.compiled import WRITERS, compile_anew_if_broken, compile_graph, exact_arithmetic
-from tests.fits import SHORT, tiny_data
+from tests.samples import SHORT, tiny_data
 
 START = {"x": np.zeros(2)}
 

@@ -20,8 +20,8 @@ from bayesanno.ground.errors import ConvergenceWarning, FitError, Identifiabilit
 from bayesanno.inference import nuts as samplers
 from bayesanno.inference.advi import ADVISettings, approximate
 from bayesanno.models.model_b import ModelB
-from tests.fits import SETTINGS, SHORT, tiny_data
 from tests.inference.exact import exact_posterior
+from tests.samples import SETTINGS, SHORT, tiny_data
 
 SIGMAS = 4  # standard errors of the mean, at most, between an average over draws and the exact value
 SHORT_RUNS = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")

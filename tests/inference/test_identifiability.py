@@ -7,7 +7,7 @@ import pytest
 import bayesanno as ba
 from bayesanno.ground.errors import IdentifiabilityWarning
 from bayesanno.inference.identifiability import design_problems, warn_of_design
-from tests.fits import tiny_data
+from tests.samples import tiny_data
 
 
 def answers(*pairs):

@@ -17,7 +17,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.inference.methods import ARGUMENTS, METHODS, Method, choose_method
 from bayesanno.inference.nuts import NUTSSettings
 from bayesanno.inference.settings import AtLeast, Between, Draws, Settings
-from tests.fits import SHORT, tiny_data
+from tests.samples import SHORT, tiny_data
 
 OF_FIT = inspect.signature(ba.fit).parameters
 

@@ -102,7 +102,7 @@ def test_a_relabelled_fit_is_the_fit_of_the_draws_in_order(swapped):
     assert (permutation[:, ::2] != np.arange(3)).all()
 
 
-@pytest.mark.parametrize("rule", ["unweighted", "weighted"])
+@pytest.mark.parametrize("rule", ["accuracy", "weighted"])
 def test_a_fit_is_relabelled_by_the_rule_asked_for(rule, rng):
     clear = 0.01 * clear_posterior(rng)[["confusion", "prevalence"]]
     posterior = clear.assign(
@@ -113,7 +113,7 @@ def test_a_fit_is_relabelled_by_the_rule_asked_for(rule, rng):
     fit = make_fit(EXCHANGEABLE, TINY, posterior)
     with pytest.warns(ConvergenceWarning):
         again = relabel(fit, rule=rule)
-    order = [0, 1, 2] if rule == "unweighted" else [1, 0, 2]
+    order = [0, 1, 2] if rule == "accuracy" else [1, 0, 2]
     assert (again["sample_stats"]["permutation"] == order).all()
     expected = posterior.isel(true_class=order).assign_coords(true_class=list(LABELS))
     xr.testing.assert_equal(again["posterior"].to_dataset()[["confusion", "prevalence"]], expected)

@@ -13,8 +13,8 @@ from bayesanno.io.options import ReadOptions
 from bayesanno.modeling.registry import get_model
 from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
 from bayesanno.simulation.designs import make_design
-from tests.fits import SETTINGS
 from tests.models.contract import CONTROLLED, TINY, TWO_LABELS
+from tests.samples import SETTINGS
 
 
 def within(fit, truth, names, sds=4.5):

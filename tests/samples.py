@@ -1,4 +1,4 @@
-"""Fits for tests: what to make them of."""
+"""Data and settings that many tests make fits of."""
 
 from __future__ import annotations
 
