@@ -20,9 +20,11 @@ from bayesanno.inference.settings import AtLeast, Draws, Settings
 from bayesanno.inference.unconstrained import constrain, density_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import pymc
+
+    from bayesanno.inference.starts import Starts
 
 ROUND = 2_000  # steps between two looks at the ELBO
 LEARNING_RATE = 1e-2
@@ -45,11 +47,17 @@ class ADVISettings(Settings):
     draws: Annotated[int, AtLeast(4)] = 1000
     chains: Annotated[int, AtLeast(1)] = 4
     steps: Annotated[int, AtLeast(1)] = 50_000
+    starts: Annotated[int, AtLeast(0)] = 20
+
+    @property
+    def n_gradients(self) -> int:
+        """How many gradients are taken at the most."""
+        return self.steps
 
 
 def approximate(
     graph: pymc.Model,
-    start: Mapping[str, np.ndarray],
+    start: Starts,
     settings: ADVISettings,
     *,
     full_rank: bool,
@@ -68,7 +76,7 @@ def approximate(
     *fit_seeds, draw_seed = np.random.SeedSequence(random_seed).spawn(3)
     seeds = [int(seed.generate_state(1)[0]) for seed in fit_seeds]
     with _quiet_pymc():
-        advi = pm.ADVI(model=graph, start=dict(start), random_seed=seeds[0])
+        advi = pm.ADVI(model=graph, start=dict(start.values), random_seed=seeds[0])
         converged, done = _climb(advi, settings.steps, LEARNING_RATE, progressbar)
         mean, scale = advi.approx.mean.eval(), advi.approx.std.eval()  # (dimension,)
         if full_rank:

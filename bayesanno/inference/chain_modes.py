@@ -41,7 +41,7 @@ def find_chain_modes(
     mean = log_density.mean(axis=1)  # (chain,)
     spread = float(np.sqrt(log_density.var(axis=1).mean()))
     best = int(np.argmax(mean))
-    preferred = _preferred_classes(posterior)
+    preferred = preferred_classes(posterior)
     levels = _competence_levels(posterior, competence)
 
     def differences(chain: int, leader: int) -> tuple[bool, bool, bool]:
@@ -62,9 +62,7 @@ def find_chain_modes(
         permuted, shifted, _ = differences(chain, best)
         other: dict[str, Any] = {"chain": chain, "nats_lower": float(mean[best] - mean[chain])}
         if permuted and preferred is not None:
-            names = [str(name) for name in posterior["true_class"].values]
-            stands_for = zip(preferred[best], preferred[chain], strict=True)
-            other["classes"] = {names[there]: names[here] for here, there in stands_for if here != there}
+            other["classes"] = name_swapped(posterior, preferred[best], preferred[chain])
         if shifted and levels is not None:
             other["competence"] = [float(levels[0][chain]), float(levels[0][best])]
         others.append(other)
@@ -79,7 +77,13 @@ def _competence_levels(posterior: xarray.Dataset, competence: str | None) -> tup
     return overall.mean("draw").values, float(np.sqrt(overall.var("draw").mean()))
 
 
-def _preferred_classes(posterior: xarray.Dataset) -> np.ndarray | None:
+def name_swapped(posterior: xarray.Dataset, best: np.ndarray, other: np.ndarray) -> dict[str, str]:
+    """Return which class stands for which in a chain, given its permutation and the best chain's."""
+    names = [str(name) for name in posterior["true_class"].values]
+    return {names[there]: names[here] for here, there in zip(best, other, strict=True) if here != there}
+
+
+def preferred_classes(posterior: xarray.Dataset) -> np.ndarray | None:
     """Return each chain's own best permutation, shape (chain, true_class), if there are matrices of classes."""
     matrices = sum_class_matrices(posterior)
     return None if matrices is None else class_permutations(matrices.mean("draw").values)

@@ -145,7 +145,7 @@ def compile_graph(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
     ----------
     graph : pymc.Model
     start : mapping of name to array
-        Values of free variables, on their own scale, near which chains start.
+        Values of free variables, on their own scale, where chains start unless its `initial_point_func` is replaced.
 
     Returns
     -------
@@ -160,7 +160,13 @@ def compile_graph(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
             raise
         logger.warning("compiling without bayesanno's cache: %s: %s", type(error).__name__, error)
     free = [variable.name for variable in graph.free_RVs]
-    return nutpie.compile_pymc_model(graph, initial_points=dict(start), var_names=free)
+    return nutpie.compile_pymc_model(graph, initial_points=dict(start), jitter_rvs=set(), var_names=free)
+
+
+def flat_start(compiled: Any) -> np.ndarray:
+    """Return where the chains of a compiled graph start, on the unconstrained scale: shape (dimension,)."""
+    point: np.ndarray = compiled.initial_point_func(0)
+    return point
 
 
 def _compile_cached(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
@@ -168,9 +174,7 @@ def _compile_cached(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
     from nutpie.compile_pymc import _wrap_with_lock as one_at_a_time
     from pymc.initial_point import make_initial_point_fn
 
-    start_point = one_at_a_time(
-        make_initial_point_fn(model=graph, overrides=dict(start), jitter_rvs=set(graph.free_RVs))
-    )
+    start_point = one_at_a_time(make_initial_point_fn(model=graph, overrides=dict(start)))
     design, shared = _find_structure(graph, {name: np.shape(value) for name, value in start_point(0).items()})
     with _lock:
         functions = _functions.pop(design, None) or _make_functions(graph, shared, start_point)

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import enumerated
+from bayesanno.inference.found_modes import explain_modes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -164,7 +165,9 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     '1 divergent transition'
     """
     modes = diagnostics.get("chain_modes") or {}
-    problems = [_explain_mode(other) for other in modes.get("others", [])]
+    problems = explain_modes(diagnostics["modes"]) if "modes" in diagnostics else []
+    told = {chain for mode in diagnostics.get("modes", {}).get("found", [])[1:] for chain in mode["chains"]}
+    problems += [_explain_mode(other) for other in modes.get("others", []) if other["chain"] not in told]
     if not problems:
         problems += _explain_mixing(diagnostics)
     for group in modes.get("within", []):  # of all chains, R-hat and ESS would only say again that there are modes

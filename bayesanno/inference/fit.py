@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from bayesanno.ground.errors import FitError
 from bayesanno.ground.progress import status
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.compiled import compile_anew_if_broken, exact_arithmetic
+from bayesanno.inference.found_modes import describe_modes
 from bayesanno.inference.identifiability import warn_of_design
 from bayesanno.inference.methods import choose_method
 from bayesanno.inference.relabel import align_classes, require_class_matrices
+from bayesanno.inference.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
-    import pymc
+    from collections.abc import Mapping
+
     import xarray
 
     from bayesanno.inference.nuts import NUTSSampler
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
+
+SHARE_OF_GRADIENTS = 0.1  # of those that the method takes: what looking for modes may cost
+LEAST_GRADIENTS = 3_000  # on small data the search costs nothing
 
 
 def fit(
@@ -40,7 +43,7 @@ def fit(
     target_accept: float = 0.8,
     random_seed: int | None = None,
     nuts_sampler: NUTSSampler = "nutpie",
-    initvals: Literal["auto"] | Mapping[str, Any] = "auto",
+    initvals: Begin | Mapping[str, Any] = "auto",
     relabel: bool = True,
     method_options: Mapping[str, Any] | None = None,
     progressbar: bool = True,
@@ -64,14 +67,17 @@ def fit(
         Makes the fit reproducible, bit for bit, on one machine. Without it one is drawn and stored.
     nuts_sampler : {"nutpie", "pymc", "numpyro", "blackjax"}
         The implementation of NUTS; the last two are extras.
-    initvals : "auto" or mapping of variable name to array
-        Where chains start, on the variables' own scale, each with a jitter; "auto" is near the majority vote.
+    initvals : "auto", "vote", "prior" or mapping of variable name to array
+        Where chains start, each with a jitter. "auto" looks for the posterior's modes, from the majority vote and from
+        random points, and starts chains in those that carry mass, as Laplace's method has it; what was found is among
+        the diagnostics. "vote" is near the majority vote, "prior" anywhere that the prior allows; a mapping has values
+        on the variables' own scale.
     relabel : bool
         Undo label switching where prior and likelihood do not tell the classes apart; see
         `bayesanno.inference.relabel`.
     method_options : mapping, optional
-        Further options of the method: of advi and fullrank_advi `steps`, the most that are taken (50,000); of nuts
-        none.
+        Further options of the method: `starts`, the random points that initvals="auto" looks from (20); of advi and
+        fullrank_advi `steps`, the most that are taken (50,000).
     progressbar : bool
         Whether to show progress.
 
@@ -122,20 +128,30 @@ def fit(
         nuts_sampler=nuts_sampler,
     )
     check_seed(random_seed)
-    if not isinstance(initvals, Mapping) and not (isinstance(initvals, str) and initvals == "auto"):
-        raise FitError(f"initvals is {initvals!r}: it must be 'auto', or a mapping of variable name to array")
+    check_initvals(initvals)
     model.check(data)
     warn_of_design(data, caveats(model, data))
     seed = known_seed(random_seed)
 
     def run() -> xarray.DataTree:
         graph = model.build(data)
-        start = _checked_start(initvals if isinstance(initvals, Mapping) else model.start(data), graph)
         exchangeable = relabel and is_exchangeable(model, data)
         if exchangeable:
             dims = graph.named_vars_to_dims
             require_class_matrices([dims.get(variable.name, ()) for variable in graph.free_RVs])
-        drawn = chosen.run(graph, start, settings, random_seed=seed, progressbar=progressbar)
+        begin = time.perf_counter()
+        with status("compiling (half a minute for the first model on a machine, less later)", show=progressbar):
+            starts = choose_starts(
+                graph,
+                model,
+                data,
+                initvals,
+                n_starts=getattr(settings, "starts", 0),
+                most_gradients=max(LEAST_GRADIENTS, int(SHARE_OF_GRADIENTS * getattr(settings, "n_gradients", 0))),
+                random_seed=seed,
+            )
+        seconds_compile = time.perf_counter() - begin
+        drawn = chosen.run(graph, starts, settings, random_seed=seed, progressbar=progressbar)
         posterior, permutation = drawn.posterior, None
         if exchangeable:
             posterior, permutation = align_classes(posterior)
@@ -144,7 +160,7 @@ def fit(
             "yields": chosen.yields,
             "settings": json.dumps(asdict(settings)),
             "random_seed": seed,
-            "seconds_compile": drawn.seconds_compile,
+            "seconds_compile": seconds_compile + drawn.seconds_compile,
             "seconds_sample": drawn.seconds_sample,
         }
         if hasattr(settings, "nuts_sampler"):
@@ -158,24 +174,8 @@ def fit(
                 drawn.sample_stats,
                 attrs=attrs,
                 permutation=permutation,
-                more_diagnostics=drawn.diagnostics,
+                more_diagnostics=drawn.diagnostics | describe_modes(model, data, graph, starts, drawn.posterior),
             )
 
     with exact_arithmetic():
         return compile_anew_if_broken(run)
-
-
-def _checked_start(start: Mapping[str, Any], graph: pymc.Model) -> dict[str, np.ndarray]:
-    shapes = {variable.name: _shape_of(variable, graph) for variable in graph.free_RVs}
-    for name, value in start.items():
-        if name not in shapes:
-            raise FitError(f"initvals: the model has no free variable {name!r}: it has {', '.join(shapes)}")
-        if np.shape(value) != shapes[name]:
-            raise FitError(f"initvals: {name} has shape {np.shape(value)}, the model's is {shapes[name]}")
-    return {name: np.asarray(value, dtype=float) for name, value in start.items()}
-
-
-def _shape_of(variable: Any, graph: pymc.Model) -> tuple[int, ...]:
-    dims = graph.named_vars_to_dims.get(variable.name)
-    lengths = variable.type.shape if dims is None else [len(graph.coords[dim] or ()) for dim in dims]
-    return tuple(lengths) if all(lengths) else tuple(map(int, variable.shape.eval()))

@@ -6,22 +6,22 @@ The invariant: the same seed on the same machine gives the same draws, bit for b
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
+
 from bayesanno.ground.errors import SamplerError
 from bayesanno.ground.lazy import pm
-from bayesanno.ground.progress import status
-from bayesanno.inference.compiled import compile_graph
 from bayesanno.inference.settings import AtLeast, Between, Draws, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
     import pymc
 
+    from bayesanno.inference.starts import Starts
+
+PER_DRAW = 15  # gradients, where a posterior is well-behaved
 NUTSSampler = Literal["nutpie", "pymc", "numpyro", "blackjax"]
 
 
@@ -42,6 +42,12 @@ class NUTSSettings(Settings):
     chains: Annotated[int, AtLeast(1)] = 4
     target_accept: Annotated[float, Between(0, 1)] = 0.8
     nuts_sampler: NUTSSampler = "nutpie"
+    starts: Annotated[int, AtLeast(0)] = 20
+
+    @property
+    def n_gradients(self) -> int:
+        """How many gradients sampling takes, roughly."""
+        return PER_DRAW * self.chains * (self.tune + self.draws)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,34 +58,31 @@ class NUTSSettings(Settings):
 
 def sample_nuts(
     graph: pymc.Model,
-    start: Mapping[str, np.ndarray],
+    start: Starts,
     settings: NUTSSettings,
     *,
     random_seed: int,
     progressbar: bool,
 ) -> Draws:
-    """Draw from the posterior by NUTS; each chain starts at a jittered `start`."""
+    """Draw from the posterior by NUTS; each chain starts where `start` says."""
     if settings.nuts_sampler in ("numpyro", "blackjax"):
         from bayesanno.modeling.ops import sum_by_item, sum_out_states
 
         for operations in (sum_out_states, sum_by_item):
             operations.register_with_jax()
     sample = _sample_nutpie if settings.nuts_sampler == "nutpie" else _sample_pymc
-    return sample(graph, dict(start), settings, random_seed, progressbar)
+    return sample(graph, start, settings, random_seed, progressbar)
 
 
 def _sample_nutpie(
-    graph: pymc.Model, start: dict[str, np.ndarray], settings: NUTSSettings, random_seed: int, progressbar: bool
+    graph: pymc.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool
 ) -> Draws:
     import nutpie
 
-    begin = time.perf_counter()
     free = [variable.name for variable in graph.free_RVs]
-    with status("compiling (a minute for the first model on a machine, less later)", show=progressbar):
-        compiled = compile_graph(graph, start)
-    compiled_at = time.perf_counter()
+    begin = time.perf_counter()
     sampler = nutpie.sample(
-        compiled,
+        replace(start.compiled, initial_point_func=start.draw),
         draws=settings.draws,
         tune=settings.tune,
         chains=settings.chains,
@@ -99,18 +102,19 @@ def _sample_nutpie(
     return Draws(
         posterior=tree["posterior"].to_dataset()[free],
         sample_stats=stats[plain],
-        seconds_compile=compiled_at - begin,
-        seconds_sample=time.perf_counter() - compiled_at,
+        seconds_compile=0.0,
+        seconds_sample=time.perf_counter() - begin,
     )
 
 
 def _sample_pymc(
-    graph: pymc.Model, start: dict[str, np.ndarray], settings: NUTSSettings, random_seed: int, progressbar: bool
+    graph: pymc.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool
 ) -> Draws:
     begin = time.perf_counter()
     nuts: dict[str, object] = {"target_accept": settings.target_accept}
     if settings.nuts_sampler != "pymc":
         nuts["chain_method"] = "vectorized"  # runs on any number of devices
+    seeds = np.random.SeedSequence(random_seed).generate_state(settings.chains)
     tree = pm.sample(
         model=graph,
         nuts_sampler=settings.nuts_sampler,
@@ -118,7 +122,7 @@ def _sample_pymc(
         tune=settings.tune,
         chains=settings.chains,
         nuts=nuts,
-        initvals=start,
+        initvals=[dict(start.draw_values(int(seed))) for seed in seeds],
         random_seed=random_seed,
         progressbar=progressbar,
         compute_convergence_checks=False,

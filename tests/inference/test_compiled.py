@@ -18,7 +18,7 @@ from numba.core.codegen import JITCPUCodegen
 from pytensor.link.numba import cache as numba_cache
 
 import bayesanno as ba
-from bayesanno.inference import compiled, nuts
+from bayesanno.inference import compiled, starts
 from bayesanno.inference.compiled import WRITERS, compile_anew_if_broken, compile_graph, exact_arithmetic
 from tests.samples import SHORT, tiny_data
 
@@ -41,7 +41,7 @@ def draw_uncached(graph):
     import pytensor
 
     with pytensor.config.change_flags(numba__cache=False):
-        return draw(nutpie.compile_pymc_model(graph, initial_points=START, var_names=["x"]))
+        return draw(nutpie.compile_pymc_model(graph, initial_points=START, jitter_rvs=set(), var_names=["x"]))
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +192,7 @@ class TestNeverNeeded:
         monkeypatch.setattr(nutpie, "compile_pymc_model", lambda *args, **options: asked.append((args, options)))
         graph = small_graph()
         compile_graph(graph, START)
-        assert asked == [((graph,), {"initial_points": START, "var_names": ["x"]})]
+        assert asked == [((graph,), {"initial_points": START, "jitter_rvs": set(), "var_names": ["x"]})]
         assert gone in caplog.text
 
     def test_an_error_of_the_graph_is_told_as_nutpie_tells_it(self):
@@ -229,7 +229,7 @@ class TestFits:
             return compile_graph(*args)
 
         tmp = "/no/such/folder"
-        monkeypatch.setattr(nuts, "compile_graph", compile_if_cache_works)
+        monkeypatch.setattr(starts, "compile_graph", compile_if_cache_works)
         with pytest.warns(ba.CacheWarning, match="No such file"):
             fit = ba.fit("model_b", tiny_data(), **SHORT)
         xr.testing.assert_equal(fit["posterior"].to_dataset(), expected["posterior"].to_dataset())

@@ -40,9 +40,12 @@ def test_fit_names_the_methods_and_samplers_that_there_are():
     assert f"nuts_sampler : {{{', '.join(samplers)}}}" in ba.fit.__doc__
     assert set(ARGUMENTS) <= set(OF_FIT)
     assert {name: method.options for name, method in METHODS.items()} == {
-        "nuts": {}, "advi": {"steps": 50_000}, "fullrank_advi": {"steps": 50_000},
+        "nuts": {"starts": 20},
+        "advi": {"steps": 50_000, "starts": 20},
+        "fullrank_advi": {"steps": 50_000, "starts": 20},
     }  # fmt: skip
     assert "`steps`, the most that are taken (50,000)" in ba.fit.__doc__
+    assert 'that initvals="auto" looks from (20)' in ba.fit.__doc__
 
 
 def test_settings_are_valid_plain_and_frozen():
@@ -93,9 +96,9 @@ class StartSettings(Settings):
 
 def stay_at_the_start(graph, start, settings, *, random_seed, progressbar):
     """A method that learns nothing: one draw, where the chains of others start."""
-    dims = {name: ("chain", "draw", *graph.named_vars_to_dims[name]) for name in start}
+    dims = {name: ("chain", "draw", *graph.named_vars_to_dims[name]) for name in start.values}
     posterior = xr.Dataset(
-        {name: (dims[name], value[None, None]) for name, value in start.items()},
+        {name: (dims[name], value[None, None]) for name, value in start.values.items()},
         coords={"chain": [0], "draw": [0]} | {d: list(graph.coords[d]) for each in dims.values() for d in each[2:]},
     )
     stats = xr.Dataset({"lp": (("chain", "draw"), [[settings.spread]])})

@@ -9,8 +9,10 @@ from scipy.special import betaln, log_ndtr, ndtr
 from scipy.stats import beta, norm
 
 import bayesanno as ba
+from bayesanno.inference.compiled import compile_graph
 from bayesanno.inference.diagnostics import measure_convergence
 from bayesanno.inference.nuts import NUTSSettings, sample_nuts
+from bayesanno.inference.starts import start_near
 from bayesanno.modeling.ops.probit import beta_by_probit
 
 PYTHON = Mode(linker="py", optimizer="fast_run")
@@ -78,7 +80,8 @@ def test_draws_of_extreme_priors_have_their_mean_and_sd():
         for number, prior in enumerate(priors):
             beta_by_probit(f"share_{number}", pt.as_tensor(prior), dims="annotator")
     start = {f"share_{number}": np.full(4, 0.5) for number in range(len(priors))}
-    found = sample_nuts(graph, start, NUTSSettings(chains=4), random_seed=1, progressbar=False)
+    starts = start_near(compile_graph(graph, start))
+    found = sample_nuts(graph, starts, NUTSSettings(chains=4), random_seed=1, progressbar=False)
     assert not found.sample_stats["diverging"].any()
     ess = measure_convergence(found.posterior).sel(diagnostic="ess_bulk")
     for number, (a, b) in enumerate(priors):

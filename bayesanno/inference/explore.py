@@ -1,0 +1,192 @@
+"""Where a posterior has its mass, found before it is sampled: its modes, from several starts, and the mass of each.
+
+All on the density that NUTS sees, so that the mass of a mode is that of the draws around it: L-BFGS from the given
+start and from random ones, and Laplace's method at each end, with the Hessian from differences of gradients
+(Tierney and Kadane 1986, doi:10.1080/01621459.1986.10478240). Random starts find modes that chains from one start would
+never see; they prove nothing of modes that none of them leads to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from bayesanno.inference.density import Density
+
+SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained scale
+NEAR = 0.5  # how far two ends of one mode lie apart at the most, in any number
+EQUAL = 0.05  # nats, the same
+MOST_MODES = 8  # whose mass is estimated: those of the greatest density
+MOST_DIMENSIONS = 2_000  # whose Hessian is computed; of more, its diagonal is estimated
+PROBES = 20
+STEP = 1e-4
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A mode of the density.
+
+    Attributes
+    ----------
+    point : array, shape (dimension,)
+    log_density : float
+        In nats, at the point.
+    log_mass : float
+        Log of the integral around it, by Laplace's method.
+    sd : array, shape (dimension,)
+        Of each number given all others, from the curvature.
+    visits : int
+        How many starts led here.
+    """
+
+    point: np.ndarray
+    log_density: float
+    log_mass: float
+    sd: np.ndarray
+    visits: int
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What exploring found.
+
+    Attributes
+    ----------
+    modes : tuple of Mode
+        The one of most mass first.
+    n_starts : int
+    rough : bool
+        Whether the masses are from the Hessian's diagonal alone.
+    """
+
+    modes: tuple[Mode, ...]
+    n_starts: int
+    rough: bool
+
+    @property
+    def mass(self) -> np.ndarray:
+        """The share of the mass of all modes that each has, shape (mode,)."""
+        log_mass = np.array([mode.log_mass for mode in self.modes])
+        share: np.ndarray = np.exp(log_mass - np.logaddexp.reduce(log_mass))
+        return share
+
+    def find(self, density: Density, point: np.ndarray) -> int | None:
+        """Return the number of the mode uphill of a point, or None if it is none of these."""
+        end = climb(density, point)
+        return next((i for i, mode in enumerate(self.modes) if end is not None and _are_one(end, mode)), None)
+
+
+@dataclass(frozen=True)
+class End:
+    """Where an optimisation ended."""
+
+    point: np.ndarray
+    log_density: float
+
+
+def explore(
+    density: Density, start: np.ndarray, *, n_starts: int, most_gradients: int, rng: np.random.Generator
+) -> Explored:
+    """Find the modes of a density and the mass of each.
+
+    Parameters
+    ----------
+    density : Density
+    start : array, shape (dimension,)
+        The first point to start from.
+    n_starts : int
+        How many random points beside.
+    most_gradients : int
+        How many gradients may be computed, or a few more: then there are fewer starts, and rougher masses.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Explored
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.inference.explore import explore
+    >>> def two_humps(z):  # of widths 0.1 and 0.2
+    ...     logs = -((z[0] - [-2, 2]) ** 2) / [0.02, 0.08]
+    ...     share = np.exp(logs - np.logaddexp(*logs))
+    ...     return np.logaddexp(*logs), np.array([(share * -2 * (z[0] - [-2, 2]) / [0.02, 0.08]).sum()])
+    >>> two_humps.n_calls = 0
+    >>> found = explore(two_humps, np.array([-2.0]), n_starts=10, most_gradients=1000, rng=np.random.default_rng(1))
+    >>> found.mass.round(3)
+    array([0.667, 0.333])
+    """
+    begun = density.n_calls
+    ends: list[tuple[End, int]] = []
+    starts = [start, *(SPREAD * rng.standard_normal((n_starts, start.size)))]
+    done = 0
+    for point in starts:
+        if done and density.n_calls - begun > most_gradients / 2:
+            break
+        done += 1
+        end = climb(density, point)
+        if end is not None:
+            _add(ends, end)
+    if not ends:  # no density anywhere: the sampler will say so
+        ends = [(End(start, -np.inf), 1)]
+    ends.sort(key=lambda pair: -pair[0].log_density)
+    ends = ends[:MOST_MODES]
+    left = most_gradients - (density.n_calls - begun)
+    rough = start.size > MOST_DIMENSIONS or 2 * start.size * len(ends) > max(left, 2 * start.size)
+    modes = [_measure(density, end, visits, rough, rng) for end, visits in ends]
+    return Explored(tuple(sorted(modes, key=lambda mode: -mode.log_mass)), done, rough)
+
+
+def climb(density: Density, point: np.ndarray) -> End | None:
+    """Return where L-BFGS ends that starts at a point, or None if there is no density there."""
+    from scipy.optimize import minimize
+
+    def downhill(z: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = density(z)
+        return (-value, -gradient) if np.isfinite(value) else (1e300, np.zeros_like(z))
+
+    options = {"maxiter": 500, "maxfun": 1_000, "ftol": 1e-12, "gtol": 1e-4}
+    found = minimize(downhill, point, jac=True, method="L-BFGS-B", options=options)
+    return End(found.x, -float(found.fun)) if found.fun < 1e299 else None
+
+
+def _add(ends: list[tuple[End, int]], end: End) -> None:
+    for i, (known, visits) in enumerate(ends):
+        if _are_one(end, known):
+            ends[i] = (max(end, known, key=lambda one: one.log_density), visits + 1)
+            return
+    ends.append((end, 1))
+
+
+def _are_one(one: End | Mode, other: End | Mode) -> bool:
+    far = np.abs(one.point - other.point).max()
+    return bool(far < NEAR and abs(one.log_density - other.log_density) < EQUAL)
+
+
+def _measure(density: Density, end: End, visits: int, rough: bool, rng: np.random.Generator) -> Mode:
+    """Estimate the mass around an end from the curvature there."""
+    n = end.point.size
+    if not np.isfinite(end.log_density):
+        return Mode(end.point, end.log_density, -np.inf, np.ones(n), visits)
+    if rough:
+        signs = rng.choice([-1.0, 1.0], size=(PROBES, n))
+        curvature = -np.mean([sign * _differentiate(density, end.point, sign) for sign in signs], axis=0)
+        curvature = np.maximum(curvature, 1e-6)
+        log_det = float(np.log(curvature).sum())
+    else:
+        hessian = -np.array([_differentiate(density, end.point, unit) for unit in np.eye(n)])
+        hessian = (hessian + hessian.T) / 2
+        log_det = float(np.log(np.maximum(np.linalg.eigvalsh(hessian), 1e-6)).sum())
+        curvature = np.maximum(np.diag(hessian), 1e-6)
+    log_mass = end.log_density + 0.5 * (n * np.log(2 * np.pi) - log_det)
+    return Mode(end.point, end.log_density, log_mass, 1 / np.sqrt(curvature), visits)
+
+
+def _differentiate(density: Density, point: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Return how the gradient changes along a direction."""
+    slope: np.ndarray = (density(point + STEP * direction)[1] - density(point - STEP * direction)[1]) / (2 * STEP)
+    return slope
