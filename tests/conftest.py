@@ -60,11 +60,12 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("counted", count_cases(), indirect=True, scope="session")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items):
     """Keep together what shares a costly fixture: the tests of one model of the zoo, or else those of one file."""
     for item in items:
         parameters = getattr(item, "callspec", None) and item.callspec.params
-        model = next((str(parameters[name]) for name in ("case", "counted") if name in (parameters or {})), None)
+        model = next((str(parameters[name]) for name in ("case", "counted", "fitted") if name in (parameters or {})), None)
         item.add_marker(pytest.mark.xdist_group(model or item.nodeid.split("::")[0]))
 
 

@@ -121,7 +121,7 @@ def test_run_json_says_what_was_run_and_what_came_of_it(fitted):
     summary = read(folder / "summary.csv").set_index("parameter")
     assert summary["r_hat"].max() == pytest.approx(found["max_rhat"], rel=SIX_DIGITS)
     assert summary["ess_bulk"].min() == pytest.approx(found["min_ess_bulk"], rel=SIX_DIGITS)
-    assert described["settings"] == {**SETTINGS, "target_accept": 0.8, "nuts_sampler": "nutpie"}
+    assert described["settings"] == {**SETTINGS, "target_accept": 0.8, "nuts_sampler": "nutpie", "starts": 20}
     assert summary["ess_tail"].idxmin() == found["worst"]["min_ess_tail"]
 
 

@@ -95,7 +95,7 @@ REFUSED = {
     "unknown option": (LONG, "mace answers.csv --out run --method advi --method-option tune=10 --method-option stepz=1",
                        "advi has no method option 'tune': it has steps"),
     "options of NUTS": (LONG, "mace answers.csv --out run --method-option steps=10",
-                        "nuts has no method options: leave out 'steps'"),
+                        "nuts has no method option 'steps': it has starts"),
     "malformed option": (LONG, "mace answers.csv --out run --method advi --method-option steps",
                          "--method-option steps: write NAME=VALUE, as in --method-option steps=10000"),
     "target accept": (LONG, "mace answers.csv --out run --target-accept 1", r"target_accept is 1\.0: it must be betw"),

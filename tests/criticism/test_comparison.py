@@ -13,6 +13,7 @@ import bayesanno as ba
 from bayesanno import CountData, compare_n_types, estimate_marginal_likelihood, histogram_predictive_check
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.bridge import TAILS, _bridge
+from bayesanno.inference.loo import leave_one_out
 from bayesanno.models.binomial_mixture import BinomialMixture
 from tests.models.references_counts import counts
 
@@ -136,11 +137,16 @@ def test_the_table(fits, table):
     assert one["p_predictive"] == histogram_predictive_check(fits[0], random_seed=1).p_value
 
 
-def test_leaving_an_item_out_exactly_for_one_type(table):
-    """The predictive probability of an item's answers given all others is a ratio of Beta functions."""
+def test_leaving_an_item_out_exactly_for_one_type(fits, table):
+    """The predictive probability of an item's answers given all others is a ratio of Beta functions.
+
+    With 4,000 draws the estimate's standard deviation over seeds is 0.08, with 80,000 it is 0.02.
+    """
+    assert table["elpd_loo"][0] == pytest.approx(leave_one_out(fits[0]).elpd)
+    many = ba.fit(BinomialMixture(types=1), DATA, **(SETTINGS | {"draws": 20_000}))
     failures = ITEMS * TRIALS - SUCCESSES
     without = betaln(SUCCESSES - BINS + 1, failures - (TRIALS - BINS) + 1)
-    assert table["elpd_loo"][0] == pytest.approx(HISTOGRAM @ (exact_one() - without), abs=0.1)
+    assert leave_one_out(many).elpd == pytest.approx(HISTOGRAM @ (exact_one() - without), abs=0.1)
 
 
 def test_a_model_that_does_not_fit_is_seen(fits):

@@ -7,7 +7,9 @@ import pytest
 import xarray as xr
 
 from bayesanno.inference.advi import ADVISettings, approximate
+from bayesanno.inference.compiled import compile_graph
 from bayesanno.inference.diagnostics import diagnose, find_pareto_k
+from bayesanno.inference.starts import start_near
 
 # ------------------------------------------------------------------------------------------------------- Pareto k
 
@@ -32,7 +34,7 @@ def test_the_pareto_k_of_advi_is_that_of_posterior_over_approximation():
         pm.MvNormal("x", mu=np.zeros(d), tau=precision, dims="axis")
     found = approximate(
         graph,
-        {"x": np.zeros(d)},
+        start_near(compile_graph(graph, {"x": np.zeros(d)})),
         ADVISettings(draws=20_000, chains=1, steps=1_000),
         full_rank=False,
         random_seed=1,

@@ -19,6 +19,8 @@ from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, ModelError, SamplerError
 from bayesanno.inference import nuts as samplers
 from bayesanno.inference.advi import ADVISettings, approximate
+from bayesanno.inference.compiled import compile_graph
+from bayesanno.inference.starts import start_near
 from bayesanno.models.model_b import ModelB
 from tests.inference.exact import exact_posterior
 from tests.samples import SETTINGS, SHORT, tiny_data
@@ -76,7 +78,7 @@ def test_advi_is_near_the_exact_posterior(method, exact):
     assert fit["posterior"].sizes["draw"] == SETTINGS["draws"] * SETTINGS["chains"]
     assert (fit.attrs["method"], fit.attrs["yields"]) == (method, "approximation")
     assert "nuts_sampler" not in fit.attrs
-    assert json.loads(fit.attrs["settings"]) == {"draws": 1000, "chains": 4, "steps": 10_000}
+    assert json.loads(fit.attrs["settings"]) == {"draws": 1000, "chains": 4, "steps": 10_000, "starts": 20}
     assert view_of(fit).convergence is None  # draws of an approximation are independent
     found = ba.diagnostics_of(fit)
     assert set(found) >= {"pareto_k", "converged", "steps"}
@@ -162,7 +164,7 @@ def test_advi_with_the_same_seed_gives_the_same_draws():
         pm.MvNormal("x", mu=[1.0, -2.0], cov=[[1.0, 0.8], [0.8, 2.0]], dims="axis")
     settings = ADVISettings(draws=250, chains=2, steps=200)
     options = {"full_rank": False, "progressbar": False}
-    start = {"x": np.zeros(2)}
+    start = start_near(compile_graph(model, {"x": np.zeros(2)}))
     first, again, other = (
         approximate(model, start, settings, random_seed=seed, **options).posterior for seed in (1, 1, 2)
     )
@@ -335,7 +337,7 @@ def test_a_fit_says_what_it_was_made_of(tiny_fit):
         "model": "model_b", "method": "nuts", "yields": "mcmc", "nuts_sampler": "nutpie", "random_seed": 1,
     }  # fmt: skip
     assert json.loads(attrs["settings"]) == {
-        "draws": 1000, "tune": 500, "chains": 4, "target_accept": 0.8, "nuts_sampler": "nutpie",
+        "draws": 1000, "tune": 500, "chains": 4, "target_accept": 0.8, "nuts_sampler": "nutpie", "starts": 20,
     }  # fmt: skip
     assert ba.model_of(tiny_fit) == ModelB()
     assert attrs["data_hash"] == tiny_data().hash == ba.data_of(tiny_fit).hash

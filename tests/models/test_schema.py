@@ -176,6 +176,7 @@ def test_attributes_are_text_and_numbers(fitted):
         "xarray",
     }
     assert set(diagnostics_of(fitted.tree)) - {"remarks"} == {
+        "modes",
         "max_rhat",
         "min_ess_bulk",
         "min_ess_tail",

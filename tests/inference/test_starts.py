@@ -1,0 +1,190 @@
+"""Where chains start: in the modes that carry mass, also where the majority is wrong or nobody can tell who is."""
+
+import json
+
+import numpy as np
+import pymc as pm
+import pytest
+
+import bayesanno as ba
+from bayesanno.inference.compiled import compile_graph, exact_arithmetic
+from bayesanno.inference.density import Density
+from bayesanno.inference.explore import explore
+from bayesanno.inference.found_modes import explain_modes
+from bayesanno.inference.starts import choose_starts, start_near
+from tests.models.contract import FAST
+from tests.samples import SETTINGS, tiny_data
+
+SHORT = {"random_seed": 1, "progressbar": False, "draws": 500, "tune": 500}
+NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
+
+
+def lazy_majority(rng, *, good, lazy, items=150, per_item=None, labels="ABCD"):
+    """Answers by some who are right nine times in ten, and by others who click the first label nearly always."""
+    truth = rng.choice(len(labels), size=items)
+    records = []
+    for item in range(items):
+        everybody = np.arange(good + lazy)
+        for who in everybody if per_item is None else rng.choice(everybody, size=per_item, replace=False):
+            usual, share = (truth[item], 0.9) if who < good else (0, 0.97)
+            said = usual if rng.uniform() < share else rng.integers(len(labels))
+            records.append((f"ticket {item}", f"{'careful' if who < good else 'lazy'} {who}", labels[said]))
+    gold = {f"ticket {item}": labels[one] for item, one in enumerate(truth)}
+    return ba.AnnotationData.from_records(records, labels=labels, gold=gold)
+
+
+def accuracy(fit):
+    labels = ba.label_table(fit)
+    return (labels["label"] == labels["gold"]).mean()
+
+
+def modes_of(fit):
+    return ba.diagnostics_of(fit)["modes"]
+
+
+class TestMajorityIsWrong:
+    @pytest.fixture(scope="class")
+    def data(self):
+        return lazy_majority(np.random.default_rng(0), good=2, lazy=3)
+
+    def test_chains_start_where_the_mass_is_and_not_at_the_vote(self, data):
+        fit = ba.fit("mace", data, **SHORT | {"draws": 1000, "tune": 1000})
+        vote = ba.AnnotationData.vote_shares.fget(data).argmax(axis=1)
+        assert np.mean(vote == data.gold_codes) < 0.4
+        assert accuracy(fit) > 0.9
+        first, second = modes_of(fit)["found"]
+        assert first["chains"] == [0, 1, 2, 3]
+        assert second["mass"] < 1e-60
+        assert second["nats"] == pytest.approx(184, abs=2)
+        assert second["items_differ"] > 100
+
+    @NOISY
+    def test_from_the_vote_all_chains_share_the_wrong_mode(self, data):
+        """What would happen without looking: nothing in the chains shows it."""
+        fit = ba.fit("mace", data, initvals="vote", **SHORT)
+        assert accuracy(fit) < 0.4
+        assert "modes" not in ba.diagnostics_of(fit)
+        assert not ba.diagnostics_of(fit)["chain_modes"]["others"]
+
+    def test_six_lazy_of_ten_and_five_answers_to_an_item(self):
+        fit = ba.fit("mace", lazy_majority(np.random.default_rng(1), good=4, lazy=6, per_item=5), **SHORT)
+        assert accuracy(fit) > 0.88
+        assert modes_of(fit)["found"][0]["mass"] > 0.999
+
+
+class TestTwoModes:
+    def test_mirrored_accuracies_have_the_mass_of_an_exact_grid(self):
+        with pytest.warns(ba.ConvergenceWarning, match=r"2 modes, of an estimated 87% and 13%.* annotators at 0\.37"):
+            fit = ba.fit("model_a", ba.read_annotations("@table15"), **SHORT)
+        assert [mode["mass"] for mode in modes_of(fit)["found"]] == pytest.approx([0.873, 0.127], abs=0.002)
+
+    @NOISY
+    def test_two_who_agree_on_everything_may_both_be_spamming(self):
+        """Exact: P(all are "A") = .520 and E(competence) = .034; chains that start at the vote say .9998 and .977."""
+        records = [(f"item {i}", who, "A") for i in range(50) for who in ("ada", "bo")]
+        fit = ba.fit("mace", ba.AnnotationData.from_records(records, labels=["A", "B"]), **SETTINGS)
+        knowing, spamming = sorted(modes_of(fit)["found"], key=lambda mode: mode["mass"])
+        assert spamming["mass"] == pytest.approx(0.99, abs=0.005)
+        assert ba.label_table(fit)["p[A]"].mean() == pytest.approx(0.52, abs=0.02)
+        assert ba.annotator_table(fit)["competence_mean"].mean() == pytest.approx(0.034, abs=0.01)
+        assert spamming["chains"] == [0, 1, 2, 3]
+        assert knowing["chains"] == []
+
+    def test_chains_in_a_mode_of_no_mass_are_told_to_be_left_out(self):
+        best = {"mass": 0.9999, "chains": [0, 2, 3]}
+        lost = {"mass": 0.0001, "chains": [1], "classes": {"no": "yes", "yes": "no"}, "items_differ": 1}
+        (said,) = explain_modes({"rough": False, "found": [best, lost]})
+        assert said.startswith("chain 1 is in mode 2, which carries an estimated 0.0% of the posterior's mass ('no' ")
+        assert said.endswith("'yes' stands for 'no'; 1 item with another most probable state): leave it out")
+        assert explain_modes({"rough": False, "found": [best | {"mass": 1.0}]}) == []
+
+
+class TestStarts:
+    @pytest.fixture(scope="class")
+    def graph(self):
+        return ba.get_model("model_b").build(tiny_data())
+
+    def choose(self, graph, initvals, **options):
+        options = {"n_starts": 5, "most_gradients": 3_000, "random_seed": 1} | options
+        with exact_arithmetic():
+            return choose_starts(graph, ba.get_model("model_b"), tiny_data(), initvals, **options)
+
+    def test_density_and_values_are_those_of_the_graph(self, graph):
+        with exact_arithmetic():
+            density = Density(compile_graph(graph, {}))
+        point = np.random.default_rng(3).normal(size=density.n_dim)
+        parts, begin = {}, 0
+        for variable in graph.value_vars:
+            size = graph.initial_point()[variable.name].size
+            parts[variable.name] = point[begin : begin + size].reshape(graph.initial_point()[variable.name].shape)
+            begin += size
+        value, gradient = density(point)
+        assert value == pytest.approx(float(graph.compile_logp(mode=FAST)(parts)))
+        np.testing.assert_allclose(gradient, graph.compile_dlogp(mode=FAST)(parts), rtol=1e-8)
+        outputs = graph.compile_fn(graph.unobserved_value_vars, inputs=graph.value_vars, mode=FAST)(parts)
+        named = dict(zip([one.name for one in graph.unobserved_value_vars], outputs, strict=True))
+        values = density.values_at(point)
+        assert list(values) == [variable.name for variable in graph.free_RVs]
+        for name, one in values.items():
+            np.testing.assert_allclose(one, named[name])
+
+    def test_the_same_seed_leads_to_the_same_starts(self, graph):
+        first, again, other = (self.choose(graph, "auto", random_seed=seed) for seed in (1, 1, 2))
+        np.testing.assert_array_equal(first.draw(5), again.draw(5))
+        assert not np.array_equal(first.draw(5), first.draw(6))
+        assert np.abs(first.centre - other.centre).max() < 0.01  # one mode, whatever the starts
+
+    def test_chains_start_around_the_mode_within_three_deviations(self, graph):
+        starts = self.choose(graph, "auto")
+        (mode,) = starts.explored.modes
+        away = np.array([starts.draw(seed) - mode.point for seed in range(200)])
+        width = np.minimum(1, 3 * mode.sd)
+        assert (np.abs(away) <= width).all()
+        assert (np.abs(away).max(axis=0) > 0.9 * width).all()
+
+    @pytest.mark.parametrize("initvals", ["vote", {"prevalence": [0.8, 0.2]}])
+    def test_chains_start_around_what_is_given(self, graph, initvals):
+        starts = self.choose(graph, initvals)
+        given = dict(ba.get_model("model_b").start(tiny_data())) | (initvals if initvals != "vote" else {})
+        for name, value in starts.values.items():
+            np.testing.assert_allclose(value, given[name])
+        assert starts.explored is None
+        away = np.array([starts.draw(seed) - starts.centre for seed in range(200)])
+        assert 0.9 < np.abs(away).max() <= 1
+
+    def test_from_the_prior_starts_are_spread_as_it_is(self, graph):
+        starts = self.choose(graph, "prior")
+        shares = np.array([starts.draw_values(seed)["prevalence"][0] for seed in range(400)])
+        assert shares.mean() == pytest.approx(0.5, abs=0.05)  # Dirichlet(3, 3)
+        assert shares.std() == pytest.approx(np.sqrt(1 / 28), rel=0.15)
+        np.testing.assert_array_equal(starts.draw(3), starts.draw(3))
+
+    @NOISY
+    @pytest.mark.parametrize("initvals", ["vote", "prior"])
+    def test_a_fit_takes_them(self, initvals):
+        fit = ba.fit("model_b", tiny_data(), initvals=initvals, **SHORT | {"draws": 20, "tune": 20})
+        assert "modes" not in json.loads(fit.attrs["diagnostics"])
+
+
+class TestExplore:
+    def normal(self, sd):
+        with pm.Model(coords={"axis": range(len(sd))}) as graph:
+            pm.Normal("x", 1.0, np.array(sd), dims="axis")
+        return start_near(compile_graph(graph, {"x": np.zeros(len(sd))}))
+
+    @pytest.mark.parametrize("most_gradients", [10_000, 100])
+    def test_the_mass_of_a_normal_is_one_from_the_hessian_or_its_diagonal(self, most_gradients):
+        starts = self.normal([0.1, 1.0, 10.0] * 20)
+        rng = np.random.default_rng(1)
+        found = explore(starts.density, starts.centre, n_starts=3, most_gradients=most_gradients, rng=rng)
+        (mode,) = found.modes
+        assert mode.log_mass == pytest.approx(0, abs=1e-4)
+        np.testing.assert_allclose(mode.sd, [0.1, 1.0, 10.0] * 20, rtol=1e-4)
+        assert found.rough == (most_gradients == 100)
+
+    def test_gradients_are_limited(self):
+        starts = self.normal([0.1, 1.0, 10.0])
+        rng = np.random.default_rng(1)
+        found = explore(starts.density, starts.centre, n_starts=1_000, most_gradients=200, rng=rng)
+        assert 1 < found.n_starts < 50
+        assert starts.density.n_calls < 400
