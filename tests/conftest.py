@@ -60,13 +60,21 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("counted", count_cases(), indirect=True, scope="session")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
-def pytest_collection_modifyitems(items):
-    """Keep together what shares a costly fixture: the tests of one model of the zoo, or else those of one file."""
-    for item in items:
-        parameters = getattr(item, "callspec", None) and item.callspec.params
-        model = next((str(parameters[name]) for name in ("case", "counted", "fitted") if name in (parameters or {})), None)
-        item.add_marker(pytest.mark.xdist_group(model or item.nodeid.split("::")[0]))
+def pytest_xdist_make_scheduler(config, log):
+    """Keep on one worker what shares costly fixtures: the tests of one model of the zoo, or else those of one file."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    from bayesanno.modeling.registry import list_models
+
+    names = sorted([*list_models(), "hard_items"], key=len, reverse=True)
+
+    class ByFixture(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file, _, parameters = nodeid.partition("[")
+            model = next((name for name in names if name in parameters), None)
+            return model if model and file.startswith("tests/models/") else file.split("::")[0]
+
+    return ByFixture(config, log)
 
 
 @pytest.fixture(scope="session")

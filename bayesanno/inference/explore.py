@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bayesanno.inference.density import Density
 
 SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained scale
@@ -136,9 +138,23 @@ def explore(
     ends.sort(key=lambda pair: -pair[0].log_density)
     ends = ends[:MOST_MODES]
     left = most_gradients - (density.n_calls - begun)
-    rough = start.size > MOST_DIMENSIONS or 2 * start.size * len(ends) > max(left, 2 * start.size)
+    rough = start.size > MOST_DIMENSIONS or 2 * start.size * len(ends) > left
     modes = [_measure(density, end, visits, rough, rng) for end, visits in ends]
     return Explored(tuple(sorted(modes, key=lambda mode: -mode.log_mass)), done, rough)
+
+
+def group_modes(modes: Sequence[Mode], *, merge: bool) -> list[list[int]]:
+    """Return the numbers of the modes; if they are to be merged, those together that are alike in density and mass."""
+    groups: list[list[int]] = []
+    for number, mode in enumerate(modes):
+        for group in groups if merge else []:
+            first = modes[group[0]]
+            if max(abs(first.log_density - mode.log_density), abs(first.log_mass - mode.log_mass)) < EQUAL:
+                group.append(number)
+                break
+        else:
+            groups.append([number])
+    return groups
 
 
 def climb(density: Density, point: np.ndarray) -> End | None:

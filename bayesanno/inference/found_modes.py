@@ -9,7 +9,7 @@ import numpy as np
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted
 from bayesanno.inference.chain_modes import name_swapped, preferred_classes
-from bayesanno.inference.explore import EQUAL
+from bayesanno.inference.explore import group_modes
 from bayesanno.inference.per_draw import add_deterministics
 from bayesanno.inference.unconstrained import unconstrain
 from bayesanno.modeling.capabilities import is_exchangeable
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pymc
     import xarray
 
-    from bayesanno.inference.explore import Mode
     from bayesanno.inference.starts import Starts
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
@@ -55,7 +54,7 @@ def describe_modes(
         return {}
     last, _ = unconstrain(graph, draws.isel(draw=[-1]))  # (chain, 1, dimension)
     ended = [explored.find(starts.density, point) for point in last[:, 0]]
-    groups = _group(explored.modes, merge=is_exchangeable(model, data))
+    groups = group_modes(explored.modes, merge=is_exchangeable(model, data))
     firsts = [explored.modes[group[0]] for group in groups]
     points = _as_chains(graph, [starts.density.values_at(mode.point) for mode in firsts])
     highest = max(mode.log_density for mode in firsts)
@@ -134,20 +133,6 @@ def _differs(mode: Mapping[str, Any]) -> str:
         how.append(f"annotators at {here:.2f} on average who are at {there:.2f} in mode 1")
     how.append(f"{counted(mode['items_differ'], 'item')} with another most probable state")
     return "; ".join(how)
-
-
-def _group(modes: Sequence[Mode], *, merge: bool) -> list[list[int]]:
-    """Return the numbers of the modes; if they are to be merged, those together that are alike in density and mass."""
-    groups: list[list[int]] = []
-    for number, mode in enumerate(modes):
-        for group in groups if merge else []:
-            first = modes[group[0]]
-            if max(abs(first.log_density - mode.log_density), abs(first.log_mass - mode.log_mass)) < EQUAL:
-                group.append(number)
-                break
-        else:
-            groups.append([number])
-    return groups
 
 
 def _as_chains(graph: pymc.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xarray.Dataset:

@@ -11,7 +11,8 @@ import numpy as np
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.compiled import compile_graph, flat_start
 from bayesanno.inference.density import Density
-from bayesanno.inference.explore import Explored, explore
+from bayesanno.inference.explore import Explored, explore, group_modes
+from bayesanno.modeling.capabilities import is_exchangeable
 
 if TYPE_CHECKING:
     import pymc
@@ -95,11 +96,17 @@ def choose_starts(
         return near
     rng = np.random.default_rng(random_seed)
     explored = explore(near.density, near.centre, n_starts=n_starts, most_gradients=most_gradients, rng=rng)
-    mass = np.where(explored.mass >= LEAST_MASS, explored.mass, 0.0)
+    mass = np.zeros(len(explored.modes))
+    for group in group_modes(explored.modes, merge=is_exchangeable(model, data)):
+        share = float(explored.mass[group].sum())
+        away = [np.abs(explored.modes[i].point - near.centre).sum() for i in group]
+        mass[group[int(np.argmin(away))]] = share if share >= LEAST_MASS else 0.0  # of all labellings, the vote's
     points = np.array([mode.point for mode in explored.modes])  # (mode, dimension)
     # A jitter of three standard deviations spreads chains wider than the mode, and leaves them in it.
     widths = np.minimum(JITTER, 3 * np.array([mode.sd for mode in explored.modes]))
-    return replace(near, explored=explored, draw=_around(points, widths, mass / mass.sum()), centre=points[0])
+    return replace(
+        near, explored=explored, draw=_around(points, widths, mass / mass.sum()), centre=points[int(np.argmax(mass))]
+    )
 
 
 def start_near(compiled: Any) -> Starts:
