@@ -84,7 +84,6 @@ def predict_labels(fit: xarray.DataTree | FitView, new_data: Any) -> pd.DataFram
         )
     recoded = recode(view.data, new_data, view.model)
     found = recover(view.model, recoded, view.posterior, view.known, with_log_likelihood=False, weigh_draws=True)
-    assert found.ess_weights is not None
     _check_weights(recoded.items, found.ess_weights, view.posterior.sizes["chain"] * view.posterior.sizes["draw"])
     table = tabulate_labels(split_data(recoded, found.latent))
     table["ess_weights"] = table["item"].map(dict(zip(recoded.items, found.ess_weights, strict=True)))

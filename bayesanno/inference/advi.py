@@ -47,7 +47,6 @@ class ADVISettings(Settings):
     draws: Annotated[int, AtLeast(4)] = 1000
     chains: Annotated[int, AtLeast(1)] = 4
     steps: Annotated[int, AtLeast(1)] = 50_000
-    starts: Annotated[int, AtLeast(0)] = 20
 
     @property
     def n_gradients(self) -> int:

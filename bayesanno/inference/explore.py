@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from bayesanno.inference.density import Density
 
+LEAST_MASS = 0.02  # of all modes': one of less is no part of what is believed, and no chain starts there
 SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained scale
 NEAR = 0.5  # how far two ends of one mode lie apart at the most, in any number
 EQUAL = 0.05  # nats, the same
@@ -58,7 +59,7 @@ class Explored:
     Attributes
     ----------
     modes : tuple of Mode
-        The one of most mass first.
+        The one of most mass first; none if no start has a density.
     n_starts : int
     rough : bool
         Whether the masses are from the Hessian's diagonal alone.
@@ -133,8 +134,6 @@ def explore(
         end = climb(density, point)
         if end is not None:
             _add(ends, end)
-    if not ends:  # no density anywhere: the sampler will say so
-        ends = [(End(start, -np.inf), 1)]
     ends.sort(key=lambda pair: -pair[0].log_density)
     ends = ends[:MOST_MODES]
     left = most_gradients - (density.n_calls - begun)
@@ -186,8 +185,6 @@ def _are_one(one: End | Mode, other: End | Mode) -> bool:
 def _measure(density: Density, end: End, visits: int, rough: bool, rng: np.random.Generator) -> Mode:
     """Estimate the mass around an end from the curvature there."""
     n = end.point.size
-    if not np.isfinite(end.log_density):
-        return Mode(end.point, end.log_density, -np.inf, np.ones(n), visits)
     if rough:
         signs = rng.choice([-1.0, 1.0], size=(PROBES, n))
         curvature = -np.mean([sign * _differentiate(density, end.point, sign) for sign in signs], axis=0)

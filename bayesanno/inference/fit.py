@@ -146,8 +146,8 @@ def fit(
                 model,
                 data,
                 initvals,
-                n_starts=getattr(settings, "starts", 0),
-                most_gradients=max(LEAST_GRADIENTS, int(SHARE_OF_GRADIENTS * getattr(settings, "n_gradients", 0))),
+                n_starts=settings.starts,
+                most_gradients=max(LEAST_GRADIENTS, int(SHARE_OF_GRADIENTS * settings.n_gradients)),
                 random_seed=seed,
             )
         seconds_compile = time.perf_counter() - begin

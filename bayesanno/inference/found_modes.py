@@ -9,7 +9,7 @@ import numpy as np
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted
 from bayesanno.inference.chain_modes import name_swapped, preferred_classes
-from bayesanno.inference.explore import group_modes
+from bayesanno.inference.explore import LEAST_MASS, group_modes
 from bayesanno.inference.per_draw import add_deterministics
 from bayesanno.inference.unconstrained import unconstrain
 from bayesanno.modeling.capabilities import is_exchangeable
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
 
-LEAST_MASS = 0.02  # of all modes': a mode of less is no part of what is believed
 MOST_TOLD = 3  # modes beside the first that a message tells of
 
 

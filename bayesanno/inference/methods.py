@@ -75,7 +75,7 @@ def choose_method(
     --------
     >>> from bayesanno.inference.methods import choose_method
     >>> choose_method("advi", {"steps": 5_000}, draws=500, tune=1000)[1]
-    ADVISettings(draws=500, chains=4, steps=5000, starts=20)
+    ADVISettings(starts=20, draws=500, chains=4, steps=5000)
     """
     if name not in METHODS:
         raise FitError(f"there is no method {name!r}: choose one of {', '.join(METHODS)}")

@@ -42,7 +42,6 @@ class NUTSSettings(Settings):
     chains: Annotated[int, AtLeast(1)] = 4
     target_accept: Annotated[float, Between(0, 1)] = 0.8
     nuts_sampler: NUTSSampler = "nutpie"
-    starts: Annotated[int, AtLeast(0)] = 20
 
     @property
     def n_gradients(self) -> int:

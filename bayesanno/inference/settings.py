@@ -34,6 +34,8 @@ class Between:
 class Settings:
     """The settings of a method of fitting: a subclass is one frozen, keyword-only dataclass, beside its method.
 
+    All methods have `starts`: from how many random points the posterior's modes are looked for.
+
     A field is `Annotated[int, AtLeast(...)]`, `Annotated[float, Between(...)]` or a `Literal` of names. Numbers may be
     given as text, as typed on a command line.
 
@@ -42,6 +44,13 @@ class Settings:
     FitError
         If a value has the wrong type or lies outside its range.
     """
+
+    starts: Annotated[int, AtLeast(0)] = 20
+
+    @property
+    def n_gradients(self) -> int:
+        """How many gradients the method takes, roughly; 0 if it takes none, or cannot say."""
+        return 0
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self), include_extras=True)

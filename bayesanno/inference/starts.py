@@ -11,7 +11,7 @@ import numpy as np
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.compiled import compile_graph, flat_start
 from bayesanno.inference.density import Density
-from bayesanno.inference.explore import Explored, explore, group_modes
+from bayesanno.inference.explore import LEAST_MASS, Explored, explore, group_modes
 from bayesanno.modeling.capabilities import is_exchangeable
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bayesanno.modeling.data_kinds import Data
 
 Begin = Literal["auto", "vote", "prior"]
-LEAST_MASS = 0.02  # of all modes': chains start in modes of at least so much
 JITTER = 1.0  # half the width of the interval that a chain's start is drawn from, on the unconstrained scale
 
 
@@ -96,6 +95,8 @@ def choose_starts(
         return near
     rng = np.random.default_rng(random_seed)
     explored = explore(near.density, near.centre, n_starts=n_starts, most_gradients=most_gradients, rng=rng)
+    if not explored.modes:  # the sampler will say that there is no density
+        return near
     mass = np.zeros(len(explored.modes))
     for group in group_modes(explored.modes, merge=is_exchangeable(model, data)):
         share = float(explored.mass[group].sum())

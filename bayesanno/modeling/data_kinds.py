@@ -1,8 +1,8 @@
 """How each kind of data enters a model's graph: which arrays, and what formula and generative process make of them.
 
 A kind is chosen by the class of data that a model is of, never by what it is called. Each array says what it has one
-entry of (`Per`), so that
-it can be cut to a chunk of patterns, and each has a key: its role, and its dimension where there are several.
+entry of (`Per`), so that it can be cut to a chunk of patterns, and each has a key: its role, and its dimension where
+there are several.
 """
 
 from __future__ import annotations

@@ -40,13 +40,13 @@ class Recovered:
         with several latents has one of each, `probability_<name>` and so on.
     log_likelihood : array, shape (chain, draw, item), or None
         Log p(the item's answers | parameters), its state summed out; None if it was not asked for.
-    ess_weights : array, shape (item,), or None
-        The effective number of draws under the item's weights; None where draws are not weighed.
+    ess_weights : array, shape (item,)
+        The effective number of draws under the item's weights: all of them where draws are not weighed.
     """
 
     latent: xarray.Dataset
     log_likelihood: np.ndarray | None
-    ess_weights: np.ndarray | None = None
+    ess_weights: np.ndarray
 
 
 def recover(
@@ -106,8 +106,8 @@ def recover(
             views.add(one.views, one.log_likelihood if weigh_draws else None)
         averaged = views.means()
         weight = None if log_weight is None else normalise_weights(log_weight)  # (sample, pattern)
-        if weight is not None:
-            effective.append(effective_number(weight))
+        n_patterns = chunk.stop - chunk.start
+        effective.append(np.full(n_patterns, float(n_samples)) if weight is None else effective_number(weight))
         for name, p in probability.items():  # (sample, pattern, state)
             mean, spread = (p.sum(axis=0) / n_samples, p) if weight is None else weighted_mean(weight, p)
             mcse = _mcse(spread.reshape(n_chains, n_draws, *p.shape[1:]))
@@ -131,7 +131,7 @@ def recover(
     )
     if log_likelihood is not None:
         log_likelihood = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.back["item"]]
-    ess = np.concatenate(effective)[patterns.back["item"]] if weigh_draws else None
+    ess = np.concatenate(effective)[patterns.back["item"]]
     return Recovered(latent=latent_dataset, log_likelihood=log_likelihood, ess_weights=ess)
 
 

@@ -109,7 +109,7 @@ def test_a_new_method_is_one_entry_of_the_table(monkeypatch, tmp_path, refuses):
     monkeypatch.setitem(METHODS, "start", Method(StartSettings, stay_at_the_start, "point"))
     fit = ba.fit("model_b", tiny_data(), method="start", method_options={"spread": 0.25}, **SHORT)
     assert (fit.attrs["method"], fit.attrs["yields"]) == ("start", "point")
-    assert json.loads(fit.attrs["settings"]) == {"spread": 0.25}
+    assert json.loads(fit.attrs["settings"]) == {"spread": 0.25, "starts": 20}
     assert "nuts_sampler" not in fit.attrs
     assert fit["sample_stats"]["lp"].item() == 0.25
     view = view_of(fit)
@@ -121,5 +121,5 @@ def test_a_new_method_is_one_entry_of_the_table(monkeypatch, tmp_path, refuses):
     xr.testing.assert_identical(ba.load(tmp_path), fit)
     with refuses(FitError, "a fit by start has no chains to concatenate .it yields: point."):
         ba.concat_chains([fit, fit])
-    with refuses(FitError, "start has no method option 'draws': it has spread"):
+    with refuses(FitError, "start has no method option 'draws': it has starts, spread"):
         choose_method("start", {"draws": 5}, draws=5)
