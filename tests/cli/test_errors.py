@@ -93,7 +93,7 @@ REFUSED = {
     "steps in words": (LONG, "mace answers.csv --out run --method advi --method-option steps=many",
                        "steps is 'many': it must be a whole number"),
     "unknown option": (LONG, "mace answers.csv --out run --method advi --method-option tune=10 --method-option stepz=1",
-                       "advi has no method option 'tune': it has steps"),
+                       "advi has no method option 'tune': it has starts, steps"),
     "options of NUTS": (LONG, "mace answers.csv --out run --method-option steps=10",
                         "nuts has no method option 'steps': it has starts"),
     "malformed option": (LONG, "mace answers.csv --out run --method advi --method-option steps",
