@@ -5,7 +5,7 @@ the report comes from j's own habit xi_j, whatever the truth.  A spammer can be 
 
 Model (Hovy et al. 2013, figure 2 and section 2.1).
 
-    T_i                    ~ Categorical(prevalence)                  uniform in the paper
+    T_i                    ~ Categorical(prevalence)                  uniform in the paper, learnt here
     S_ij                   ~ Bernoulli(1 - theta_j)                   1: j spams on item i
     A_ij                   = T_i if S_ij = 0, else ~ Categorical(xi_j)
 
@@ -16,16 +16,27 @@ Model (Hovy et al. 2013, figure 2 and section 2.1).
 Symbols.
     theta    competence   (annotator)
     xi       strategy     (annotator, response)
-             prevalence   (true_class), only with class_prior="learnt"
+             prevalence   (true_class), with class_prior="learnt"
     S        spam         (annotation), a view: the posterior probability that this annotation is spam
 
 Priors and what they imply.
     competence ~ Beta(0.5, 0.5) by default: favours the extremes; an annotator tries or does not.
     strategy   ~ Dirichlet(10): habits are nearly even until seen otherwise.
-    prevalence: uniform and fixed, as in the paper (class_prior="uniform"), or Dirichlet(prevalence_prior).
-    Samplers see z = Phi^-1(theta), not the log-odds y; prior and posterior are the same.  Whoever is never seen to err
-    has a tail like exp(-y / 2), one such tail per annotator, in which a chain stays for long; in z it is exp(-z^2 / 4),
-    that of a normal.
+    prevalence ~ Dirichlet(10) (class_prior="learnt"), or uniform and fixed, as in the paper (class_prior="uniform").
+    Neither is right for all data.  Where nine items in ten are "no", the uniform prior takes so many "no" for a habit:
+    three annotators of 95% come out at a competence of .03, and labels at .86 (vote and learnt prior: .99).  Where most
+    annotators click "no" whatever the item is, a learnt prior takes the habit for the class.  Ten annotators, five per
+    item, four labels, three seeds each; accuracy of the labels:
+
+        annotators who click one label      0 to 4      5             6                7
+        uniform                             as good     .92 to .97    .90 to .96       .89, .23, .88
+        learnt, Dirichlet(1)                as good     .29 once      .21 to .27       .23 to .31
+        learnt, Dirichlet(10)               as good     .93 to .97    .23, .21, .96    .23 to .31
+
+    Rare classes are much commoner than such majorities, hence the default; on data with gold it makes no difference
+    (RTE .926 uniform, .927 learnt).  Where answers lean so far that both could be, a fit says so beforehand: then fit
+    both; where their labels differ, the true labels of a few items tell which holds.  Twenty known labels given to the
+    learnt prior as controls were enough with six who click, and not with seven; nor was leave-one-out comparison.
 
 Identifiability.  "Knowing" ties each class to the label of the same name, so the classes cannot be permuted.  A
 competence near 0 leaves the truth of that annotator's items to the others; a competence near 1 leaves the strategy to
@@ -43,13 +54,14 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno.agreement.skew import measure_skew
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasViews, View
+from bayesanno.modeling.capabilities import HasCaveats, HasViews, View
 from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.ops.probit import beta_by_probit
 from bayesanno.modeling.starts import agreement_with_vote, in_proportion
@@ -61,9 +73,12 @@ if TYPE_CHECKING:
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
+SKEWED = {"learnt": 1 / 2, "uniform": 1 / 4}  # of the way from even answers to all the same: where a prior may mislead
+AGREED = 0.4  # the alpha from which on annotators agree on where the commonest label is not
+
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(AnnotationModel, HasViews):
+class MACE(AnnotationModel, HasViews, HasCaveats):
     """Hovy et al.'s model: how often an annotator knows, and what they say when they do not.
 
     Parameters
@@ -72,15 +87,15 @@ class MACE(AnnotationModel, HasViews):
         The Beta prior of the competence.
     strategy_prior : float, default 10
         Concentration of the symmetric Dirichlet prior of the strategy.
-    class_prior : {"uniform", "learnt"}, default "uniform"
-        Whether every class is equally likely a priori, as in the paper, or the prevalence is learnt.
-    prevalence_prior : float, default 1
+    class_prior : {"learnt", "uniform"}, default "learnt"
+        Whether the prevalence is learnt, or every class is equally likely a priori, as in the paper.
+    prevalence_prior : float, default 10
         Concentration of the symmetric Dirichlet prior of a learnt prevalence.
 
     Examples
     --------
     >>> from bayesanno.models import MACE
-    >>> MACE(class_prior="learnt").competence_prior
+    >>> MACE(class_prior="uniform").competence_prior  # as in the paper
     (0.5, 0.5)
     """
 
@@ -90,8 +105,29 @@ class MACE(AnnotationModel, HasViews):
 
     competence_prior: tuple[Positive, Positive] = (0.5, 0.5)
     strategy_prior: Positive = 10.0
-    class_prior: Literal["uniform", "learnt"] = "uniform"
-    prevalence_prior: Positive = 1.0
+    class_prior: Literal["learnt", "uniform"] = "learnt"
+    prevalence_prior: Positive = 10.0
+
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        skew = measure_skew(data)
+        even = 1 / data.n_labels
+        said = f"{skew.share:.0%} of the answers are {skew.label!r}, and annotators"
+        if not skew.alpha >= AGREED and skew.share > even + (1 - even) * SKEWED[self.class_prior]:
+            known = "" if np.isnan(skew.alpha) else f" (Krippendorff's alpha {skew.alpha:.2f})"
+            return [
+                f"{said} hardly agree on where it is not{known}: either most items are {skew.label!r}, to which "
+                f"class_prior='learnt' leans, or many annotators say {skew.label!r} whatever the item is, to which "
+                "class_prior='uniform' leans: fit both; where their labels differ, the true labels of a few items tell "
+                "which holds"
+            ]
+        if self.class_prior == "uniform" and skew.share > even + (1 - even) * SKEWED["uniform"]:
+            return [
+                f"{said} agree on where it is not (Krippendorff's alpha {skew.alpha:.2f}): most items are "
+                f"{skew.label!r}, which class_prior='uniform' may take for a habit of annotators who do not know; "
+                "class_prior='learnt' does not"
+            ]
+        return []
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         beta_by_probit("competence", prior.competence_prior, dims="annotator")

@@ -32,7 +32,7 @@ def tiny_data(**known: Any) -> ba.AnnotationData:
 def simulate_crowd(seed: int = 20130609) -> tuple[ba.AnnotationData, Any]:
     """400 items, 30 annotators, 3 to 5 answers each, simulated by MACE; with gold, and the parameters."""
     design = make_design(items=400, annotators=30, labels=LABELS, per_item=(3, 5), random_seed=seed)
-    data, truth = ba.simulate("mace", design, random_seed=seed)
+    data, truth = ba.simulate(ba.models.MACE(class_prior="uniform"), design, random_seed=seed)
     records = data.to_frame()[["item", "annotator", "label"]].to_numpy()  # annotators in the order a file has them
     data = ba.AnnotationData.from_records(records, labels=LABELS, gold=data.gold)
     return data, truth.sel(annotator=list(data.annotators))

@@ -98,7 +98,7 @@ def test_run_json_says_what_was_run_and_what_came_of_it(fitted):
         "model": "mace", "method": "nuts", "nuts_sampler": "nutpie", "seed": 1,
     }  # fmt: skip
     assert described["fields"] == {
-        "competence_prior": [0.5, 0.5], "strategy_prior": 10.0, "class_prior": "uniform", "prevalence_prior": 1.0,
+        "competence_prior": [0.5, 0.5], "strategy_prior": 10.0, "class_prior": "learnt", "prevalence_prior": 10.0,
     }  # fmt: skip
     data = ba.read_annotations(folder.parent / "answers.csv")
     assert described["data"] == {

@@ -77,7 +77,7 @@ REFUSED = {
     "field nan": (LONG, "mace answers.csv --out run --set strategy_prior=nan", "strategy_prior is 'nan'"),
     "tuple too short": (LONG, "mace answers.csv --out run --set competence_prior=0.5",
                         r"competence_prior is '0\.5': it must be 2 numbers \(on the command line 0\.5:0\.5\)"),
-    "choice": (LONG, "mace answers.csv --out run --set class_prior=flat", "it must be one of 'uniform', 'learnt'"),
+    "choice": (LONG, "mace answers.csv --out run --set class_prior=flat", "it must be one of 'learnt', 'uniform'"),
     "malformed set": (LONG, "mace answers.csv --out run --set strategy_prior",
                       "--set strategy_prior: write FIELD=VALUE"),
     "folder exists": (LONG, "mace answers.csv --out old", "old exists: choose another --out, or --overwrite"),

@@ -196,7 +196,7 @@ def test_tables_of_annotators_and_items_without_answers():
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit = ba.fit("mace", data, **SETTINGS)
+        fit = ba.fit(ba.models.MACE(class_prior="uniform"), data, **SETTINGS)
     annotators = ba.annotator_table(fit).set_index("annotator")
     assert annotators.loc["silent annotator", "n_annotations"] == 0
     assert annotators.loc["silent annotator", "competence_mean"] == pytest.approx(0.5, abs=0.1)  # the prior's

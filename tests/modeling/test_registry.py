@@ -79,7 +79,7 @@ def test_the_zoo_is_a_table():
     assert table["name"].tolist() == sorted(table["name"])
     rows = table.set_index("name")
     assert rows.loc["mace", "fields"] == (
-        "competence_prior=0.5:0.5, strategy_prior=10, class_prior=uniform, prevalence_prior=1"
+        "competence_prior=0.5:0.5, strategy_prior=10, class_prior=learnt, prevalence_prior=10"
     )
     assert rows.loc["model_b", "model"].startswith("Model B: every annotator has a confusion matrix")
 
@@ -101,11 +101,11 @@ def test_an_unknown_model_is_refused(refuses, name, match):
 def test_a_model_is_a_value_and_fields_make_another():
     plain = ba.get_model("mace")
     assert ba.get_model(plain) is plain
-    learnt = ba.get_model(plain, {"class_prior": "learnt"})
-    assert (plain.class_prior, learnt.class_prior) == ("uniform", "learnt")
-    assert learnt == MACE(class_prior="learnt")
-    assert hash(learnt) == hash(MACE(class_prior="learnt"))
-    assert MACE.from_fields(learnt.to_fields()) == learnt
+    even = ba.get_model(plain, {"class_prior": "uniform"})
+    assert (plain.class_prior, even.class_prior) == ("learnt", "uniform")
+    assert even == MACE(class_prior="uniform")
+    assert hash(even) == hash(MACE(class_prior="uniform"))
+    assert MACE.from_fields(even.to_fields()) == even
     with pytest.raises(FrozenInstanceError):
         plain.class_prior = "learnt"
     with pytest.raises(TypeError, match="competence_prio"):
@@ -120,7 +120,7 @@ FIELDS = {
     "a truth value": ({"strategy_prior": True}, "mace: strategy_prior is True: it must be a number"),
     "three of two": ({"competence_prior": (1, 1, 1)}, r"competence_prior is \(1, 1, 1\): it must be 2 numbers"),
     "one of two bad": ({"competence_prior": "1:-1"}, "competence_prior is -1: it must be a number > 0"),
-    "choice": ({"class_prior": "even"}, "class_prior is 'even': it must be one of 'uniform', 'learnt'"),
+    "choice": ({"class_prior": "even"}, "class_prior is 'even': it must be one of 'learnt', 'uniform'"),
 }
 
 
@@ -136,6 +136,6 @@ def test_a_model_shows_itself_in_a_line_and_in_a_table():
     assert repr(model).startswith("MACE(competence_prior=(1.0, 2.0), strategy_prior=10.0, ")
     assert len(repr(model).splitlines()) == 1
     html = model._repr_html_()
-    for field, value in (("competence_prior", "1:2"), ("class_prior", "uniform")):
+    for field, value in (("competence_prior", "1:2"), ("class_prior", "learnt")):
         assert f"{field}</th>" in html
         assert f"{value}</td>" in html

@@ -185,7 +185,7 @@ REFERENCES: dict[str, Reference] = {
     ),
     "mace": Reference(
         variants={
-            "default": {},
+            "uniform": {"class_prior": "uniform"},
             "learnt": {"class_prior": "learnt", "prevalence_prior": 2.0, "competence_prior": (2.0, 1.0)},
         },
         state_probability=mace_states,

@@ -49,7 +49,7 @@ def mace_states(parameters, answers):
     return joint
 
 
-REFERENCES = {"model_b": (ModelB(), model_b_states), "mace": (MACE(), mace_states)}
+REFERENCES = {"model_b": (ModelB(), model_b_states), "mace": (MACE(class_prior="uniform"), mace_states)}
 
 
 @pytest.mark.parametrize("name", REFERENCES)
@@ -80,7 +80,7 @@ def test_start_and_simulated_answers_have_their_sizes(name, rng):
 
 
 def test_who_knows_always_names_the_class_and_is_never_unsure(rng):
-    graph = Graph(MACE(), DATA)
+    graph = Graph(MACE(class_prior="uniform"), DATA)
     knows = {"competence": np.ones(3), "strategy": np.full((3, 3), 1 / 3)}
     answers = pm.draw(pm.do(graph.model, knows)["annotations"], draws=20, random_seed=rng, mode=FAST)
     assert set(np.unique(answers)) == set(CLASS_LABEL)

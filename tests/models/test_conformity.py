@@ -33,8 +33,9 @@ def proficiency(data):
 
 
 @pytest.mark.slow
-def test_mace_on_rte_is_as_accurate_as_published_and_knows_whom_to_trust(rte):
-    fit = ba.fit("mace", rte, random_seed=1, progressbar=False)
+@pytest.mark.parametrize("class_prior", ["uniform", "learnt"])
+def test_mace_on_rte_is_as_accurate_as_published_and_knows_whom_to_trust(rte, class_prior):
+    fit = ba.fit(ba.models.MACE(class_prior=class_prior), rte, random_seed=1, progressbar=False)
     accuracy = ba.coverage_table(fit, [1, 0.9, 0.75])["accuracy"].tolist()
     assert accuracy[0] >= 0.92
     assert accuracy[1] >= 0.955

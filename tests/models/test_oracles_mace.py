@@ -14,12 +14,13 @@ from tests.models.contract import as_posterior
 DATA = AnnotationData.from_records(
     [("1", "a", "0"), ("1", "b", "0"), ("2", "a", "0"), ("2", "b", "1"), ("3", "a", "1")], labels=("0", "1")
 )
+MODEL = MACE(class_prior="uniform")
 PARAMETERS = {"competence": np.array([0.9, 0.6]), "strategy": np.array([[0.7, 0.3], [0.5, 0.5]])}
 
 
 @pytest.fixture(scope="module")
 def recovered():
-    return recover(MACE(), DATA, as_posterior(MACE().build(DATA), [PARAMETERS]))
+    return recover(MODEL, DATA, as_posterior(MODEL.build(DATA), [PARAMETERS]))
 
 
 def test_marginal_probability(recovered):

@@ -31,10 +31,10 @@ SCHEMA = {
         priors={"prevalence_prior": (), "confusion_strength": (), "confusion_accuracy": ()},
     ),
     "mace": SimpleNamespace(
-        free={"competence": ("annotator",), "strategy": ("annotator", "response")},
+        free={"competence": ("annotator",), "strategy": ("annotator", "response"), "prevalence": ("true_class",)},
         deterministic={},
         latent=by_item("true_class") | {"spam": ("annotation",)},
-        priors={"competence_prior": ("competence_prior_dim_0",), "strategy_prior": ()},
+        priors={"competence_prior": ("competence_prior_dim_0",), "strategy_prior": (), "prevalence_prior": ()},
     ),
     "easy_hard": SimpleNamespace(
         free={"hard_fraction": (), "coin": ("annotator", "response"), "easy_prevalence": ("response",)},

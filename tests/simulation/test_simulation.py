@@ -154,7 +154,7 @@ def test_an_annotator_who_always_knows_says_the_truth_and_controls_are_the_truth
 @pytest.mark.parametrize(
     ("model", "parameters", "match"),
     [
-        ("mace", {"skill": [1, 1]}, "mace has no parameter 'skill': it has competence, strategy"),
+        ("mace", {"skill": [1, 1]}, "mace has no parameter 'skill': it has competence, strategy, prevalence"),
         ("model_b", {"accuracy": [1, 1]}, "model_b has no parameter 'accuracy'"),
         ("mace", {"competence": [1, 1, 1]}, r"parameter competence has shape \(3,\): .* it must be \(2,\)"),
         ("model_b", {"confusion": np.eye(2)}, r"confusion has shape \(2, 2\): .* it must be \(2, 2, 2\)"),

@@ -1,0 +1,79 @@
+"""MACE's class prior: what each fails on, what is said beforehand, and that what is no riddle is passed over."""
+
+import numpy as np
+import pytest
+
+import bayesanno as ba
+from bayesanno.models import MACE
+
+
+def answers(truth, sayings, labels=("no", "yes")):
+    """Answers of annotators to items, one row each: what the annotator says to every item, or None."""
+    records = [
+        (f"page {item}", f"reader {who}", labels[said])
+        for who, row in enumerate(sayings)
+        for item, said in enumerate(row)
+        if said is not None
+    ]
+    gold = {f"page {item}": labels[one] for item, one in enumerate(truth)}
+    return ba.AnnotationData.from_records(records, labels=labels, gold=gold)
+
+
+def rare_class(rng, share=0.05, items=200, annotators=3, right=0.95):
+    truth = (rng.uniform(size=items) < share).astype(int)
+    return answers(truth, [np.where(rng.uniform(size=items) < right, truth, 1 - truth) for _ in range(annotators)])
+
+
+def clickers(rng, n_clickers=6, items=150):
+    """Ten annotators, half of whom see each item; some say "no" whatever it is."""
+    truth = rng.integers(2, size=items)
+    seen = np.argsort(rng.uniform(size=(items, 10)), axis=1)[:, :5]  # (item, who sees it)
+    sayings = np.full((10, items), None)
+    for item, readers in enumerate(seen):
+        for who in readers:
+            knows = who >= n_clickers and rng.uniform() < 0.95
+            sayings[who, item] = int(truth[item]) if knows else int(rng.uniform() < 0.02)
+    return answers(truth, sayings)
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")
+def test_a_rare_class_is_taken_for_a_habit_by_the_uniform_prior_alone():
+    data = rare_class(np.random.default_rng(3))
+    accuracy, competence = {}, {}
+    for prior in ("learnt", "uniform"):
+        with pytest.warns(ba.IdentifiabilityWarning, match="94% of the answers are 'no'"):
+            fit = ba.fit(MACE(class_prior=prior), data, draws=500, tune=500, random_seed=1, progressbar=False)
+        labels = ba.label_table(fit)
+        accuracy[prior] = (labels["label"] == labels["gold"]).mean()
+        competence[prior] = ba.annotator_table(fit)["competence_mean"]
+    assert accuracy["learnt"] >= 0.98
+    assert competence["learnt"].min() > 0.7
+    assert accuracy["uniform"] < 0.93
+    assert competence["uniform"].max() < 0.1
+
+
+@pytest.mark.parametrize("class_prior", ["learnt", "uniform"])
+def test_answers_that_a_class_or_a_habit_explains_are_said_to_be_a_riddle(class_prior):
+    data = clickers(np.random.default_rng(1))
+    (said,) = MACE(class_prior=class_prior).caveats(data)
+    assert said.startswith("80% of the answers are 'no', and annotators hardly agree on where it is not (Krippendorff")
+    assert said.endswith("where their labels differ, the true labels of a few items tell which holds")
+
+
+def test_answers_that_are_all_the_same_are_a_riddle_too():
+    data = answers([0] * 50, [[0] * 50, [0] * 50])
+    (said,) = MACE().caveats(data)
+    assert said.startswith("100% of the answers are 'no', and annotators hardly agree on where it is not: either")
+
+
+def test_a_common_class_that_annotators_agree_on_is_a_riddle_to_the_uniform_prior_alone():
+    data = rare_class(np.random.default_rng(3), share=0.2)
+    assert MACE().caveats(data) == []
+    (said,) = MACE(class_prior="uniform").caveats(data)
+    assert "agree on where it is not" in said
+    assert said.endswith("class_prior='learnt' does not")
+
+
+@pytest.mark.parametrize("class_prior", ["learnt", "uniform"])
+def test_even_answers_are_no_riddle(class_prior, crowd):
+    assert MACE(class_prior=class_prior).caveats(crowd[0]) == []
