@@ -59,7 +59,7 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, override
 
 import numpy as np
 
@@ -84,7 +84,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelA(AnnotationModel, can.ConstrainsStates, can.HasIndexArrays, can.HasKnownParameters, can.HasUnsaidTruth):
+class ModelA(
+    AnnotationModel,
+    can.ConstrainsStates,
+    can.HasCaveats,
+    can.HasIndexArrays,
+    can.HasKnownParameters,
+    can.HasUnsaidTruth,
+):
     """Rzhetsky's model A: an accuracy per annotator, learnt from who agrees with whom.
 
     Parameters
@@ -119,6 +126,15 @@ class ModelA(AnnotationModel, can.ConstrainsStates, can.HasIndexArrays, can.HasK
 
     def states(self, data: AnnotationData) -> tuple[str, ...]:
         return (*data.labels, can.NONE_SAID)
+
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        if data.n_labels > 2 or data.controls:
+            return []
+        return [
+            "with two labels, accuracies a and 1 - a explain the answers equally well, and only the prior tells them "
+            "apart: where it does not rule out 1 - a, the posterior has two modes; known labels (controls) tell"
+        ]
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         right = prior.accuracy_prior

@@ -43,14 +43,15 @@ References.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, override
 
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import Relabels, are_equal_as_typed
+from bayesanno.modeling.capabilities import HasCaveats, Relabels, are_equal_as_typed
 from bayesanno.modeling.fields import Fraction, Positive
 from bayesanno.modeling.starts import in_proportion
 
@@ -61,9 +62,11 @@ if TYPE_CHECKING:
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
+LEAST_CONCENTRATION = 0.2  # of a wrong response, from which on chains move well: of 10 labels it is 0.36, of 20 0.17
+
 
 @dataclass(frozen=True, kw_only=True)
-class ModelB(AnnotationModel, Relabels):
+class ModelB(AnnotationModel, HasCaveats, Relabels):
     """Dawid and Skene's model: a prevalence, and a confusion matrix per annotator.
 
     Parameters
@@ -89,6 +92,18 @@ class ModelB(AnnotationModel, Relabels):
     prevalence_prior: Positive = 3.0
     confusion_strength: Positive = 8.0
     confusion_accuracy: Fraction = 0.6
+
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        wrong = (1 - self.confusion_accuracy) / (data.n_labels - 1)  # the prior mean of a wrong response
+        if self.confusion_strength * wrong >= LEAST_CONCENTRATION:
+            return []
+        enough = math.ceil(4 * LEAST_CONCENTRATION / wrong)
+        return [
+            f"with {data.n_labels} labels, confusion_strength={self.confusion_strength:g} leaves each wrong response a "
+            f"concentration of {self.confusion_strength * wrong:.2g}: a density so steep near 0 is sampled slowly, if "
+            f"at all; set confusion_strength={enough}, join rare labels, or fit mace, which has fewer parameters"
+        ]
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
