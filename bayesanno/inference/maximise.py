@@ -11,7 +11,7 @@ but at FLOOR. An item that only this coordinate explains makes the value low the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -19,12 +19,14 @@ import numpy as np
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 FLOOR = 1e-15  # what a coordinate at 0 is taken for: 1 less this is not yet 1
+NOTHING = 1e-9  # a coordinate below this is put at 0 whatever its slope, which is seen better from there
 PRESSED = 1e-4  # a coordinate below this that falls may be one of 0
 SLOPE = 1e-6  # what counts as no slope, per observation of the simplex
 FLAT = 1e-7  # what counts as no curvature, as a share of the greatest; differences of gradients give no more digits
 STEP = 1e-4  # of those differences, as a share of the coordinate
 SINGULAR = 1e-6  # slope on the log scale that is left at FLOOR only where the function itself is singular
 ROUNDS = 60  # of Newton's method; it takes about five
+BESIDE = 1e-3  # how far from an end a way up is looked for
 GAIN = 1e-6  # nats by which a point must be better to be another
 
 
@@ -96,7 +98,7 @@ class End:
         -inf if the climb found no finite value.
     maximum : bool
         Whether no direction leads up, to first order at the boundary and to second order inside.
-    flat : int
+    flat : array, shape (direction, coordinate)
         Directions inside without slope and without curvature.
     singular : tuple of int
         Coordinates on the way to whose 0 the function grows without bound; then the rest means nothing.
@@ -105,7 +107,7 @@ class End:
     point: np.ndarray
     value: float
     maximum: bool = False
-    flat: int = 0
+    flat: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     singular: tuple[int, ...] = ()
 
 
@@ -167,7 +169,7 @@ def polish(objective: Objective, region: Region, end: End) -> End:
     z = _put_on_boundary(objective, region, end.point)
     if singular := _find_singular(objective, region, z):
         return End(z, np.inf, singular=singular)
-    done, flat = False, 0
+    done = False
     for _ in range(ROUNDS):
         value, gradient = evaluate(objective, region, z)
         released = _release(objective, region, z, value, gradient)
@@ -176,7 +178,7 @@ def polish(objective: Objective, region: Region, end: End) -> End:
             continue
         if done:
             break
-        step, curved, flat = _newton_step(objective, region, z, gradient)
+        step, curved, _ = _newton_step(objective, region, z, gradient)
         new = _move(objective, region, z, value, step, curved)
         done = new is None or bool(np.abs(new - z).max() < 1e-11)
         z = z if new is None else new
@@ -191,17 +193,21 @@ def polish(objective: Objective, region: Region, end: End) -> End:
 def find_better(objective: Objective, region: Region, end: End, rng: np.random.Generator, *, tries: int = 4) -> End:
     """Return an end that is higher, reached from points beside this one; itself if none is.
 
-    A simplex that has no influence here, as the row of a class without items, is drawn anew: which way is up for the
-    others may depend on it.
+    Where the function is flat, points anywhere on the level are tried, three times as many: at some of them there may
+    be a way up. A simplex that has no influence, as the row of a class without items, is drawn anew.
     """
-    for _ in range(tries):
-        _, gradient = evaluate(objective, region, end.point)
-        idle = np.maximum.reduceat(np.abs(gradient), region.first)[region.owner] < SLOPE
+    _, gradient = evaluate(objective, region, end.point)
+    idle = np.maximum.reduceat(np.abs(gradient), region.first)[region.owner] < SLOPE
+    for _ in range(3 * tries if len(end.flat) or idle.any() else tries):
         drawn = region.draw(rng)
-        width = np.where(idle, 1.0, 0.001)
-        beside = np.where(idle & ~region.half, drawn, end.point)
-        stretched = beside * np.exp(width * rng.standard_normal(drawn.size))
-        beside = np.where(region.half, stretched, 0.999 * beside + 0.001 * drawn)
+        beside = end.point
+        if len(end.flat):
+            along = rng.standard_normal(len(end.flat)) @ end.flat
+            room = np.min(-beside[along < 0] / along[along < 0], initial=1.0)
+            beside = beside + rng.uniform() * room * along
+        beside = np.where(idle & ~region.half, drawn, beside)
+        stretched = beside * np.exp(np.where(idle, 1.0, BESIDE) * rng.standard_normal(drawn.size))
+        beside = np.where(region.half, stretched, (1 - BESIDE) * beside + BESIDE * drawn)
         other = climb(objective, region, region.normalise(beside))
         if other.value > end.value + GAIN:
             return polish(objective, region, other)
@@ -228,6 +234,7 @@ def _weight(region: Region, z: np.ndarray, gradient: np.ndarray) -> np.ndarray:
 
 def _put_on_boundary(objective: Objective, region: Region, z: np.ndarray) -> np.ndarray:
     """Put those coordinates at 0 that are near it, and would not leave it."""
+    z = _drop_least(region, z)
     value, gradient = evaluate(objective, region, z)
     near = (z < PRESSED) & (region.slope(z, gradient) < 0)
     for _ in range(3):
@@ -238,6 +245,10 @@ def _put_on_boundary(objective: Objective, region: Region, z: np.ndarray) -> np.
             return new if new_value >= value - SLOPE else z
         near &= ~leaving
     return z
+
+
+def _drop_least(region: Region, z: np.ndarray) -> np.ndarray:
+    return region.normalise(np.where(region.half | (z >= NOTHING), z, 0.0))
 
 
 def _find_singular(objective: Objective, region: Region, z: np.ndarray) -> tuple[int, ...]:
@@ -269,7 +280,7 @@ def _release(
 
 def _newton_step(
     objective: Objective, region: Region, z: np.ndarray, gradient: np.ndarray
-) -> tuple[np.ndarray, np.ndarray | None, int]:
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Return a step to the maximum of the quadratic that fits at a point, among coordinates that are not 0.
 
     Returns
@@ -277,13 +288,13 @@ def _newton_step(
     step : array, shape (coordinate,)
     curved : array, shape (coordinate,), or None
         A direction in which the function curves upwards, if there is one.
-    flat : int
+    flat : array, shape (direction, coordinate)
         Directions without curvature; the step has no part in them unless they slope.
     """
     pivot = region.pivots(z)
     free = np.flatnonzero((z > 0) & (region.half | (pivot != np.arange(z.size))))
     if not free.size:
-        return np.zeros_like(z), None, 0
+        return np.zeros_like(z), None, np.empty((0, z.size))
     half = region.half[free]
 
     def reduce(of: np.ndarray) -> np.ndarray:
@@ -307,7 +318,7 @@ def _newton_step(
         hessian[:, column] = (there - here) / (2 * size)
     hessian = scale[:, None] * (hessian + hessian.T) / 2 * scale
     if not np.isfinite(hessian).all():
-        return np.zeros_like(z), None, 0
+        return np.zeros_like(z), None, np.empty((0, z.size))
     curvature, directions = np.linalg.eigh(hessian)
     least = max(FLAT * np.abs(curvature).max(), FLAT)
     along = directions.T @ (scale * reduce(gradient))
@@ -316,7 +327,8 @@ def _newton_step(
     with np.errstate(invalid="ignore"):
         step = expand(scale * (directions @ np.where(sloping, along / np.maximum(np.abs(curvature), least), 0.0)))
     curved = expand(scale * directions[:, -1]) if curvature[-1] > 10 * least else None
-    return step, curved, int((flat & ~sloping).sum())
+    level = [expand(scale * directions[:, which]) for which in np.flatnonzero(flat & ~sloping)]
+    return step, curved, np.array(level).reshape(-1, z.size)
 
 
 def _move(
@@ -334,7 +346,7 @@ def _move(
             if (new[pivots & ~region.half] < 0.2 * z[pivots & ~region.half]).any():
                 continue
             new = np.where((new <= 0) & (z > 0), np.where(z < 1e-3, 0.0, z / 10), new)
-            new = region.normalise(np.maximum(new, 0.0))
+            new = _drop_least(region, np.maximum(new, 0.0))
             if evaluate(objective, region, new)[0] >= value - (1e-12 * abs(value) if way is step else -GAIN / 100):
                 return new
     return None
