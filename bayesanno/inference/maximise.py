@@ -111,7 +111,9 @@ class End:
     singular: tuple[int, ...] = ()
 
 
-def climb(objective: Objective, region: Region, start: np.ndarray, *, most: int = 1_000) -> End:
+def climb(
+    objective: Objective, region: Region, start: np.ndarray, *, most: int = 1_000, first_step: float = 1.0
+) -> End:
     """Return where L-BFGS ends on the logarithms of the coordinates: near a maximum, or on the way to a boundary.
 
     Parameters
@@ -122,6 +124,8 @@ def climb(objective: Objective, region: Region, start: np.ndarray, *, most: int 
     start : array, shape (coordinate,)
     most : int, default 1000
         Steps.
+    first_step : float, default 1
+        The length of the first step, on the logarithms: a long one may lead over a ridge.
 
     Returns
     -------
@@ -129,19 +133,20 @@ def climb(objective: Objective, region: Region, start: np.ndarray, *, most: int 
     """
     from scipy.optimize import minimize
 
-    def downhill(y: np.ndarray) -> tuple[float, np.ndarray]:
-        z = _from_logs(region, y)
+    def downhill(x: np.ndarray) -> tuple[float, np.ndarray]:
+        z = _from_logs(region, first_step * x)
         value, gradient = evaluate(objective, region, z)
         if not np.isfinite(value):
-            return 1e300, np.zeros_like(y)
-        return -value, -z * region.slope(z, gradient)
+            return 1e300, np.zeros_like(x)
+        return -value, -first_step * z * region.slope(z, gradient)
 
-    options = {"maxiter": most, "maxfun": 2 * most, "ftol": 1e-13, "gtol": 1e-6, "maxcor": 20}
+    options = {"maxiter": most, "maxfun": 2 * most, "ftol": 1e-13, "gtol": 1e-6 * first_step, "maxcor": 20}
+    begin = np.log(np.maximum(start, 1e-8)) / first_step  # L-BFGS-B begins with a step of length 1
     with np.errstate(over="ignore", invalid="ignore"):  # in trial steps of the line search
-        found = minimize(downhill, np.log(np.maximum(start, 1e-8)), jac=True, method="L-BFGS-B", options=options)
+        found = minimize(downhill, begin, jac=True, method="L-BFGS-B", options=options)
     if not found.fun < 1e299:
         return End(start, -np.inf)
-    return End(_from_logs(region, found.x), -float(found.fun))
+    return End(_from_logs(region, first_step * found.x), -float(found.fun))
 
 
 def polish(objective: Objective, region: Region, end: End) -> End:
@@ -196,8 +201,7 @@ def find_better(objective: Objective, region: Region, end: End, rng: np.random.G
     Where the function is flat, points anywhere on the level are tried, three times as many: at some of them there may
     be a way up. A simplex that has no influence, as the row of a class without items, is drawn anew.
     """
-    _, gradient = evaluate(objective, region, end.point)
-    idle = np.maximum.reduceat(np.abs(gradient), region.first)[region.owner] < SLOPE
+    idle = _find_idle(objective, region, end, region.draw(rng))
     for _ in range(3 * tries if len(end.flat) or idle.any() else tries):
         drawn = region.draw(rng)
         beside = end.point
@@ -208,10 +212,20 @@ def find_better(objective: Objective, region: Region, end: End, rng: np.random.G
         beside = np.where(idle & ~region.half, drawn, beside)
         stretched = beside * np.exp(np.where(idle, 1.0, BESIDE) * rng.standard_normal(drawn.size))
         beside = np.where(region.half, stretched, (1 - BESIDE) * beside + BESIDE * drawn)
-        other = climb(objective, region, region.normalise(beside))
+        other = climb(objective, region, region.normalise(beside), first_step=BESIDE)
         if other.value > end.value + GAIN:
             return polish(objective, region, other)
     return end
+
+
+def _find_idle(objective: Objective, region: Region, end: End, drawn: np.ndarray) -> np.ndarray:
+    """Return whether a coordinate is of a simplex that could as well be where it is drawn, shape (coordinate,)."""
+    value, gradient = evaluate(objective, region, end.point)
+    idle = np.maximum.reduceat(np.abs(gradient), region.first) < SLOPE
+    for which in np.flatnonzero(idle):
+        moved = np.where(region.owner == which, drawn, end.point)
+        idle[which] = abs(evaluate(objective, region, moved)[0] - value) <= 1e-12 * max(1.0, abs(value))
+    return idle[region.owner]
 
 
 def evaluate(objective: Objective, region: Region, z: np.ndarray) -> tuple[float, np.ndarray]:
@@ -323,7 +337,7 @@ def _newton_step(
     least = max(FLAT * np.abs(curvature).max(), FLAT)
     along = directions.T @ (scale * reduce(gradient))
     flat = np.abs(curvature) < least
-    sloping = ~flat | (np.abs(along) > 1e-3 * np.sqrt(least))
+    sloping = ~flat | (along**2 > 1e-10 * least)
     with np.errstate(invalid="ignore"):
         step = expand(scale * (directions @ np.where(sloping, along / np.maximum(np.abs(curvature), least), 0.0)))
     curved = expand(scale * directions[:, -1]) if curvature[-1] > 10 * least else None
