@@ -10,7 +10,7 @@ but at FLOOR. An item that only this coordinate explains makes the value low the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 

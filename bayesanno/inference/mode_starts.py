@@ -85,8 +85,8 @@ def _(data: AnnotationData) -> AnnotationData:
     most = data.votes.max(axis=1)
     lone = (data.label == fewest[data.item]) & ((data.votes > 0).sum(axis=1) > 1)[data.item]  # (annotation,)
     times = np.where(lone, 1 + most.astype(np.int64)[data.item], 1)
-    arrays = {name: np.repeat(getattr(data, name), times) for name in ("item", "annotator", "label")}
-    return replace(data, **arrays)
+    item, annotator, label = (np.repeat(codes, times) for codes in (data.item, data.annotator, data.label))
+    return replace(data, item=item, annotator=annotator, label=label)
 
 
 @oppose.register
@@ -114,15 +114,15 @@ def _mirror(part: Part, value: Any, graph: pymc.Model) -> np.ndarray:
     """Return a parameter that says the opposite."""
     value = np.asarray(value, dtype=float)
     if part.kind == "share":
-        return 1 - value
+        return np.asarray(1 - value)
     if part.kind == "ascending":
-        return part.top - value[::-1]
+        return np.asarray(part.top - value[::-1])
     dims = graph.named_vars_to_dims.get(part.name, ())
-    mirrored: np.ndarray = np.flip(value, axis=dims.index("true_class")) if "true_class" in dims else value
-    return mirrored
+    return np.flip(value, axis=dims.index("true_class")) if "true_class" in dims else value
 
 
 def _move_inside(surface: Surface, z: np.ndarray) -> np.ndarray:
+    """Return a point that is not nearer to the boundary than starts come."""
     return surface.region.normalise(np.maximum(z, LEAST))
 
 

@@ -122,10 +122,7 @@ def find_modes(
     ([-19866.6532, -19866.6532], 1)
     """
     model = get_model(model)
-    check_target(objective)
-    if isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1:
-        raise FitError(f"starts is {starts!r}: it must be a whole number, 1 or more")
-    check_seed(random_seed)
+    check_search(objective, starts, random_seed)
     model.check(data)
     seed = known_seed(random_seed)
 
@@ -140,6 +137,14 @@ def find_modes(
         return compile_anew_if_broken(run)
 
 
+def check_search(objective: Any, starts: Any, random_seed: int | None) -> None:
+    """Raise a FitError unless modes can be looked for so."""
+    check_target(objective)
+    if isinstance(starts, bool) or not isinstance(starts, int | np.integer) or starts < 1:
+        raise FitError(f"starts is {starts!r}: it must be a whole number, 1 or more")
+    check_seed(random_seed)
+
+
 def _find(
     model: AnnotationModel, data: Data, objective: Target, n_starts: int, seed: int, progressbar: bool
 ) -> pd.DataFrame:
@@ -150,7 +155,7 @@ def _find(
         points = choose_mode_starts(model, data, graph, surface, n_starts, rng)
         reader = _Reader(model, data, graph, surface)
     region = surface.region
-    climbed = [climb(surface, region, point) for point in track(points, "climbing", show=progressbar)]
+    climbed = [climb(surface, region, point) for point in track(list(points), "climbing", show=progressbar)]
     found = [end for end in climbed if np.isfinite(end.value)]
     groups = _merge(reader.explain(found, [1] * len(found)), tolerance=NEARLY)
     ends = [polish(surface, region, one.end) for one in track(groups, "to the last digits", show=progressbar)]
@@ -173,17 +178,18 @@ def _find(
         }
         tried += [one.end for one in new if better[id(one.end)] is one.end]
         pairs = [(better.get(id(one.end), one.end), one.visits) for one in modes]
+    about: dict[str, Any] = {
+        "model": model.name,
+        "objective": objective,
+        "starts": n_starts,
+        "random_seed": seed,
+        "unbounded": dict(unbounded.most_common()),
+        "lost": n_starts - len(found),
+    }
     return _tabulate(
         _put_in_order(modes, reader, model.competence),
         reader,
-        {
-            "model": model.name,
-            "objective": objective,
-            "starts": n_starts,
-            "random_seed": seed,
-            "unbounded": dict(unbounded.most_common()),
-            "lost": n_starts - len(found),
-        },
+        about,
     )
 
 
@@ -283,5 +289,5 @@ def _tabulate(modes: Sequence[Explanation], reader: _Reader, attrs: dict[str, An
         labels = name_elements(str(name), [ordered[dim].values for dim in ordered.dims[1:]])
         named |= dict(zip(labels, ordered.values.reshape(len(points), -1).T[:, : len(modes)], strict=True))
     table = pd.DataFrame(columns | named, index=pd.RangeIndex(1, 1 + len(modes), name="mode"))
-    table.attrs = attrs | {"n_modes": len(modes), "n_distinct": len(set(first))}
+    table.attrs.update(attrs, n_modes=len(modes), n_distinct=len(set(first)))
     return table

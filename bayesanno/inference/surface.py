@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -115,7 +115,7 @@ class Surface:
         self.parts = _find_parts(graph)
         self.region = Region(tuple(size for part in self.parts for size in part.sizes))
         ends = np.cumsum([0, *(sum(part.sizes) for part in self.parts)])
-        self._slices = [slice(*pair) for pair in zip(ends[:-1], ends[1:], strict=True)]
+        self._slices = [slice(*pair) for pair in pairwise(ends)]
         self._function = _compile(remove_value_transforms(graph), [part.name for part in self.parts], target)
 
     def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:
