@@ -333,6 +333,8 @@ def modes(
     check_search(objective, starts, seed)
     if out is not None and out.exists() and not overwrite:
         raise DataFileError(f"{out} exists: choose another --out, or --overwrite")
+    if out is not None and not out.absolute().parent.is_dir():
+        raise DataFileError(f"there is no folder {out.absolute().parent} to write {out} into")
     options = ReadOptions(
         format=format_,
         item=item,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bayesanno.ground.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
     import pandas as pd
@@ -36,7 +36,8 @@ def format_modes(modes: pd.DataFrame) -> str:
        1       -10.000000                7
        2       -12.500000     2.50       3  accuracy[j] = 1
     mode 1 is the best by 2.50 nats: chains may be in either; a fit says how much mass each has
-    on the boundary are 1 of 2 modes: 0 or 1 is the best value there, which a posterior mean never is
+    on the boundary is 1 of 2 modes: the best value of a parameter is at the end of its range, where a posterior mean \
+never is
     """
     about = modes.attrs
     what = WHAT[about["objective"]]
@@ -108,9 +109,10 @@ def _explain_boundary(modes: pd.DataFrame) -> list[str]:
     number = int((modes["boundary"] != "").sum())
     if not number:
         return []
+    verb = "is" if number == 1 else "are"
     return [
-        f"on the boundary are {number} of {counted(len(modes), 'mode')}: 0 or 1 is the best value there, which a "
-        "posterior mean never is"
+        f"on the boundary {verb} {number} of {counted(len(modes), 'mode')}: the best value of a parameter is at the end "
+        "of its range, where a posterior mean never is"
     ]
 
 
@@ -119,7 +121,7 @@ def _explain_flat(modes: pd.DataFrame) -> list[str]:
     if flat.empty:
         return []
     return [
-        f"flat in {_span(flat.to_numpy())} are modes {_listed(flat.index)}: the values given are one choice of many, "
+        f"flat in {_span(flat.to_numpy())} {_are('mode', list(flat.index))}: the values given are one choice of many, "
         "as nothing there tells them apart"
     ]
 
@@ -142,9 +144,8 @@ def _explain_unbounded(modes: pd.DataFrame) -> list[str]:
 def _explain_search(modes: pd.DataFrame) -> list[str]:
     lines = []
     if len(restless := modes.index[~modes["maximum"].astype(bool)]):
-        lines.append(
-            f"no maxima by slopes and curvature are modes {_listed(restless)}: the search came to no end there"
-        )
+        who = f"no maximum by slopes and curvature {_are('mode', list(restless))}"
+        lines.append(f"{who}: the search did not end there")
     once = int((modes["visits"] == 1).sum())
     if once > modes.attrs["starts"] / 2 and modes.attrs["starts"] > 1:
         lines.append("most starts led to a mode of their own: there are many more, and the best was perhaps not found")
@@ -158,6 +159,10 @@ def _explain_search(modes: pd.DataFrame) -> list[str]:
 def _span(numbers: np.ndarray) -> str:
     least, most = int(numbers.min()), int(numbers.max())
     return counted(most, "direction") if least == most else f"{least} to {most} directions"
+
+
+def _are(noun: str, numbers: Sequence[object]) -> str:
+    return f"is {noun} {numbers[0]}" if len(numbers) == 1 else f"are {noun}s {_listed(numbers)}"
 
 
 def _listed(numbers: Iterable[object]) -> str:

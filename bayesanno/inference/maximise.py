@@ -57,7 +57,7 @@ class Region:
     @cached_property
     def half(self) -> np.ndarray:
         """Whether a coordinate is a half-line, shape (coordinate,)."""
-        return np.array(self.sizes)[self.owner] == 1
+        return np.asarray(np.array(self.sizes)[self.owner] == 1)
 
     def total(self, x: np.ndarray) -> np.ndarray:
         """Return the sum over a coordinate's simplex, for each coordinate."""
@@ -75,7 +75,7 @@ class Region:
     def pivots(self, z: np.ndarray) -> np.ndarray:
         """Return the greatest coordinate of a coordinate's simplex, for each coordinate."""
         order = np.lexsort((-z, self.owner))
-        return order[self.first][self.owner]
+        return np.asarray(order[self.first][self.owner])
 
     def slope(self, z: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return how the function changes as a coordinate grows at the expense of its simplex, and their scale."""
@@ -155,7 +155,7 @@ def polish(objective: Objective, region: Region, end: End) -> End:
     Returns
     -------
     End
-        `maximum` is False where Newton's method came to no end.
+        `maximum` is False where Newton's method came to no end. A simplex that has no influence is at its middle.
 
     Examples
     --------
@@ -189,6 +189,8 @@ def polish(objective: Objective, region: Region, end: End) -> End:
         z = z if new is None else new
         if singular := _find_singular(objective, region, z):
             return End(z, np.inf, singular=singular)
+    even = region.normalise(np.ones_like(z))
+    z = np.where(_find_idle(objective, region, z) & ~region.half, even, z)
     value, gradient = evaluate(objective, region, z)
     step, curved, flat = _newton_step(objective, region, z, gradient)
     at_rest = bool(np.abs(step).max(initial=0) < 1e-6) and not curved
@@ -201,7 +203,7 @@ def find_better(objective: Objective, region: Region, end: End, rng: np.random.G
     Where the function is flat, points anywhere on the level are tried, three times as many: at some of them there may
     be a way up. A simplex that has no influence, as the row of a class without items, is drawn anew.
     """
-    idle = _find_idle(objective, region, end, region.draw(rng))
+    idle = _find_idle(objective, region, end.point)
     for _ in range(3 * tries if len(end.flat) or idle.any() else tries):
         drawn = region.draw(rng)
         beside = end.point
@@ -218,14 +220,15 @@ def find_better(objective: Objective, region: Region, end: End, rng: np.random.G
     return end
 
 
-def _find_idle(objective: Objective, region: Region, end: End, drawn: np.ndarray) -> np.ndarray:
-    """Return whether a coordinate is of a simplex that could as well be where it is drawn, shape (coordinate,)."""
-    value, gradient = evaluate(objective, region, end.point)
+def _find_idle(objective: Objective, region: Region, z: np.ndarray) -> np.ndarray:
+    """Return whether a coordinate is of a simplex that could as well be somewhere else, shape (coordinate,)."""
+    value, gradient = evaluate(objective, region, z)
+    elsewhere = region.normalise(1.0 + np.arange(z.size))
     idle = np.maximum.reduceat(np.abs(gradient), region.first) < SLOPE
     for which in np.flatnonzero(idle):
-        moved = np.where(region.owner == which, drawn, end.point)
+        moved = np.where(region.owner == which, elsewhere, z)
         idle[which] = abs(evaluate(objective, region, moved)[0] - value) <= 1e-12 * max(1.0, abs(value))
-    return idle[region.owner]
+    return np.asarray(idle[region.owner])
 
 
 def evaluate(objective: Objective, region: Region, z: np.ndarray) -> tuple[float, np.ndarray]:

@@ -105,9 +105,8 @@ def _spam(part: Part, value: Any, competence: str | None) -> np.ndarray:
     if part.name == competence and part.kind == "share":
         return np.full_like(value, NOBODY_KNOWS)
     if part.kind == "simplex" and value.ndim > 1:
-        mean: np.ndarray = np.broadcast_to(value.mean(axis=tuple(range(value.ndim - 1))), value.shape)
-        return mean
-    return value
+        value = np.zeros_like(value) + value.mean(axis=tuple(range(value.ndim - 1)))
+    return np.asarray(value)
 
 
 def _mirror(part: Part, value: Any, graph: pymc.Model) -> np.ndarray:
@@ -118,7 +117,7 @@ def _mirror(part: Part, value: Any, graph: pymc.Model) -> np.ndarray:
     if part.kind == "ascending":
         return np.asarray(part.top - value[::-1])
     dims = graph.named_vars_to_dims.get(part.name, ())
-    return np.flip(value, axis=dims.index("true_class")) if "true_class" in dims else value
+    return np.asarray(np.flip(value, axis=dims.index("true_class")) if "true_class" in dims else value)
 
 
 def _move_inside(surface: Surface, z: np.ndarray) -> np.ndarray:

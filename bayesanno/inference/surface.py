@@ -62,7 +62,8 @@ class Part:
         if self.kind == "share":
             z = z[::2]
         elif self.kind == "ascending":
-            z = self.top * np.minimum(np.cumsum(z)[:-1], 1.0)
+            below, above = np.cumsum(z)[:-1], np.cumsum(z[:0:-1])[::-1]
+            z = self.top * np.where(below < above, below, 1 - above)  # exact at both ends
         return z.reshape(self.shape)
 
     def to_coordinates(self, value: Any) -> np.ndarray:
