@@ -111,8 +111,8 @@ def _explain_boundary(modes: pd.DataFrame) -> list[str]:
         return []
     verb = "is" if number == 1 else "are"
     return [
-        f"on the boundary {verb} {number} of {counted(len(modes), 'mode')}: the best value of a parameter is at the end "
-        "of its range, where a posterior mean never is"
+        f"on the boundary {verb} {number} of {counted(len(modes), 'mode')}: the best value of a parameter is at the "
+        "end of its range, where a posterior mean never is"
     ]
 
 
