@@ -72,8 +72,8 @@ def oppose(data: Any) -> Any:
     >>> from bayesanno import AnnotationData
     >>> from bayesanno.inference.mode_starts import oppose
     >>> data = AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "yes"), ("s1", "cy", "no")])
-    >>> oppose(data).votes
-    array([[3, 2]])
+    >>> oppose(data).votes.tolist()
+    [[3.0, 2.0]]
     """
     raise TypeError(f"no opposite of {type(data).__name__} is known: register it here")
 
