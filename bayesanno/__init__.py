@@ -43,6 +43,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "agreement.histogram_mixtures": ["fit_binomials", "fit_diligence", "fit_gaussians", "select_n_types"],
         "agreement.histograms": ["chi_square_test", "count_histogram"],
         "inference.fit": ["fit"],
+        "inference.modes": ["find_modes"],
         "inference.combine": ["concat_chains", "relabel"],
         "inference.loo": ["compute_log_likelihood"],
         "inference.bridge": ["estimate_marginal_likelihood"],

@@ -123,6 +123,7 @@ class ModelA(
     def check(self, data: AnnotationData) -> None:
         super().check(data)
         check_blocks(self.name, data, exactly_three=self.alpha == "unnormalised")
+        self.known_parameters(data)  # are refused where one label alone was said
 
     def states(self, data: AnnotationData) -> tuple[str, ...]:
         return (*data.labels, can.NONE_SAID)

@@ -18,8 +18,8 @@ import typer
 from bayesanno.cli.files import describe_accuracy, new_folder, write_fit, write_simulation
 from bayesanno.cli.options import (
     DATA_HELP,
-    PANEL,
     AnnotatorColumn,
+    ControlsFile,
     DataSource,
     GoldColumn,
     GoldFile,
@@ -27,21 +27,24 @@ from bayesanno.cli.options import (
     LabelColumn,
     LabelColumns,
     LabelNames,
+    ModelName,
+    Overwrite,
     PositiveLabel,
+    Seed,
+    Settings,
     SuccessesColumn,
     TableFormat,
     TrialsColumn,
     parse_labels,
+    parse_settings,
 )
-from bayesanno.ground.errors import BayesannoError, DataFileError, ModelError
+from bayesanno.ground.errors import BayesannoError, DataFileError
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.nuts import NUTSSettings
 from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import xarray
 
 app = typer.Typer(
@@ -60,14 +63,6 @@ OPTIONS = "; ".join(
     for name, method in METHODS.items()
     if method.options
 )
-
-ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the zoo: see `bayesanno models`.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="FIELD=VALUE", help="Set a field of the model; tuples are written 0.5:0.5."),
-]
-Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 
 
 def main() -> None:
@@ -155,12 +150,7 @@ def fit(
     labels: LabelNames = None,
     gold: GoldColumn = None,
     gold_file: GoldFile = None,
-    controls: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Known true labels (item,label) for the model to use.", rich_help_panel=PANEL
-        ),
-    ] = None,
+    controls: ControlsFile = None,
     positive: PositiveLabel = None,
     successes: SuccessesColumn = None,
     trials: TrialsColumn = None,
@@ -179,14 +169,14 @@ def fit(
     from bayesanno.cli.for_model import read_for
     from bayesanno.modeling.registry import get_model
 
-    chosen = get_model(model, _parse_settings(settings))
+    chosen = get_model(model, parse_settings(settings))
     sampling: dict[str, Any] = {
         "draws": draws,
         "tune": tune,
         "chains": chains,
         "target_accept": target_accept,
         "nuts_sampler": nuts_sampler,
-        "method_options": _parse_settings(
+        "method_options": parse_settings(
             method_option, option="--method-option", form="NAME=VALUE", example="steps=10000"
         ),
     }
@@ -242,7 +232,7 @@ def simulate(
     from bayesanno.modeling.registry import get_model
     from bayesanno.simulation.simulate import simulate as simulate_model
 
-    chosen = get_model(model, _parse_settings(settings))
+    chosen = get_model(model, parse_settings(settings))
     beside = out.with_suffix(".json")
     if beside == out:
         raise DataFileError(f"{out} is where the parameters go: give a name in .csv")
@@ -310,20 +300,64 @@ def noise(
     typer.echo(format_noise(level, as_json=as_json))
 
 
-def _parse_settings(
-    settings: Sequence[str] | None,
-    *,
-    option: str = "--set",
-    form: str = "FIELD=VALUE",
-    example: str = "strategy_prior=5",
-) -> dict[str, str]:
-    parsed = {}
-    for setting in settings or ():
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise ModelError(f"{option} {setting}: write {form}, as in {option} {example}")
-        parsed[name.strip()] = value.strip()
-    return parsed
+@app.command()
+def modes(
+    model: ModelName,
+    data: DataSource,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Where to write all modes and their parameters.")
+    ] = None,
+    settings: Settings = None,
+    objective: Annotated[str, typer.Option(help="ml (the likelihood) or map (the posterior density).")] = "ml",
+    starts: Annotated[int, typer.Option(help="How many points to start from.")] = 200,
+    seed: Seed = None,
+    format_: TableFormat = "auto",
+    item: ItemColumn = None,
+    annotator: AnnotatorColumn = None,
+    label: LabelColumns = None,
+    labels: LabelNames = None,
+    controls: ControlsFile = None,
+    positive: PositiveLabel = None,
+    successes: SuccessesColumn = None,
+    trials: TrialsColumn = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and say what they mean."""
+    from bayesanno.cli.for_model import read_for
+    from bayesanno.cli.modes import format_modes
+    from bayesanno.inference.modes import check_search, find_modes
+    from bayesanno.io.write import write_table
+    from bayesanno.modeling.registry import get_model
+
+    chosen = get_model(model, parse_settings(settings))
+    check_search(objective, starts, seed)
+    if out is not None and out.exists() and not overwrite:
+        raise DataFileError(f"{out} exists: choose another --out, or --overwrite")
+    if out is not None and not out.absolute().parent.is_dir():
+        raise DataFileError(f"there is no folder {out.absolute().parent} to write {out} into")
+    options = ReadOptions(
+        format=format_,
+        item=item,
+        annotator=annotator,
+        label=tuple(label or ()),
+        controls=controls,
+        successes=successes,
+        trials=trials,
+    )
+    answers, described = read_for(chosen, data, options, labels=labels or (), positive=positive)
+    typer.echo(f"{chosen.name}: {described}", err=True)
+    found = find_modes(
+        chosen,
+        answers,
+        objective=objective,  # type: ignore[arg-type]  # it has been checked
+        starts=starts,
+        random_seed=seed,
+        progressbar=sys.stderr.isatty(),
+    )
+    typer.echo(format_modes(found))
+    if out is not None:
+        write_table(found.reset_index(), out)
+        typer.echo(out)
 
 
 def _parse_range(text: str) -> int | tuple[int, int]:

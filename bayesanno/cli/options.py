@@ -6,12 +6,23 @@ from typing import Annotated
 
 import typer
 
-from bayesanno.ground.errors import DataError
+from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.io.options import label_names
 
 PANEL = "Data"
 DATA_HELP = "A CSV, TSV or Parquet file, or a named data set such as @crowd."
 
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the zoo: see `bayesanno models`.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="Set a field of the model; tuples are written 0.5:0.5."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+ControlsFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Known true labels (item,label) for the model to use.", rich_help_panel=PANEL),
+]
 DataSource = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
 TableFormat = Annotated[str, typer.Option("--format", help="auto, long, wide, grouped or snow.", rich_help_panel=PANEL)]
 ItemColumn = Annotated[str | None, typer.Option(metavar="COL", help="The item column.", rich_help_panel=PANEL)]
@@ -54,6 +65,29 @@ SuccessesColumn = Annotated[
 TrialsColumn = Annotated[
     str | None, typer.Option(metavar="COL", help="The column of all answers (counts).", rich_help_panel=PANEL)
 ]
+
+
+def parse_settings(
+    settings: Sequence[str] | None,
+    *,
+    option: str = "--set",
+    form: str = "FIELD=VALUE",
+    example: str = "strategy_prior=5",
+) -> dict[str, str]:
+    """Return what --set, or another option of its form, was given: names and values.
+
+    Raises
+    ------
+    ModelError
+        If there is no equals sign.
+    """
+    parsed = {}
+    for setting in settings or ():
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ModelError(f"{option} {setting}: write {form}, as in {option} {example}")
+        parsed[name.strip()] = value.strip()
+    return parsed
 
 
 def split_names(names: str) -> list[str]:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 @contextmanager
@@ -19,3 +19,14 @@ def status(message: str, *, show: bool) -> Iterator[None]:
 
     with Console(stderr=True).status(message):
         yield
+
+
+def track[T](sequence: Sequence[T], message: str, *, show: bool) -> Iterator[T]:
+    """Go through a sequence behind a progress bar; nothing is left of it afterwards."""
+    if not show:
+        yield from sequence
+        return
+    from rich.console import Console
+    from rich.progress import track as rich_track
+
+    yield from rich_track(sequence, description=message, console=Console(stderr=True), transient=True)

@@ -55,7 +55,7 @@ def describe_modes(
     ended = [explored.find(starts.density, point) for point in last[:, 0]]
     groups = group_modes(explored.modes, merge=is_exchangeable(model, data))
     firsts = [explored.modes[group[0]] for group in groups]
-    points = _as_chains(graph, [starts.density.values_at(mode.point) for mode in firsts])
+    points = as_chains(graph, [starts.density.values_at(mode.point) for mode in firsts])
     highest = max(mode.log_density for mode in firsts)
     preferred, states = preferred_classes(points), _probable_states(model, data, points)
     found: list[dict[str, Any]] = []
@@ -134,7 +134,7 @@ def _differs(mode: Mapping[str, Any]) -> str:
     return "; ".join(how)
 
 
-def _as_chains(graph: pymc.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xarray.Dataset:
+def as_chains(graph: pymc.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xarray.Dataset:
     """Return points as draws of the parameters, deterministics among them: a chain of one draw for each."""
     dims = {variable.name: graph.named_vars_to_dims.get(variable.name, ()) for variable in graph.free_RVs}
     coords = {dim: list(graph.coords[dim]) for each in dims.values() for dim in each if graph.coords[dim] is not None}

@@ -16,6 +16,8 @@ from bayesanno.io.text_table import ALIASES, SEPARATORS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import pandas as pd
+
 # A column of a wide table may not have one of these names: it would be read as something else.
 _RESERVED = frozenset(name for role in ("item", "annotator", "label", "gold", "count") for name in ALIASES[role])
 
@@ -184,6 +186,20 @@ write_data.register(CountData, write_counts)
 write_data.register(MultiAnnotationData, write_multi_annotations)
 
 
+def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table of results with all its digits, without its index; a file that is there is replaced.
+
+    Raises
+    ------
+    DataError
+        If the name is one of Parquet.
+    DataFileError
+        If the file cannot be written.
+    """
+    path = _text_path(path)
+    _write_text(path, table.to_csv(index=False, sep="\t" if path.suffix.lower() == ".tsv" else ","))
+
+
 def _text_path(path: str | os.PathLike[str]) -> Path:
     """Return the path of a table of text, or raise a DataError if its name is one of another kind of table."""
     path = Path(path)
@@ -195,7 +211,10 @@ def _text_path(path: str | os.PathLike[str]) -> Path:
 def _save(path: Path, rows: Iterable[list[str]]) -> None:
     """Write rows of cells, the header first, whole or not at all."""
     separator = "\t" if path.suffix.lower() == ".tsv" else ","
-    text = "".join(f"{separator.join(row)}\n" for row in rows)
+    _write_text(path, "".join(f"{separator.join(row)}\n" for row in rows))
+
+
+def _write_text(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         temporary.write_bytes(text.encode("utf-8"))

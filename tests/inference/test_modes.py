@@ -1,0 +1,345 @@
+"""Modes: the tables of Rzhetsky et al. (2008) as corrected, boundaries, levels, unbounded directions, bad input."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+import bayesanno as ba
+from bayesanno import AnnotationData, CountData
+from bayesanno.ground.errors import DataError, FitError, ModelError
+from bayesanno.inference.maximise import Region, climb, find_better, polish
+from bayesanno.inference.mode_starts import choose_mode_starts, oppose
+from bayesanno.inference.surface import Surface
+from bayesanno.models.binomial_mixture import BinomialMixture
+from bayesanno.models.model_a import ModelA
+from bayesanno.models.model_b import ModelB
+from tests.models import oracles_model_a as oracle
+from tests.samples import TINY_RECORDS
+
+EXACT = 1e-6  # the oracles have six decimals
+SRTE = (5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73)  # items with 0, 1, ..., 10 positive answers (table of ORACLES)
+
+
+def find(model, data, starts=60, **settings):
+    return ba.find_modes(model, data, starts=starts, random_seed=1, progressbar=False, **settings)
+
+
+def columns(table, name):
+    """The values of a parameter in each mode, (mode, element), in the order of the table's columns."""
+    return table[[column for column in table if column.partition("[")[0] == name]].to_numpy()
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Vectors are short here: threads would only wait for each other, as `find_modes` knows."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def table9():
+    return ba.read_annotations("@table9")
+
+
+# ---------------------------------------------------------------------------------------- model A: tables 10 and 16
+
+
+@pytest.mark.parametrize(
+    ("objective", "expected"), [("map", oracle.TABLE10_MODES), ("ml", oracle.TABLE10_LIKELIHOOD_MODES)]
+)
+def test_table_10_has_five_modes(table9, objective, expected):
+    modes = find("model_a", table9, starts=200, objective=objective)
+    np.testing.assert_allclose(modes["objective"], [value for _, value in expected], rtol=0, atol=EXACT)
+    np.testing.assert_allclose(columns(modes, "accuracy"), [theta for theta, _ in expected], rtol=0, atol=EXACT)
+    assert modes["maximum"].all()
+    assert (modes["flat"] == 0).all()
+    assert modes["boundary"].tolist() == ["", *(f"accuracy[{who}] = 1" for who in "jik"), ""]
+    assert (columns(modes, "accuracy")[1:4].max(axis=1) == 1).all()  # exactly
+    assert modes["visits"].sum() == 200
+    assert (modes.attrs["n_modes"], modes.attrs["n_distinct"], modes.attrs["unbounded"]) == (5, 5, {})
+
+
+@pytest.mark.parametrize("omega", oracle.UNNORMALISED_MODES, ids=["pooled", "true"])
+def test_modes_under_the_alphas_and_frequencies_of_the_data(table9, omega):
+    """Frequencies that are not the pooled ones are no option of the model: they are set in its graph."""
+    import pymc as pm
+
+    model = ModelA(alpha="unnormalised")
+    graph = model.build(table9)
+    pm.set_data({"frequency": np.array(omega)}, graph)
+    surface = Surface(graph, "ml")
+    rng = np.random.default_rng(1)
+    starts = choose_mode_starts(model, table9, graph, surface, 25, rng)
+    ends = [polish(surface, surface.region, climb(surface, surface.region, start)) for start in starts]
+    inside = {round(end.value, 6): end.point[::2] for end in ends if (end.point > 0).all()}
+    expected = oracle.UNNORMALISED_MODES[omega]
+    np.testing.assert_allclose(sorted(inside, reverse=True), [value for _, value in expected], rtol=0, atol=2e-6)
+    for (theta, _), value in zip(expected, sorted(inside, reverse=True), strict=True):
+        np.testing.assert_allclose(inside[value], theta, rtol=0, atol=EXACT)
+
+
+def test_two_labels_have_two_modes_that_are_mirrored():
+    data = ba.read_annotations("@table15")
+    likelihood, posterior = find("model_a", data), find("model_a", data, objective="map")
+    for modes, rows in ((likelihood, oracle.TABLE16[:2]), (posterior, oracle.TABLE16[2:])):
+        assert len(modes) == 2
+        np.testing.assert_allclose(modes["objective"], [row.answers for row in rows], rtol=0, atol=2 * EXACT)
+        np.testing.assert_allclose(columns(modes, "accuracy"), [row.theta for row in rows], rtol=0, atol=EXACT)
+    assert likelihood["same_as"].fillna(0).tolist() == [0, 1]  # every item is as likely in the one as in the other
+    assert posterior["same_as"].isna().all()  # they differ in the last digits of theta
+
+
+def test_table_16_is_what_its_program_maximised():
+    """Its own objective: the patterns alone, and the prior of k at theta_j."""
+    same = np.array([2290, 4068, 2094, 1548])  # all agree, k is alone, j is alone, i is alone
+
+    def printed(z):
+        right = np.stack([z[::2], z[1::2]])  # (right or wrong, annotator)
+        value, gradient = np.log(2 * z[0]) + 2 * np.log(2 * z[2]), np.zeros(6)
+        gradient[[0, 2]] = 1 / z[0], 2 / z[2]
+        for n, alone in zip(same, ([0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]), strict=True):
+            ways = [right[alone, range(3)], right[1 - np.array(alone), range(3)]]
+            p = sum(way.prod() for way in ways)
+            value += n * np.log(p)
+            for way, which in zip(ways, (np.array(alone), 1 - np.array(alone)), strict=True):
+                gradient[2 * np.arange(3) + which] += n / p * way.prod() / way
+        return value, gradient
+
+    region, rng = Region((2, 2, 2)), np.random.default_rng(1)
+    ends = [polish(printed, region, climb(printed, region, region.draw(rng))) for _ in range(20)]
+    best = {round(end.value, 6): end.point[::2] for end in ends}
+    assert sorted(best) == sorted(value for _, value in oracle.TABLE16_PRINTED)
+    for theta, value in oracle.TABLE16_PRINTED:
+        np.testing.assert_allclose(best[value], theta, rtol=0, atol=EXACT)
+
+
+# ------------------------------------------------------------------------------------ model B: tables 11, 14 and 15
+
+CLOSED = {  # prevalence of the first class, then lambda(2|1), lambda(1|2) of i, j and k, from moments
+    "@table14": (-19866.653175345, .605934216, .376683985, .232731445, .494840243, .454762697, .060050259, .212533781),
+    "@table15": (-17633.090669554, .149699947, .281765940, .287640108, .459675185, .131263550, .408864983, .687059959),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_tables_14_and_15_have_one_maximum_under_two_names(name):
+    modes = find("model_b", ba.read_annotations(name))
+    value, gamma, *lambdas = CLOSED[name]
+    assert len(modes) == 2
+    np.testing.assert_allclose(modes["objective"], value, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(columns(modes, "prevalence")[0], [gamma, 1 - gamma], rtol=0, atol=EXACT)
+    confusion = columns(modes, "confusion").reshape(2, 3, 2, 2)  # (mode, annotator, true_class, response)
+    off_diagonal = confusion[0][:, [0, 1], [1, 0]].ravel()
+    np.testing.assert_allclose(off_diagonal, lambdas, rtol=0, atol=EXACT)
+    np.testing.assert_allclose(confusion[1], confusion[0][:, ::-1], rtol=0, atol=EXACT)  # the names have changed places
+    assert modes["same_as"].fillna(0).tolist() == [0, 1]
+    assert (modes.attrs["n_modes"], modes.attrs["n_distinct"]) == (2, 1)
+    assert modes["maximum"].all()
+    assert columns(modes, "accuracy")[0].mean() > columns(modes, "accuracy")[1].mean()
+
+
+def test_table_11_as_it_is(table9):
+    """Three maxima, each under six names; what lies between them are stalls at parameters that underflowed."""
+    modes = find("model_b", table9, starts=120)
+    first = modes[modes["same_as"].isna()]
+    np.testing.assert_allclose(first["objective"], [-25386.305183, -25440.347225, -25505.044535], rtol=0, atol=EXACT)
+    assert modes["maximum"].all()
+    assert (modes["flat"] == 0).all()
+    assert modes.attrs["n_distinct"] == 3
+    assert (modes.groupby(modes["same_as"].fillna(modes.index.to_series()))["visits"].count() <= 6).all()
+    np.testing.assert_allclose(columns(modes, "prevalence")[0], [0.191036, 0.053565, 0.755398], rtol=0, atol=EXACT)
+    np.testing.assert_allclose(columns(modes, "accuracy")[0], [0.563584, 0.563278, 0.525702], rtol=0, atol=EXACT)
+    assert (columns(modes, "confusion") == 0).any(axis=1).all()  # exactly, on the boundary
+    assert modes["visits"].sum() == 120
+
+
+# ------------------------------------------------------------------------------------------------- other parameters
+
+
+def test_types_of_items_may_be_at_the_end_of_the_scale():
+    """Three binomials for the counts of Snow et al.'s data: the third type is of items that all say yes to."""
+    successes = np.repeat(np.arange(11), SRTE)
+    data = CountData(items=[str(i) for i in range(800)], successes=successes, trials=np.full(800, 10))
+    modes = find(BinomialMixture(types=3), data, starts=20)
+    best = modes.iloc[0]
+    assert best["boundary"] == "rate[type 3] = 1"
+    np.testing.assert_allclose(
+        best[[f"weight[type {t}]" for t in (1, 2, 3)]].astype(float), [0.540916, 0.429113, 0.029970], atol=EXACT, rtol=0
+    )
+    np.testing.assert_allclose(
+        best[[f"rate[type {t}]" for t in (1, 2)]].astype(float), [0.350225, 0.823121], atol=EXACT, rtol=0
+    )
+    assert best["rate[type 3]"] == 1
+
+
+def test_the_density_of_a_gaussian_of_no_width_has_no_bound():
+    """The zoo's gaussian_mixture has probabilities of whole numbers, which are bounded; a density at points is not."""
+    points = np.random.default_rng(1).normal(size=20)
+
+    def density(z):  # weights of two normals, one centred at the first point, and their sds
+        away = points[:, None] - [0.0, points[0]]
+        each = np.exp(-0.5 * (away / z[2:]) ** 2) / z[2:]
+        p = each @ z[:2]
+        share = each * z[:2] / p[:, None]
+        by_sd = (share * (away**2 / z[2:] ** 3 - 1 / z[2:])).sum(axis=0)
+        return np.log(p).sum(), np.concatenate([(each / p[:, None]).sum(axis=0), by_sd])
+
+    region = Region((2, 1, 1))
+    starts = ([0.9, 0.1, 1.0, sd] for sd in (1e-4, 1e-3, 1e-2, 0.1, 1.0))
+    ends = [polish(density, region, climb(density, region, np.array(start))) for start in starts]
+    assert (ends[0].singular, ends[0].value, ends[0].maximum) == ((3,), np.inf, False)
+    assert any(end.maximum and np.isfinite(end.value) and not end.singular for end in ends)
+
+
+def test_priors_that_are_infinite_on_the_boundary_are_named_and_no_mode():
+    data = AnnotationData.from_records(TINY_RECORDS)
+    modes = find("mace", data, starts=12, objective="map")
+    assert modes.empty
+    assert {"objective", "visits", "competence[ada]", "strategy[cy, yes]"} <= set(modes.columns)
+    assert modes.attrs["unbounded"]
+    ends = {f"competence[{who}] -> {limit}" for who in ("ada", "bo", "cy") for limit in (0, 1)}
+    assert set(modes.attrs["unbounded"]) <= ends
+    bounded = find(ba.models.MACE(competence_prior=(1, 1)), data, starts=12, objective="map")
+    assert bounded.attrs["unbounded"] == {}
+    assert len(bounded) > 0
+    assert bounded["maximum"].all()
+
+
+# --------------------------------------------------------------------------------------------- what data leave open
+
+
+def answers_of_eight(seed=1):
+    """Three annotators of two labels who answer 200 items, 85% right."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(2, size=200)
+    said = np.where(rng.uniform(size=(200, 3)) < [0.9, 0.8, 0.7], truth[:, None], 1 - truth[:, None])
+    return [(f"s{i}", who, "ny"[said[i, j]]) for i in range(200) for j, who in enumerate(("ada", "bo", "cy"))]
+
+
+def test_parameters_of_which_nothing_is_known_make_no_further_modes():
+    """One annotator without annotations, one with one, an item without: two names of one explanation, both flat."""
+    plain = AnnotationData.from_records(answers_of_eight())
+    data = AnnotationData(
+        item=[*plain.item, 0], annotator=[*plain.annotator, 3], label=[*plain.label, 0],
+        items=(*plain.items, "nobody's"), annotators=(*plain.annotators, "once", "never"), labels=plain.labels,
+    )  # fmt: skip
+    without, modes = find("model_b", plain, starts=30), find("model_b", data, starts=30)
+    assert without.attrs["n_distinct"] == 1
+    assert (without["flat"] == 0).all()
+    assert modes.attrs["n_distinct"] <= 2  # who answers once may be right or wrong by it
+    assert (modes["flat"] >= 2).all()  # the rows of the one without annotations
+    assert len(modes) <= 4
+    best = modes.iloc[0]
+    np.testing.assert_allclose(columns(modes, "confusion")[0, :12], columns(without, "confusion")[0], rtol=0, atol=5e-3)
+    assert best["maximum"]
+
+
+def test_the_strategy_of_who_always_knows_is_flat():
+    """An annotator who is right wherever two others agree has competence 1, and then no habit."""
+    rows = [(f"s{i}", who, "abc"[i % 3]) for i in range(12) for who in ("ada", "bo")]
+    rows += [(f"s{i}", "cy", "abc"[i % 3 if i < 6 else 0]) for i in range(12)]
+    modes = find("mace", AnnotationData.from_records(rows), starts=20)
+    best = modes.iloc[0]
+    assert (best["competence[ada]"], best["competence[bo]"]) == (1, 1)
+    assert best["flat"] >= 4  # two numbers for each of the two
+    assert len(modes) <= 3  # not one for every strategy
+
+
+def test_where_the_majority_spams_the_best_mode_is_that_of_the_minority():
+    """Three click the same whatever the item; two know. The vote is a poor guide, and a start among others."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(3, size=150)
+    rows = [
+        (f"s{i}", f"lazy{j}", "abc"[0 if rng.uniform() < 0.97 else rng.integers(3)])
+        for i in range(150)
+        for j in range(3)
+    ]
+    rows += [
+        (f"s{i}", f"good{j}", "abc"[truth[i] if rng.uniform() < 0.9 else rng.integers(3)])
+        for i in range(150)
+        for j in range(2)
+    ]
+    best = find("mace", AnnotationData.from_records(rows), starts=20).iloc[0]
+    assert best[["competence[good0]", "competence[good1]"]].min() > 0.7
+    assert best[[f"competence[lazy{j}]" for j in range(3)]].max() < 0.2
+
+
+def test_controls_tell_the_classes_apart():
+    rows = answers_of_eight()
+    said = {item: label for item, who, label in rows if who == "ada"}
+    data = AnnotationData.from_records(rows, controls={f"s{i}": said[f"s{i}"] for i in range(40)})
+    modes = find("model_b", data, starts=20)
+    assert modes["same_as"].isna().all()
+    assert columns(modes, "accuracy")[0].mean() > 0.7
+
+
+# ---------------------------------------------------------------------------------------------------------- starts
+
+
+def test_starts_are_reproducible_and_of_many_kinds():
+    data = AnnotationData.from_records(TINY_RECORDS)
+    model = ModelB()
+    graph = model.build(data)
+    surface = Surface(graph, "ml")
+    one, again, other = (
+        choose_mode_starts(model, data, graph, surface, 12, np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one, again)
+    assert one.shape == (12, surface.region.owner.size)
+    assert len(np.unique(one.round(6), axis=0)) == 12
+    assert (one > 0).all()
+    np.testing.assert_allclose(np.add.reduceat(one, surface.region.first, axis=1), 1, rtol=1e-12)
+    np.testing.assert_array_equal(one[:4], other[:4])  # the vote and its opposites
+    vote, mirrored = (surface.values_at(one[number])["confusion"] for number in (0, 3))
+    np.testing.assert_allclose(mirrored, vote[:, ::-1], rtol=1e-12)
+
+
+def test_the_minority_has_the_vote_in_opposed_data():
+    data = AnnotationData.from_records(TINY_RECORDS)
+    opposed = oppose(data)
+    for votes, new in zip(data.votes, opposed.votes, strict=True):
+        if (votes > 0).all():
+            assert new.argmax() == votes.argmin() or votes[0] == votes[1]
+        else:
+            np.testing.assert_array_equal(votes, new)
+    counts = CountData(items=["a"], successes=[1], trials=[4])
+    assert oppose(counts).successes.tolist() == [3]
+
+
+def test_a_point_on_a_saddle_is_left():
+    """A class nobody is of has no slope of its own; the way up shows once its row is somewhere else."""
+    data = ba.read_annotations("@table14")
+    surface = Surface(ModelB().build(data), "ml")
+    alike = {"prevalence": [0.5, 0.5], "confusion": np.full((3, 2, 2), 0.5)}
+    region = surface.region
+    saddle = polish(surface, region, climb(surface, region, surface.coordinates_of(alike)))
+    end = find_better(surface, region, saddle, np.random.default_rng(1))
+    assert end.value == pytest.approx(CLOSED["@table14"][0], abs=1e-6)
+
+
+# ------------------------------------------------------------------------------------------------------- bad input
+
+
+BAD = {
+    "objective": ({"objective": "mle"}, FitError, "objective is 'mle': it must be 'ml' .* or 'map'"),
+    "no starts": ({"starts": 0}, FitError, "starts is 0: it must be a whole number, 1 or more"),
+    "half a start": ({"starts": 1.5}, FitError, "starts is 1.5"),
+    "true starts": ({"starts": True}, FitError, "starts is True"),
+    "seed": ({"random_seed": -1}, FitError, "random_seed is -1"),
+    "model": ({"model": "model_z"}, ModelError, "model_z"),
+    "data": ({"model": "binomial_mixture"}, DataError, "binomial_mixture needs CountData"),
+}
+
+
+@pytest.mark.parametrize("why", BAD)
+def test_what_is_no_search_is_refused(refuses, why):
+    settings, error, match = BAD[why]
+    with refuses(error, match):
+        ba.find_modes(**({"model": "model_b", "data": AnnotationData.from_records(TINY_RECORDS)} | settings))
+
+
+def test_a_parameter_that_can_be_any_number_is_refused(refuses):
+    part = AnnotationData.from_records(TINY_RECORDS[1:])  # one answer of each annotator to each item
+    data = ba.MultiAnnotationData(by_dimension={"first": part, "second": part})
+    with refuses(FitError, "direction can be any number: take a variant of the model without it"):
+        find("model_a_multi", data)
