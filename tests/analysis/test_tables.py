@@ -260,10 +260,11 @@ def test_prediction_follows_bayes_rule_over_the_draws(mace_fit, crowd):
     new = ba.AnnotationData.from_records([("x", ann, "no"), ("x", ann, "no"), ("y", ann, "yes")])
     spam = (1 - know)[..., None] * habit  # (chain, draw, response)
     factor = spam[..., 1, None] + know[..., None] * (np.arange(3) == 1)  # p("no" | true class)
-    joint = (factor**2).sum(axis=(0, 1))  # the draws weigh as much as they give to the answers
+    weighed = posterior["prevalence"].values * factor**2  # (chain, draw, true_class)
+    joint = weighed.sum(axis=(0, 1))  # the draws weigh as much as they give to the answers
     found = ba.predict_labels(mace_fit, new).set_index("item").loc["x"]
     np.testing.assert_allclose(found[PROBABILITIES].astype(float), joint / joint.sum())
-    likelihood = (factor**2).sum(axis=-1)
+    likelihood = weighed.sum(axis=-1)
     assert found["ess_weights"] == pytest.approx(likelihood.sum() ** 2 / (likelihood**2).sum())
 
 
