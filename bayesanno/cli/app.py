@@ -136,6 +136,12 @@ def fit(
     nuts_sampler: Annotated[
         str, typer.Option(help="nutpie, pymc, numpyro or blackjax.", rich_help_panel=SAMPLING)
     ] = NUTSSettings.nuts_sampler,
+    initvals: Annotated[
+        str,
+        typer.Option(
+            help="Where chains start: auto (the modes that carry mass), vote or prior.", rich_help_panel=SAMPLING
+        ),
+    ] = "auto",
     method_option: Annotated[
         list[str] | None,
         typer.Option(
@@ -167,6 +173,7 @@ def fit(
     begin = time.perf_counter()
     from bayesanno.analysis.labels import check_coverage
     from bayesanno.cli.for_model import read_for
+    from bayesanno.inference.starts import check_initvals
     from bayesanno.modeling.registry import get_model
 
     chosen = get_model(model, parse_settings(settings))
@@ -181,6 +188,7 @@ def fit(
         ),
     }
     choose_method(method, **sampling)  # refuses what is not possible
+    check_initvals(initvals)
     check_seed(seed)
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as folder:
@@ -197,7 +205,7 @@ def fit(
         )
         answers, described = read_for(chosen, data, options, labels=labels or (), positive=positive)
         typer.echo(f"{chosen.name}: {described}", err=True)
-        fitted = _fit(chosen, answers, method=method, random_seed=seed, **sampling)
+        fitted = _fit(chosen, answers, method=method, random_seed=seed, initvals=initvals, **sampling)
         run = write_fit(fitted, folder, coverage=coverage, began=begin)
     _report(run, out)
 

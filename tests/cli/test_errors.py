@@ -92,6 +92,8 @@ REFUSED = {
     "steps": (LONG, "mace answers.csv --out run --method advi --method-option steps=0", "steps is 0: it must be at"),
     "steps in words": (LONG, "mace answers.csv --out run --method advi --method-option steps=many",
                        "steps is 'many': it must be a whole number"),
+    "initvals": (LONG, "mace answers.csv --out run --initvals random",
+                 "initvals is 'random': it must be one of 'auto', 'vote', 'prior'"),
     "unknown option": (LONG, "mace answers.csv --out run --method advi --method-option tune=10 --method-option stepz=1",
                        "advi has no method option 'tune': it has starts, steps"),
     "options of NUTS": (LONG, "mace answers.csv --out run --method-option steps=10",
