@@ -148,6 +148,15 @@ def test_a_table_with_a_byte_order_mark_and_other_line_ends_is_simply_read(comma
     assert seen[0].labels == ("no", "yes")
 
 
+@pytest.mark.parametrize(("given", "reaches"), [((), "auto"), (("--initvals", "vote"), "vote")])
+def test_where_chains_start_reaches_the_fit(command, tmp_path, tiny_fit, monkeypatch, given, reaches):
+    seen = []
+    monkeypatch.setattr(cli, "_fit", lambda *_, **settings: seen.append(settings["initvals"]) or tiny_fit)
+    (tmp_path / "answers.csv").write_text(LONG)
+    assert command("fit", "mace", "answers.csv", "--out", "run", *given)[0] == 0
+    assert seen == [reaches]
+
+
 # ----------------------------------------------------------------------------------------------------- overwriting
 
 
