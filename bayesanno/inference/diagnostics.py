@@ -8,14 +8,13 @@ import numpy as np
 
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import enumerated
-from bayesanno.inference.found_modes import explain_modes
+from bayesanno.inference.found_modes import MAX_RHAT, explain_modes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import xarray
 
-MAX_RHAT = 1.01  # Vehtari et al. 2021, doi:10.1214/20-BA1221
 MIN_ESS = 400.0  # the same: 100 per chain, of four
 MIN_BFMI = 0.3  # Betancourt 2016, arXiv:1604.00695
 MAX_PARETO_K = 0.7  # Yao et al. 2018, arXiv:1802.02538
@@ -165,7 +164,7 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     '1 divergent transition'
     """
     modes = diagnostics.get("chain_modes") or {}
-    problems = explain_modes(diagnostics["modes"]) if "modes" in diagnostics else []
+    problems = explain_modes(diagnostics["modes"], diagnostics.get("max_rhat")) if "modes" in diagnostics else []
     told = {chain for mode in diagnostics.get("modes", {}).get("found", [])[1:] for chain in mode["chains"]}
     problems += [_explain_mode(other) for other in modes.get("others", []) if other["chain"] not in told]
     if not problems:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +10,10 @@ import numpy as np
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted
 from bayesanno.inference.chain_modes import name_swapped, preferred_classes
-from bayesanno.inference.explore import LEAST_MASS, group_modes
+from bayesanno.inference.explore import LEAST_MASS
+from bayesanno.inference.labellings import weigh_labellings
 from bayesanno.inference.per_draw import add_deterministics
+from bayesanno.inference.relabel import align_classes
 from bayesanno.inference.unconstrained import unconstrain
 from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.posterior import compile_formula
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
 
+MAX_RHAT = 1.01  # Vehtari et al. 2021, doi:10.1214/20-BA1221
+LOOKS = 5  # draws of each chain whose modes are found, where there are several
 MOST_TOLD = 3  # modes beside the first that a message tells of
 
 
@@ -32,6 +37,8 @@ def describe_modes(
     model: AnnotationModel, data: Data, graph: pymc.Model, starts: Starts, draws: xarray.Dataset
 ) -> dict[str, Any]:
     """Describe the modes that were looked for before sampling, and find those that the chains are in.
+
+    A mode that a chain is in and no start led to is one of them, of no visits.
 
     Parameters
     ----------
@@ -41,46 +48,90 @@ def describe_modes(
     Returns
     -------
     dict
-        Empty unless modes were looked for. Otherwise `modes`, with `n_starts`, `rough` (the masses are from the
-        diagonal of the Hessian alone), `lost` (the chains in no mode that was found) and `found`: for each mode, most
-        mass first, `mass` (its share of all modes'), `nats` that its density lies below the highest, `visits`,
-        `labellings` (modes that are one but for the names of exchangeable classes), `chains` that ended in it, and how
-        it differs from the first: `classes` (name there -> name it stands for), `competence` (mean over annotators
-        here, and there), and `items_differ`, how many items have another most probable state.
+        Empty unless modes were looked for. Otherwise `modes`, with `n_starts`; `unfinished`, how many of them did not
+        end at the top of a mode; `rough` (the masses are from the diagonal of the Hessian alone, and so a guess);
+        `lost`, the chains whose mode is unknown; `crossing`, the chains whose draws are in several modes, as far as a
+        few of them show; and `found`: for each mode, most mass first, `mass` (its share of all modes'), `nats` that its
+        density lies below the highest, `visits`, `labellings` (modes that are one but for the names of exchangeable
+        classes), `chains` that are in it, most of the time, and how it differs from the first: `classes` (name there ->
+        name it stands for), `competence` (mean over annotators here, and there), and `items_differ`, how many items
+        have another most probable state. Nothing is found where the highest end is no mode.
     """
     explored = starts.explored
-    if explored is None:
+    if explored is None or explored.best is None:
         return {}
-    last, _ = unconstrain(graph, draws.isel(draw=[-1]))  # (chain, 1, dimension)
-    ended = [explored.find(starts.density, point) for point in last[:, 0]]
-    groups = group_modes(explored.modes, merge=is_exchangeable(model, data))
-    firsts = [explored.modes[group[0]] for group in groups]
-    points = _as_chains(graph, [starts.density.values_at(mode.point) for mode in firsts])
+    chains = range(draws.sizes["chain"])
+    described: dict[str, Any] = {
+        "n_starts": explored.n_starts,
+        "unfinished": explored.n_unfinished,
+        "rough": explored.rough,
+        "lost": list(chains),
+        "crossing": [],
+        "found": [],
+    }
+    if not explored.modes:
+        return {"modes": described}
+    n_looks = 1 if explored.rough or len(explored.modes) == 1 else LOOKS
+    looked = np.linspace(draws.sizes["draw"] - 1, 0, n_looks).round().astype(int)  # the last one first
+    points, _ = unconstrain(graph, draws.isel(draw=looked))  # (chain, look, dimension)
+    rng = np.random.default_rng(0)  # of the signs that a rough estimate takes
+    explored, places = explored.place(starts.density, points.reshape(-1, points.shape[2]), rng)
+    groups, shares = weigh_labellings(model, data, graph, starts.density, explored.modes)
+    number = {mode: at for at, group in enumerate(groups) for mode in group}
+    by_chain = np.array([-1 if at is None else number[at] for at in places]).reshape(points.shape[:2])
+    homes = [int(Counter(ended.tolist()).most_common(1)[0][0]) for ended in by_chain]  # of equals, the last draw's
+    described["lost"] = [chain for chain in chains if homes[chain] < 0]
+    described["crossing"] = [chain for chain in chains if np.unique(by_chain[chain][by_chain[chain] >= 0]).size > 1]
+    order = np.argsort(-shares, kind="stable")
+    firsts = [explored.modes[groups[at][0]] for at in order]
+    values = _as_chains(graph, [starts.density.values_at(mode.point) for mode in firsts])
+    if is_exchangeable(model, data):
+        values = add_deterministics(graph, align_classes(values)[0][[variable.name for variable in graph.free_RVs]])
+    differences = _compare(model, data, values)
     highest = max(mode.log_density for mode in firsts)
-    preferred, states = preferred_classes(points), _probable_states(model, data, points)
-    found: list[dict[str, Any]] = []
-    for number, (group, mode) in enumerate(zip(groups, firsts, strict=True)):
-        found.append(
+    for at, mode, difference in zip(order.tolist(), firsts, differences, strict=True):
+        described["found"].append(
             {
-                "mass": float(explored.mass[group].sum()),
+                "mass": float(shares[at]),
                 "nats": highest - mode.log_density,
-                "visits": sum(explored.modes[i].visits for i in group),
-                "labellings": len(group),
-                "chains": [chain for chain, at in enumerate(ended) if at in group],
+                "visits": sum(explored.modes[i].visits for i in groups[at]),
+                "labellings": len(groups[at]),
+                "chains": [chain for chain in chains if homes[chain] == at],
+                **difference,
             }
         )
-        if number:
-            if preferred is not None and (preferred[number] != preferred[0]).any():
-                found[number]["classes"] = name_swapped(points, preferred[0], preferred[number])
-            if model.competence is not None:
-                found[number]["competence"] = [float(points[model.competence][i].mean()) for i in (number, 0)]
-            found[number]["items_differ"] = int((states[number] != states[0]).sum())
-    lost = [chain for chain, at in enumerate(ended) if at is None]
-    return {"modes": {"n_starts": explored.n_starts, "rough": explored.rough, "lost": lost, "found": found}}
+    return {"modes": described}
 
 
-def explain_modes(modes: Mapping[str, Any]) -> list[str]:
+def _compare(model: AnnotationModel, data: Data, values: xarray.Dataset) -> list[dict[str, Any]]:
+    """Say of each mode, given as chains of one draw, how it differs from the first."""
+    preferred, states = preferred_classes(values), _probable_states(model, data, values)
+    found: list[dict[str, Any]] = [{}]
+    for number in range(1, values.sizes["chain"]):
+        found.append({})
+        if preferred is not None and (preferred[number] != preferred[0]).any():
+            found[number]["classes"] = name_swapped(values, preferred[0], preferred[number])
+        if model.competence is not None:
+            found[number]["competence"] = [float(values[model.competence][i].mean()) for i in (number, 0)]
+        found[number]["items_differ"] = int((states[number] != states[0]).sum())
+    return found
+
+
+def keep_chains(modes: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]:
+    """Return what is known of modes, as of the chains that are kept, in their order and numbered anew."""
+    new = {chain: number for number, chain in enumerate(kept)}
+
+    def renumber(chains: Sequence[int]) -> list[int]:
+        return sorted(new[chain] for chain in chains if chain in new)
+
+    found = [mode | {"chains": renumber(mode["chains"])} for mode in modes["found"]]
+    return dict(modes) | {"found": found} | {name: renumber(modes[name]) for name in ("lost", "crossing")}
+
+
+def explain_modes(modes: Mapping[str, Any], max_rhat: float | None = None) -> list[str]:
     """Say in plain language what modes mean for what is believed; empty if one carries all, and the chains are there.
+
+    Nothing is said either of modes between which the chains go back and forth, as `max_rhat` shows.
 
     Examples
     --------
@@ -90,28 +141,63 @@ def explain_modes(modes: Mapping[str, Any]) -> list[str]:
     >>> print(*explain_modes({"rough": False, "found": [first, second]}))
     the posterior has 2 modes, of an estimated 87% and 13% of its mass: no chain is in mode 2 (annotators at 0.20 on \
 average who are at 0.80 in mode 1; 40 items with another most probable state); the draws are not in proportion to \
-these masses, so that neither means nor intervals hold for all of the posterior
+these masses, so that neither means nor intervals hold for all of the posterior; fit more chains, or some with initvals \
+in that mode, and put them together: bayesanno.combine_modes(bayesanno.concat_chains([fit, other]))
     """
     found = modes["found"]
+    if not found:
+        return [
+            f"the posterior's modes could not be looked for fully: the highest of {counted(modes['n_starts'], 'start')} "
+            f"did not reach the top of a mode ({modes['unfinished']} in all did not), so that nothing is known of how "
+            "many there are and what they weigh; compare chains from several seeds"
+        ]
+    occupied = [number for number, mode in enumerate(found) if mode["chains"]]
+    mixing = max_rhat is not None and max_rhat <= MAX_RHAT
+    if mixing and (len(occupied) > 1 or modes.get("crossing")):
+        return []
+    if modes["rough"]:
+        return _explain_unknown(found, occupied) if len(occupied) > 1 else []
     carrying = [number for number, mode in enumerate(found) if mode["mass"] >= LEAST_MASS]
     problems = []
     if len(carrying) > 1:
         told = carrying[1 : 1 + MOST_TOLD]
         shares = [f"{found[number]['mass']:.0%}" for number in [0, *told]]
-        roughly = "a rough estimate of" if modes["rough"] else "an estimated"
         where = "; ".join(f"{_who_is_in(found[number], number)} ({_differs(found[number])})" for number in told)
         problems.append(
-            f"the posterior has {len(carrying)} modes, of {roughly} {', '.join(shares[:-1])} and {shares[-1]} of its "
-            f"mass: {where}; the draws are not in proportion to these masses, so that neither means nor intervals hold "
-            "for all of the posterior"
+            f"the posterior has {len(carrying)} modes, of an estimated {', '.join(shares[:-1])} and {shares[-1]} of "
+            f"its mass: {where}; the draws are not in proportion to these masses, so that neither means nor intervals "
+            f"hold for all of the posterior; {_advise([found[number]['chains'] for number in carrying])}"
         )
-    for number, mode in enumerate(found):
-        if mode["chains"] and number not in carrying:
+    for number in occupied:
+        if number not in carrying:
+            mode = found[number]
             problems.append(
                 f"{_who_is_in(mode, number)}, which carries an estimated {mode['mass']:.1%} of the posterior's mass "
-                f"({_differs(mode)}): leave {'it' if len(mode['chains']) == 1 else 'them'} out"
+                f"({_differs(mode)}): leave {'it' if len(mode['chains']) == 1 else 'them'} out, by "
+                f"bayesanno.drop_chains(fit, {mode['chains']})"
             )
     return problems
+
+
+def _explain_unknown(found: Sequence[Mapping[str, Any]], occupied: Sequence[int]) -> list[str]:
+    """Say which chains are in which modes where what each weighs cannot be told."""
+    first, *others = occupied
+    where = "; ".join(f"{_who_is_in(found[at], at)} ({_differs(found[at])})" for at in others[:MOST_TOLD])
+    return [
+        f"{_who_is_in(found[first], first)}; {where}; what each mode weighs cannot be told of so many parameters, so "
+        "that these chains cannot be averaged over: look at each mode by bayesanno.split_modes(fit), weigh them by how "
+        'they predict, bayesanno.combine_modes(fit, weights="stacking"), or sample longer, if chains may yet cross'
+    ]
+
+
+def _advise(chains: Sequence[Sequence[int]]) -> str:
+    if all(chains):
+        return "bayesanno.combine_modes(fit) puts the draws together in proportion"
+    lacking = sum(not own for own in chains)
+    return (
+        f"fit more chains, or some with initvals in {'that mode' if lacking == 1 else 'those modes'}, and put them "
+        "together: bayesanno.combine_modes(bayesanno.concat_chains([fit, other]))"
+    )
 
 
 def _who_is_in(mode: Mapping[str, Any], number: int) -> str:
