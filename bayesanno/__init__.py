@@ -44,6 +44,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "agreement.histograms": ["chi_square_test", "count_histogram"],
         "inference.fit": ["fit"],
         "inference.combine": ["concat_chains", "relabel"],
+        "inference.split": ["combine_modes", "drop_chains", "split_modes"],
         "inference.loo": ["compute_log_likelihood"],
         "inference.bridge": ["estimate_marginal_likelihood"],
         # noise: what chance explains of agreement, from counts, from a table, and from a fit

@@ -61,7 +61,7 @@ def concat_chains(fits: Sequence[xarray.DataTree | FitView]) -> xarray.DataTree:
         if view.yields != "mcmc":
             raise FitError(
                 f"a fit by {view.tree.attrs['method']} has no chains to concatenate (it yields: {view.yields}): give "
-                "fits by nuts"
+                "fits by nuts, as they were sampled"
             )
     for what in ("model", "fields", "data_hash", "method"):
         values = {str(tree.attrs[what]) for tree in trees}

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted
 from bayesanno.inference.chain_modes import name_swapped, preferred_classes
 from bayesanno.inference.explore import LEAST_MASS
 from bayesanno.inference.labellings import weigh_labellings
-from bayesanno.inference.per_draw import add_deterministics
+from bayesanno.inference.per_draw import add_deterministics, as_chains
 from bayesanno.inference.relabel import align_classes
 from bayesanno.inference.unconstrained import unconstrain
 from bayesanno.modeling.capabilities import is_exchangeable
@@ -84,10 +83,10 @@ def describe_modes(
     described["crossing"] = [chain for chain in chains if np.unique(by_chain[chain][by_chain[chain] >= 0]).size > 1]
     order = np.argsort(-shares, kind="stable")
     firsts = [explored.modes[groups[at][0]] for at in order]
-    values = _as_chains(graph, [starts.density.values_at(mode.point) for mode in firsts])
+    values = as_chains(graph, [starts.density.values_at(mode.point) for mode in firsts])
     if is_exchangeable(model, data):
-        values = add_deterministics(graph, align_classes(values)[0][[variable.name for variable in graph.free_RVs]])
-    differences = _compare(model, data, values)
+        values, _ = align_classes(values)
+    differences = _compare(model, data, add_deterministics(graph, values))
     highest = max(mode.log_density for mode in firsts)
     for at, mode, difference in zip(order.tolist(), firsts, differences, strict=True):
         described["found"].append(
@@ -218,17 +217,6 @@ def _differs(mode: Mapping[str, Any]) -> str:
         how.append(f"annotators at {here:.2f} on average who are at {there:.2f} in mode 1")
     how.append(f"{counted(mode['items_differ'], 'item')} with another most probable state")
     return "; ".join(how)
-
-
-def _as_chains(graph: pymc.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xarray.Dataset:
-    """Return points as draws of the parameters, deterministics among them: a chain of one draw for each."""
-    dims = {variable.name: graph.named_vars_to_dims.get(variable.name, ()) for variable in graph.free_RVs}
-    coords = {dim: list(graph.coords[dim]) for each in dims.values() for dim in each if graph.coords[dim] is not None}
-    free = xr.Dataset(
-        {name: (("chain", "draw", *each), np.stack([p[name] for p in points])[:, None]) for name, each in dims.items()},
-        coords={"chain": range(len(points)), "draw": [0]} | coords,
-    )
-    return add_deterministics(graph, free)
 
 
 def _probable_states(model: AnnotationModel, data: Data, points: xarray.Dataset) -> np.ndarray:
