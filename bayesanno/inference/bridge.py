@@ -23,7 +23,8 @@ from bayesanno.data.counts import CountData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_seed
-from bayesanno.inference.diagnostics import MAX_PARETO_K, MAX_RHAT, find_pareto_k
+from bayesanno.inference.chain_modes import MAX_RHAT
+from bayesanno.inference.diagnostics import MAX_PARETO_K, find_pareto_k
 from bayesanno.inference.unconstrained import density_of, unconstrain
 
 if TYPE_CHECKING:
@@ -158,8 +159,8 @@ def estimate_log_mass(
     shaping, bridged = np.array_split(z, 2, axis=1)
     try:
         proposal = shape_proposal(shaping)
-    except np.linalg.LinAlgError as error:
-        return _no_mass(str(error))
+    except np.linalg.LinAlgError as cause:
+        return _no_mass(str(cause))
     n_chains, n_draws, n = bridged.shape
     drawn = proposal.rvs(n_chains * n_draws, random_state=rng).reshape(-1, n)
     kept = bridged.reshape(-1, n)

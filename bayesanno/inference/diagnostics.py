@@ -8,8 +8,9 @@ import numpy as np
 
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import enumerated
+from bayesanno.inference.chain_modes import MAX_RHAT
 from bayesanno.inference.explore import LEAST_MASS
-from bayesanno.inference.found_modes import MAX_RHAT, explain_modes
+from bayesanno.inference.found_modes import explain_modes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -132,6 +133,7 @@ def diagnose(
 
 
 def find_extremes(convergence: xarray.Dataset | None) -> dict[str, Any]:
+    """Return the worst R-hat and ESS of what `measure_convergence` gives, and which parameters they are of."""
     found: dict[str, Any] = dict.fromkeys(EXTREMES)
     worst: dict[str, str] = {}
     if convergence is not None:
@@ -234,9 +236,9 @@ def _explain_combination(combination: dict[str, Any]) -> list[str]:
     problems = []
     if combination["unsampled"] >= LEAST_MASS:
         problems.append(
-            f"an estimated {combination['unsampled']:.0%} of the posterior's mass is in modes that no chain was in, and "
-            "is missing: fit more chains, or some with initvals there, put them together by bayesanno.concat_chains, "
-            "and combine again"
+            f"an estimated {combination['unsampled']:.0%} of the posterior's mass is in modes that no chain was in, "
+            "and is missing: fit more chains, or some with initvals there, put them together by "
+            "bayesanno.concat_chains, and combine again"
         )
     for mode in combination["modes"]:
         if mode["n_draws"] and mode["max_rhat"] is not None and mode["max_rhat"] > MAX_RHAT:

@@ -3,8 +3,8 @@
 All on the density that NUTS sees, so that the mass of a mode is that of the draws around it: L-BFGS from the given
 start and from random ones, and Laplace's method at each end, with the Hessian from differences of gradients
 (Tierney and Kadane 1986, doi:10.1080/01621459.1986.10478240). Random starts find modes that chains from one start would
-never see; they prove nothing of modes that none of them leads to. An end that is not the top of a mode is none: where the
-highest end is so, the masses are unknown.
+never see; they prove nothing of modes that none of them leads to. An end where the density still rises is no mode, and
+where the highest of all ends is such, no mode's share of the mass is known.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Mode:
 
 @dataclass(frozen=True)
 class End:
-    """Where an optimisation ended, and whether that is the top of a mode: it came to rest, and no step is left to gain."""
+    """Where an optimisation ended, and whether that is the top of a mode: it came to rest, nothing left to gain."""
 
     point: np.ndarray
     log_density: float
@@ -97,7 +97,9 @@ class Explored:
         """The share of the mass of all modes that each has, shape (mode,)."""
         return share_out(np.array([mode.log_mass for mode in self.modes]))
 
-    def place(self, density: Density, points: np.ndarray, rng: np.random.Generator) -> tuple[Explored, list[int | None]]:
+    def place(
+        self, density: Density, points: np.ndarray, rng: np.random.Generator
+    ) -> tuple[Explored, list[int | None]]:
         """Find the modes uphill of points (point, dimension), those among them that no start led to as well.
 
         Returns
@@ -107,7 +109,8 @@ class Explored:
         list of int or None
             The number of each point's mode; None of one whose climb did not end at the top of a mode.
         """
-        modes, places = list(self.modes), []
+        modes = list(self.modes)
+        places: list[int | None] = []
         for point in points:
             end = climb(density, point, self.most_steps)
             if end is None or not end.is_top:
@@ -201,7 +204,7 @@ def group_modes(modes: Sequence[Mode], *, merge: bool) -> list[list[int]]:
 
 
 def climb(density: Density, point: np.ndarray, most_steps: int) -> End | None:
-    """Return where L-BFGS ends that starts at a point and takes so many gradients, or None if there is no density there.
+    """Return where L-BFGS ends that starts at a point and may take so many gradients; None if there is no density.
 
     The end is the top of a mode if L-BFGS came to rest and a step to where its own estimate of the curvature has the
     top would gain less than what sets two modes apart.

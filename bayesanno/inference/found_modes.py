@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.ground.wording import counted
-from bayesanno.inference.chain_modes import name_swapped, preferred_classes
-from bayesanno.inference.explore import LEAST_MASS
+from bayesanno.inference.chain_modes import MAX_RHAT, name_swapped, preferred_classes
+from bayesanno.inference.explore import EQUAL, LEAST_MASS
 from bayesanno.inference.labellings import weigh_labellings
 from bayesanno.inference.per_draw import add_deterministics, as_chains
 from bayesanno.inference.relabel import align_classes
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
 
-MAX_RHAT = 1.01  # Vehtari et al. 2021, doi:10.1214/20-BA1221
 LOOKS = 5  # draws of each chain whose modes are found, where there are several
 MOST_TOLD = 3  # modes beside the first that a message tells of
 
@@ -51,10 +50,10 @@ def describe_modes(
         end at the top of a mode; `rough` (the masses are from the diagonal of the Hessian alone, and so a guess);
         `lost`, the chains whose mode is unknown; `crossing`, the chains whose draws are in several modes, as far as a
         few of them show; and `found`: for each mode, most mass first, `mass` (its share of all modes'), `nats` that its
-        density lies below the highest, `visits`, `labellings` (modes that are one but for the names of exchangeable
-        classes), `chains` that are in it, most of the time, and how it differs from the first: `classes` (name there ->
-        name it stands for), `competence` (mean over annotators here, and there), and `items_differ`, how many items
-        have another most probable state. Nothing is found where the highest end is no mode.
+        density lies below the highest, `log_density`, `visits`, `labellings` (modes that are one but for the names of
+        exchangeable classes), `chains` that are in it, most of the time, and how it differs from the
+        first: `classes` (name there -> name it stands for), `competence` (mean over annotators here, and there), and
+        `items_differ`, how many items have another most probable state. Nothing is found where the highest end is no mode.
     """
     explored = starts.explored
     if explored is None or explored.best is None:
@@ -93,6 +92,7 @@ def describe_modes(
             {
                 "mass": float(shares[at]),
                 "nats": highest - mode.log_density,
+                "log_density": mode.log_density,
                 "visits": sum(explored.modes[i].visits for i in groups[at]),
                 "labellings": len(groups[at]),
                 "chains": [chain for chain in chains if homes[chain] == at],
@@ -127,6 +127,53 @@ def keep_chains(modes: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]
     return dict(modes) | {"found": found} | {name: renumber(modes[name]) for name in ("lost", "crossing")}
 
 
+def merge_modes(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any] | None:
+    """Return what is known of the modes of one posterior, from several fits of it, given with their numbers of chains.
+
+    Returns
+    -------
+    dict or None
+        None where it is not certain which mode of one fit is which of another: the masses are rough, two modes have the
+        same density, or the fits differ in the mode of most mass.
+    """
+    merged: dict[str, Any] | None = None
+    n_before = 0
+    for modes, n_chains in parts:
+        heights = sorted(mode["log_density"] for mode in modes["found"])
+        if modes["rough"] or not heights or (np.diff(heights) < EQUAL).any():
+            return None
+        moved = dict(modes) | {name: [chain + n_before for chain in modes[name]] for name in ("lost", "crossing")}
+        moved["found"] = [mode | {"chains": [chain + n_before for chain in mode["chains"]]} for mode in modes["found"]]
+        merged = moved if merged is None else _add_modes(merged, moved)
+        if merged is None:
+            return None
+        n_before += n_chains
+    return merged
+
+
+def _add_modes(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the modes of both, their masses shared out anew; None if their first modes are not the same."""
+
+    def relative(modes: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [mode | {"mass": mode["mass"] / modes["found"][0]["mass"]} for mode in modes["found"]]
+
+    found = relative(one)
+    for number, mode in enumerate(relative(other)):
+        same = [known for known in found if abs(known["log_density"] - mode["log_density"]) < EQUAL]
+        if number == 0 and same != found[:1]:
+            return None
+        if same:
+            same[0]["visits"] += mode["visits"]
+            same[0]["chains"] = [*same[0]["chains"], *mode["chains"]]
+        else:
+            found.append(mode)
+    found.sort(key=lambda mode: -mode["mass"])
+    total, highest = sum(mode["mass"] for mode in found), max(mode["log_density"] for mode in found)
+    found = [mode | {"mass": mode["mass"] / total, "nats": highest - mode["log_density"]} for mode in found]
+    summed = {name: one[name] + other[name] for name in ("n_starts", "unfinished", "lost", "crossing")}
+    return dict(one) | summed | {"found": found}
+
+
 def explain_modes(modes: Mapping[str, Any], max_rhat: float | None = None) -> list[str]:
     """Say in plain language what modes mean for what is believed; empty if one carries all, and the chains are there.
 
@@ -140,14 +187,15 @@ def explain_modes(modes: Mapping[str, Any], max_rhat: float | None = None) -> li
     >>> print(*explain_modes({"rough": False, "found": [first, second]}))
     the posterior has 2 modes, of an estimated 87% and 13% of its mass: no chain is in mode 2 (annotators at 0.20 on \
 average who are at 0.80 in mode 1; 40 items with another most probable state); the draws are not in proportion to \
-these masses, so that neither means nor intervals hold for all of the posterior; fit more chains, or some with initvals \
-in that mode, and put them together: bayesanno.combine_modes(bayesanno.concat_chains([fit, other]))
+these masses, so that neither means nor intervals hold for all of the posterior; fit more chains, or some with \
+initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.concat_chains([fit, other]))
     """
     found = modes["found"]
     if not found:
         return [
-            f"the posterior's modes could not be looked for fully: the highest of {counted(modes['n_starts'], 'start')} "
-            f"did not reach the top of a mode ({modes['unfinished']} in all did not), so that nothing is known of how "
+            f"the posterior's modes could not be looked for fully: the highest of "
+            f"{counted(modes['n_starts'], 'start')} did not reach the top of a mode "
+            f"({modes['unfinished']} in all did not), so that nothing is known of how "
             "many there are and what they weigh; compare chains from several seeds"
         ]
     occupied = [number for number, mode in enumerate(found) if mode["chains"]]
@@ -225,3 +273,31 @@ def _probable_states(model: AnnotationModel, data: Data, points: xarray.Dataset)
     back = formula.patterns.back["item"]
     first = formula.latents[0]
     return np.stack([one.probability[first].argmax(axis=1)[back] for one in formula.evaluate()])
+
+
+def explain_chains(diagnostics: Mapping[str, Any]) -> list[str]:
+    """Say of a fit whose chains are in several modes that its means are of no posterior, and what call weighs them.
+
+    Examples
+    --------
+    >>> from bayesanno.inference.found_modes import explain_chains
+    >>> modes = {"found": [{"mass": 0.87, "chains": [0, 1, 3]}, {"mass": 0.13, "chains": [2]}]}
+    >>> print(*explain_chains({"modes": modes, "max_rhat": 1.5}))
+    the chains of this fit are in 2 modes of the posterior (0, 1, 3; 2), and nothing has weighed them: this averages \
+over all chains alike; bayesanno.combine_modes(fit) puts them together by the mass of each mode, \
+bayesanno.split_modes(fit) takes them apart
+    """
+    rhat = diagnostics.get("max_rhat")
+    if rhat is not None and rhat <= MAX_RHAT:
+        return []
+    groups = [mode["chains"] for mode in diagnostics.get("modes", {}).get("found", []) if mode["chains"]]
+    if len(groups) < 2:
+        groups = (diagnostics.get("chain_modes") or {}).get("groups", [])
+    if len(groups) < 2:
+        return []
+    where = "; ".join(", ".join(map(str, sorted(group))) for group in groups)
+    return [
+        f"the chains of this fit are in {len(groups)} modes of the posterior ({where}), and nothing has weighed them: "
+        "this averages over all chains alike; bayesanno.combine_modes(fit) puts them together by the mass of each "
+        "mode, bayesanno.split_modes(fit) takes them apart"
+    ]

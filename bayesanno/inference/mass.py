@@ -17,10 +17,9 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.bridge import estimate_log_mass, shape_proposal
-from bayesanno.inference.chain_modes import find_chain_modes
+from bayesanno.inference.chain_modes import MAX_RHAT, find_chain_modes
 from bayesanno.inference.compiled import compile_anew_if_broken, compile_graph, exact_arithmetic
 from bayesanno.inference.density import Density
-from bayesanno.inference.diagnostics import MAX_RHAT
 from bayesanno.inference.explore import LEAST_CLIMB, LEAST_MASS, MOST_DIMENSIONS, Explored, group_modes, share_out
 from bayesanno.inference.labellings import count_labellings
 from bayesanno.inference.per_draw import as_chains
@@ -201,12 +200,16 @@ def _restrict(density: Density, contains: Callable[[np.ndarray], np.ndarray]) ->
 
 def _divide(draws: Sequence[np.ndarray]) -> Callable[[int, np.ndarray], np.ndarray]:
     """Return a function of the number of a mode and points (sample, dimension): whether they are in its part."""
+
+    def has_all(_: int, points: np.ndarray) -> np.ndarray:
+        return np.ones(len(points), dtype=bool)
+
     if len(draws) == 1:
-        return lambda number, points: np.ones(len(points), dtype=bool)
+        return has_all
     try:
         proposals = [shape_proposal(own) for own in draws]
     except np.linalg.LinAlgError:  # then there is no bridge, and the chains' draws are taken as the mode's
-        return lambda number, points: np.ones(len(points), dtype=bool)
+        return has_all
 
     def belongs(number: int, points: np.ndarray) -> np.ndarray:
         heights = np.array([np.atleast_1d(proposal.logpdf(points)) for proposal in proposals])  # (mode, sample)

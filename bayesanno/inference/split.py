@@ -72,14 +72,17 @@ def drop_chains(fit: xarray.DataTree | FitView, chains: Sequence[int]) -> xarray
     view = view_of(fit)
     require_chains(view, "chains")
     there = view.posterior["chain"].values.tolist()
+    names = enumerated([str(chain) for chain in there])
     if isinstance(chains, int | np.integer | str) or not list(chains):
         raise FitError(f"chains is {chains!r}: give the numbers of those to leave out, as in [{there[-1]}]")
     for chain in chains:
         if chain not in there:
-            raise FitError(f"there is no chain {chain!r} to leave out: this fit has {enumerated(list(map(str, there)))}")
+            raise FitError(
+                f"there is no chain {chain!r} to leave out: this fit has {enumerated(list(map(str, there)))}"
+            )
     kept = [at for at, chain in enumerate(there) if chain not in set(chains)]
     if not kept:
-        raise FitError(f"no chain would be left: this fit has {enumerated(list(map(str, there)))}")
+        raise FitError(f"no chain would be left: this fit has {names}")
     return _take(view, kept)
 
 
@@ -121,7 +124,12 @@ def split_modes(fit: xarray.DataTree | FitView, *, random_seed: int | None = Non
     weighed = weigh_modes(view, random_seed)
     parts = []
     for mode, share, error in zip(weighed.modes, weighed.share, weighed.error, strict=True):
-        about: dict[str, Any] = {"mass": float(share), "mass_error": float(error), "mass_by": mode.by, "mass_reason": mode.reason}
+        about: dict[str, Any] = {
+            "mass": float(share),
+            "mass_error": float(error),
+            "mass_by": mode.by,
+            "mass_reason": mode.reason,
+        }
         parts.append(_take(view, sorted(mode.chains), about))
     return parts
 
@@ -256,7 +264,8 @@ def _share_draws(share: np.ndarray, available: Sequence[int]) -> np.ndarray:
     share = np.where(share < NO_SHARE, 0.0, share)
     share = share / share.sum()
     whole = min(n / own for n, own in zip(available, share, strict=True) if own > 0)
-    return np.minimum(np.round(whole * share).astype(int), available)
+    counts: np.ndarray = np.minimum(np.round(whole * share).astype(int), available)
+    return counts
 
 
 def _effective_number(share: np.ndarray, modes: Sequence[Mapping[str, Any]]) -> float | None:

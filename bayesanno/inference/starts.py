@@ -27,7 +27,7 @@ JITTER = 1.0  # half the width of the interval that a chain's start is drawn fro
 
 @dataclass(frozen=True)
 class Modes:
-    """Where chains may start: points (mode, dimension), the width around each in every number, and their mass (mode,)."""
+    """Where chains may start: points (mode, dimension), the width around each in every number, and mass (mode,)."""
 
     points: np.ndarray
     widths: np.ndarray
