@@ -103,8 +103,8 @@ def _unknown(why: str) -> MarginalLikelihood:
     return MarginalLikelihood(float("nan"), float("nan"), f"log_marginal: {why}")
 
 
-def shape_proposal(z: np.ndarray) -> Any:
-    """Return the multivariate t of the mean and covariance of draws (chain, draw, dimension), from SciPy.
+def shape_proposal(points: np.ndarray) -> Any:
+    """Return the multivariate t of the mean and covariance of points (sample, dimension), from SciPy.
 
     Raises
     ------
@@ -113,16 +113,19 @@ def shape_proposal(z: np.ndarray) -> Any:
     """
     from scipy.stats import multivariate_t
 
-    points = z.reshape(-1, z.shape[2])  # (sample, dimension)
-    if len(points) < MIN_PER_DIMENSION * z.shape[2]:
-        raise np.linalg.LinAlgError(f"{len(points)} draws are too few to shape {z.shape[2]} dimensions")
+    n_samples, n = points.shape
+    if n_samples < MIN_PER_DIMENSION * n:
+        raise np.linalg.LinAlgError(f"{n_samples} draws are too few to shape {n} dimensions")
     covariance = np.atleast_2d(np.cov(points.T))
     np.linalg.cholesky(covariance)
     return multivariate_t(points.mean(axis=0), covariance, df=TAILS)
 
 
 def estimate_log_mass(
-    z: np.ndarray, log_density: Callable[[np.ndarray], np.ndarray], rng: np.random.Generator
+    z: np.ndarray,
+    log_density: Callable[[np.ndarray], np.ndarray],
+    rng: np.random.Generator,
+    inside: np.ndarray | None = None,
 ) -> LogMass:
     """Estimate the log of the integral of a density, from draws of it (Meng and Wong 1996).
 
@@ -134,9 +137,10 @@ def estimate_log_mass(
     z : array, shape (chain, draw, dimension)
         On the unconstrained scale.
     log_density : callable
-        From points (sample, dimension) to its log there, (sample,). Where it is -inf, draws do not count: it may so be
-        restricted to a region.
+        From points (sample, dimension) to its log there, (sample,); -inf outside of a region, if it is of one.
     rng : numpy.random.Generator
+    inside : array of bool, shape (chain, draw), optional
+        Which draws are in that region: the others do not count. All by default.
 
     Returns
     -------
@@ -156,22 +160,24 @@ def estimate_log_mass(
     """
     if not np.isfinite(z).all():
         return _no_mass("a draw is at the edge of the parameters' range")
-    shaping, bridged = np.array_split(z, 2, axis=1)
+    inside = np.ones(z.shape[:2], dtype=bool) if inside is None else inside
+    (shaping, bridged), (of_shaping, own) = np.array_split(z, 2, axis=1), np.array_split(inside, 2, axis=1)
     try:
-        proposal = shape_proposal(shaping)
+        proposal = shape_proposal(shaping[of_shaping])
     except np.linalg.LinAlgError as cause:
         return _no_mass(str(cause))
     n_chains, n_draws, n = bridged.shape
     drawn = proposal.rvs(n_chains * n_draws, random_state=rng).reshape(-1, n)
-    kept = bridged.reshape(-1, n)
+    kept = bridged[own]
+    ratio_kept = np.full((n_chains, n_draws), -np.inf)  # (chain, draw), of the posterior's draws
     ratio = log_density(drawn) - np.atleast_1d(proposal.logpdf(drawn))  # (sample,), of proposed points
-    ratio_kept = log_density(kept) - np.atleast_1d(proposal.logpdf(kept))  # (sample,), of the posterior's
-    if not np.isfinite(ratio_kept).any() or not np.isfinite(ratio).any():
+    if not own.any() or not np.isfinite(ratio).any():
         return _no_mass("no draw, or no proposed point, is where the density is to be integrated")
+    ratio_kept[own] = log_density(kept) - np.atleast_1d(proposal.logpdf(kept))
     pareto_k = find_pareto_k(ratio)
     if not pareto_k <= MAX_PARETO_K:
         return _no_mass(f"the posterior is far from any t distribution: Pareto k is {pareto_k:.2f}")
-    value, error = _bridge(ratio, ratio_kept.reshape(n_chains, n_draws))
+    value, error = _bridge(ratio, ratio_kept)
     if not np.isfinite([value, error]).all():
         return _no_mass(f"bridge sampling does not settle within {MAX_ROUNDS} rounds")
     return LogMass(value, error, "")

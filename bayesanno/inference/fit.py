@@ -69,9 +69,9 @@ def fit(
         The implementation of NUTS; the last two are extras.
     initvals : "auto", "vote", "prior" or mapping of variable name to array
         Where chains start, each with a jitter. "auto" looks for the posterior's modes, from the majority vote and from
-        random points, and starts chains in those that carry mass, as Laplace's method has it; what was found is among
-        the diagnostics. "vote" is near the majority vote, "prior" anywhere that the prior allows; a mapping has values
-        on the variables' own scale.
+        random points, and starts chains in those that carry mass, as Laplace's method has it: one at least in each
+        where there are chains enough, the others in proportion. What was found is among the diagnostics. "vote" is near
+        the majority vote, "prior" anywhere that the prior allows; a mapping has values on the variables' own scale.
     relabel : bool
         Undo label switching where prior and likelihood do not tell the classes apart; see
         `bayesanno.inference.relabel`.
@@ -88,6 +88,10 @@ def fit(
         `probability` and `probability_mcse` (item, state), `entropy` (item) in nats; and of NUTS convergence: bulk and
         tail ESS and R-hat of each parameter. The attributes hold the model and its fields, the method, what it yields
         and its settings, the seed, versions, the data's hash, seconds and diagnostics.
+
+        All draws count alike, also where chains are in several modes: a warning then names `combine_modes`, which
+        weighs modes by their mass, `split_modes`, and `drop_chains`. These compute labels, tables and diagnostics anew;
+        `fit.isel(chain=...)` alone leaves `latent`, `convergence` and the diagnostics those of all chains.
 
     Raises
     ------

@@ -51,9 +51,9 @@ def describe_modes(
         `lost`, the chains whose mode is unknown; `crossing`, the chains whose draws are in several modes, as far as a
         few of them show; and `found`: for each mode, most mass first, `mass` (its share of all modes'), `nats` that its
         density lies below the highest, `log_density`, `visits`, `labellings` (modes that are one but for the names of
-        exchangeable classes), `chains` that are in it, most of the time, and how it differs from the
-        first: `classes` (name there -> name it stands for), `competence` (mean over annotators here, and there), and
-        `items_differ`, how many items have another most probable state. Nothing is found where the highest end is no mode.
+        exchangeable classes), `chains` that are in it, most of the time, and how it differs from the first: `classes`
+        (name there -> name it stands for), `competence` (mean over annotators here, and there), and `items_differ`, how
+        many items have another most probable state. Nothing is found where the highest end is no mode.
     """
     explored = starts.explored
     if explored is None or explored.best is None:
@@ -193,10 +193,9 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
     found = modes["found"]
     if not found:
         return [
-            f"the posterior's modes could not be looked for fully: the highest of "
-            f"{counted(modes['n_starts'], 'start')} did not reach the top of a mode "
-            f"({modes['unfinished']} in all did not), so that nothing is known of how "
-            "many there are and what they weigh; compare chains from several seeds"
+            f"the posterior's modes could not be looked for fully: of {counted(modes['n_starts'], 'start')} "
+            f"{modes['unfinished']} did not reach the top of a mode, among them the one that came highest; nothing is "
+            "known of how many modes there are and what they weigh: compare fits with several seeds"
         ]
     occupied = [number for number, mode in enumerate(found) if mode["chains"]]
     mixing = max_rhat is not None and max_rhat <= MAX_RHAT
@@ -214,6 +213,7 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
             f"the posterior has {len(carrying)} modes, of an estimated {', '.join(shares[:-1])} and {shares[-1]} of "
             f"its mass: {where}; the draws are not in proportion to these masses, so that neither means nor intervals "
             f"hold for all of the posterior; {_advise([found[number]['chains'] for number in carrying])}"
+            + ("; some chains cross between them, so that longer ones help as well" if modes.get("crossing") else "")
         )
     for number in occupied:
         if number not in carrying:

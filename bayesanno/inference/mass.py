@@ -1,6 +1,6 @@
 """Which chains of a fit share a mode, and how much of the posterior's mass each mode holds.
 
-By bridge sampling from the draws of the mode's chains, and where they cannot bear that, by Laplace's method at its top.
+By bridge sampling from the draws in the mode, and where those of one mode cannot bear that, all by Laplace's method.
 The space is divided among the modes: a point belongs to the one whose own t distribution, the proposal of the bridge,
 is the highest there, so that no mass counts twice. Where classes can be permuted, all is within one labelling, the one
 that eq. 56 of Rzhetsky et al. (2008) prefers: every mode is there once in each of the K!, whose number so cancels.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.ground.errors import FitError
-from bayesanno.inference.bridge import estimate_log_mass, shape_proposal
+from bayesanno.inference.bridge import LogMass, estimate_log_mass, shape_proposal
 from bayesanno.inference.chain_modes import MAX_RHAT, find_chain_modes
 from bayesanno.inference.compiled import compile_anew_if_broken, compile_graph, exact_arithmetic
 from bayesanno.inference.density import Density
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
     from bayesanno.fits.view import FitView
 
+FEW = 0.02  # of a chain's draws: one with fewer in a mode says nothing of it
+ROUNDS = 20  # in which draws are shared out among modes; a few settle it
+NOT_THERE = LogMass(float("nan"), float("nan"), "no draw is nearer to a mode than to the others")
 ROUGH = 0.5  # nats: what Laplace's method is taken to err by
 
 
@@ -48,12 +51,12 @@ class ModeMass:
     log_mass : float
         Log of its integral, up to a constant that all modes of a fit share; nan where it cannot be told.
     error : float
-        Of the log: its standard error by the bridge; of Laplace's method half a nat, which is no standard error.
+        Of the log: its standard error by the bridge; by Laplace's method half a nat, which is a guess.
     by : {"bridge", "laplace", "unknown"}
     reason : str
-        Why it is not by the bridge.
+        Why it is not by the bridge: then none of the modes is.
     inside : array of bool, shape (chain, draw)
-        Which draws of its chains are in the part of the space that is the mode's.
+        Which of all draws are in the part of the space that is the mode's.
     """
 
     chains: tuple[int, ...]
@@ -113,27 +116,33 @@ def weigh_modes(view: FitView, random_seed: int | None = None) -> Weighed:
         density = Density(compile_graph(graph, start))
         z, _ = unconstrain(graph, free)  # (chain, draw, dimension)
         groups, tops = _group_chains(view, density, z)
-        belongs = _divide([z[group] for group in groups])
+        parts = _divide(z, groups)
 
         def contains(number: int, points: np.ndarray) -> np.ndarray:
-            mine = belongs(number, points)
-            return mine & _are_aligned(graph, density, points) if exchangeable else mine
+            mine = parts.number(points) == number
+            found: np.ndarray = mine & _are_aligned(graph, density, points) if exchangeable else mine
+            return found
 
-        found = []
-        for number, (group, top) in enumerate(zip(groups, tops, strict=True)):
-            inside = contains(number, z[group].reshape(-1, z.shape[2])).reshape(z[group].shape[:2])
-            by_bridge = estimate_log_mass(z[group], _restrict(density, partial(contains, number)), rng)
-            if not by_bridge.reason:
-                log_mass, error, by = by_bridge.value, by_bridge.error, "bridge"
-            elif top is None:
+        bridged = []
+        for number in range(len(groups)):
+            inside = parts.of_draws == number
+            some = inside.mean(axis=1) >= FEW  # (chain,): the others were hardly there
+            of_part = _restrict(density, partial(contains, number))
+            bridged.append(estimate_log_mass(z[some], of_part, rng, inside[some]) if some.any() else NOT_THERE)
+        reason = next((found.reason for found in bridged if found.reason), "")
+        modes = []
+        for number, (group, top, found) in enumerate(zip(groups, tops, bridged, strict=True)):
+            log_mass, error, by = found.value, found.error, "bridge"
+            if reason:  # by one method for all, so that what it errs by cancels in part
                 log_mass, error, by = np.nan, np.nan, "unknown"
-            else:
-                log_mass, error, by = top.log_mass, ROUGH, "laplace"
-                if exchangeable:  # of one labelling, which holds a part of a mode whose classes are alike
-                    n = count_labellings(graph, density.values_at(top.point))
-                    log_mass += math.log(n / math.factorial(data.n_labels))
-            found.append(ModeMass(tuple(group), float(log_mass), float(error), by, by_bridge.reason, inside))
-        return found
+                if top is not None:
+                    log_mass, error, by = top.log_mass, ROUGH, "laplace"
+                    if exchangeable:  # of one labelling, which holds a part of a mode whose classes are alike
+                        n = count_labellings(graph, density.values_at(top.point))
+                        log_mass += math.log(n / math.factorial(data.n_labels))
+            inside = parts.of_draws == number
+            modes.append(ModeMass(tuple(group), float(log_mass), float(error), by, reason, inside))
+        return modes
 
     with exact_arithmetic():
         modes = compile_anew_if_broken(run)
@@ -198,25 +207,48 @@ def _restrict(density: Density, contains: Callable[[np.ndarray], np.ndarray]) ->
     )
 
 
-def _divide(draws: Sequence[np.ndarray]) -> Callable[[int, np.ndarray], np.ndarray]:
-    """Return a function of the number of a mode and points (sample, dimension): whether they are in its part."""
+class _Parts:
+    """Parts of the space, one for each mode: where its own proposal is higher than the others'.
 
-    def has_all(_: int, points: np.ndarray) -> np.ndarray:
-        return np.ones(len(points), dtype=bool)
+    Attributes
+    ----------
+    of_draws : array of int, shape (chain, draw)
+        The part that each draw is in.
+    """
 
-    if len(draws) == 1:
-        return has_all
-    try:
-        proposals = [shape_proposal(own) for own in draws]
-    except np.linalg.LinAlgError:  # then there is no bridge, and the chains' draws are taken as the mode's
-        return has_all
+    def __init__(self, proposals: Sequence[Any], of_draws: np.ndarray) -> None:
+        self._proposals = proposals
+        self.of_draws = of_draws
 
-    def belongs(number: int, points: np.ndarray) -> np.ndarray:
-        heights = np.array([np.atleast_1d(proposal.logpdf(points)) for proposal in proposals])  # (mode, sample)
-        mine: np.ndarray = heights.argmax(axis=0) == number
-        return mine
+    def number(self, points: np.ndarray) -> np.ndarray:
+        """Return the part that each of some points (sample, dimension) is in."""
+        if not self._proposals:
+            return np.zeros(len(points), dtype=int)
+        heights = np.array([np.atleast_1d(proposal.logpdf(points)) for proposal in self._proposals])
+        highest: np.ndarray = heights.argmax(axis=0)
+        return highest
 
-    return belongs
+
+def _divide(z: np.ndarray, groups: Sequence[Sequence[int]]) -> _Parts:
+    """Divide the space among modes, from their chains; a draw of a chain that crossed is of the mode that it is in."""
+    of_draws = np.zeros(z.shape[:2], dtype=int)
+    for number, group in enumerate(groups):
+        of_draws[list(group)] = number
+    parts = _Parts((), of_draws)
+    if len(groups) == 1:
+        return parts
+    for _ in range(ROUNDS):
+        try:
+            proposals = [shape_proposal(z[parts.of_draws == number]) for number in range(len(groups))]
+        except np.linalg.LinAlgError:  # then there is no bridge, and draws are of their chain's mode
+            return parts
+        divided = _Parts(proposals, parts.of_draws)
+        divided.of_draws = divided.number(z.reshape(-1, z.shape[2])).reshape(of_draws.shape)
+        settled = (divided.of_draws == parts.of_draws).all()
+        parts = divided
+        if settled:
+            break
+    return parts
 
 
 def _are_aligned(graph: pymc.Model, density: Density, points: np.ndarray) -> np.ndarray:

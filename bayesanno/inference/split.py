@@ -197,7 +197,7 @@ def combine_modes(
     for number, (mode, count, weight) in enumerate(zip(weighed.modes, counts, share, strict=True)):
         at = np.argwhere(mode.inside)  # (sample, 2)
         at = at[np.linspace(0, len(at), count, endpoint=False).astype(int)]
-        taken.append((number, np.column_stack([np.array(mode.chains)[at[:, 0]], at[:, 1]])))
+        taken.append((number, at))
         within = find_extremes(measure_convergence(view.posterior.isel(chain=list(mode.chains))))
         described.append(
             {"chains": [int(view.posterior["chain"].values[chain]) for chain in mode.chains], "weight": float(weight)}
