@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.ground.wording import counted
+from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.chain_modes import MAX_RHAT, name_swapped, preferred_classes
 from bayesanno.inference.explore import EQUAL, LEAST_MASS
 from bayesanno.inference.labellings import weigh_labellings
@@ -51,9 +51,10 @@ def describe_modes(
         `lost`, the chains whose mode is unknown; `crossing`, the chains whose draws are in several modes, as far as a
         few of them show; and `found`: for each mode, most mass first, `mass` (its share of all modes'), `nats` that its
         density lies below the highest, `log_density`, `visits`, `labellings` (modes that are one but for the names of
-        exchangeable classes), `chains` that are in it, most of the time, and how it differs from the first: `classes`
-        (name there -> name it stands for), `competence` (mean over annotators here, and there), and `items_differ`, how
-        many items have another most probable state. Nothing is found where the highest end is no mode.
+        exchangeable classes), `chains` that are in it, most of the time, `draws` that are, of the few looked at, and
+        how it differs from the first: `classes` (name there -> name it stands for), `competence` (mean over annotators
+        here, and there), and `items_differ`, how many items have another most probable state. Nothing is found where
+        the highest end is no mode.
     """
     explored = starts.explored
     if explored is None or explored.best is None:
@@ -96,6 +97,7 @@ def describe_modes(
                 "visits": sum(explored.modes[i].visits for i in groups[at]),
                 "labellings": len(groups[at]),
                 "chains": [chain for chain in chains if homes[chain] == at],
+                "draws": int((by_chain == at).sum()),
                 **difference,
             }
         )
@@ -163,7 +165,8 @@ def _add_modes(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, An
         if number == 0 and same != found[:1]:
             return None
         if same:
-            same[0]["visits"] += mode["visits"]
+            for name in ("visits", "draws"):
+                same[0][name] += mode[name]
             same[0]["chains"] = [*same[0]["chains"], *mode["chains"]]
         else:
             found.append(mode)
@@ -182,9 +185,9 @@ def explain_modes(modes: Mapping[str, Any], max_rhat: float | None = None) -> li
     Examples
     --------
     >>> from bayesanno.inference.found_modes import explain_modes
-    >>> first = {"mass": 0.87, "chains": [0, 1, 2, 3]}
-    >>> second = {"mass": 0.13, "chains": [], "competence": [0.2, 0.8], "items_differ": 40}
-    >>> print(*explain_modes({"rough": False, "found": [first, second]}))
+    >>> first = {"mass": 0.87, "chains": [0, 1, 2, 3], "draws": 20}
+    >>> second = {"mass": 0.13, "chains": [], "draws": 0, "competence": [0.2, 0.8], "items_differ": 40}
+    >>> print(*explain_modes({"rough": False, "crossing": [], "found": [first, second]}))
     the posterior has 2 modes, of an estimated 87% and 13% of its mass: no chain is in mode 2 (annotators at 0.20 on \
 average who are at 0.80 in mode 1; 40 items with another most probable state); the draws are not in proportion to \
 these masses, so that neither means nor intervals hold for all of the posterior; fit more chains, or some with \
@@ -199,7 +202,7 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
         ]
     occupied = [number for number, mode in enumerate(found) if mode["chains"]]
     mixing = max_rhat is not None and max_rhat <= MAX_RHAT
-    if mixing and (len(occupied) > 1 or modes.get("crossing")):
+    if mixing and (len(occupied) > 1 or modes["crossing"]):
         return []
     if modes["rough"]:
         return _explain_unknown(found, occupied) if len(occupied) > 1 else []
@@ -212,8 +215,7 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
         problems.append(
             f"the posterior has {len(carrying)} modes, of an estimated {', '.join(shares[:-1])} and {shares[-1]} of "
             f"its mass: {where}; the draws are not in proportion to these masses, so that neither means nor intervals "
-            f"hold for all of the posterior; {_advise([found[number]['chains'] for number in carrying])}"
-            + ("; some chains cross between them, so that longer ones help as well" if modes.get("crossing") else "")
+            f"hold for all of the posterior; {_advise([found[number] for number in carrying], modes['crossing'])}"
         )
     for number in occupied:
         if number not in carrying:
@@ -237,10 +239,15 @@ def _explain_unknown(found: Sequence[Mapping[str, Any]], occupied: Sequence[int]
     ]
 
 
-def _advise(chains: Sequence[Sequence[int]]) -> str:
-    if all(chains):
-        return "bayesanno.combine_modes(fit) puts the draws together in proportion"
-    lacking = sum(not own for own in chains)
+def _advise(carrying: Sequence[Mapping[str, Any]], crossing: Sequence[int]) -> str:
+    together = "bayesanno.combine_modes(fit) puts the draws together in proportion"
+    if crossing:
+        some = f"{'chain' if len(crossing) == 1 else 'chains'} {enumerated([str(chain) for chain in crossing])}"
+        longer = f"{some} crossed between modes, so that longer chains (draws) get nearer to it"
+        return f"{together}; {longer}" if all(mode["chains"] for mode in carrying) else longer
+    lacking = sum(not mode["chains"] for mode in carrying)
+    if not lacking:
+        return together
     return (
         f"fit more chains, or some with initvals in {'that mode' if lacking == 1 else 'those modes'}, and put them "
         "together: bayesanno.combine_modes(bayesanno.concat_chains([fit, other]))"
@@ -250,7 +257,7 @@ def _advise(chains: Sequence[Sequence[int]]) -> str:
 def _who_is_in(mode: Mapping[str, Any], number: int) -> str:
     chains = [str(chain) for chain in mode["chains"]]
     if not chains:
-        return f"no chain is in mode {number + 1}"
+        return f"no chain is in mode {number + 1}{' most of the time' if mode['draws'] else ''}"
     if len(chains) == 1:
         return f"chain {chains[0]} is in mode {number + 1}"
     return f"chains {', '.join(chains[:-1])} and {chains[-1]} are in mode {number + 1}"

@@ -88,7 +88,7 @@ class Weighed:
     unsampled: float
 
 
-def weigh_modes(view: FitView, random_seed: int | None = None) -> Weighed:
+def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool = True) -> Weighed:
     """Find out which chains share a mode and estimate what each mode weighs.
 
     Parameters
@@ -96,6 +96,8 @@ def weigh_modes(view: FitView, random_seed: int | None = None) -> Weighed:
     view : FitView
         Of a fit by NUTS.
     random_seed : int, optional
+    by_mass : bool, default True
+        Whether to estimate masses at all; otherwise they are unknown.
 
     Raises
     ------
@@ -103,6 +105,9 @@ def weigh_modes(view: FitView, random_seed: int | None = None) -> Weighed:
         If the fit has no chains.
     """
     require_chains(view, "modes")
+    if _are_mixed(view):
+        shape = (view.posterior.sizes["chain"], view.posterior.sizes["draw"])
+        return _share_mass(view, [ModeMass(tuple(range(shape[0])), 0.0, 0.0, "bridge", "", np.ones(shape, dtype=bool))])
     model, data = view.model, view.data
     graph = model.build(data)
     free = view.posterior[[variable.name for variable in graph.free_RVs]]
@@ -117,6 +122,9 @@ def weigh_modes(view: FitView, random_seed: int | None = None) -> Weighed:
         z, _ = unconstrain(graph, free)  # (chain, draw, dimension)
         groups, tops = _group_chains(view, density, z)
         parts = _divide(z, groups)
+        if not by_mass or len(groups) == 1:
+            known = (0.0, 0.0, "bridge", "") if len(groups) == 1 else (np.nan, np.nan, "unknown", "not asked for")
+            return [ModeMass(tuple(group), *known, parts.of_draws == number) for number, group in enumerate(groups)]
 
         def contains(number: int, points: np.ndarray) -> np.ndarray:
             mine = parts.number(points) == number
@@ -145,7 +153,11 @@ def weigh_modes(view: FitView, random_seed: int | None = None) -> Weighed:
         return modes
 
     with exact_arithmetic():
-        modes = compile_anew_if_broken(run)
+        return _share_mass(view, compile_anew_if_broken(run))
+
+
+def _share_mass(view: FitView, modes: list[ModeMass]) -> Weighed:
+    """Share out the mass among modes, beside those that no chain is in."""
     modes.sort(key=lambda mode: -mode.log_mass if np.isfinite(mode.log_mass) else np.inf)
     log_mass, error = np.array([mode.log_mass for mode in modes]), np.array([mode.error for mode in modes])
     share, unsampled = np.ones(1), _unsampled(view)
@@ -170,10 +182,7 @@ def _group_chains(view: FitView, density: Density, z: np.ndarray) -> tuple[list[
     """Return the chains of each mode, and its top as Laplace's method has it, or None where it is not known."""
     explored = Explored((), None, 0, 0, rough=z.shape[2] > MOST_DIMENSIONS, most_steps=LEAST_CLIMB)
     rng = np.random.default_rng(0)
-    rhat = view.diagnostics.get("max_rhat")
     chains = list(range(len(z)))
-    if rhat is not None and rhat <= MAX_RHAT and not _is_stale(view):
-        return [chains], [None]
     known = view.diagnostics.get("modes", {})
     explored, places = explored.place(density, z[:, -1], rng)
     tops = [None if at is None or explored.rough else explored.modes[at] for at in places]
@@ -188,6 +197,12 @@ def _group_chains(view: FitView, density: Density, z: np.ndarray) -> tuple[list[
     return groups, [next((tops[chain] for chain in group if tops[chain] is not None), None) for group in groups]
 
 
+def _are_mixed(view: FitView) -> bool:
+    """Whether all chains say the same, so that they are in one mode, or in all of them in proportion."""
+    rhat = view.diagnostics.get("max_rhat")
+    return rhat is not None and bool(rhat <= MAX_RHAT) and not _is_stale(view)
+
+
 def _is_stale(view: FitView) -> bool:
     """Whether the diagnostics are of other chains than the fit has, as after `isel`."""
     return bool(view.diagnostics.get("n_chains") != view.posterior.sizes["chain"])
@@ -197,7 +212,7 @@ def _unsampled(view: FitView) -> float:
     known = view.diagnostics.get("modes", {})
     if not known or known["rough"] or _is_stale(view):
         return 0.0
-    return float(sum(mode["mass"] for mode in known["found"] if not mode["chains"] and mode["mass"] >= LEAST_MASS))
+    return float(sum(mode["mass"] for mode in known["found"] if not mode["draws"] and mode["mass"] >= LEAST_MASS))
 
 
 def _restrict(density: Density, contains: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:

@@ -181,15 +181,15 @@ def combine_modes(
     if weights not in get_args(Weights):
         raise FitError(f"there are no weights {weights!r}: choose one of {', '.join(get_args(Weights))}")
     view = view_of(fit)
-    weighed = weigh_modes(view, random_seed)
+    weighed = weigh_modes(view, random_seed, by_mass=weights == "mass")
     if len(weighed.modes) == 1:
         lacking = (
-            f"; {weighed.unsampled:.1%} of the mass is in modes that no chain is in: fit more chains, or some with "
-            "initvals there, and put them together by concat_chains"
+            f": there is nothing to combine; {weighed.unsampled:.1%} of the mass is in modes that no chain is in: fit "
+            "more chains, or some with initvals there, and put them together by concat_chains"
             if weighed.unsampled
-            else ""
+            else ", or go back and forth between modes: there is nothing to combine"
         )
-        raise FitError(f"all chains of this fit are in one mode, and there is nothing to combine{lacking}")
+        raise FitError(f"all chains of this fit are in one mode{lacking}")
     share, more = _stack(view, weighed) if weights == "stacking" else _weigh(weighed)
     counts = _share_draws(share, [int(mode.inside.sum()) for mode in weighed.modes])
     described: list[dict[str, Any]] = []
@@ -288,7 +288,9 @@ def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination:
     pick = {"chain": xr.DataArray(chain, dims="sample"), "draw": xr.DataArray(draw, dims="sample")}
 
     def gather(group: xarray.Dataset) -> xarray.Dataset:
-        picked = group.isel(pick).drop_vars(["chain", "draw"]).rename(sample="draw").expand_dims(chain=[0])
+        picked = (
+            group.isel(pick).drop_vars(["chain", "draw"], errors="ignore").rename(sample="draw").expand_dims(chain=[0])
+        )
         found: xarray.Dataset = picked.assign_coords(draw=range(order.size)).transpose("chain", "draw", ...)
         return found
 

@@ -137,7 +137,7 @@ class TwoWidths(AnnotationModel):
         return tuple(pm.Categorical.dist(uniform, shape=(n,)) for n in (design.n_items, design.item.shape[0]))
 
     def state_logp(self, answers, p):
-        nothing = 0 * p.place.sum() + pt.zeros((answers.n_annotators, answers.n_labels, answers.n_classes))
+        nothing = 0 * p.place.sum() + pt.zeros((answers.n_annotators, answers.n_responses, answers.n_classes))
         return -np.log(answers.n_classes) + answers.sum_over_annotations(nothing)
 
     def start(self, data):
