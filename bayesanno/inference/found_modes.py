@@ -125,8 +125,12 @@ def keep_chains(modes: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]
     def renumber(chains: Sequence[int]) -> list[int]:
         return sorted(new[chain] for chain in chains if chain in new)
 
+    whose = {name: renumber(modes[name]) for name in ("lost", "crossing")}
     found = [mode | {"chains": renumber(mode["chains"])} for mode in modes["found"]]
-    return dict(modes) | {"found": found} | {name: renumber(modes[name]) for name in ("lost", "crossing")}
+    for mode in found:
+        if not mode["chains"] and not whose["crossing"]:
+            mode["draws"] = 0
+    return dict(modes) | whose | {"found": found}
 
 
 def merge_modes(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any] | None:

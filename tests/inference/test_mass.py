@@ -231,7 +231,9 @@ def test_a_wide_mode_wins_over_a_narrow_one_of_greater_density(two_widths):
     assert ratio == pytest.approx(np.log(0.001 / 0.999), abs=4 * narrow.attrs["mass_error"] / narrow.attrs["mass"])
     assert narrow.attrs["mass_error"] < 0.1 * narrow.attrs["mass"]
     whole = ba.combine_modes(fit, random_seed=1)
-    assert [mode["n_draws"] for mode in json.loads(whole.attrs["combination"])["modes"]] == [1000, 1]
+    of_wide, of_narrow = (mode["n_draws"] for mode in json.loads(whole.attrs["combination"])["modes"])
+    assert of_wide == 1000
+    assert of_narrow <= 1
 
 
 # ---------------------------------------------------------------------------------------- chains, and what is said
@@ -239,7 +241,8 @@ def test_a_wide_mode_wins_over_a_narrow_one_of_greater_density(two_widths):
 
 @NOISY
 def test_a_fit_in_one_mode_is_split_into_itself_and_not_combined(rng, refuses):
-    fit = make_fit(EXCHANGEABLE, TINY, clear_posterior(rng, n_draws=900)[["confusion", "prevalence"]])
+    fit = make_fit(EXCHANGEABLE, TINY, clear_posterior(rng, n_draws=50)[["confusion", "prevalence"]])
+    fit.attrs["diagnostics"] = json.dumps(ba.diagnostics_of(fit) | {"max_rhat": 1.005})  # so few draws have more
     (same,) = ba.split_modes(fit)
     assert (same.attrs["mass"], same["posterior"].sizes["chain"]) == (1.0, 2)
     with refuses(

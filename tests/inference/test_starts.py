@@ -93,9 +93,8 @@ class TestTwoModes:
         lost = {"mass": 0.0001, "chains": [1], "classes": {"no": "yes", "yes": "no"}, "items_differ": 1}
         (said,) = explain_modes({"rough": False, "crossing": [], "found": [best, lost]})
         assert said.startswith("chain 1 is in mode 2, which carries an estimated 0.0% of the posterior's mass ('no' ")
-        assert said.endswith(
-            "'yes' stands for 'no'; 1 item with another most probable state): leave it out, by bayesanno.drop_chains(fit, [1])"
-        )
+        assert "'yes' stands for 'no'; 1 item with another most probable state): leave it out" in said
+        assert said.endswith(", by bayesanno.drop_chains(fit, [1])")
         assert explain_modes({"rough": False, "crossing": [], "found": [best | {"mass": 1.0}]}) == []
 
 
