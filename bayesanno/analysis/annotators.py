@@ -101,7 +101,7 @@ def compare_annotators(
     """
     import pandas as pd
 
-    view = view_for_table(fit)
+    view = view_for_table(fit, from_draws=True)
     competence = view.posterior[competence_name(view)]
     competence = part_of(view, dimension).select(competence)
     everybody = [str(name) for name in competence["annotator"].values]
@@ -146,7 +146,7 @@ def low_competence_probability(fit: xarray.DataTree | FitView, *, below: float =
     """
     if not 0 < below < 1:
         raise FitError(f"below is {below}: it must be above 0 and below 1")
-    view = view_for_table(fit)
+    view = view_for_table(fit, from_draws=True)
     low = (view.posterior[competence_name(view)] < below).mean(("chain", "draw"))
     return concat_parts(parts_of(view), lambda part: _list_annotators(part).assign(probability=part.select(low).values))
 

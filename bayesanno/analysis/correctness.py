@@ -59,7 +59,7 @@ def correctness_table(
     """
     import pandas as pd
 
-    view = view_for_table(fit)
+    view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
     data, probability = part.data, part.latent[PROBABILITY]
     states = [str(name) for name in probability[probability.dims[1]].values]

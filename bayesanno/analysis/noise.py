@@ -101,7 +101,7 @@ def noise_posterior(fit: xarray.DataTree | FitView, *, confidence: float = 0.95)
     >>> ba.noise_posterior(fit).gamma, ba.bound_noise_of(ba.data_of(fit)).gamma  # doctest: +SKIP
     """
     check_share("confidence", confidence)
-    view = view_for_table(fit)
+    view = view_for_table(fit, from_draws=True)
     part, *others = parts_of(view)
     if not isinstance(view.model, HasHardItems) or part.votes is None or others:
         raise FitError(f"{view.model.name} does not say which of the annotated items are hard: fit easy_hard")
