@@ -116,7 +116,7 @@ def sample_labels(
     >>> (drawn.sel(item="q001") == drawn.sel(item="q002")).mean()  # P(same label)  # doctest: +SKIP
     """
     check_seed(random_seed)
-    view = view_for_table(fit)
+    view = view_for_table(fit, from_draws=True)
     dimensions = [part.dimension for part in parts_of(view) if part.dimension]
     if dimensions and dimension is None:
         raise FitError(
