@@ -45,6 +45,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "inference.fit": ["fit"],
         "inference.modes": ["find_modes"],
         "inference.combine": ["concat_chains", "relabel"],
+        "inference.split": ["combine_modes", "drop_chains", "split_modes"],
         "inference.loo": ["compute_log_likelihood"],
         "inference.bridge": ["estimate_marginal_likelihood"],
         # noise: what chance explains of agreement, from counts, from a table, and from a fit

@@ -44,9 +44,10 @@ all delta_j are divided by it, so that the data bound the scale (no delta_j and 
 prior does: its mass next to 1 makes the most diligent annotators fully diligent, the more surely the more of them
 there are.  So "lazy" means: as much so compared with the best.  diligence_prior=2:2 would leave the scale open.
 Whoever answers the contrary of the truth counts as lazy.  There are other modes, in which one spammer is diligent and
-all others lazy, or the rates are mirrored: far worse on some data, of comparable mass on others; the fit looks for them
-and says what they weigh.  The rate nearest to 0 or 1 and the diligence of the best mix more slowly than the rest.  A
-type that the data do not need wanders, and the fit says so.
+all others lazy, or the rates are mirrored: far worse on some data, of comparable mass on others.  The fit looks for
+them, has a chain in each that carries mass and says what they weigh; `bayesanno.combine_modes(fit)` puts the chains
+together by that, which longer chains would not do.  The rate nearest to 0 or 1 and the diligence of the best mix more
+slowly than the rest.  A type that the data do not need wanders, and the fit says so.
 
 Use when answers are yes or no, annotators many, and it is asked who does not read the items while items differ in how
 hard they are.  Avoid when each item has one true label that a good annotator finds: `mace` says so more directly.

@@ -44,9 +44,9 @@ Priors and what they imply.
 Identifiability.  omega is not the frequency of labels in the data, except where items have one annotation: beta raises
 it to the size of blocks, so that `shared` differs widely from the pooled shares.  There are two modes, accuracies high
 and accuracies low, far apart in density unless labels are few.  With two labels the likelihood does not change under
-theta -> 1 - theta, and only the prior tells them apart: on @table15 the mirrored mode holds 12.7% of the mass, which
-the fit says; its draws are of the mode in which the chains are.  An item with one annotation says nothing of accuracy:
-with pooled frequencies its likelihood is the same in every draw, where ArviZ's `loo` stops.
+theta -> 1 - theta, and only the prior tells them apart: on @table15 the mirrored mode holds 12.7% of the mass.  The
+fit says so and has chains in both; `bayesanno.combine_modes(fit)` weighs them.  An item with one annotation says
+nothing of accuracy: with pooled frequencies its likelihood is the same in every draw, where ArviZ's `loo` stops.
 
 Use when items have few annotations each, and accuracy is one number per annotator.  Where annotators confuse particular
 labels `model_b` scores higher: 123 nats on Table 9.  Avoid for more than eight annotations per item.

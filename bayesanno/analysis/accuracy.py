@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import check_coverage, n_kept
 from bayesanno.analysis.parts import concat_parts, parts_of
 from bayesanno.fits.view import view_of
@@ -55,7 +56,7 @@ def coverage_table(fit: xarray.DataTree | FitView, coverages: Sequence[float] | 
     shares = list(np.arange(1, 21) / 20) if coverages is None else list(coverages)
     for coverage in shares:
         check_coverage(coverage)
-    view = view_of(fit)
+    view = view_for_table(fit)
     parts = [part for part in parts_of(view) if part.gold]
     if not parts:
         raise FitError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")

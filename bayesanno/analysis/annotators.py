@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws
 from bayesanno.analysis.parts import concat_parts, part_of, parts_of
-from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.annotator_table(fit).sort_values("competence_mean").head(3)  # doctest: +SKIP
     """
-    view = view_of(fit)
+    view = view_for_table(fit)
     name = competence_name(view)
     competence = view.posterior[name]
     convergence = convergence_of(view, name)
@@ -101,7 +101,7 @@ def compare_annotators(
     """
     import pandas as pd
 
-    view = view_of(fit)
+    view = view_for_table(fit, from_draws=True)
     competence = view.posterior[competence_name(view)]
     competence = part_of(view, dimension).select(competence)
     everybody = [str(name) for name in competence["annotator"].values]
@@ -146,7 +146,7 @@ def low_competence_probability(fit: xarray.DataTree | FitView, *, below: float =
     """
     if not 0 < below < 1:
         raise FitError(f"below is {below}: it must be above 0 and below 1")
-    view = view_of(fit)
+    view = view_for_table(fit, from_draws=True)
     low = (view.posterior[competence_name(view)] < below).mean(("chain", "draw"))
     return concat_parts(parts_of(view), lambda part: _list_annotators(part).assign(probability=part.select(low).values))
 

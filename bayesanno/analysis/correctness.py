@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import PROBABILITY, part_of
-from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.modeling.capabilities import NONE_SAID
 
@@ -59,7 +59,7 @@ def correctness_table(
     """
     import pandas as pd
 
-    view = view_of(fit)
+    view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
     data, probability = part.data, part.latent[PROBABILITY]
     states = [str(name) for name in probability[probability.dims[1]].values]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import part_of, parts_of
-from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import listed
@@ -62,7 +62,7 @@ def decide_labels(
     import pandas as pd
 
     matrix = cost if isinstance(cost, pd.DataFrame) else pd.DataFrame(dict(cost)).T
-    part = part_of(view_of(fit), dimension)
+    part = part_of(view_for_table(fit), dimension)
     states, probability = part.states, part.posterior
     rows = [str(name) for name in matrix.index]
     wrong = sorted(set(states) ^ set(rows))
@@ -116,7 +116,7 @@ def sample_labels(
     >>> (drawn.sel(item="q001") == drawn.sel(item="q002")).mean()  # P(same label)  # doctest: +SKIP
     """
     check_seed(random_seed)
-    view = view_of(fit)
+    view = view_for_table(fit, from_draws=True)
     dimensions = [part.dimension for part in parts_of(view) if part.dimension]
     if dimensions and dimension is None:
         raise FitError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.parts import ITEM_TYPE
 from bayesanno.fits.view import view_of
@@ -48,7 +49,7 @@ def type_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     """
     import pandas as pd
 
-    view = view_of(fit)
+    view = view_for_table(fit)
     model, posterior = view.model, view.posterior
     if not isinstance(model, ItemTypeModel):
         raise FitError(f"the items of {model.name} are not of types: read label_table(fit)")

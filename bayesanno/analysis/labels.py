@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import concat_parts, parts_of
-from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def label_table(fit: xarray.DataTree | FitView, *, coverage: float | None = None
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.label_table(fit, coverage=0.9).query("not kept")  # doctest: +SKIP
     """
-    view = view_of(fit)
+    view = view_for_table(fit)
     return tabulate_labels(parts_of(view), coverage)
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from bayesanno.agreement.chance import disagreed_items, shared_items
 from bayesanno.agreement.noise import bound_count
+from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import HARD, parts_of
-from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_share
 from bayesanno.modeling.capabilities import HasHardItems
@@ -101,7 +101,7 @@ def noise_posterior(fit: xarray.DataTree | FitView, *, confidence: float = 0.95)
     >>> ba.noise_posterior(fit).gamma, ba.bound_noise_of(ba.data_of(fit)).gamma  # doctest: +SKIP
     """
     check_share("confidence", confidence)
-    view = view_of(fit)
+    view = view_for_table(fit, from_draws=True)
     part, *others = parts_of(view)
     if not isinstance(view.model, HasHardItems) or part.votes is None or others:
         raise FitError(f"{view.model.name} does not say which of the annotated items are hard: fit easy_hard")

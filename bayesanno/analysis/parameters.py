@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.fits.view import view_of
+from bayesanno.analysis.caution import view_for_table
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import listed
@@ -53,7 +53,7 @@ def summary(fit: xarray.DataTree | FitView, var_names: Sequence[str] | None = No
     import arviz_stats as azs
     import pandas as pd
 
-    view = view_of(fit)
+    view = view_for_table(fit)
     known = [str(name) for name in view.posterior.data_vars]
     chosen = known if var_names is None else list(var_names)
     unknown = [name for name in chosen if name not in known]

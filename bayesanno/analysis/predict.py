@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.parts import recode, split_data
-from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.inference.diagnostics import MIN_ESS
 from bayesanno.modeling.posterior import recover
@@ -74,7 +74,7 @@ def predict_labels(fit: xarray.DataTree | FitView, new_data: Any) -> pd.DataFram
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.predict_labels(fit, ba.read_annotations("new_answers.csv"))  # doctest: +SKIP
     """
-    view = view_of(fit)
+    view = view_for_table(fit, from_draws=True)
     if type(new_data) is not type(view.data):
         known, given = (type(data).__name__ for data in (view.data, new_data))
         raise DataError(f"this fit of {view.model.name} is of {known}: predict from {known}, not from {given}")

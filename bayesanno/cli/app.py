@@ -378,6 +378,8 @@ def _parse_range(text: str) -> int | tuple[int, int]:
 
 def _report(run: dict[str, Any], out: Path) -> None:
     """Say in a few lines what came out."""
+    from bayesanno.inference.found_modes import explain_chains
+
     found = run["diagnostics"]
     for line in describe_accuracy(run):
         typer.echo(line)
@@ -391,5 +393,7 @@ def _report(run: dict[str, Any], out: Path) -> None:
         typer.echo(f"Pareto k {found['pareto_k']:.2f} after {found['steps']} steps")
     seconds = run["seconds"]
     typer.echo(f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s sampling; seed {run['seed']}")
+    for problem in explain_chains(found):
+        typer.echo(f"{problem}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
     for name in run["files"]:
         typer.echo(str(out / name))

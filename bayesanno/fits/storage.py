@@ -169,6 +169,8 @@ def model_of(fit: xarray.DataTree) -> AnnotationModel:
 def diagnostics_of(fit: xarray.DataTree) -> dict[str, Any]:
     """Return a fit's diagnostics: R-hat, ESS, divergences, E-BFMI, relabelling, chains in different modes.
 
+    They are stored with the fit: `fit.isel(chain=...)` leaves them those of all chains, and `drop_chains` does not.
+
     Raises
     ------
     FitError

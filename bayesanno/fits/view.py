@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bayesanno.modeling.base import AnnotationModel
 
-Yields = Literal["mcmc", "approximation", "point"]
+Yields = Literal["mcmc", "approximation", "point", "combination"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from bayesanno.inference.relabel import class_permutations, sum_class_matrices
 if TYPE_CHECKING:
     import xarray
 
+MAX_RHAT = 1.01  # of chains that agree; Vehtari et al. 2021, doi:10.1214/20-BA1221
 FAR = 3.0  # how many within-chain standard deviations of the log density set two modes apart
 
 

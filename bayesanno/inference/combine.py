@@ -10,6 +10,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnostics import concat_datasets
+from bayesanno.inference.found_modes import merge_modes
 from bayesanno.inference.relabel import compose
 from bayesanno.inference.relabel_rules import align_fit
 from bayesanno.modeling.capabilities import is_exchangeable, latents
@@ -38,8 +39,8 @@ def concat_chains(fits: Sequence[xarray.DataTree | FitView]) -> xarray.DataTree:
     Raises
     ------
     FitError
-        If there is no fit, or one has no chains (is not by NUTS), or they differ in model, priors, data, method or
-        number of draws.
+        If there is no fit, or one has no chains (is not by NUTS, or a combination of modes), or they differ in model,
+        priors, data, method or number of draws.
 
     Warns
     -----
@@ -61,7 +62,7 @@ def concat_chains(fits: Sequence[xarray.DataTree | FitView]) -> xarray.DataTree:
         if view.yields != "mcmc":
             raise FitError(
                 f"a fit by {view.tree.attrs['method']} has no chains to concatenate (it yields: {view.yields}): give "
-                "fits by nuts"
+                "fits by nuts, as they were sampled"
             )
     for what in ("model", "fields", "data_hash", "method"):
         values = {str(tree.attrs[what]) for tree in trees}
@@ -80,7 +81,18 @@ def concat_chains(fits: Sequence[xarray.DataTree | FitView]) -> xarray.DataTree:
     for seconds in ("seconds_compile", "seconds_sample"):
         attrs[seconds] = float(sum(tree.attrs[seconds] for tree in trees))
     model, data = first.model, first.data
-    return assemble(model, data, model.build(data), posterior, stats, permutation=stats.get("permutation"), attrs=attrs)
+    known = [(view.diagnostics.get("modes"), view.posterior.sizes["chain"]) for view in views]
+    modes = merge_modes([(one, n) for one, n in known if one is not None]) if all(one for one, _ in known) else None
+    return assemble(
+        model,
+        data,
+        model.build(data),
+        posterior,
+        stats,
+        attrs=attrs,
+        permutation=stats.get("permutation"),
+        more_diagnostics=None if modes is None else {"modes": modes},
+    )
 
 
 def _number_draws(part: xarray.Dataset) -> xarray.Dataset:

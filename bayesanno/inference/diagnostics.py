@@ -8,6 +8,8 @@ import numpy as np
 
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import enumerated
+from bayesanno.inference.chain_modes import MAX_RHAT
+from bayesanno.inference.explore import LEAST_MASS
 from bayesanno.inference.found_modes import explain_modes
 
 if TYPE_CHECKING:
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
     import xarray
 
-MAX_RHAT = 1.01  # Vehtari et al. 2021, doi:10.1214/20-BA1221
 MIN_ESS = 400.0  # the same: 100 per chain, of four
 MIN_BFMI = 0.3  # Betancourt 2016, arXiv:1604.00695
 MAX_PARETO_K = 0.7  # Yao et al. 2018, arXiv:1802.02538
@@ -78,7 +79,7 @@ def measure_within_modes(posterior: xarray.Dataset, groups: Sequence[Sequence[in
     if len(groups) == 1:
         return []
     measured = [sorted(group) for group in groups[:1]] + [sorted(group) for group in groups[1:] if len(group) > 1]
-    return [{"chains": group} | _find_extremes(measure_convergence(posterior.isel(chain=group))) for group in measured]
+    return [{"chains": group} | find_extremes(measure_convergence(posterior.isel(chain=group))) for group in measured]
 
 
 def concat_datasets(parts: Sequence[xarray.Dataset], dim: str, names: Sequence[Any]) -> xarray.Dataset:
@@ -120,7 +121,7 @@ def diagnose(
     import arviz_stats as azs
 
     cut_off = next((name for name in MAX_DEPTH if name in sample_stats), None)
-    return _find_extremes(convergence) | {
+    return find_extremes(convergence) | {
         "n_chains": None if convergence is None else sample_stats.sizes["chain"],
         "n_draws": sample_stats.sizes["chain"] * sample_stats.sizes["draw"],
         "divergences": int(sample_stats["diverging"].sum()) if "diverging" in sample_stats else None,
@@ -131,7 +132,8 @@ def diagnose(
     }
 
 
-def _find_extremes(convergence: xarray.Dataset | None) -> dict[str, Any]:
+def find_extremes(convergence: xarray.Dataset | None) -> dict[str, Any]:
+    """Return the worst R-hat and ESS of what `measure_convergence` gives, and which parameters they are of."""
     found: dict[str, Any] = dict.fromkeys(EXTREMES)
     worst: dict[str, str] = {}
     if convergence is not None:
@@ -165,9 +167,11 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     '1 divergent transition'
     """
     modes = diagnostics.get("chain_modes") or {}
-    problems = explain_modes(diagnostics["modes"]) if "modes" in diagnostics else []
+    problems = explain_modes(diagnostics["modes"], diagnostics.get("max_rhat")) if "modes" in diagnostics else []
     told = {chain for mode in diagnostics.get("modes", {}).get("found", [])[1:] for chain in mode["chains"]}
     problems += [_explain_mode(other) for other in modes.get("others", []) if other["chain"] not in told]
+    if "combination" in diagnostics:
+        problems += _explain_combination(diagnostics["combination"])
     if not problems:
         problems += _explain_mixing(diagnostics)
     for group in modes.get("within", []):  # of all chains, R-hat and ESS would only say again that there are modes
@@ -221,9 +225,40 @@ def _explain_mode(other: dict[str, Any]) -> str:
     lower = other["nats_lower"]
     return (
         f"chain {other['chain']} is in another mode than the best chain, {lower:.{0 if lower >= 10 else 1}f} nats "
-        f"lower in log density{how}: it explains the data differently, so do not average over the chains; drop this "
-        "one, or fit again with another seed"
+        f"lower in log density{how}: it explains the data differently, so do not average over the chains; which mode "
+        "holds more of the posterior's mass is another question: bayesanno.split_modes(fit) estimates it, "
+        "bayesanno.combine_modes(fit) weighs the chains by it"
     )
+
+
+def _explain_combination(combination: dict[str, Any]) -> list[str]:
+    """Say what is wrong with the modes that draws were taken from, each by itself."""
+    problems = []
+    if combination["unsampled"] >= LEAST_MASS:
+        problems.append(
+            f"an estimated {combination['unsampled']:.0%} of the posterior's mass is in modes that no chain was in, "
+            "and is missing: fit more chains, or some with initvals there, put them together by "
+            "bayesanno.concat_chains, and combine again"
+        )
+    for mode in combination["modes"]:
+        if mode["n_draws"] and mode["max_rhat"] is not None and mode["max_rhat"] > MAX_RHAT:
+            problems.append(
+                f"in chains {enumerated([str(chain) for chain in mode['chains']])}, which share a mode: chains "
+                f"disagree: R-hat is {mode['max_rhat']:.3f} (should be at most {MAX_RHAT}); sample longer (tune, draws)"
+            )
+    effective = combination["n_effective"]
+    if effective is not None and effective < MIN_ESS:
+        problems.append(
+            f"few independent draws: the combination is worth {effective:.0f} (should be at least {MIN_ESS:.0f}); "
+            "sample longer (draws)"
+        )
+    rough = [mode for mode in combination["modes"] if mode["by"] == "laplace"]
+    if rough:
+        problems.append(
+            "the weights are rough, by Laplace's method, since the draws of a mode cannot bear bridge sampling: "
+            f"{rough[0]['reason']}"
+        )
+    return problems
 
 
 def _explain_mixing_within(group: dict[str, Any]) -> list[str]:

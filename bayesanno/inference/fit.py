@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.ground.progress import status
+from bayesanno.ground.threads import one_blas_thread
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.compiled import compile_anew_if_broken, exact_arithmetic
@@ -69,9 +70,9 @@ def fit(
         The implementation of NUTS; the last two are extras.
     initvals : "auto", "vote", "prior" or mapping of variable name to array
         Where chains start, each with a jitter. "auto" looks for the posterior's modes, from the majority vote and from
-        random points, and starts chains in those that carry mass, as Laplace's method has it; what was found is among
-        the diagnostics. "vote" is near the majority vote, "prior" anywhere that the prior allows; a mapping has values
-        on the variables' own scale.
+        random points, and starts chains in those that carry mass, as Laplace's method has it: one at least in each
+        where there are chains enough, the others in proportion. What was found is among the diagnostics. "vote" is near
+        the majority vote, "prior" anywhere that the prior allows; a mapping has values on the variables' own scale.
     relabel : bool
         Undo label switching where prior and likelihood do not tell the classes apart; see
         `bayesanno.inference.relabel`.
@@ -88,6 +89,10 @@ def fit(
         `probability` and `probability_mcse` (item, state), `entropy` (item) in nats; and of NUTS convergence: bulk and
         tail ESS and R-hat of each parameter. The attributes hold the model and its fields, the method, what it yields
         and its settings, the seed, versions, the data's hash, seconds and diagnostics.
+
+        All draws count alike, also where chains are in several modes: a warning then names `combine_modes`, which
+        weighs modes by their mass, `split_modes`, and `drop_chains`. These compute labels, tables and diagnostics anew;
+        `fit.isel(chain=...)` alone leaves `latent`, `convergence` and the diagnostics those of all chains.
 
     Raises
     ------
@@ -177,5 +182,5 @@ def fit(
                 more_diagnostics=drawn.diagnostics | describe_modes(model, data, graph, starts, drawn.posterior),
             )
 
-    with exact_arithmetic():
+    with exact_arithmetic(), one_blas_thread():
         return compile_anew_if_broken(run)

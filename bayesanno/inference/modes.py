@@ -19,11 +19,12 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.progress import status, track
+from bayesanno.ground.threads import one_blas_thread
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.compiled import compile_anew_if_broken, exact_arithmetic
-from bayesanno.inference.found_modes import as_chains
 from bayesanno.inference.maximise import End, climb, find_better, polish
 from bayesanno.inference.mode_starts import choose_mode_starts
+from bayesanno.inference.per_draw import add_deterministics, as_chains
 from bayesanno.inference.surface import Surface, Target, check_target, name_elements
 from bayesanno.modeling.posterior import Formula, compile_formula
 from bayesanno.modeling.registry import get_model
@@ -127,13 +128,9 @@ def find_modes(
     seed = known_seed(random_seed)
 
     def run() -> pd.DataFrame:
-        import scipy.optimize  # noqa: F401  # so that its BLAS is there to be limited
-        import threadpoolctl
+        return _find(model, data, objective, int(starts), seed, progressbar)
 
-        with threadpoolctl.threadpool_limits(1, user_api="blas"):  # vectors are short, and threads wait for each other
-            return _find(model, data, objective, int(starts), seed, progressbar)
-
-    with exact_arithmetic():
+    with exact_arithmetic(), one_blas_thread():
         return compile_anew_if_broken(run)
 
 
@@ -206,7 +203,7 @@ class _Reader:
 
     def parameters(self, points: Sequence[np.ndarray]) -> Any:
         """Return the parameters at points, deterministics among them, one chain for each point."""
-        return as_chains(self.graph, [self.surface.values_at(point) for point in points])
+        return add_deterministics(self.graph, as_chains(self.graph, [self.surface.values_at(z) for z in points]))
 
     def explain(self, ends: Sequence[End], visits: Sequence[int]) -> list[Explanation]:
         """Say what each end makes of the items."""

@@ -80,6 +80,8 @@ def _sample_nutpie(
 
     free = [variable.name for variable in graph.free_RVs]
     begin = time.perf_counter()
+    if start.among is not None:
+        start = start.share_out(_find_seeds(start, settings.chains, random_seed))
     sampler = nutpie.sample(
         replace(start.compiled, initial_point_func=start.draw),
         draws=settings.draws,
@@ -106,6 +108,32 @@ def _sample_nutpie(
     )
 
 
+def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
+    """Return the seeds by which nutpie's chains ask for their starts: it does not say which chain asks.
+
+    They depend on its seed and the chain alone, so that a run of next to no steps is asked with the same ones.
+    """
+    import nutpie
+
+    seeds: list[int] = []
+
+    def note(seed: int) -> np.ndarray:
+        seeds.append(seed)
+        return start.centre
+
+    nutpie.sample(
+        replace(start.compiled, initial_point_func=note),
+        draws=chains,  # ArviZ warns of fewer draws than chains
+        tune=1,
+        chains=chains,
+        seed=random_seed,
+        maxdepth=1,
+        progress_bar=False,
+        save_warmup=False,
+    )
+    return seeds
+
+
 def _sample_pymc(
     graph: pymc.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool
 ) -> Draws:
@@ -113,7 +141,8 @@ def _sample_pymc(
     nuts: dict[str, object] = {"target_accept": settings.target_accept}
     if settings.nuts_sampler != "pymc":
         nuts["chain_method"] = "vectorized"  # runs on any number of devices
-    seeds = np.random.SeedSequence(random_seed).generate_state(settings.chains)
+    seeds = [int(seed) for seed in np.random.SeedSequence(random_seed).generate_state(settings.chains)]
+    start = start.share_out(seeds)
     tree = pm.sample(
         model=graph,
         nuts_sampler=settings.nuts_sampler,
@@ -121,7 +150,7 @@ def _sample_pymc(
         tune=settings.tune,
         chains=settings.chains,
         nuts=nuts,
-        initvals=[dict(start.draw_values(int(seed))) for seed in seeds],
+        initvals=[dict(start.draw_values(seed)) for seed in seeds],
         random_seed=random_seed,
         progressbar=progressbar,
         compute_convergence_checks=False,

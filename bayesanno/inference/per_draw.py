@@ -12,13 +12,23 @@ import numpy as np
 from bayesanno.ground.lazy import xr
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pymc
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
 CHUNK_BYTES = 64 * 2**20  # of the parameters' draws that are evaluated at a time
+
+
+def as_chains(graph: pymc.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xarray.Dataset:
+    """Return points, each by variable, as draws of the free parameters: a chain of one draw for each."""
+    dims = {variable.name: graph.named_vars_to_dims.get(variable.name, ()) for variable in graph.free_RVs}
+    coords = {dim: list(graph.coords[dim]) for each in dims.values() for dim in each if graph.coords[dim] is not None}
+    return xr.Dataset(
+        {name: (("chain", "draw", *each), np.stack([p[name] for p in points])[:, None]) for name, each in dims.items()},
+        coords={"chain": range(len(points)), "draw": [0]} | coords,
+    )
 
 
 def add_deterministics(graph: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -11,8 +12,8 @@ import numpy as np
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.compiled import compile_graph, flat_start
 from bayesanno.inference.density import Density
-from bayesanno.inference.explore import LEAST_MASS, Explored, explore, group_modes
-from bayesanno.modeling.capabilities import is_exchangeable
+from bayesanno.inference.explore import LEAST_MASS, Explored, Mode, explore
+from bayesanno.inference.labellings import weigh_labellings
 
 if TYPE_CHECKING:
     import pymc
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
 
 Begin = Literal["auto", "vote", "prior"]
 JITTER = 1.0  # half the width of the interval that a chain's start is drawn from, on the unconstrained scale
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Where chains may start: points (mode, dimension), the width around each in every number, and mass (mode,)."""
+
+    points: np.ndarray
+    widths: np.ndarray
+    mass: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,8 @@ class Starts:
         The modes that were looked for, with "auto".
     draw : callable
         From a seed to a point (dimension,) on the unconstrained scale where a chain may start.
+    among : Modes or None
+        The modes that chains are shared out among, where there are several.
     centre : array, shape (dimension,)
         The point of most mass, or the given one, without jitter.
     """
@@ -45,11 +57,23 @@ class Starts:
     explored: Explored | None
     draw: Callable[[int], np.ndarray]
     centre: np.ndarray
+    among: Modes | None = None
 
     @property
     def values(self) -> Mapping[str, np.ndarray]:
         """The free variables at the centre, each on its own scale."""
         return self.density.values_at(self.centre)
+
+    def share_out(self, seeds: Sequence[int]) -> Starts:
+        """Return starts for the chains of these seeds: each mode that carries mass has its share of them, one at least.
+
+        Of fewer chains than modes, the modes of most mass have one each.
+        """
+        if self.among is None:
+            return self
+        numbers = share_chains(self.among.mass, len(seeds))
+        which = dict(zip(sorted(seeds), numbers, strict=True))  # sorted: in whatever order chains ask
+        return replace(self, draw=_around(self.among, which))
 
     def draw_values(self, seed: int) -> Mapping[str, np.ndarray]:
         """Return the free variables where the chain of a seed starts, each on its own scale."""
@@ -95,26 +119,58 @@ def choose_starts(
         return near
     rng = np.random.default_rng(random_seed)
     explored = explore(near.density, near.centre, n_starts=n_starts, most_gradients=most_gradients, rng=rng)
-    if not explored.modes:  # the sampler will say that there is no density
+    if explored.best is None:  # the sampler will say that there is no density
         return near
-    mass = np.zeros(len(explored.modes))
-    for group in group_modes(explored.modes, merge=is_exchangeable(model, data)):
-        share = float(explored.mass[group].sum())
-        away = [np.abs(explored.modes[i].point - near.centre).sum() for i in group]
-        mass[group[int(np.argmin(away))]] = share if share >= LEAST_MASS else 0.0  # of all labellings, the vote's
-    points = np.array([mode.point for mode in explored.modes])  # (mode, dimension)
+    chosen, mass = [explored.best], np.ones(1)  # where nothing is known of the masses
+    if explored.modes:
+        groups, shares = weigh_labellings(model, data, graph, near.density, explored.modes)
+        carrying = shares >= LEAST_MASS
+        chosen = [_nearest(explored.modes, group, near.centre) for group in compress(groups, carrying)]
+        mass = shares[carrying]
     # A jitter of three standard deviations spreads chains wider than the mode, and leaves them in it.
-    widths = np.minimum(JITTER, 3 * np.array([mode.sd for mode in explored.modes]))
+    widths = np.minimum(JITTER, 3 * np.array([mode.sd for mode in chosen]))
+    modes = Modes(np.array([mode.point for mode in chosen]), widths, mass / mass.sum())
     return replace(
-        near, explored=explored, draw=_around(points, widths, mass / mass.sum()), centre=points[int(np.argmax(mass))]
+        near,
+        explored=explored,
+        draw=_around(modes),
+        centre=modes.points[int(np.argmax(modes.mass))],
+        among=modes if len(chosen) > 1 else None,
     )
 
 
 def start_near(compiled: Any) -> Starts:
     """Return starts around the point that a graph was compiled with."""
     centre = flat_start(compiled)
-    draw = _around(centre[None], np.full((1, centre.size), JITTER), np.ones(1))
+    draw = _around(Modes(centre[None], np.full((1, centre.size), JITTER), np.ones(1)))
     return Starts(compiled, Density(compiled), None, draw, centre)
+
+
+def share_chains(mass: np.ndarray, n_chains: int) -> list[int]:
+    """Return the number of the mode of each chain: each mode has one, and the others are in proportion to the mass.
+
+    Of fewer chains than modes, the modes of most mass have one each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.inference.starts import share_chains
+    >>> share_chains(np.array([0.13, 0.87]), 4)
+    [0, 1, 1, 1]
+    """
+    covered = np.argsort(-mass, kind="stable")[:n_chains]
+    counts = np.zeros(mass.size, dtype=int)
+    counts[covered] = 1
+    wanted = n_chains * mass / mass[covered].sum()
+    while counts.sum() < n_chains:
+        counts[int(np.argmax(np.where(counts > 0, wanted - counts, -np.inf)))] += 1
+    found: list[int] = np.repeat(np.arange(mass.size), counts).tolist()
+    return found
+
+
+def _nearest(modes: Sequence[Mode], group: Sequence[int], point: np.ndarray) -> Mode:
+    """Return the labelling of a mode that is nearest to a point."""
+    return min((modes[i] for i in group), key=lambda mode: float(np.abs(mode.point - point).sum()))
 
 
 def check_initvals(initvals: Any) -> None:
@@ -125,11 +181,14 @@ def check_initvals(initvals: Any) -> None:
     raise FitError(f"initvals is {initvals!r}: it must be one of {names}, or a mapping of variable name to array")
 
 
-def _around(points: np.ndarray, widths: np.ndarray, weights: np.ndarray) -> Callable[[int], np.ndarray]:
+def _around(modes: Modes, which: Mapping[int, int] | None = None) -> Callable[[int], np.ndarray]:
+    """Return a way from a seed to a point around a mode: the one of the seed, or of others one drawn by its mass."""
+
     def draw(seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)
-        which = rng.choice(len(points), p=weights)
-        point: np.ndarray = points[which] + widths[which] * rng.uniform(-1, 1, size=points.shape[1])
+        drawn = int(rng.choice(len(modes.points), p=modes.mass))
+        at = (which or {}).get(seed, drawn)
+        point: np.ndarray = modes.points[at] + modes.widths[at] * rng.uniform(-1, 1, size=modes.points.shape[1])
         return point
 
     return draw

@@ -116,3 +116,29 @@ GUESTS: dict[str, tuple[type[AnnotationModel], Reference]] = {
         ),
     ),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoWidths(AnnotationModel):
+    """A posterior that is known beforehand: a wide mode of mass .999, a narrow one of .001; answers say nothing."""
+
+    name: ClassVar[str] = "two_widths"
+
+    MASS: ClassVar = np.array([0.999, 0.001])
+    CENTRES: ClassVar = np.array([[-3.0, -3.0, -3.0], [4.0, 4.0, 4.0]])
+    SDS: ClassVar = np.array([1.0, 0.02])
+
+    def priors(self, data, prior):
+        normals = [pm.MvNormal.dist(at, cov=sd**2 * np.eye(3)) for at, sd in zip(self.CENTRES, self.SDS, strict=True)]
+        pm.Mixture("place", self.MASS, normals)
+
+    def generate(self, design, p):
+        uniform = np.ones(design.class_response.size) / design.class_response.size
+        return tuple(pm.Categorical.dist(uniform, shape=(n,)) for n in (design.n_items, design.item.shape[0]))
+
+    def state_logp(self, answers, p):
+        nothing = 0 * p.place.sum() + pt.zeros((answers.n_annotators, answers.n_responses, answers.n_classes))
+        return -np.log(answers.n_classes) + answers.sum_over_annotations(nothing)
+
+    def start(self, data):
+        return {"place": self.CENTRES[0]}

@@ -250,7 +250,8 @@ def test_chains_in_the_mode_of_low_accuracies_are_reported(both_modes):
     assert said == [
         f"chain 4 is in another mode than the best chain, {other['nats_lower']:.0f} nats lower in log density, with "
         "annotators at 0.18 on average who are at 0.65 there: it explains the data differently, so do not average over "
-        "the chains; drop this one, or fit again with another seed"
+        "the chains; which mode holds more of the posterior's mass is another question: bayesanno.split_modes(fit) "
+        "estimates it, bayesanno.combine_modes(fit) weighs the chains by it"
     ]
 
 

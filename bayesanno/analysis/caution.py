@@ -1,0 +1,35 @@
+"""Tables of a fit whose chains are in several modes: none without a warning, since no mode was weighed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayesanno.fits.view import FitView, view_of
+from bayesanno.ground.errors import ConvergenceWarning, warn
+from bayesanno.ground.wording import counted
+from bayesanno.inference.found_modes import explain_chains
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def view_for_table(fit: xarray.DataTree | FitView, *, from_draws: bool = False) -> FitView:
+    """Return a view of a fit; of one that a user hands in, with a warning if its chains are in several modes.
+
+    The same if chains were taken out of it by `isel`, which leaves what follows from the draws as it was; but not where
+    all of the table is computed `from_draws`.
+    """
+    view = view_of(fit)
+    if not isinstance(fit, FitView):
+        n_chains, n_before = view.posterior.sizes["chain"], view.diagnostics.get("n_chains")
+        if n_before is not None and n_chains != n_before:
+            if not from_draws:
+                warn(
+                    f"this fit has {counted(n_chains, 'chain')}, and its labels and diagnostics are still those of "
+                    f"{n_before}, as isel leaves them: take bayesanno.drop_chains(fit, ...), which computes them anew",
+                    ConvergenceWarning,
+                )
+            return view
+        for problem in explain_chains(view.diagnostics):
+            warn(problem, ConvergenceWarning)
+    return view

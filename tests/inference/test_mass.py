@@ -1,0 +1,352 @@
+"""Modes of a posterior, judged by their mass: chains left out, taken apart, put together."""
+
+import json
+import warnings
+from importlib.metadata import EntryPoint, entry_points
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import multivariate_normal
+
+import bayesanno as ba
+from bayesanno.ground.errors import ConvergenceWarning, FitError
+from bayesanno.inference.assemble import assemble
+from bayesanno.inference.compiled import exact_arithmetic
+from bayesanno.inference.diagnostics import explain
+from bayesanno.inference.found_modes import explain_chains, explain_modes, merge_modes
+from bayesanno.inference.starts import Modes, Starts, choose_starts, share_chains
+from bayesanno.inference.unconstrained import unconstrain
+from bayesanno.modeling import registry
+from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit
+from tests.models.contract import TINY
+from tests.models.guests import TwoWidths
+from tests.samples import tiny_data
+
+NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")
+CHEAP = {"random_seed": 1, "progressbar": False, "draws": 1000, "tune": 500}
+
+
+def said_of(call):
+    """What a call gives back, and the warnings of convergence that it gives."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        result = call()
+    return result, [str(warning.message) for warning in seen if warning.category is ConvergenceWarning]
+
+
+@pytest.fixture(scope="module")
+def table15():
+    return said_of(lambda: ba.fit("model_a", ba.read_annotations("@table15"), **CHEAP))
+
+
+@pytest.fixture(scope="module")
+def whole15(table15):
+    return ba.combine_modes(table15[0], random_seed=1)
+
+
+def mass_by_quadrature(fit, n_points=21):
+    """The share of the mass that is around the draws of each chain alone in its mode, on a grid over their range."""
+    model, data = ba.get_model("model_a"), ba.data_of(fit)
+    graph = model.build(data)
+    with exact_arithmetic():
+        density = choose_starts(graph, model, data, "vote", n_starts=0, most_gradients=0, random_seed=1).density
+    z, _ = unconstrain(graph, fit["posterior"].to_dataset())
+    high = z[:, :, 0].mean(axis=1) > 0  # the first annotator is right more often than not
+    log_mass = []
+    for mode in (high, ~high):
+        points = z[mode].reshape(-1, z.shape[2])
+        margin = 0.5 * np.ptp(points, axis=0)
+        axes = np.linspace(points.min(axis=0) - margin, points.max(axis=0) + margin, n_points).T
+        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, z.shape[2])
+        cell = np.log(np.prod(axes[:, 1] - axes[:, 0]))
+        log_mass.append(cell + np.logaddexp.reduce([density(point)[0] for point in grid]))
+    return np.exp(log_mass - np.logaddexp.reduce(log_mass))
+
+
+class TestMirroredAccuracies:
+    """Model A with two labels: theta -> 1 - theta leaves the likelihood as it is."""
+
+    def test_the_mirrored_mode_of_table15_is_reported_with_its_mass_and_has_a_chain(self, table15):
+        fit, said = table15
+        first, second = ba.diagnostics_of(fit)["modes"]["found"]
+        assert (len(first["chains"]), len(second["chains"])) == (3, 1)
+        assert said[0].startswith("the posterior has 2 modes, of an estimated 87% and 13% of its mass: chain ")
+        assert said[0].endswith("; bayesanno.combine_modes(fit) puts the draws together in proportion")
+        assert not any("sample longer" in one for one in said if "share a mode" not in one)
+
+    @NOISY
+    def test_the_mass_of_table15_is_that_of_a_grid_within_its_error(self, table15):
+        exact = mass_by_quadrature(table15[0])
+        assert exact == pytest.approx([0.873, 0.127], abs=0.001)
+        parts = ba.split_modes(table15[0], random_seed=2)
+        for part, share in zip(parts, exact, strict=True):
+            assert part.attrs["mass_by"] == "bridge"
+            assert part.attrs["mass_error"] < 0.005
+            assert abs(part.attrs["mass"] - share) < 4 * part.attrs["mass_error"]
+        assert [part["posterior"].sizes["chain"] for part in parts] == [3, 1]
+        assert "modes" not in ba.diagnostics_of(parts[0])
+
+    def test_a_combination_has_draws_of_both_in_proportion_and_no_rhat(self, table15, whole15, tmp_path):
+        told = json.loads(whole15.attrs["combination"])
+        assert told["weights"] == "mass"
+        assert told == ba.diagnostics_of(whole15)["combination"]
+        low = (whole15["posterior"]["accuracy"] < 0.5).mean(("chain", "draw")).values
+        assert low == pytest.approx([0.127, 0.127, 0.873], abs=4 * told["modes"][0]["error"])
+        assert sum(mode["n_draws"] for mode in told["modes"]) == whole15["posterior"].sizes["draw"]
+        assert 400 < told["n_effective"] < whole15["posterior"].sizes["draw"]
+        found = ba.diagnostics_of(whole15)
+        assert (found["max_rhat"], found["n_chains"], found["min_bfmi"]) == (None, None, None)
+        assert ba.summary(whole15)["r_hat"].isna().all()
+        share = ba.label_table(whole15)["p[1]"].mean()
+        apart = [ba.label_table(one)["p[1]"].mean() for one in said_of(lambda: ba.split_modes(table15[0]))[0]]
+        assert share == pytest.approx(0.873 * apart[0] + 0.127 * apart[1], abs=0.01)
+        ba.save(whole15, tmp_path / "posterior.nc")
+        xr.testing.assert_identical(ba.load(tmp_path), whole15)
+
+    def test_each_draw_of_a_combination_is_one_of_the_fit_and_there_once(self, table15, whole15):
+        stats = whole15["sample_stats"]
+        chain, draw = stats["source_chain"].values[0], stats["source_draw"].values[0]
+        assert len(set(zip(chain.tolist(), draw.tolist(), strict=True))) == chain.size
+        before = table15[0]["posterior"]["accuracy"].transpose("chain", "draw", ...).values
+        np.testing.assert_array_equal(whole15["posterior"]["accuracy"].values[0], before[chain, draw])
+        assert 0.3 < stats["mode"].values[0][: chain.size // 2].mean() / stats["mode"].values.mean() < 1.1
+
+    def test_tables_of_chains_in_several_modes_name_the_call_that_weighs_them(self, table15, whole15):
+        fit, _ = table15
+        for table in (ba.label_table, ba.summary, ba.annotator_table, ba.correctness_table):
+            (said,) = said_of(lambda table=table: table(fit))[1]
+            assert said == explain_chains(ba.diagnostics_of(fit))[0]
+            assert "in 2 modes of the posterior" in said
+            assert "bayesanno.combine_modes(fit)" in said
+        assert said_of(lambda: ba.label_table(whole15))[1] == []
+
+    def test_chains_left_out_by_isel_are_noticed(self, table15):
+        (said,) = said_of(lambda: ba.label_table(table15[0].isel(chain=[0, 1])))[1]
+        assert "2 chains, and its labels and diagnostics are still those of 4" in said
+        assert "bayesanno.drop_chains" in said
+
+    @NOISY
+    def test_dropping_chains_computes_labels_and_diagnostics_anew(self, table15):
+        fit, _ = table15
+        (alone,) = ba.diagnostics_of(fit)["modes"]["found"][1]["chains"]
+        others = [chain for chain in range(4) if chain != alone]
+        dropped, said = said_of(lambda: ba.drop_chains(fit, [alone]))
+        kept = ba.drop_chains(fit, others)
+        for name in ("probability", "label_probability"):
+            parts = [one["latent"][name].values for one in (dropped, kept, fit)]
+            np.testing.assert_allclose((3 * parts[0] + parts[1]) / 4, parts[2], rtol=1e-9)
+        found = ba.diagnostics_of(dropped)
+        assert found["max_rhat"] < 1.05 < ba.diagnostics_of(fit)["max_rhat"]
+        assert [mode["chains"] for mode in found["modes"]["found"]] == [[0, 1, 2], []]
+        assert dropped["posterior"]["chain"].values.tolist() == [0, 1, 2]
+        assert json.loads(dropped.attrs["settings"])["chains"] == 3
+        assert "no chain is in mode 2" in said[0]
+
+    @NOISY
+    def test_what_no_chain_is_in_cannot_be_combined_until_a_fit_has_it(self, table15, refuses):
+        fit, _ = table15
+        (alone,) = ba.diagnostics_of(fit)["modes"]["found"][1]["chains"]
+        others = ba.drop_chains(fit, [alone])
+        with refuses(FitError, r"in one mode: there is nothing to combine; 12\.7% of the mass is in modes that no"):
+            ba.combine_modes(others)
+        parts = [others, ba.drop_chains(fit, [chain for chain in range(4) if chain != alone])]
+        joined = ba.concat_chains(parts)
+        assert [mode["chains"] for mode in ba.diagnostics_of(joined)["modes"]["found"]] == [[0, 1, 2], [3]]
+        weight = json.loads(ba.combine_modes(joined, random_seed=1).attrs["combination"])["modes"][1]["weight"]
+        assert weight == pytest.approx(0.127, abs=0.015)
+
+    def test_of_table14_the_mirrored_mode_is_in_the_combination(self):
+        fit, said = said_of(lambda: ba.fit("model_a", ba.read_annotations("@table14"), **CHEAP))
+        assert "bayesanno.combine_modes(fit)" in said[0]
+        whole, _ = said_of(lambda: ba.combine_modes(fit, random_seed=1))
+        error = json.loads(whole.attrs["combination"])["modes"][1]["error"]
+        assert error < 0.015
+        low = (whole["posterior"]["accuracy"] < 0.5).mean(("chain", "draw")).values
+        assert low == pytest.approx([0.075] * 3, abs=4 * error)  # on an exact grid
+
+    @NOISY
+    def test_stacking_weighs_by_prediction(self, table15):
+        whole = ba.combine_modes(table15[0], "stacking", random_seed=1)
+        told = json.loads(whole.attrs["combination"])
+        assert told["weights"] == "stacking"
+        weight = [mode["weight"] for mode in told["modes"]]
+        assert sum(weight) == pytest.approx(1)
+        better = int(np.argmax([mode["elpd"] for mode in told["modes"]]))
+        assert weight[better] > 0.9  # every item says the same: the better mode, by however little, has all
+        assert told["modes"][better]["n_draws"] == told["modes"][better]["n_available"]
+        assert told["modes"][0]["error"] is None
+
+    def test_what_is_refused(self, table15, whole15, refuses):
+        fit, _ = table15
+        with refuses(FitError, "there is no chain 7 to leave out: this fit has 0, 1, 2, 3"):
+            ba.drop_chains(fit, [7])
+        with refuses(FitError, "no chain would be left"):
+            ba.drop_chains(fit, [0, 1, 2, 3])
+        for nothing in ([], 2):
+            with refuses(FitError, r"give the numbers of those to leave out, as in \[3\]"):
+                ba.drop_chains(fit, nothing)
+        with refuses(FitError, "there are no weights 'density': choose one of mass, stacking"):
+            ba.combine_modes(fit, "density")
+        for call in (ba.split_modes, ba.combine_modes, lambda one: ba.drop_chains(one, [0])):
+            with refuses(FitError, "has no chains, and so no .* to tell apart .it yields: combination."):
+                call(whole15)
+        with refuses(FitError, "has no chains to concatenate .it yields: combination."):
+            ba.concat_chains([whole15, whole15])
+
+
+def test_mirrored_rates_of_lazy_annotators_are_weighed_and_not_sampled_longer():
+    design = ba.make_design(items=100, annotators=8, labels=["no", "yes"], per_item=4, random_seed=1)
+    data, _ = ba.simulate("diligent_lazy_annotators", design, random_seed=1)
+    fit, said = said_of(lambda: ba.fit("diligent_lazy_annotators", data, **CHEAP | {"draws": 300, "tune": 300}))
+    several = ba.diagnostics_of(fit)["modes"]["found"]
+    assert 0.1 < several[1]["mass"] < several[0]["mass"]
+    assert all(mode["chains"] for mode in several[:2])
+    assert said[0].startswith("the posterior has 2 modes")
+    assert "bayesanno.combine_modes(fit)" in said[0]
+    assert not any("sample longer" in one for one in said if "share a mode" not in one)
+
+
+# ------------------------------------------------------------------------------------------------ wide and narrow
+
+
+@pytest.fixture
+def two_widths(monkeypatch, rng):
+    """Two chains in a wide mode of mass .999, and two in a narrow one of .001 that is nats higher."""
+    registry._entry_points.cache_clear()
+    zoo = [*entry_points(group=registry.GROUP),
+           EntryPoint("two_widths", "tests.models.guests:TwoWidths", registry.GROUP)]  # fmt: skip
+    monkeypatch.setattr(registry, "entry_points", lambda *, group: zoo)  # noqa: ARG005
+    normals = [multivariate_normal(at, sd**2) for at, sd in zip(TwoWidths.CENTRES, TwoWidths.SDS, strict=True)]
+    draws = np.stack([normals[i].rvs(500, random_state=rng) for i in (1, 0, 1, 0)])
+    model, data = TwoWidths(), tiny_data()
+    posterior = xr.Dataset({"place": (("chain", "draw", "place_dim_0"), draws)},
+                           coords={"chain": range(4), "draw": range(500)})  # fmt: skip
+    log_density = np.logaddexp(*[np.log(w) + n.logpdf(draws) for w, n in zip(model.MASS, normals, strict=True)])
+    stats = xr.Dataset({"lp": (("chain", "draw"), log_density)})
+    attrs = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
+    attrs["settings"] = json.dumps({"draws": 500, "chains": 4})
+    yield said_of(lambda: assemble(model, data, model.build(data), posterior, stats, attrs=attrs))
+    registry._entry_points.cache_clear()
+
+
+@NOISY
+def test_a_wide_mode_wins_over_a_narrow_one_of_greater_density(two_widths):
+    fit, said = two_widths
+    lower = ba.diagnostics_of(fit)["chain_modes"]
+    assert sorted(lower["groups"][0]) == [0, 2]  # by density, the narrow one is the best
+    assert all("split_modes" in one and "drop this one" not in one for one in said[:2])
+    wide, narrow = ba.split_modes(fit, random_seed=1)
+    assert wide.attrs["mass_by"] == narrow.attrs["mass_by"] == "bridge"
+    assert float(wide["posterior"]["place"].mean()) == pytest.approx(-3, abs=0.2)
+    ratio = np.log(narrow.attrs["mass"] / wide.attrs["mass"])
+    assert ratio == pytest.approx(np.log(0.001 / 0.999), abs=4 * narrow.attrs["mass_error"] / narrow.attrs["mass"])
+    assert narrow.attrs["mass_error"] < 0.1 * narrow.attrs["mass"]
+    whole = ba.combine_modes(fit, random_seed=1)
+    of_wide, of_narrow = (mode["n_draws"] for mode in json.loads(whole.attrs["combination"])["modes"])
+    assert of_wide == 1000
+    assert of_narrow <= 1
+
+
+# ---------------------------------------------------------------------------------------- chains, and what is said
+
+
+@NOISY
+def test_a_fit_in_one_mode_is_split_into_itself_and_not_combined(rng, refuses):
+    fit = make_fit(EXCHANGEABLE, TINY, clear_posterior(rng, n_draws=50)[["confusion", "prevalence"]])
+    fit.attrs["diagnostics"] = json.dumps(ba.diagnostics_of(fit) | {"max_rhat": 1.005})  # so few draws have more
+    (same,) = ba.split_modes(fit)
+    assert (same.attrs["mass"], same["posterior"].sizes["chain"]) == (1.0, 2)
+    with refuses(
+        FitError, "all chains of this fit are in one mode, or go back and forth .*: there is nothing to combine"
+    ):
+        ba.combine_modes(fit, "stacking")
+
+
+@pytest.mark.parametrize(
+    ("mass", "n_chains", "numbers"),
+    [
+        ([0.5, 0.5], 4, [0, 0, 1, 1]),
+        ([0.02, 0.98], 4, [0, 1, 1, 1]),
+        ([0.2, 0.5, 0.3], 4, [0, 1, 1, 2]),
+        ([0.2, 0.5, 0.3], 2, [1, 2]),
+        ([0.2, 0.5, 0.3], 10, [0, 0, 1, 1, 1, 1, 1, 2, 2, 2]),
+    ],
+)
+def test_each_mode_has_a_chain_and_the_others_are_in_proportion(mass, n_chains, numbers):
+    assert share_chains(np.array(mass), n_chains) == numbers
+
+
+def test_seeds_are_shared_out_among_modes_in_whatever_order_they_come():
+    points = np.array([[-9.0], [9.0]])
+    modes = Modes(points, np.full((2, 1), 0.1), np.array([0.9, 0.1]))
+    starts = Starts(None, None, None, lambda _: points[0], points[0], modes)
+    one, other = starts.share_out([5, 3, 8, 1]), starts.share_out([1, 3, 5, 8])
+    assert [float(np.sign(one.draw(seed)[0])) for seed in (1, 3, 5, 8)] == [-1, -1, -1, 1]
+    for seed in (1, 3, 5, 8):
+        assert one.draw(seed) == other.draw(seed)
+
+
+def found(mass, chains, log_density=-10.0):
+    return {
+        "mass": mass,
+        "nats": 0.0,
+        "log_density": log_density,
+        "visits": 1,
+        "chains": chains,
+        "items_differ": 3,
+        "draws": 5 * len(chains),
+    }
+
+
+def modes(*several, **more):
+    return {"n_starts": 21, "unfinished": 0, "rough": False, "lost": [], "crossing": [], "found": [*several]} | more
+
+
+def test_modes_that_chains_cross_between_are_no_alarm():
+    both = modes(found(0.6, [0, 1, 3]), found(0.4, [2]))
+    assert len(explain_modes(both, 1.2)) == 1
+    assert explain_modes(both, 1.005) == []
+    assert explain_chains({"modes": both, "max_rhat": 1.005}) == []
+    one = modes(found(0.6, [0, 1, 2, 3]), found(0.4, []))
+    assert len(explain_modes(one, 1.005)) == 1
+    assert explain_modes(one | {"crossing": [1]}, 1.005) == []
+
+
+def test_of_rough_masses_none_is_claimed():
+    (said,) = explain_modes(modes(found(0.999, [0, 1]), found(0.001, [2, 3]), rough=True), 1.3)
+    assert "cannot be told" in said
+    assert "%" not in said
+    assert "leave" not in said
+    assert explain_modes(modes(found(0.6, [0, 1, 2, 3]), found(0.4, []), rough=True), 1.3) == []
+
+
+def test_where_no_top_is_reached_nothing_is_said_of_modes():
+    (said,) = explain_modes(modes(unfinished=21, lost=[0, 1, 2, 3]))
+    assert said.startswith("the posterior's modes could not be looked for fully: of 21 starts 21 did not reach the top")
+
+
+def test_modes_of_two_fits_are_merged_where_it_is_certain_which_is_which():
+    one = modes(found(0.9, [0, 1], -10.0), found(0.1, [], -14.0))
+    other = modes(found(0.8, [], -10.0), found(0.2, [0, 1], -12.0))
+    merged = merge_modes([(one, 2), (other, 2)])
+    assert [mode["chains"] for mode in merged["found"]] == [[0, 1], [2, 3], []]
+    assert [mode["mass"] for mode in merged["found"]] == pytest.approx(
+        np.array([1, 1 / 4, 1 / 9]) / (1 + 1 / 4 + 1 / 9)
+    )
+    assert [mode["nats"] for mode in merged["found"]] == pytest.approx([0, 2, 4])
+    assert merged["n_starts"] == 42
+    assert merge_modes([(one, 2), (modes(found(1.0, [0, 1], -11.0)), 2)]) is None
+    assert merge_modes([(one, 2), (modes(found(0.5, [0]), found(0.5, [1])), 2)]) is None
+
+
+def test_a_combination_says_what_it_lacks():
+    mode = {"chains": [0, 1], "n_draws": 900, "max_rhat": 1.2, "by": "laplace", "reason": "too few"}
+    said = explain({"combination": {"unsampled": 0.25, "modes": [mode], "n_effective": 90.0}})
+    begins = [
+        "an estimated 25% of the posterior's mass",
+        "in chains 0, 1, which share a mode",
+        "few independent",
+        "the w",
+    ]
+    assert [one.startswith(begin) for one, begin in zip(said, begins, strict=True)] == [True] * 4
