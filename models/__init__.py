@@ -14,5 +14,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "model_a": ["ModelA"],
         "model_a_multi": ["ModelAMulti"],
         "model_b": ["ModelB"],
+        "one_coin": ["OneCoin"],
     },
 )

@@ -61,15 +61,18 @@ import numpy as np
 from bayesanno.agreement.skew import measure_skew
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasCaveats, HasViews, View
+from bayesanno.modeling.capabilities import HasCaveats, HasUpdates, HasViews, View
 from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.ops.probit import beta_by_probit
 from bayesanno.modeling.starts import agreement_with_vote, in_proportion
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.expectation import Expected
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
@@ -78,7 +81,7 @@ AGREED = 0.4  # the alpha from which on annotators agree on where the commonest 
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(AnnotationModel, HasViews, HasCaveats):
+class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates):
     """Hovy et al.'s model: how often an annotator knows, and what they say when they do not.
 
     Parameters
@@ -102,6 +105,12 @@ class MACE(AnnotationModel, HasViews, HasCaveats):
     name: ClassVar[str] = "mace"
     competence: ClassVar[str | None] = "competence"
     takes_other_labels: ClassVar[bool] = True
+    parameter_dims: ClassVar[dict[str, tuple[str, ...]]] = {
+        "competence": ("annotator",),
+        "strategy": ("annotator", "response"),
+        "prevalence": ("true_class",),
+    }
+    own_smoothing: ClassVar[float] = 0.1  # the paper's delta, in section 2.2
 
     competence_prior: tuple[Positive, Positive] = (0.5, 0.5)
     strategy_prior: Positive = 10.0
@@ -167,3 +176,31 @@ class MACE(AnnotationModel, HasViews, HasCaveats):
         if self.class_prior == "learnt":
             values["prevalence"] = in_proportion(data.vote_shares.take(data.class_codes, axis=1).sum(axis=0) + 1)
         return values
+
+    def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        found = {
+            "competence": np.tile(self.competence_prior, (data.n_annotators, 1)),
+            "strategy": np.full((data.n_annotators, data.n_labels), self.strategy_prior),
+        }
+        learnt = {"prevalence": np.full(data.n_classes, self.prevalence_prior)}
+        return found | learnt if self.class_prior == "learnt" else found
+
+    def probabilities(
+        self, shares: Mapping[str, np.ndarray], names_class: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        n_classes = len(names_class)
+        know, spam = shares["competence"].T
+        habit = spam[:, None] * shares["strategy"]  # (annotator, response)
+        prevalence = shares["prevalence"] if self.class_prior == "learnt" else np.full(n_classes, 1 / n_classes)
+        return prevalence, know[:, None, None] * names_class.T + habit[:, :, None]
+
+    def expected_counts(
+        self, shares: Mapping[str, np.ndarray], expected: Expected, names_class: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        know, spam = shares["competence"].T
+        right = (expected.answers * names_class.T).sum(axis=2)  # (annotator, response): who knows is right
+        either = know[:, None] + spam[:, None] * shares["strategy"]
+        known = right * np.divide(know[:, None], either, out=np.zeros_like(either), where=either > 0)
+        spammed = np.maximum(expected.answers.sum(axis=2) - known, 0)
+        counts = {"competence": np.stack([known.sum(axis=1), spammed.sum(axis=1)], axis=1), "strategy": spammed}
+        return counts | ({"prevalence": expected.classes} if self.class_prior == "learnt" else {})

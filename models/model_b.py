@@ -51,14 +51,17 @@ import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasCaveats, Relabels, are_equal_as_typed
+from bayesanno.modeling.capabilities import HasCaveats, HasUpdates, Relabels, are_equal_as_typed
 from bayesanno.modeling.fields import Fraction, Positive
 from bayesanno.modeling.starts import in_proportion
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.expectation import Expected
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
@@ -66,7 +69,7 @@ LEAST_CONCENTRATION = 0.2  # of a wrong response, from which on chains move well
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelB(AnnotationModel, HasCaveats, Relabels):
+class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
     """Dawid and Skene's model: a prevalence, and a confusion matrix per annotator.
 
     Parameters
@@ -88,6 +91,11 @@ class ModelB(AnnotationModel, HasCaveats, Relabels):
     name: ClassVar[str] = "model_b"
     competence: ClassVar[str | None] = "accuracy"
     takes_other_labels: ClassVar[bool] = True
+    parameter_dims: ClassVar[dict[str, tuple[str, ...]]] = {
+        "prevalence": ("true_class",),
+        "confusion": ("annotator", "true_class", "response"),
+        "accuracy": ("annotator",),
+    }
 
     prevalence_prior: Positive = 3.0
     confusion_strength: Positive = 8.0
@@ -138,3 +146,31 @@ class ModelB(AnnotationModel, HasCaveats, Relabels):
     def is_exchangeable(self, data: AnnotationData) -> bool:
         elsewhere = (1 - self.confusion_accuracy) / (data.n_labels - 1)  # of each wrong response
         return are_equal_as_typed(self.confusion_accuracy, elsewhere) and not data.controls
+
+    def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
+        elsewhere = (1 - self.confusion_accuracy) / (data.n_labels - 1)
+        rows = self.confusion_strength * np.where(right, self.confusion_accuracy, elsewhere)
+        return {
+            "prevalence": np.full(data.n_classes, self.prevalence_prior),
+            "confusion": np.tile(rows, (data.n_annotators, 1, 1)),
+        }
+
+    def probabilities(
+        self,
+        shares: Mapping[str, np.ndarray],
+        names_class: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return shares["prevalence"], shares["confusion"].transpose(0, 2, 1)
+
+    def expected_counts(
+        self,
+        shares: Mapping[str, np.ndarray],
+        expected: Expected,
+        names_class: np.ndarray,
+    ) -> dict[str, np.ndarray]:  # (48), divided by the items of the class, not by all items
+        return {"prevalence": expected.classes, "confusion": expected.answers.transpose(0, 2, 1)}
+
+    def deterministics(self, values: Mapping[str, np.ndarray], names_class: np.ndarray) -> dict[str, np.ndarray]:
+        correct = (values["confusion"] * names_class).sum(axis=2)  # (annotator, true_class)
+        return {"accuracy": correct @ values["prevalence"]}  # (39)

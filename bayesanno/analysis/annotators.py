@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws
+from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
 from bayesanno.analysis.parts import concat_parts, part_of, parts_of
 from bayesanno.ground.errors import FitError
 
@@ -29,7 +29,7 @@ def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     pandas.DataFrame
         One row per annotator, in the data's order: `annotator`, `n_annotations`, and `competence_` with each of `mean`,
         `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`; the last three are missing unless the draws
-        are of Markov chains. With several dimensions, one row per dimension and annotator, `dimension` first.
+        are of Markov chains, and of a point, as EM gives it, all but the first. With several dimensions, one row per dimension and annotator, `dimension` first.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def compare_annotators(
     Raises
     ------
     FitError
-        If the model has no competence, an annotator or the dimension is not in the fit, or which of several dimensions
+        If the model has no competence, the fit is one point, an annotator or the dimension is not in it, or which of several dimensions
         is meant is not said.
 
     Examples
@@ -102,6 +102,7 @@ def compare_annotators(
     import pandas as pd
 
     view = view_for_table(fit, from_draws=True)
+    require_draws(view, "comparing annotators")
     competence = view.posterior[competence_name(view)]
     competence = part_of(view, dimension).select(competence)
     everybody = [str(name) for name in competence["annotator"].values]
@@ -136,7 +137,7 @@ def low_competence_probability(fit: xarray.DataTree | FitView, *, below: float =
     Raises
     ------
     FitError
-        If the model has no competence, or `below` is out of its range.
+        If the model has no competence, the fit is one point, or `below` is out of its range.
 
     Examples
     --------
@@ -147,6 +148,7 @@ def low_competence_probability(fit: xarray.DataTree | FitView, *, below: float =
     if not 0 < below < 1:
         raise FitError(f"below is {below}: it must be above 0 and below 1")
     view = view_for_table(fit, from_draws=True)
+    require_draws(view, "the probability that a competence is low")
     low = (view.posterior[competence_name(view)] < below).mean(("chain", "draw"))
     return concat_parts(parts_of(view), lambda part: _list_annotators(part).assign(probability=part.select(low).values))
 

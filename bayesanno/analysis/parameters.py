@@ -10,6 +10,7 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import listed
+from bayesanno.inference.surface import name_elements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 HDI_PROB = 0.94  # the columns' names say so too
+UNKNOWN_OF_A_POINT = ("sd", "hdi94_lb", "hdi94_ub")
 DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
 
 
@@ -37,7 +39,8 @@ def summary(fit: xarray.DataTree | FitView, var_names: Sequence[str] | None = No
     -------
     pandas.DataFrame
         One row per parameter: `parameter`, `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail`, `r_hat`; the
-        last three are missing unless the draws are of Markov chains.
+        last three are missing unless the draws are of Markov chains. Of a point, as EM gives it, all are missing but
+        the value itself, in `mean`.
 
     Raises
     ------
@@ -50,7 +53,6 @@ def summary(fit: xarray.DataTree | FitView, var_names: Sequence[str] | None = No
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.summary(fit).nlargest(5, "r_hat")  # doctest: +SKIP
     """
-    import arviz_stats as azs
     import pandas as pd
 
     view = view_for_table(fit)
@@ -59,6 +61,10 @@ def summary(fit: xarray.DataTree | FitView, var_names: Sequence[str] | None = No
     unknown = [name for name in chosen if name not in known]
     if unknown:
         raise FitError(f"variable {unknown[0]!r} is not in this fit, which has {listed(known)}")
+    if view.yields == "point":
+        return _list_point(view, chosen)
+    import arviz_stats as azs
+
     options: dict[str, Any] = {"kind": "stats", "ci_prob": HDI_PROB, "ci_kind": "hdi", "round_to": "none"}
     tables = []
     for name in chosen:  # one variable at a time: of several, ArviZ 1.3 mixes up the rows
@@ -69,14 +75,41 @@ def summary(fit: xarray.DataTree | FitView, var_names: Sequence[str] | None = No
     return found
 
 
+def _list_point(view: FitView, chosen: Sequence[str]) -> pd.DataFrame:
+    """Return the summary of a point: its values, and nothing on how sure they are."""
+    import pandas as pd
+
+    names, values = [], []
+    for name in chosen:
+        point = view.posterior[name].isel(chain=0, draw=0)
+        names += name_elements(name, [point[dim].values for dim in point.dims])
+        values.append(point.values.ravel())
+    table = pd.DataFrame({"parameter": pd.Series(names, dtype="str"), "mean": np.concatenate(values)})
+    return table.assign(**dict.fromkeys([*UNKNOWN_OF_A_POINT, *DIAGNOSTICS], np.nan))
+
+
+def require_draws(view: FitView, what: str) -> None:
+    """Raise a FitError if a fit is one point: `what` takes draws."""
+    if view.yields == "point":
+        raise FitError(
+            f"this fit by {view.tree.attrs['method']} is one point, and says nothing on how sure it is: {what} takes "
+            "draws of the posterior; fit by nuts"
+        )
+
+
 def describe_draws(draws: xarray.DataArray) -> dict[str, np.ndarray]:
     """Return mean, standard deviation and 94% interval of highest density, by the names of their columns.
+
+    Of a single draw, which is a point, the last three are nan.
 
     Parameters
     ----------
     draws : xarray.DataArray
         Dims (chain, draw, ...); the values returned have the other ones.
     """
+    if draws.sizes["chain"] * draws.sizes["draw"] == 1:
+        point = draws.isel(chain=0, draw=0).values
+        return {"mean": point} | {name: np.full(point.shape, np.nan) for name in UNKNOWN_OF_A_POINT}
     import arviz_stats as azs
 
     interval = azs.hdi(draws.rename("of").to_dataset(), prob=HDI_PROB)["of"]

@@ -170,6 +170,8 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     problems = explain_modes(diagnostics["modes"], diagnostics.get("max_rhat")) if "modes" in diagnostics else []
     told = {chain for mode in diagnostics.get("modes", {}).get("found", [])[1:] for chain in mode["chains"]}
     problems += [_explain_mode(other) for other in modes.get("others", []) if other["chain"] not in told]
+    if "em" in diagnostics:
+        problems += _explain_em(diagnostics["em"])
     if "combination" in diagnostics:
         problems += _explain_combination(diagnostics["combination"])
     if not problems:
@@ -229,6 +231,23 @@ def _explain_mode(other: dict[str, Any]) -> str:
         "holds more of the posterior's mass is another question: bayesanno.split_modes(fit) estimates it, "
         "bayesanno.combine_modes(fit) weighs the chains by it"
     )
+
+
+def _explain_em(em: dict[str, Any]) -> list[str]:
+    """Say why the point that EM found may not be the best one."""
+    problems = []
+    if not em["converged"]:
+        problems.append(
+            f"EM was still moving after {em['steps']} steps, by {em['change']:.1g} in the last one: allow more, by "
+            "method_options={'steps': ...} (--method-option steps=...), or a larger tolerance"
+        )
+    if em["restarts"] > 1 and em["agreed"] == 1:
+        problems.append(
+            f"of {em['restarts']} starts only one ended at the best point that EM found, the next "
+            f"{em['others'][0]['nats_lower']:.2g} nats lower: a better one may be there; take more restarts "
+            "(--method-option restarts=...)"
+        )
+    return problems
 
 
 def _explain_combination(combination: dict[str, Any]) -> list[str]:

@@ -16,6 +16,8 @@ from bayesanno.inference.found_modes import describe_modes
 from bayesanno.inference.identifiability import warn_of_design
 from bayesanno.inference.methods import choose_method
 from bayesanno.inference.relabel import align_classes, require_class_matrices
+from bayesanno.inference.settings import Settings as GraphSettings
+from bayesanno.inference.em import require_updates
 from bayesanno.inference.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.registry import get_model
@@ -57,9 +59,10 @@ def fit(
         A name in the zoo, or an instance (with priors of your own).
     data : AnnotationData, CountData or MultiAnnotationData, as the model takes
         Which annotator gave which item which label; or how many of an item's annotations were positive.
-    method : {"nuts", "advi", "fullrank_advi"}
+    method : {"nuts", "advi", "fullrank_advi", "em"}
         NUTS samples the posterior; ADVI fits a normal approximation to it on the unconstrained scale (independent, or
-        with all correlations).
+        with all correlations). EM finds the one point that makes the data most probable, in a fraction of the time; it
+        is there for the models that the error names if another is asked for. Tables have no intervals then.
     draws, tune, chains : int
         Draws kept and tuning steps per chain, and number of chains. ADVI draws `draws * chains` in one chain.
     target_accept : float
@@ -68,17 +71,21 @@ def fit(
         Makes the fit reproducible, bit for bit, on one machine. Without it one is drawn and stored.
     nuts_sampler : {"nutpie", "pymc", "numpyro", "blackjax"}
         The implementation of NUTS; the last two are extras.
-    initvals : "auto", "vote", "prior" or mapping of variable name to array
+    initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
         Where chains start, each with a jitter. "auto" looks for the posterior's modes, from the majority vote and from
         random points, and starts chains in those that carry mass, as Laplace's method has it: one at least in each
         where there are chains enough, the others in proportion. What was found is among the diagnostics. "vote" is near
-        the majority vote, "prior" anywhere that the prior allows; a mapping has values on the variables' own scale.
+        the majority vote, "prior" anywhere that the prior allows, "em" near the best point that EM finds for the
+        posterior density; a mapping has values on the variables' own scale. Of EM it is the first of the restarts: the
+        vote, or the given point without jitter, or with "prior" a draw like the others.
     relabel : bool
         Undo label switching where prior and likelihood do not tell the classes apart; see
         `bayesanno.inference.relabel`.
     method_options : mapping, optional
         Further options of the method: `starts`, the random points that initvals="auto" looks from (20); of advi and
-        fullrank_advi `steps`, the most that are taken (50,000).
+        fullrank_advi `steps`, the most that are taken (50,000). Of em `objective`, "ml" or "map"; `restarts`, how many
+        starts (10); `steps`, the most E-steps from each (20,000); `tolerance`, of the change of any probability in one
+        step (1e-6); `smoothing` and `epsilon`: see `bayesanno.inference.em.EMSettings`.
     progressbar : bool
         Whether to show progress.
 
@@ -89,6 +96,9 @@ def fit(
         `probability` and `probability_mcse` (item, state), `entropy` (item) in nats; and of NUTS convergence: bulk and
         tail ESS and R-hat of each parameter. The attributes hold the model and its fields, the method, what it yields
         and its settings, the seed, versions, the data's hash, seconds and diagnostics.
+
+        A fit by EM is one chain of one draw, without log_prior, convergence and `probability_mcse`; `lp` is the
+        objective, and the diagnostics have `em`: how many restarts agree, and how far the others ended from the best.
 
         All draws count alike, also where chains are in several modes: a warning then names `combine_modes`, which
         weighs modes by their mass, `split_modes`, and `drop_chains`. These compute labels, tables and diagnostics anew;
@@ -134,9 +144,19 @@ def fit(
     )
     check_seed(random_seed)
     check_initvals(initvals)
+    if not chosen.needs_graph or (isinstance(initvals, str) and initvals == "em"):
+        require_updates(model)
     model.check(data)
     warn_of_design(data, caveats(model, data))
     seed = known_seed(random_seed)
+    about = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
+    if not chosen.needs_graph:
+        tree: xarray.DataTree = chosen.run(
+            model, data, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
+        )
+        tree.attrs = about | tree.attrs
+        return tree
+    assert isinstance(settings, GraphSettings)
 
     def run() -> xarray.DataTree:
         graph = model.build(data)
@@ -160,10 +180,7 @@ def fit(
         posterior, permutation = drawn.posterior, None
         if exchangeable:
             posterior, permutation = align_classes(posterior)
-        attrs = {
-            "method": method,
-            "yields": chosen.yields,
-            "settings": json.dumps(asdict(settings)),
+        attrs = about | {
             "random_seed": seed,
             "seconds_compile": seconds_compile + drawn.seconds_compile,
             "seconds_sample": drawn.seconds_sample,

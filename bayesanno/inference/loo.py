@@ -76,11 +76,16 @@ def leave_one_out(fit: xarray.DataTree | FitView) -> Any:
     Raises
     ------
     FitError
-        If the fit has no log-likelihoods, which were left out for their size.
+        If the fit has no log-likelihoods, which were left out for their size, or is one point.
     """
     import arviz_stats as azs
 
     view = view_of(fit)
+    if view.yields == "point":
+        raise FitError(
+            f"this fit by {view.tree.attrs['method']} is one point, and leave-one-out takes draws of the posterior: fit "
+            "by nuts"
+        )
     if "log_likelihood" not in view.tree.children:
         raise FitError(
             f"this fit of {view.model.name} has no log_likelihood, which leave-one-out is computed from: take "

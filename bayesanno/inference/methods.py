@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.advi import ADVISettings, approximate
+from bayesanno.inference.em import EMSettings
 from bayesanno.inference.nuts import NUTSSettings, sample_nuts
+from bayesanno.inference.point import fit_by_em
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bayesanno.fits.view import Yields
-    from bayesanno.inference.settings import Draws, Settings
+    from bayesanno.inference.settings import Checked
 
 ARGUMENTS = ("draws", "tune", "chains", "target_accept", "nuts_sampler")  # the settings that are arguments of `fit`
 
@@ -28,15 +30,19 @@ class Method:
     settings : type
         Its settings: a frozen class, valid once made. A field that is no argument of `fit` is an option of the method.
     run : callable
-        (graph, start, settings, random_seed, progressbar) -> Draws.
+        (graph, start, settings, random_seed, progressbar) -> Draws; of a method that needs no graph (model, data,
+        settings, initvals, relabel, random_seed, progressbar) -> a fit, without what is common to all methods.
     yields : {"mcmc", "approximation", "point"}
         What its draws are: of chains, independent ones from an approximation, or one point. Stored in a fit; what
         depends on it asks for this, never for the method's name.
+    needs_graph : bool
+        Whether it fits a PyMC graph. One that does not is asked for before PyMC is imported.
     """
 
-    settings: type[Settings]
-    run: Callable[..., Draws]
+    settings: type[Checked]
+    run: Callable[..., Any]
     yields: Yields
+    needs_graph: bool = True
 
     @property
     def options(self) -> dict[str, Any]:
@@ -48,12 +54,13 @@ METHODS = {
     "nuts": Method(NUTSSettings, sample_nuts, "mcmc"),
     "advi": Method(ADVISettings, partial(approximate, full_rank=False), "approximation"),
     "fullrank_advi": Method(ADVISettings, partial(approximate, full_rank=True), "approximation"),
+    "em": Method(EMSettings, fit_by_em, "point", needs_graph=False),
 }
 
 
 def choose_method(
     name: str, method_options: Mapping[str, Any] | None = None, **arguments: Any
-) -> tuple[Method, Settings]:
+) -> tuple[Method, Checked]:
     """Return a method and its settings.
 
     Parameters

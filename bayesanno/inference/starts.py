@@ -14,6 +14,7 @@ from bayesanno.inference.compiled import compile_graph, flat_start
 from bayesanno.inference.density import Density
 from bayesanno.inference.explore import LEAST_MASS, Explored, Mode, explore
 from bayesanno.inference.labellings import weigh_labellings
+from bayesanno.inference.point import start_at_point
 
 if TYPE_CHECKING:
     import pymc
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
 
-Begin = Literal["auto", "vote", "prior"]
+Begin = Literal["auto", "vote", "prior", "em"]
 JITTER = 1.0  # half the width of the interval that a chain's start is drawn from, on the unconstrained scale
 
 
@@ -97,8 +98,9 @@ def choose_starts(
     graph : pymc.Model
     model : AnnotationModel
     data : AnnotationData, CountData or MultiAnnotationData
-    initvals : "auto", "vote", "prior" or mapping of variable name to array
-        "auto": in the modes that carry mass; "vote": near the majority vote; "prior": anywhere that the prior allows.
+    initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
+        "auto": in the modes that carry mass; "vote": near the majority vote; "prior": anywhere that the prior allows;
+        "em": near the best point that EM finds.
     n_starts, most_gradients : int
         How many random starts "auto" looks for modes from, and about how many gradients it may compute.
     random_seed : int
@@ -110,6 +112,8 @@ def choose_starts(
     """
     check_initvals(initvals)
     given = initvals if isinstance(initvals, Mapping) else {}
+    if isinstance(initvals, str) and initvals == "em":
+        given = start_at_point(model, data, random_seed)
     start = _checked({**model.start(data), **given}, graph)
     compiled = compile_graph(graph, start)
     near = start_near(compiled)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from bayesanno.ground.lazy import pt
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.modeling.data_kinds import Arrays, Patterns
+    from bayesanno.modeling.expectation import Expected
     from bayesanno.modeling.parameters import Parameters
 
 
@@ -150,6 +151,49 @@ class Relabels(ABC):
     @abstractmethod
     def is_exchangeable(self, data: Any) -> bool:
         """Whether permuting the classes leaves prior and likelihood as they are."""
+
+
+class HasUpdates(ABC):
+    """A model that EM can fit: its annotations are independent given the class, and its priors conjugate.
+
+    Given the class of an item, each annotation has a probability that depends on annotator, response and class alone.
+    Each parameter is shares of a whole, along the last axis: a Dirichlet with its `concentrations`. A probability, with
+    a Beta prior, is two shares: itself, and what is left of 1. So an update is a matter of counts: those expected, and
+    what the prior adds to them.
+
+    Attributes
+    ----------
+    parameter_dims : mapping of name to tuple of str
+        The dimensions of each parameter and deterministic, as in the graph.
+    own_smoothing : float
+        What EM for the likelihood adds to each count unless told otherwise, times the number of labels.
+    """
+
+    parameter_dims: ClassVar[dict[str, tuple[str, ...]]]
+    own_smoothing: ClassVar[float] = 0.0
+
+    @abstractmethod
+    def concentrations(self, data: Any) -> dict[str, np.ndarray]:
+        """Return the prior of each parameter: concentrations, of the shape of its shares."""
+
+    @abstractmethod
+    def probabilities(
+        self, shares: Mapping[str, np.ndarray], names_class: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return p(class) (true_class,) and p(answer | class) (annotator, response, true_class).
+
+        `names_class` (true_class, response) says whether a response names a class.
+        """
+
+    @abstractmethod
+    def expected_counts(
+        self, shares: Mapping[str, np.ndarray], expected: Expected, names_class: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Return for each parameter the counts that its shares are in proportion to; what is latent in it, expected."""
+
+    def deterministics(self, values: Mapping[str, np.ndarray], names_class: np.ndarray) -> dict[str, np.ndarray]:  # noqa: ARG002
+        """Return what follows from the parameters, as in the graph; by default nothing."""
+        return {}
 
 
 class HasCaveats(ABC):

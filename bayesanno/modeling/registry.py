@@ -80,6 +80,19 @@ def get_model(model: str | AnnotationModel, fields: Mapping[str, Any] | None = N
     return model_class(model).from_fields(fields or {})
 
 
+def list_model_classes() -> dict[str, type[AnnotationModel]]:
+    """Return the class of each model of the zoo by its name, aliases left out.
+
+    Examples
+    --------
+    >>> from bayesanno.modeling.registry import list_model_classes
+    >>> "mace" in list_model_classes()
+    True
+    """
+    found = {name: model_class(name) for name in _entry_points()}
+    return {name: model for name, model in found.items() if model.name == name}
+
+
 def describe_models() -> list[dict[str, str]]:
     """Return name, other names, model card's first line, and fields with their defaults, of each model of the zoo."""
     aliases: dict[str, list[str]] = {}

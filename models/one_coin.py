@@ -1,0 +1,158 @@
+"""One coin: an annotator is right with one probability, whatever the class (after Dawid and Skene 1979).
+
+Generative process.  An item has one true class.  Annotator x tosses a coin of their own: heads, and they give the true
+class; tails, and they give another one, each as likely as the others or as likely as it is common.
+
+Model.
+
+    C_n                 ~ Categorical(gamma)                              the true class of item n
+    V_nx = C_n            with probability theta_x                        x is right,
+    V_nx = v != C_n       with probability (1 - theta_x) e(v | C_n)       or wrong, and then says v
+    e(v | psi)          = 1 / (K - 1)                                     errors="uniform"
+    e(v | psi)          = gamma_v / (1 - gamma_psi)                       errors="prevalence"
+    p(C_n = psi, V_n)   = gamma_psi  prod_x p(v_x | psi)                  the likelihood is its sum over psi
+
+That is model B with confusion matrices of one number each.  With errors="prevalence" an annotator who is wrong draws
+classes by how common they are until one comes that is not the true one.  With two classes both kinds of error are one.
+An annotator who answers an item twice contributes two factors; one who does not answer contributes none.
+
+Symbols.
+    theta    accuracy     (annotator)
+    gamma    prevalence   (true_class)
+
+Priors and what they imply.
+    accuracy   ~ Beta(2, 1): rather right than wrong, as in model A.
+    prevalence ~ Dirichlet(3): as if each class had been seen three times, as in model B.
+
+Identifiability.  "Right" ties each class to the label of the same name, so the classes cannot be permuted.  With two
+classes, annotators who are right in half of the cases or less mirror those who are not: the prior alone tells a crowd
+at .8 from one at .2 whose classes have swapped.  With fewer than three annotators on the same items accuracy is hardly
+identified.  How often a class is missed is taken to be the same for all: where a rare class is overlooked, all
+annotators come out too good at it.
+
+Use when annotators are many, answers per annotator few, and errors fall anywhere.  Avoid when annotators confuse
+particular classes (`model_b`) or click without looking (`mace`).
+
+References.
+    A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806; theirs with one number.
+    Y. Zhang, X. Chen, D. Zhou and M. I. Jordan (2016), Spectral methods meet EM: a provably optimal algorithm for
+    crowdsourcing, Journal of Machine Learning Research 17(102):1-44, https://jmlr.org/papers/v17/14-511.html, section
+    2: the one-coin model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import HasUpdates
+from bayesanno.modeling.fields import Positive
+from bayesanno.modeling.ops.probit import beta_by_probit
+from bayesanno.modeling.starts import agreement_with_vote, in_proportion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.expectation import Expected
+    from bayesanno.modeling.observations import Answers, Design
+    from bayesanno.modeling.parameters import Parameters, Priors
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneCoin(AnnotationModel, HasUpdates):
+    """One accuracy per annotator, and errors that fall anywhere.
+
+    Parameters
+    ----------
+    accuracy_prior : tuple of two floats, default (2, 1)
+        The Beta prior of the accuracy.
+    prevalence_prior : float, default 3
+        Concentration of the symmetric Dirichlet prior of the prevalence.
+    errors : {"uniform", "prevalence"}, default "uniform"
+        Whether all wrong classes are equally likely to be given, or in proportion to how common they are.
+
+    Examples
+    --------
+    >>> from bayesanno.models import OneCoin
+    >>> OneCoin(errors="prevalence").accuracy_prior
+    (2.0, 1.0)
+    """
+
+    name: ClassVar[str] = "one_coin"
+    competence: ClassVar[str | None] = "accuracy"
+    parameter_dims: ClassVar[dict[str, tuple[str, ...]]] = {"accuracy": ("annotator",), "prevalence": ("true_class",)}
+
+    accuracy_prior: tuple[Positive, Positive] = (2.0, 1.0)
+    prevalence_prior: Positive = 3.0
+    errors: Literal["uniform", "prevalence"] = "uniform"
+
+    def priors(self, data: AnnotationData, prior: Priors) -> None:
+        beta_by_probit("accuracy", prior.accuracy_prior, dims="annotator")
+        pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
+
+    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        truth = true_class[design.item]  # (annotation,)
+        right = pm.Bernoulli.dist(p.accuracy[design.annotator])  # (annotation,)
+        wrong = self._log_error(p.prevalence, design.class_response.size)[:, truth].T  # (annotation, true_class)
+        said = pt.switch(right, truth, pm.Categorical.dist(logit_p=wrong))
+        return true_class, pt.as_tensor(design.class_response)[said]
+
+    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+        right, wrong = pt.log(p.accuracy)[:, None, None], pt.log1p(-p.accuracy)[:, None, None]
+        error = self._log_error(p.prevalence, answers.n_classes)  # (response, true_class)
+        log_answer = pt.switch(answers.names_class.T, right, wrong + error)  # (annotator, response, true_class)
+        return pt.log(p.prevalence) + answers.sum_over_annotations(log_answer)  # (item, true_class)
+
+    def _log_error(self, prevalence: TensorVariable, n_classes: int) -> TensorVariable:
+        """Return log e(v | psi), shape (response, true_class), -inf on the diagonal."""
+        same = np.eye(n_classes, dtype=bool)
+        if self.errors == "uniform":
+            return pt.as_tensor(np.where(same, -np.inf, -np.log(n_classes - 1)))
+        others = pt.switch(same, 0.0, prevalence).sum(axis=1)  # (true_class,): 1 - gamma, without its rounding
+        return pt.switch(same | pt.eq(prevalence, 0)[:, None], -np.inf, pt.log(prevalence)[:, None] - pt.log(others))
+
+    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        agreed, n_annotations = agreement_with_vote(data)  # (annotator,)
+        return {
+            "accuracy": np.clip((agreed + 1.5) / (n_annotations + 2), 0.55, 0.95),
+            "prevalence": in_proportion(data.vote_shares.take(data.class_codes, axis=1).sum(axis=0) + 1),
+        }
+
+    def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        return {
+            "accuracy": np.tile(self.accuracy_prior, (data.n_annotators, 1)),
+            "prevalence": np.full(data.n_classes, self.prevalence_prior),
+        }
+
+    def probabilities(
+        self, shares: Mapping[str, np.ndarray], names_class: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        right, wrong = shares["accuracy"].T[:, :, None, None]  # (annotator, 1, 1)
+        prevalence, same = shares["prevalence"], names_class.T  # (response, true_class)
+        error = ~same / (len(names_class) - 1)
+        if self.errors == "prevalence":
+            error = np.where(same, 0.0, prevalence[:, None])
+            total = error.sum(axis=0)
+            error = np.divide(error, total, out=np.zeros_like(error), where=total > 0)
+        return prevalence, np.where(same, right, wrong * error)
+
+    def expected_counts(
+        self, shares: Mapping[str, np.ndarray], expected: Expected, names_class: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        right = (expected.answers * names_class.T).sum(axis=(1, 2))  # (annotator,)
+        wrong = np.maximum(expected.answers.sum(axis=(1, 2)) - right, 0)
+        classes = expected.classes
+        if self.errors == "prevalence":  # classes drawn by an annotator who is wrong count: those given, and before
+            errors = (expected.answers * ~names_class.T).sum(axis=0)  # (response, true_class)
+            share, missed = shares["prevalence"], errors.sum(axis=0)  # (true_class,)
+            drawn_before = missed * np.divide(share, 1 - share, out=np.zeros_like(share), where=missed > 0)
+            classes = classes + errors.sum(axis=1) + drawn_before
+        return {"accuracy": np.stack([right, wrong], axis=1), "prevalence": classes}
