@@ -185,9 +185,7 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates):
         learnt = {"prevalence": np.full(data.n_classes, self.prevalence_prior)}
         return found | learnt if self.class_prior == "learnt" else found
 
-    def probabilities(
-        self, shares: Mapping[str, np.ndarray], names_class: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def probabilities(self, shares: Mapping[str, np.ndarray], names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n_classes = len(names_class)
         know, spam = shares["competence"].T
         habit = spam[:, None] * shares["strategy"]  # (annotator, response)

@@ -132,9 +132,7 @@ class OneCoin(AnnotationModel, HasUpdates):
             "prevalence": np.full(data.n_classes, self.prevalence_prior),
         }
 
-    def probabilities(
-        self, shares: Mapping[str, np.ndarray], names_class: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def probabilities(self, shares: Mapping[str, np.ndarray], names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         right, wrong = shares["accuracy"].T[:, :, None, None]  # (annotator, 1, 1)
         prevalence, same = shares["prevalence"], names_class.T  # (response, true_class)
         error = ~same / (len(names_class) - 1)

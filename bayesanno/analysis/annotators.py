@@ -29,7 +29,8 @@ def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     pandas.DataFrame
         One row per annotator, in the data's order: `annotator`, `n_annotations`, and `competence_` with each of `mean`,
         `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`; the last three are missing unless the draws
-        are of Markov chains, and of a point, as EM gives it, all but the first. With several dimensions, one row per dimension and annotator, `dimension` first.
+        are of Markov chains, and of a point, as EM gives it, all but the first. With several dimensions, one row per
+        dimension and annotator, `dimension` first.
 
     Raises
     ------
@@ -90,8 +91,8 @@ def compare_annotators(
     Raises
     ------
     FitError
-        If the model has no competence, the fit is one point, an annotator or the dimension is not in it, or which of several dimensions
-        is meant is not said.
+        If the model has no competence, the fit is one point, an annotator or the dimension is not in it, or which of
+        several dimensions is meant is not said.
 
     Examples
     --------

@@ -79,10 +79,11 @@ def _list_point(view: FitView, chosen: Sequence[str]) -> pd.DataFrame:
     """Return the summary of a point: its values, and nothing on how sure they are."""
     import pandas as pd
 
-    names, values = [], []
+    names: list[str] = []
+    values: list[np.ndarray] = []
     for name in chosen:
         point = view.posterior[name].isel(chain=0, draw=0)
-        names += name_elements(name, [point[dim].values for dim in point.dims])
+        names += name_elements(name, [point[dim].values.tolist() for dim in point.dims])
         values.append(point.values.ravel())
     table = pd.DataFrame({"parameter": pd.Series(names, dtype="str"), "mean": np.concatenate(values)})
     return table.assign(**dict.fromkeys([*UNKNOWN_OF_A_POINT, *DIAGNOSTICS], np.nan))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayesanno.cli.files import describe_accuracy, new_folder, write_fit, write_simulation
+from bayesanno.cli.files import describe_result, new_folder, write_fit, write_simulation
 from bayesanno.cli.options import (
     DATA_HELP,
     AnnotatorColumn,
@@ -139,7 +139,7 @@ def fit(
     initvals: Annotated[
         str,
         typer.Option(
-            help="Where chains start: auto (the modes that carry mass), vote or prior.", rich_help_panel=SAMPLING
+            help="Where chains start: auto (the modes that carry mass), vote, prior or em.", rich_help_panel=SAMPLING
         ),
     ] = "auto",
     method_option: Annotated[
@@ -380,20 +380,9 @@ def _report(run: dict[str, Any], out: Path) -> None:
     """Say in a few lines what came out."""
     from bayesanno.inference.found_modes import explain_chains
 
-    found = run["diagnostics"]
-    for line in describe_accuracy(run):
+    for line in describe_result(run):
         typer.echo(line)
-    if found["min_ess_bulk"] is not None:
-        rhat = "one chain, so no R-hat" if found["max_rhat"] is None else f"max R-hat {found['max_rhat']:.4f}"
-        typer.echo(
-            f"{rhat}, min ESS {found['min_ess_bulk']:.0f} (bulk) and {found['min_ess_tail']:.0f} (tail), "
-            f"{found['divergences']} divergences"
-        )
-    if found.get("pareto_k") is not None:
-        typer.echo(f"Pareto k {found['pareto_k']:.2f} after {found['steps']} steps")
-    seconds = run["seconds"]
-    typer.echo(f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s sampling; seed {run['seed']}")
-    for problem in explain_chains(found):
+    for problem in explain_chains(run["diagnostics"]):
         typer.echo(f"{problem}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
     for name in run["files"]:
         typer.echo(str(out / name))

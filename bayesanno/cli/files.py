@@ -14,6 +14,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataFileError
+from bayesanno.ground.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
 
+MOST_OTHERS = 3  # ends of EM, beside the best, that are told of
 NUMBERS = "%.6g"  # how tables are written: six significant digits
 
 
@@ -119,6 +121,37 @@ def describe_accuracy(run: Mapping[str, Any]) -> list[str]:
         f"of the surest 75% {of_75:.4f}"
         for where, (of_all, of_90, of_75) in rows.items()
     ]
+
+
+def describe_result(run: Mapping[str, Any]) -> list[str]:
+    """Return in words what came out of a run: accuracy, what the method says of itself, and how long it took."""
+    found, seconds = run["diagnostics"], run["seconds"]
+    lines = describe_accuracy(run)
+    if found["min_ess_bulk"] is not None:
+        rhat = "one chain, so no R-hat" if found["max_rhat"] is None else f"max R-hat {found['max_rhat']:.4f}"
+        lines.append(
+            f"{rhat}, min ESS {found['min_ess_bulk']:.0f} (bulk) and {found['min_ess_tail']:.0f} (tail), "
+            f"{found['divergences']} divergences"
+        )
+    if found.get("pareto_k") is not None:
+        lines.append(f"Pareto k {found['pareto_k']:.2f} after {found['steps']} steps")
+    if "em" in found:
+        lines += _describe_em(found["em"])
+    what = "EM" if "em" in found else "sampling"
+    return [*lines, f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"]
+
+
+def _describe_em(em: Mapping[str, Any]) -> list[str]:
+    starts = f"{em['agreed']} of {em['restarts']} starts agree" if em["restarts"] > 1 else "one start"
+    others = [
+        f"{other['starts']} ended {other['nats_lower']:.3g} nats lower, with {counted(other['items_differ'], 'item')} "
+        "labelled differently"
+        for other in em["others"][:MOST_OTHERS]
+    ]
+    more = len(em["others"]) - len(others)
+    others += [f"and {counted(more, 'other end')} lower still"] if more else []
+    best = f"log likelihood {em['log_likelihood']:.4f} after {em['steps']} steps"
+    return ["; ".join([f"{best}; {starts}", *others])]
 
 
 def write_simulation(

@@ -67,7 +67,7 @@ class EMSettings(Checked):
     objective: Literal["ml", "map"] = "ml"
     restarts: Annotated[int, AtLeast(1)] = 10
     steps: Annotated[int, AtLeast(1)] = 20_000
-    tolerance: Annotated[float, Between(0, 1)] = 1e-6
+    tolerance: Annotated[float, Between(0, 1)] = 1e-8
     smoothing: Annotated[float | None, NotBelow(0)] = None
     epsilon: Annotated[float, NotBelow(0)] = 0.0
 

@@ -12,12 +12,12 @@ from bayesanno.ground.threads import one_blas_thread
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.compiled import compile_anew_if_broken, exact_arithmetic
+from bayesanno.inference.em import require_updates
 from bayesanno.inference.found_modes import describe_modes
 from bayesanno.inference.identifiability import warn_of_design
 from bayesanno.inference.methods import choose_method
 from bayesanno.inference.relabel import align_classes, require_class_matrices
 from bayesanno.inference.settings import Settings as GraphSettings
-from bayesanno.inference.em import require_updates
 from bayesanno.inference.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.registry import get_model
@@ -85,7 +85,7 @@ def fit(
         Further options of the method: `starts`, the random points that initvals="auto" looks from (20); of advi and
         fullrank_advi `steps`, the most that are taken (50,000). Of em `objective`, "ml" or "map"; `restarts`, how many
         starts (10); `steps`, the most E-steps from each (20,000); `tolerance`, of the change of any probability in one
-        step (1e-6); `smoothing` and `epsilon`: see `bayesanno.inference.em.EMSettings`.
+        step (1e-8); `smoothing` and `epsilon`: see `bayesanno.inference.em.EMSettings`.
     progressbar : bool
         Whether to show progress.
 

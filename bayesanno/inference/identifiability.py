@@ -32,7 +32,9 @@ def design_problems(data: AnnotationData) -> list[str]:
     import scipy.sparse as sp
 
     problems = []
-    pairs = np.unique(np.stack([data.item, data.annotator]), axis=1)  # (2, pair)
+    pairs = np.stack(
+        np.divmod(np.unique(data.item * data.n_annotators + data.annotator), data.n_annotators)
+    )  # (2, pair)
     if np.bincount(pairs[0]).max() == 1:
         problems.append(
             "every item has only one annotator: nobody can be checked against anybody, "

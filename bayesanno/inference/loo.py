@@ -83,8 +83,8 @@ def leave_one_out(fit: xarray.DataTree | FitView) -> Any:
     view = view_of(fit)
     if view.yields == "point":
         raise FitError(
-            f"this fit by {view.tree.attrs['method']} is one point, and leave-one-out takes draws of the posterior: fit "
-            "by nuts"
+            f"this fit by {view.tree.attrs['method']} is one point, and leave-one-out takes draws of the posterior: "
+            "fit by nuts"
         )
     if "log_likelihood" not in view.tree.children:
         raise FitError(

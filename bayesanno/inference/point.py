@@ -81,7 +81,7 @@ def fit_by_em(
         model, data, settings, initvals=initvals, relabel=relabel, random_seed=random_seed, progressbar=progressbar
     )
     seconds = time.perf_counter() - begin
-    posterior, latent = _tabulate_parameters(model, data, found), _tabulate_items(model, data, found)
+    posterior, latent = _tabulate_parameters(data, found), _tabulate_items(model, data, found)
     of_draw = {"chain": [0], "draw": [0]}
     stats = {"lp": (("chain", "draw"), [[found.best.objective]])}
     log_likelihood = found.log_likelihood[None, None]
@@ -152,7 +152,7 @@ def find_point(
     return Found(best, problem, permuted, *read[0], diagnostics)
 
 
-def start_at_point(model: AnnotationModel, data: AnnotationData, random_seed: int) -> dict[str, np.ndarray]:
+def start_at_point(model: AnnotationModel, data: Any, random_seed: int) -> dict[str, np.ndarray]:
     """Return the best point that EM finds for the posterior density, off the edges: where chains may start."""
     found = find_point(model, data, EMSettings(objective="map"), random_seed=random_seed)
     inside = {name: away_from_zero(values) for name, values in found.best.shares.items()}
@@ -196,7 +196,7 @@ def _as_draw(problem: Problem, data: AnnotationData, shares: Shares) -> xarray.D
     )
 
 
-def _tabulate_parameters(model: AnnotationModel, data: AnnotationData, found: Found) -> xarray.Dataset:
+def _tabulate_parameters(data: AnnotationData, found: Found) -> xarray.Dataset:
     posterior = _as_draw(found.problem, data, found.best.shares)
     values = found.problem.as_values(found.best.shares)
     more = found.problem.model.deterministics(values, found.problem.items.names_class)
@@ -221,9 +221,9 @@ def _tabulate_items(model: AnnotationModel, data: AnnotationData, found: Found) 
             n_annotators=data.n_annotators,
             n_responses=data.n_labels,
             names_class=found.problem.items.names_class,
-        )  # type: ignore[arg-type]  # a view is arithmetic, of arrays as well as of symbols
+        )  # a view is arithmetic, of arrays as well as of symbols
         p = Parameters(found.problem.as_values(found.best.shares))
-        views = model.views(answers, found.probability, p)  # type: ignore[arg-type]
+        views = model.views(answers, found.probability, p)
         variables |= {name: (view.dims, view.values) for name, view in views.items()}
     coords = {"item": list(data.items), "true_class": list(data.classes)}
     return xr.Dataset(variables, coords=coords)

@@ -177,9 +177,7 @@ class HasUpdates(ABC):
         """Return the prior of each parameter: concentrations, of the shape of its shares."""
 
     @abstractmethod
-    def probabilities(
-        self, shares: Mapping[str, np.ndarray], names_class: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def probabilities(self, shares: Mapping[str, np.ndarray], names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return p(class) (true_class,) and p(answer | class) (annotator, response, true_class).
 
         `names_class` (true_class, response) says whether a response names a class.

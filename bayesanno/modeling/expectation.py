@@ -51,8 +51,6 @@ class Block:
     ----------
     answers : sparse array, shape (pattern, annotator * response)
         How often an annotator gave a response.
-    answered : sparse array, shape (annotator * response, pattern)
-        The same, by rows.
     weight : array, shape (pattern,)
         How many items have these answers.
     control : array of int, shape (pattern,)
@@ -60,13 +58,16 @@ class Block:
     """
 
     answers: Any
-    answered: Any
     weight: np.ndarray
     control: np.ndarray
 
     def weigh_classes(self, log_class: np.ndarray, log_answer: np.ndarray) -> np.ndarray:
-        """Return log p(class, answers) of logs (true_class,) and (annotator, response, true_class); shape (pattern, true_class)."""
-        joint: np.ndarray = log_class + self.answers @ log_answer.reshape(-1, log_class.size)
+        """Return log p(class, answers), shape (pattern, true_class).
+
+        Of the logs of p(class) (true_class,) and p(answer | class) (annotator, response, true_class).
+        """
+        joint: np.ndarray = self.answers @ log_answer.reshape(-1, log_class.size)
+        joint += log_class
         if (self.control >= 0).any():
             known = self.control[:, None]
             joint[(known >= 0) & (known != np.arange(log_class.size))] = -np.inf
@@ -85,13 +86,14 @@ def find_posterior(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> find_posterior(np.log([[0.3, 0.1]]))[0]
     array([[0.75, 0.25]])
     """
-    highest = joint.max(axis=1, keepdims=True)
+    highest = joint[:, 0].copy()  # (pattern,)
+    for column in joint.T[1:]:  # NumPy's own maximum over a short axis takes most of an E-step
+        np.maximum(highest, column, out=highest)
     with np.errstate(invalid="ignore"):
-        weight = np.exp(joint - highest)  # nan where all are -inf
-        total = weight.sum(axis=1, keepdims=True)
-        log_likelihood = (highest + np.log(total))[:, 0]
-    weight /= total
-    return weight, np.where(np.isneginf(highest[:, 0]), -np.inf, log_likelihood)
+        weight = np.exp(joint - highest[:, None])  # nan where all are -inf
+    total = weight @ np.ones(joint.shape[1])  # (pattern,)
+    weight /= total[:, None]
+    return weight, np.where(np.isneginf(highest), -np.inf, highest + np.log(total))
 
 
 @dataclass(frozen=True)
@@ -134,8 +136,7 @@ def make_blocks(data: AnnotationData, size: int = BLOCK) -> Items:
     blocks = []
     for start in range(0, layout.n_patterns, size):
         rows = slice(start, start + size)
-        answers = said[rows]
-        blocks.append(Block(answers, answers.T.tocsr(), weight[rows], control[rows]))
+        blocks.append(Block(said[rows], weight[rows], control[rows]))
     names_class = np.equal.outer(data.class_codes, np.arange(data.n_labels))
     return Items(tuple(blocks), names_class, layout.pattern, data.n_annotators)
 
@@ -169,9 +170,9 @@ def expect(model: HasUpdates, items: Items, shares: Mapping[str, np.ndarray], *,
         posterior, log_likelihood = find_posterior(joint)
         if epsilon:
             posterior = _lean(joint, items.votes[number], block.control, epsilon)
+        classes += block.weight @ posterior
         posterior *= block.weight[:, None]
-        classes += posterior.sum(axis=0)
-        answers += block.answered @ posterior
+        answers += block.answers.T @ posterior
         total += float(block.weight @ log_likelihood)
     return Expected(classes, answers.reshape(log_answer.shape), total)
 
@@ -187,9 +188,7 @@ def _lean(joint: np.ndarray, votes: np.ndarray, control: np.ndarray, epsilon: fl
     return leant
 
 
-def read_items(
-    model: HasUpdates, items: Items, shares: Mapping[str, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
+def read_items(model: HasUpdates, items: Items, shares: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Return p(class | answers) (item, true_class) and log p(answers) (item,)."""
     log_class, log_answer = log_probabilities(model, items, shares)
     found = [find_posterior(block.weigh_classes(log_class, log_answer)) for block in items.blocks]
