@@ -218,7 +218,8 @@ def make_case(name: str, fields: Mapping[str, Any]) -> Case:
         return Case(model.from_fields(fields), reference)
     if name not in REFERENCES:
         pytest.fail(f"the zoo has a model {name!r} without a reference: add one to REFERENCES in tests/references.py")
-    return Case(model_class(name).from_fields(fields), REFERENCES[name])
+    entry = model_class(name).from_fields(fields)
+    return Case(entry, REFERENCES[name].with_fields(entry.to_fields()))
 
 
 class Graph:

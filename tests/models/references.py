@@ -6,7 +6,7 @@ A model of the zoo without an entry here fails the contract; add one to `REFEREN
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
@@ -43,6 +43,11 @@ class Reference:
     log_prior: Callable[[Parameters, Mapping], float]
     views: Mapping[str, View] = field(default_factory=dict)
     known: Callable[[np.ndarray, Parameters, Said, int], np.ndarray] = only_the_known
+    states_of: Callable[[Mapping], Callable[[Parameters, Said], np.ndarray]] | None = None  # where fields choose
+
+    def with_fields(self, fields: Mapping) -> Reference:
+        """The reference of a model with these fields."""
+        return self if self.states_of is None else replace(self, state_probability=self.states_of(fields))
 
     def states(self, parameters: Parameters, said: Said, control: int = -1) -> np.ndarray:
         """p(state, answers), where the true label may be known; shape (state,)."""
@@ -119,6 +124,36 @@ def mace_log_prior(parameters: Parameters, fields: Mapping) -> float:
     return float(total)
 
 
+# ----------------------------------------------------------------------------------------------------------- one coin
+
+
+def one_coin_states_of(fields: Mapping) -> Callable[[Parameters, Said], np.ndarray]:
+    def states(parameters: Parameters, said: Said) -> np.ndarray:
+        prevalence, joint = parameters["prevalence"], []
+        for truth, share in enumerate(prevalence):
+            others = [label for label in range(len(prevalence)) if label != truth]
+            probability = share
+            for annotator, label in said:
+                right = parameters["accuracy"][annotator]
+                if label == truth:
+                    probability = probability * right
+                elif fields["errors"] == "uniform":
+                    probability = probability * (1 - right) / len(others)
+                else:
+                    in_all = sum(prevalence[other] for other in others)
+                    probability = probability * (1 - right) * (prevalence[label] / in_all if in_all else 0.0)
+            joint.append(probability)
+        return np.array(joint)
+
+    return states
+
+
+def one_coin_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    total = beta(*fields["accuracy_prior"]).logpdf(parameters["accuracy"]).sum()
+    n_classes = len(parameters["prevalence"])
+    return float(total + dirichlet(np.full(n_classes, fields["prevalence_prior"])).logpdf(parameters["prevalence"]))
+
+
 # ------------------------------------------------------------------------------------------------------------ model A
 
 
@@ -191,6 +226,12 @@ REFERENCES: dict[str, Reference] = {
         state_probability=mace_states,
         log_prior=mace_log_prior,
         views={"spam": mace_spam},
+    ),
+    "one_coin": Reference(
+        variants={"uniform": {}, "prevalence": {"errors": "prevalence", "accuracy_prior": (2.0, 2.0)}},
+        state_probability=one_coin_states_of({"errors": "uniform"}),
+        states_of=one_coin_states_of,
+        log_prior=one_coin_log_prior,
     ),
     "model_a": Reference(
         variants={

@@ -36,6 +36,12 @@ SCHEMA = {
         latent=by_item("true_class") | {"spam": ("annotation",)},
         priors={"competence_prior": ("competence_prior_dim_0",), "strategy_prior": (), "prevalence_prior": ()},
     ),
+    "one_coin": SimpleNamespace(
+        free={"accuracy": ("annotator",), "prevalence": ("true_class",)},
+        deterministic={},
+        latent=by_item("true_class"),
+        priors={"accuracy_prior": ("accuracy_prior_dim_0",), "prevalence_prior": ()},
+    ),
     "easy_hard": SimpleNamespace(
         free={"hard_fraction": (), "coin": ("annotator", "response"), "easy_prevalence": ("response",)},
         deterministic={},
