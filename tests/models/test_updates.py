@@ -1,0 +1,150 @@
+"""The contract of models that EM can fit: their E-step is the graph's, and their counts are those of the likelihood."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bayesanno.inference.em import EMSettings, Problem, climb_from_all, to_shares
+from bayesanno.inference.per_draw import add_deterministics
+from bayesanno.modeling.capabilities import HasUpdates
+from bayesanno.modeling.expectation import expect, make_blocks, read_items
+from tests.models.contract import broken, close
+
+STEP = 1e-6  # of central differences
+SLOPES = 1e-5  # counts against differences, relative
+
+
+@pytest.fixture
+def updates(case):
+    """A model of the zoo that EM can fit, with its reference."""
+    if not isinstance(case.entry, HasUpdates):
+        pytest.skip(f"{case.entry.name} has no EM")
+    return case
+
+
+def problem_of(entry, data, **settings):
+    return Problem(entry, data, make_blocks(data), EMSettings(**settings))
+
+
+def test_the_e_step_is_the_posterior_of_the_graph(updates, tiny, rng):
+    problem = problem_of(updates.entry, tiny)
+    for parameters in updates.draw(5, rng):
+        posterior, log_likelihood = read_items(updates.entry, problem.items, problem.as_shares(parameters))
+        close(log_likelihood, updates.graph_of(tiny).item_logp(parameters, tiny))
+        states = updates.states(parameters, tiny)
+        close(posterior, states / states.sum(axis=1, keepdims=True))
+
+
+def test_an_e_step_is_a_sum_over_blocks(updates, tiny, rng):
+    (parameters,) = updates.draw(1, rng)
+    whole, parts = make_blocks(tiny), make_blocks(tiny, size=2)
+    assert len(whole.blocks) == 1 < len(parts.blocks)
+    shares = problem_of(updates.entry, tiny).as_shares(parameters)
+    for epsilon in (0.0, 0.1):
+        one, other = (expect(updates.entry, items, shares, epsilon=epsilon) for items in (whole, parts))
+        close(one.answers, other.answers)
+        close(one.classes, other.classes)
+        close(one.log_likelihood, other.log_likelihood)
+        close(one.classes.sum(), tiny.n_items)
+        close(one.answers.sum(), tiny.n_annotations)
+
+
+def test_parameters_deterministics_and_priors_are_those_of_the_graph(updates, rng):
+    data, graph = updates.designs.tiny, updates.graph.model
+    named = {name: tuple(graph.named_vars_to_dims[name]) for name in updates.prior_draws[0]}
+    named |= {variable.name: tuple(graph.named_vars_to_dims[variable.name]) for variable in graph.deterministics}
+    assert {name: updates.entry.parameter_dims[name] for name in named} == named
+    problem = problem_of(updates.entry, data)
+    assert set(problem.prior) == set(updates.prior_draws[0])
+    (parameters,) = updates.draw(1, rng)
+    close_all(problem.as_values(problem.as_shares(parameters)), parameters)
+    found = updates.entry.deterministics(parameters, problem.items.names_class)
+    whole: xr.Dataset = add_deterministics(graph, updates.posterior([parameters], 1))
+    close_all(found, {name: whole[name].values[0, 0] for name in found})
+    assert set(found) == {variable.name for variable in graph.deterministics}
+
+
+def close_all(found, expected):
+    assert set(found) == set(expected)
+    for name, values in found.items():
+        close(values, expected[name])
+
+
+def check_counts(entry, data, parameters):
+    """Fisher's identity: where a share grows at the cost of another, the likelihood does as counts over shares say."""
+    problem = problem_of(entry, data)
+    shares = problem.as_shares(parameters)
+    counts = entry.expected_counts(shares, expect(entry, problem.items, shares), problem.items.names_class)
+    for name, values in shares.items():
+        for row in np.ndindex(values.shape[:-1]):
+            for other in range(1, values.shape[-1]):
+                found = []
+                for sign in (1, -1):
+                    moved = {key: value.copy() for key, value in shares.items()}
+                    moved[name][(*row, 0)] += sign * STEP
+                    moved[name][(*row, other)] -= sign * STEP
+                    found.append(expect(entry, problem.items, moved).log_likelihood)
+                slope = counts[name][row] / values[row]
+                np.testing.assert_allclose(
+                    (found[0] - found[1]) / (2 * STEP), slope[0] - slope[other], rtol=SLOPES, atol=SLOPES
+                )
+
+
+def interior(problem, parameters):
+    """Parameters away from 0 and 1, where differences are exact."""
+    shares = problem.as_shares(parameters)
+    return problem.as_values({name: to_shares(values + 0.2) for name, values in shares.items()})
+
+
+def test_counts_are_the_slopes_of_the_likelihood(updates, tiny, rng):
+    problem = problem_of(updates.entry, tiny)
+    (parameters,) = updates.draw(1, rng)
+    check_counts(updates.entry, tiny, interior(problem, parameters))
+
+
+def test_wrong_counts_are_noticed(updates, rng):
+    data = updates.designs.tiny
+    (parameters,) = updates.draw(1, rng)
+    parameters = interior(problem_of(updates.entry, data), parameters)
+
+    def expected_counts(self, *arguments):
+        counts = type(updates.entry).expected_counts(self, *arguments)
+        return {name: values * np.linspace(1, 1.1, values.shape[-1]) for name, values in counts.items()}
+
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        check_counts(broken(updates.entry, expected_counts=expected_counts), data, parameters)
+
+
+@pytest.mark.parametrize("objective", ["ml", "map"])
+def test_no_step_makes_the_objective_worse(updates, tiny, objective, rng):
+    problem = problem_of(updates.entry, tiny, objective=objective)
+    at, before = problem.draw(rng), -np.inf
+    for _ in range(50):
+        value, _, moved = problem.step(at)
+        assert value >= before - 1e-9
+        assert all((values >= 0).all() and np.allclose(values.sum(axis=-1), 1) for values in moved.values())
+        at, before = moved, value
+
+
+def test_map_is_likelihood_and_prior(updates, tiny, rng):
+    """Where no concentration is below 1, which then counts as 1."""
+    problem = problem_of(updates.entry, tiny, objective="map")
+    fields = updates.entry.to_fields()
+    if any((values < 1).any() for values in problem.prior.values()):
+        fields = {
+            name: tuple(np.maximum(value, 1.0)) if isinstance(value, tuple) else value for name, value in fields.items()
+        }
+    (parameters,) = updates.draw(1, rng)
+    value, log_likelihood, _ = problem.step(problem.as_shares(parameters))
+    close(log_likelihood, updates.item_logp(parameters, tiny).sum())
+    np.testing.assert_allclose(value - log_likelihood, updates.reference.log_prior(parameters, fields), rtol=1e-8)
+
+
+def test_acceleration_ends_at_a_fixed_point_of_plain_steps(updates, tiny):
+    problem = problem_of(updates.entry, tiny, objective="map", restarts=3, tolerance=1e-9)
+    for end in climb_from_all(problem, None, 1):
+        assert end.change <= 1e-9
+        value, _, moved = problem.step(end.shares)
+        assert value == pytest.approx(end.objective, rel=1e-12)
+        for name, values in moved.items():
+            np.testing.assert_allclose(values, end.shares[name], rtol=0, atol=1e-9)
