@@ -48,7 +48,7 @@ class EMSettings(Checked):
     restarts : int
         How many points to start from: the majority vote, then draws from the prior.
     steps : int
-        The most E-steps from one start.
+        The most E-steps from one start; with epsilon, of each of its two phases.
     tolerance : float
         A start has converged when a plain step moves no probability by more.
     smoothing : float, optional
@@ -66,7 +66,7 @@ class EMSettings(Checked):
 
     objective: Literal["ml", "map"] = "ml"
     restarts: Annotated[int, AtLeast(1)] = 10
-    steps: Annotated[int, AtLeast(1)] = 20_000
+    steps: Annotated[int, AtLeast(1)] = 5_000
     tolerance: Annotated[float, Between(0, 1)] = 1e-8
     smoothing: Annotated[float | None, NotBelow(0)] = None
     epsilon: Annotated[float, NotBelow(0)] = 0.0
@@ -208,7 +208,7 @@ def ascend(problem: Problem, start: Shares) -> Ascent:
         steps += 1
     objective, log_likelihood, _ = problem.step(at)
     leaning = Ascent(at, objective, log_likelihood, steps, change)
-    found = _accelerate(problem, at, max(settings.steps - steps, 1))
+    found = _accelerate(problem, at, settings.steps)
     return Ascent(
         found.shares, found.objective, found.log_likelihood, found.steps + steps, found.change, leaning=leaning
     )

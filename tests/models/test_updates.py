@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from bayesanno.inference.em import EMSettings, Problem, climb_from_all, to_shares
 from bayesanno.inference.per_draw import add_deterministics
@@ -59,7 +58,7 @@ def test_parameters_deterministics_and_priors_are_those_of_the_graph(updates, rn
     (parameters,) = updates.draw(1, rng)
     close_all(problem.as_values(problem.as_shares(parameters)), parameters)
     found = updates.entry.deterministics(parameters, problem.items.names_class)
-    whole: xr.Dataset = add_deterministics(graph, updates.posterior([parameters], 1))
+    whole = add_deterministics(graph, updates.posterior([parameters], 1))
     close_all(found, {name: whole[name].values[0, 0] for name in found})
     assert set(found) == {variable.name for variable in graph.deterministics}
 

@@ -1,0 +1,149 @@
+"""EM against the papers: model B's section 12 and (48), (50) to (52), and MACE on the data of its section 3.
+
+Sources: Rzhetsky, Shatkay and Wilbur (2008), supplement, Tables 9, 14 and 15; Hovy et al. (2013), section 2.1. Where a
+paper prints fewer digits, or none, values come from an implementation written apart from this one.
+"""
+
+import numpy as np
+import pytest
+
+import bayesanno as ba
+from bayesanno.inference.em import EMSettings, Problem, ascend, climb_from_all
+from bayesanno.modeling.expectation import expect, make_blocks, read_items
+from tests.models.test_oracles_mace import DATA, MODEL, PARAMETERS
+from tests.models.test_oracles_model_b import CLOSED14, CLOSED15, TRUTH14
+
+MODEL_B = ba.models.ModelB()
+MACE = ba.models.MACE(class_prior="uniform")  # as in the paper
+
+
+def problem_of(model, data, **settings):
+    return Problem(model, data, make_blocks(data), EMSettings(**settings))
+
+
+# ------------------------------------------------------------------------------------------------------------ model B
+
+
+def test_one_step_from_the_truth_of_table_14():
+    problem = problem_of(MODEL_B, ba.read_annotations("@table14"))
+    value, _, moved = problem.step(TRUTH14)
+    assert value == pytest.approx(-19869.448612, abs=1e-6)
+    np.testing.assert_allclose(moved["prevalence"], [0.6935986500807191, 0.3064013499192809], rtol=1e-12)
+    expected = [
+        [[0.5913322691273941, 0.4086677308726059], [0.1933827523921832, 0.8066172476078168]],
+        [[0.5007595657846968, 0.4992404342153032], [0.45030428616935064, 0.5496957138306493]],
+        [[0.8985015278699515, 0.10149847213004848], [0.0982389704936606, 0.9017610295063393]],
+    ]
+    np.testing.assert_allclose(moved["confusion"], expected, rtol=1e-12)
+    assert problem.step(moved)[0] == pytest.approx(-19866.819499519923, abs=1e-7)
+
+
+def test_the_denominator_of_48_is_the_items_of_the_class():
+    """As printed, over both classes, rows would not add up to 1: to 1.0552, .4662 and so on."""
+    problem = problem_of(MODEL_B, ba.read_annotations("@table14"))
+    answers = expect(MODEL_B, problem.items, TRUTH14).answers  # (annotator, response, true_class)
+    printed = answers.sum(axis=1) / np.trace(answers, axis1=1, axis2=2)[:, None]
+    np.testing.assert_allclose(printed, [[1.0552, 0.4662], [1.3448, 0.5941], [0.7711, 0.3406]], atol=5e-5)
+    np.testing.assert_allclose(problem.step(TRUTH14)[2]["confusion"].sum(axis=2), 1, rtol=1e-12)
+
+
+def test_the_smoothed_posterior_of_52():
+    data = ba.AnnotationData.from_records(
+        [(said, who, label) for said in ("111", "112") for who, label in zip("ijk", said, strict=True)]
+    )
+    items = make_blocks(data)
+    leant = expect(MODEL_B, items, TRUTH14, epsilon=0.1)
+    assert leant.classes[0] == pytest.approx(0.9945088468578401 + 0.6400231682594845, rel=1e-12)
+    assert expect(MODEL_B, items, TRUTH14).classes[0] == pytest.approx(0.985915 + 0.463576, abs=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize(("name", "truth"), [("table14", CLOSED14), ("table15", CLOSED15)])
+def test_tables_14_and_15_from_many_starts(name, truth, epsilon):
+    """Plain EM takes tens of thousands of steps here; every start must come to the maximum or its mirror image."""
+    data = ba.read_annotations(f"@{name}")
+    problem = problem_of(MODEL_B, data, tolerance=1e-9, restarts=10, epsilon=epsilon)
+    highest = {"table14": -19866.653175345, "table15": -17633.090669554}[name]
+    for end in climb_from_all(problem, problem.as_shares(MODEL_B.start(data)), 1):
+        assert end.objective == pytest.approx(highest, abs=1e-8)
+        assert end.steps < 3_000
+        mirrored = abs(end.shares["prevalence"][0] - truth["prevalence"][0]) > 0.05
+        swap = slice(None, None, -1 if mirrored else 1)
+        np.testing.assert_allclose(end.shares["prevalence"][swap], truth["prevalence"], atol=1e-5)
+        np.testing.assert_allclose(end.shares["confusion"][:, swap], truth["confusion"], atol=1e-5)
+        assert not (mirrored and epsilon)  # with smoothing, (52) leads to the preferred names
+
+
+@pytest.mark.parametrize(
+    ("name", "leaning", "prevalence", "highest", "best"),
+    [
+        ("table9", -25677.344885, [0.084161, 0.301713, 0.614126], -25386.305184, [0.191036, 0.053565, 0.755398]),
+        ("table14", -20037.456403, [0.537472, 0.462528], -19866.653175, [0.605932, 0.394068]),
+        ("table15", -17754.010817, [0.402063, 0.597937], -17633.090670, [0.149701, 0.850299]),
+    ],
+)
+def test_the_two_phases_of_52(name, leaning, prevalence, highest, best):
+    """Phase one has a single fixed point, wherever it starts; from there phase two reaches the global maximum."""
+    data = ba.read_annotations(f"@{name}")
+    problem = problem_of(MODEL_B, data, tolerance=1e-9, restarts=3, epsilon=0.1)
+    for end in climb_from_all(problem, None, 2):
+        assert end.leaning.objective == pytest.approx(leaning, abs=1e-6)
+        np.testing.assert_allclose(end.leaning.shares["prevalence"], prevalence, atol=1e-6)
+        assert end.leaning.steps < 40
+        assert end.objective == pytest.approx(highest, abs=1e-4)
+        np.testing.assert_allclose(end.shares["prevalence"], best, atol=1e-4)
+
+
+def test_the_preferred_names_of_56():
+    data = ba.read_annotations("@table14")
+    problem = problem_of(MODEL_B, data)
+    swapped = {"prevalence": CLOSED14["prevalence"][::-1], "confusion": CLOSED14["confusion"][:, ::-1]}
+    for start in (CLOSED14, swapped):
+        fit = ba.fit(MODEL_B, data, method="em", initvals=start, method_options={"restarts": 1}, progressbar=False)
+        found = fit["posterior"].isel(chain=0, draw=0)
+        np.testing.assert_allclose(found["prevalence"], CLOSED14["prevalence"], atol=1e-5)
+        np.testing.assert_allclose(found["accuracy"], [0.680043, 0.520953, 0.879861], atol=1e-5)
+        read, _ = read_items(MODEL_B, problem.items, {name: found[name].values for name in CLOSED14})
+        np.testing.assert_allclose(fit["latent"]["probability"], read, atol=1e-12)
+    as_started = ba.fit(
+        MODEL_B, data, method="em", initvals=swapped, relabel=False, method_options={"restarts": 1}, progressbar=False
+    )
+    np.testing.assert_allclose(as_started["posterior"]["prevalence"][0, 0], swapped["prevalence"], atol=1e-5)
+
+
+# --------------------------------------------------------------------------------------------------------------- MACE
+
+
+def test_expected_counts_of_the_example_by_hand():
+    problem = problem_of(MODEL, DATA)
+    shares = problem.as_shares(PARAMETERS)
+    expected = expect(MODEL, problem.items, shares)
+    assert expected.log_likelihood == pytest.approx(-3.742280230841051, rel=1e-12)
+    counts = MODEL.expected_counts(shares, expected, problem.items.names_class)
+    know_and_spam = [[2.5688924050632913, 0.4311075949367086], [0.9047088607594935, 1.0952911392405065]]
+    np.testing.assert_allclose(counts["competence"], know_and_spam, rtol=1e-12)
+    np.testing.assert_allclose(counts["strategy"], [[0.3686075949367086, 0.0625], [0.2632911392405064, 0.832]])
+
+
+@pytest.mark.parametrize(
+    ("name", "smoothing", "log_likelihood", "right", "competence", "mean"),
+    [
+        ("rte", 0.01, -3681.1632417540013, 743, [0.63649, 0.797744, 0.706561, 0.868973, 0.908526], 0.6953136722),
+        ("rte", 0.1, -3685.079308079097, 742, [0.635618, 0.796704, 0.704327, 0.869135, 0.903675], 0.6950756415),
+        ("temp", 0.01, -1259.2830887408595, 435, [0.998911, 0.911457, 0.998911, 3e-05, 0.998911], 0.7050990372),
+        ("temp", 0.1, -1261.8683231791056, 435, [0.989276, 0.911591, 0.989276, 0.000295, 0.989276], 0.7028076737),
+        ("wsd", 0.01, -271.7508459414096, 176, [0.99997, 0.999702, 0.600573, 0.999926, 0.982499], 0.9638228883),
+        ("wsd", 0.1, -272.97132824991536, 176, [0.999696, 0.997036, 0.605707, 0.999264, 0.981577], 0.9615876653),
+    ],
+)
+def test_mace_on_the_data_of_its_paper(shared, name, smoothing, log_likelihood, right, competence, mean):
+    data = ba.read_annotations(shared / "data" / f"{name}.csv")
+    problem = problem_of(MACE, data, smoothing=smoothing, tolerance=1e-9)
+    end = ascend(problem, problem.as_shares(MACE.start(data)))
+    assert end.log_likelihood == pytest.approx(log_likelihood, abs=1e-4)
+    posterior, _ = read_items(MACE, problem.items, end.shares)
+    assert (posterior.argmax(axis=1) == data.gold_codes).sum() == right
+    found = end.shares["competence"][:, 0]
+    by_name = dict(zip(data.annotators, found, strict=True))
+    np.testing.assert_allclose([by_name[f"a{number:04d}"] for number in range(5)], competence, atol=1e-4)
+    assert found.mean() == pytest.approx(mean, abs=1e-4)
