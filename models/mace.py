@@ -67,12 +67,10 @@ from bayesanno.modeling.ops.probit import beta_by_probit
 from bayesanno.modeling.starts import agreement_with_vote, in_proportion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.expectation import Expected
+    from bayesanno.modeling.expectation import Expected, Shares
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
@@ -110,7 +108,7 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates):
         "strategy": ("annotator", "response"),
         "prevalence": ("true_class",),
     }
-    own_smoothing: ClassVar[float] = 0.1  # the paper's delta, in section 2.2
+    own_smoothing: ClassVar[float] = 0.1  # over the number of labels: delta, section 2.1
 
     competence_prior: tuple[Positive, Positive] = (0.5, 0.5)
     strategy_prior: Positive = 10.0
@@ -178,27 +176,21 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates):
         return values
 
     def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        found = {
-            "competence": np.tile(self.competence_prior, (data.n_annotators, 1)),
-            "strategy": np.full((data.n_annotators, data.n_labels), self.strategy_prior),
-        }
-        learnt = {"prevalence": np.full(data.n_classes, self.prevalence_prior)}
-        return found | learnt if self.class_prior == "learnt" else found
+        competence = np.tile(self.competence_prior, (data.n_annotators, 1))
+        strategy = np.full((data.n_annotators, data.n_labels), self.strategy_prior)
+        prevalence = {"prevalence": np.full(data.n_classes, self.prevalence_prior)}
+        return {"competence": competence, "strategy": strategy} | (prevalence if self.class_prior == "learnt" else {})
 
-    def probabilities(self, shares: Mapping[str, np.ndarray], names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        n_classes = len(names_class)
-        know, spam = shares["competence"].T
-        habit = spam[:, None] * shares["strategy"]  # (annotator, response)
-        prevalence = shares["prevalence"] if self.class_prior == "learnt" else np.full(n_classes, 1 / n_classes)
-        return prevalence, know[:, None, None] * names_class.T + habit[:, :, None]
+    def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        know, spam = shares["competence"].T[:, :, None]  # (annotator, 1)
+        prevalence = shares.get("prevalence", np.full(len(names_class), 1 / len(names_class)))
+        return prevalence, know[:, :, None] * names_class.T + (spam * shares["strategy"])[:, :, None]
 
-    def expected_counts(
-        self, shares: Mapping[str, np.ndarray], expected: Expected, names_class: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        know, spam = shares["competence"].T
+    def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
+        know, spam = shares["competence"].T[:, :, None]  # (annotator, 1)
         right = (expected.answers * names_class.T).sum(axis=2)  # (annotator, response): who knows is right
-        either = know[:, None] + spam[:, None] * shares["strategy"]
-        known = right * np.divide(know[:, None], either, out=np.zeros_like(either), where=either > 0)
+        either = know + spam * shares["strategy"]
+        known = right * np.divide(know, either, out=np.zeros_like(either), where=either > 0)
         spammed = np.maximum(expected.answers.sum(axis=2) - known, 0)
         counts = {"competence": np.stack([known.sum(axis=1), spammed.sum(axis=1)], axis=1), "strategy": spammed}
         return counts | ({"prevalence": expected.classes} if self.class_prior == "learnt" else {})

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.expectation import Expected
+    from bayesanno.modeling.expectation import Expected, Shares
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
@@ -156,19 +156,11 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
             "confusion": np.tile(rows, (data.n_annotators, 1, 1)),
         }
 
-    def probabilities(
-        self,
-        shares: Mapping[str, np.ndarray],
-        names_class: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return shares["prevalence"], shares["confusion"].transpose(0, 2, 1)
 
-    def expected_counts(
-        self,
-        shares: Mapping[str, np.ndarray],
-        expected: Expected,
-        names_class: np.ndarray,
-    ) -> dict[str, np.ndarray]:  # (48), divided by the items of the class, not by all items
+    def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
+        # (48), divided by the items of the class: as printed, over both classes, rows would not add up to 1
         return {"prevalence": expected.classes, "confusion": expected.answers.transpose(0, 2, 1)}
 
     def deterministics(self, values: Mapping[str, np.ndarray], names_class: np.ndarray) -> dict[str, np.ndarray]:

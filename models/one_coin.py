@@ -55,12 +55,10 @@ from bayesanno.modeling.ops.probit import beta_by_probit
 from bayesanno.modeling.starts import agreement_with_vote, in_proportion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.expectation import Expected
+    from bayesanno.modeling.expectation import Expected, Shares
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
@@ -132,7 +130,7 @@ class OneCoin(AnnotationModel, HasUpdates):
             "prevalence": np.full(data.n_classes, self.prevalence_prior),
         }
 
-    def probabilities(self, shares: Mapping[str, np.ndarray], names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         right, wrong = shares["accuracy"].T[:, :, None, None]  # (annotator, 1, 1)
         prevalence, same = shares["prevalence"], names_class.T  # (response, true_class)
         error = ~same / (len(names_class) - 1)
@@ -142,9 +140,7 @@ class OneCoin(AnnotationModel, HasUpdates):
             error = np.divide(error, total, out=np.zeros_like(error), where=total > 0)
         return prevalence, np.where(same, right, wrong * error)
 
-    def expected_counts(
-        self, shares: Mapping[str, np.ndarray], expected: Expected, names_class: np.ndarray
-    ) -> dict[str, np.ndarray]:
+    def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
         right = (expected.answers * names_class.T).sum(axis=(1, 2))  # (annotator,)
         wrong = np.maximum(expected.answers.sum(axis=(1, 2)) - right, 0)
         classes = expected.classes

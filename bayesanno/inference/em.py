@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayesanno.data.annotations import AnnotationData
-
-    Shares = Mapping[str, np.ndarray]
+    from bayesanno.modeling.expectation import Shares
 
 LEAST_SHARE = 0.01  # in a start: from nearer to 0, EM takes long to come away
 GROWTH = 4.0  # of the longest extrapolation, where it was taken, and where it failed

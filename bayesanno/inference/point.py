@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     import xarray
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.inference.em import Ascent, Shares
+    from bayesanno.inference.em import Ascent
     from bayesanno.modeling.base import AnnotationModel
+    from bayesanno.modeling.expectation import Shares
 
 AGREE = 1e-3  # nats between the ends of starts that found the same maximum: more than the tolerance leaves
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.modeling.data_kinds import Arrays, Patterns
-    from bayesanno.modeling.expectation import Expected
+    from bayesanno.modeling.expectation import Expected, Shares
     from bayesanno.modeling.parameters import Parameters
 
 
@@ -166,7 +166,7 @@ class HasUpdates(ABC):
     parameter_dims : mapping of name to tuple of str
         The dimensions of each parameter and deterministic, as in the graph.
     own_smoothing : float
-        What EM for the likelihood adds to each count unless told otherwise, times the number of labels.
+        What EM for the likelihood adds to each count unless asked for something else, times the number of labels.
     """
 
     parameter_dims: ClassVar[dict[str, tuple[str, ...]]]
@@ -177,16 +177,14 @@ class HasUpdates(ABC):
         """Return the prior of each parameter: concentrations, of the shape of its shares."""
 
     @abstractmethod
-    def probabilities(self, shares: Mapping[str, np.ndarray], names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return p(class) (true_class,) and p(answer | class) (annotator, response, true_class).
 
         `names_class` (true_class, response) says whether a response names a class.
         """
 
     @abstractmethod
-    def expected_counts(
-        self, shares: Mapping[str, np.ndarray], expected: Expected, names_class: np.ndarray
-    ) -> dict[str, np.ndarray]:
+    def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
         """Return for each parameter the counts that its shares are in proportion to; what is latent in it, expected."""
 
     def deterministics(self, values: Mapping[str, np.ndarray], names_class: np.ndarray) -> dict[str, np.ndarray]:  # noqa: ARG002

@@ -7,6 +7,7 @@ may lie anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,10 @@ import numpy as np
 from bayesanno.data.patterns import lay_out
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bayesanno.data.annotations import AnnotationData
     from bayesanno.modeling.capabilities import HasUpdates
 
+Shares = Mapping[str, np.ndarray]  # parameters: of each, shares of 1 along the last axis
 BLOCK = 65_536  # patterns: what is computed of a block stays small beside the data
 
 
@@ -141,16 +141,14 @@ def make_blocks(data: AnnotationData, size: int = BLOCK) -> Items:
     return Items(tuple(blocks), names_class, layout.pattern, data.n_annotators)
 
 
-def log_probabilities(
-    model: HasUpdates, items: Items, shares: Mapping[str, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
+def log_probabilities(model: HasUpdates, items: Items, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
     """Return the logs of p(class) (true_class,) and of p(answer | class) (annotator, response, true_class)."""
     of_class, of_answer = model.probabilities(shares, items.names_class)
     with np.errstate(divide="ignore"):
         return np.log(of_class), np.log(of_answer)
 
 
-def expect(model: HasUpdates, items: Items, shares: Mapping[str, np.ndarray], *, epsilon: float = 0.0) -> Expected:
+def expect(model: HasUpdates, items: Items, shares: Shares, *, epsilon: float = 0.0) -> Expected:
     """Take an E-step: add up over all blocks what the posterior of the classes leads one to expect.
 
     Parameters
@@ -188,7 +186,7 @@ def _lean(joint: np.ndarray, votes: np.ndarray, control: np.ndarray, epsilon: fl
     return leant
 
 
-def read_items(model: HasUpdates, items: Items, shares: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def read_items(model: HasUpdates, items: Items, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
     """Return p(class | answers) (item, true_class) and log p(answers) (item,)."""
     log_class, log_answer = log_probabilities(model, items, shares)
     found = [find_posterior(block.weigh_classes(log_class, log_answer)) for block in items.blocks]

@@ -141,8 +141,8 @@ def wrong_majority():
 class TestStarts:
     @NOISY
     def test_restarts_find_what_the_vote_does_not(self, wrong_majority):
-        from_vote = em(MODELS["mace, uniform"], wrong_majority, restarts=1)
-        best = em(MODELS["mace, uniform"], wrong_majority, restarts=30)
+        from_vote = em("mace", wrong_majority, restarts=1)
+        best = em("mace", wrong_majority, restarts=30)
         found = ba.diagnostics_of(best)["em"]
         assert accuracy(from_vote) < 0.5 < 0.9 < accuracy(best)
         lower = found["objective"] - ba.diagnostics_of(from_vote)["em"]["objective"]

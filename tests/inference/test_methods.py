@@ -30,7 +30,9 @@ def test_what_a_method_is_set_by_has_one_default_everywhere(name):
     for setting in fields(method.settings):
         if setting.name in OF_FIT:
             assert OF_FIT[setting.name].default == setting.default == options[setting.name]
-    assert {"draws", "chains"} <= {setting.name for setting in fields(method.settings)}
+    named = {setting.name for setting in fields(method.settings)}
+    assert ({"draws", "chains"} <= named) == (method.yields != "point")
+    assert ("starts" in named) == method.needs_graph
 
 
 def test_fit_names_the_methods_and_samplers_that_there_are():
@@ -43,9 +45,13 @@ def test_fit_names_the_methods_and_samplers_that_there_are():
         "nuts": {"starts": 20},
         "advi": {"steps": 50_000, "starts": 20},
         "fullrank_advi": {"steps": 50_000, "starts": 20},
+        "em": {
+            "objective": "ml", "restarts": 10, "steps": 5_000, "tolerance": 1e-8, "smoothing": None, "epsilon": 0.0,
+        },
     }  # fmt: skip
     assert "`steps`, the most that are taken (50,000)" in ba.fit.__doc__
     assert 'that initvals="auto" looks from (20)' in ba.fit.__doc__
+    assert "starts (10); `steps`, the most E-steps from each (5,000); `tolerance`" in ba.fit.__doc__
 
 
 def test_settings_are_valid_plain_and_frozen():
