@@ -394,6 +394,6 @@ def _report(run: dict[str, Any], out: Path) -> None:
     seconds = run["seconds"]
     typer.echo(f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s sampling; seed {run['seed']}")
     for problem in explain_chains(found):
-        typer.echo(f"{problem}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
+        typer.echo(f"warning: {problem}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
     for name in run["files"]:
         typer.echo(str(out / name))
