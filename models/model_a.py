@@ -59,7 +59,7 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, override
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -70,7 +70,7 @@ from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.modeling.starts import agreement_with_vote, in_proportion
 from bayesanno.models._correctness.alphas import alpha_and_d, pooled_shares, truth_frequency
-from bayesanno.models._correctness.blocks import block_arrays, check_blocks
+from bayesanno.models._correctness.blocks import MIRRORED, block_arrays, check_blocks
 from bayesanno.models._correctness.process import Process
 from bayesanno.models._correctness.unsaid import constrain_to_known, label_posterior
 
@@ -123,19 +123,13 @@ class ModelA(
     def check(self, data: AnnotationData) -> None:
         super().check(data)
         check_blocks(self.name, data, exactly_three=self.alpha == "unnormalised")
-        self.known_parameters(data)  # are refused where one label alone was said
+        self.known_parameters(data)  # refused where only one label was said
 
     def states(self, data: AnnotationData) -> tuple[str, ...]:
         return (*data.labels, can.NONE_SAID)
 
-    @override
     def caveats(self, data: AnnotationData) -> list[str]:
-        if data.n_labels > 2 or data.controls:
-            return []
-        return [
-            "with two labels, accuracies a and 1 - a explain the answers equally well, and only the prior tells them "
-            "apart: where it does not rule out 1 - a, the posterior has two modes; known labels (controls) tell"
-        ]
+        return [MIRRORED] if data.n_labels == 2 and not data.controls else []
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         right = prior.accuracy_prior

@@ -383,6 +383,6 @@ def _report(run: dict[str, Any], out: Path) -> None:
     for line in describe_result(run):
         typer.echo(line)
     for problem in explain_chains(run["diagnostics"]):
-        typer.echo(f"{problem}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
+        typer.echo(f"warning: {problem}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
     for name in run["files"]:
         typer.echo(str(out / name))

@@ -174,7 +174,7 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
         problems += _explain_em(diagnostics["em"])
     if "combination" in diagnostics:
         problems += _explain_combination(diagnostics["combination"])
-    if not problems:
+    if not problems or diagnostics.get("modes", {}).get("rough"):  # rough modes may be none, and chains just slow
         problems += _explain_mixing(diagnostics)
     for group in modes.get("within", []):  # of all chains, R-hat and ESS would only say again that there are modes
         problems += _explain_mixing_within(group)

@@ -111,7 +111,8 @@ def fit(
     DataError
         If the data are not of the kind that the model takes, or cannot support it.
     FitError
-        If a setting or a method option is unknown or out of its range, or an initial value is not of the model.
+        If a setting or a method option is unknown or out of its range, or an initial value is not of the model; or if
+        the sampler stops with an error of its own.
     SamplerError
         If the sampler is not installed.
 

@@ -6,13 +6,14 @@ The invariant: the same seed on the same machine gives the same draws, bit for b
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
-from bayesanno.ground.errors import SamplerError
+from bayesanno.ground.errors import FitError, SamplerError
 from bayesanno.ground.lazy import pm
 from bayesanno.inference.settings import AtLeast, Between, Draws, Settings
 
@@ -95,8 +96,14 @@ def _sample_nutpie(
     )
     try:
         tree = sampler.wait()
-    except BaseException:  # an interrupted run keeps nothing: nutpie would hand back the draws so far
-        sampler.cancel()
+    except BaseException as problem:  # an interrupted run keeps nothing: nutpie would hand back the draws so far
+        with suppress(BaseException):  # whose own error is no news after a panic
+            sampler.cancel()
+        if type(problem).__name__ == "PanicException":  # of Rust; it has no class that can be imported
+            raise FitError(
+                f"nutpie stopped with an error of its own ({str(problem).splitlines()[0]}): another seed, a stronger "
+                "prior or another sampler (nuts_sampler='pymc') may do"
+            ) from problem
         raise
     stats = tree["sample_stats"].to_dataset().rename(logp="lp")  # ArviZ's name for it
     plain = [name for name, variable in stats.data_vars.items() if variable.dtype.kind in "biuf"]
@@ -119,7 +126,7 @@ def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
 
     def note(seed: int) -> np.ndarray:
         seeds.append(seed)
-        return start.centre
+        return start.draw(seed)
 
     nutpie.sample(
         replace(start.compiled, initial_point_func=note),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bayesanno.modeling.data_kinds import Data
 
 Begin = Literal["auto", "vote", "prior", "em"]
+SCALES = (1.0, 0.3, 0.1, 0.01)  # of the jitter: the first at which there is a density
 JITTER = 1.0  # half the width of the interval that a chain's start is drawn from, on the unconstrained scale
 
 
@@ -74,7 +75,7 @@ class Starts:
             return self
         numbers = share_chains(self.among.mass, len(seeds))
         which = dict(zip(sorted(seeds), numbers, strict=True))  # sorted: in whatever order chains ask
-        return replace(self, draw=_around(self.among, which))
+        return replace(self, draw=_around(self.among, self.density, which))
 
     def draw_values(self, seed: int) -> Mapping[str, np.ndarray]:
         """Return the free variables where the chain of a seed starts, each on its own scale."""
@@ -108,7 +109,7 @@ def choose_starts(
     Raises
     ------
     FitError
-        If an initial value is not of the graph.
+        If an initial value is not of the graph, or there is no density where chains are to start.
     """
     check_initvals(initvals)
     given = initvals if isinstance(initvals, Mapping) else {}
@@ -120,11 +121,17 @@ def choose_starts(
     if initvals == "prior":
         return replace(near, draw=_from_prior(graph))
     if initvals != "auto":
+        if not _has_density(near.density, near.centre):
+            raise FitError(
+                f"initvals: {model.name} has no density there: a value is at the end of its range, or beyond it"
+            )
         return near
     rng = np.random.default_rng(random_seed)
     explored = explore(near.density, near.centre, n_starts=n_starts, most_gradients=most_gradients, rng=rng)
-    if explored.best is None:  # the sampler will say that there is no density
-        return near
+    if explored.best is None:
+        raise FitError(
+            f"{model.name} has no density at any of {explored.n_starts} starts: its priors rule the data out"
+        )
     chosen, mass = [explored.best], np.ones(1)  # where nothing is known of the masses
     if explored.modes:
         groups, shares = weigh_labellings(model, data, graph, near.density, explored.modes)
@@ -137,7 +144,7 @@ def choose_starts(
     return replace(
         near,
         explored=explored,
-        draw=_around(modes),
+        draw=_around(modes, near.density),
         centre=modes.points[int(np.argmax(modes.mass))],
         among=modes if len(chosen) > 1 else None,
     )
@@ -146,8 +153,9 @@ def choose_starts(
 def start_near(compiled: Any) -> Starts:
     """Return starts around the point that a graph was compiled with."""
     centre = flat_start(compiled)
-    draw = _around(Modes(centre[None], np.full((1, centre.size), JITTER), np.ones(1)))
-    return Starts(compiled, Density(compiled), None, draw, centre)
+    density = Density(compiled)
+    draw = _around(Modes(centre[None], np.full((1, centre.size), JITTER), np.ones(1)), density)
+    return Starts(compiled, density, None, draw, centre)
 
 
 def share_chains(mass: np.ndarray, n_chains: int) -> list[int]:
@@ -185,17 +193,26 @@ def check_initvals(initvals: Any) -> None:
     raise FitError(f"initvals is {initvals!r}: it must be one of {names}, or a mapping of variable name to array")
 
 
-def _around(modes: Modes, which: Mapping[int, int] | None = None) -> Callable[[int], np.ndarray]:
-    """Return a way from a seed to a point around a mode: the one of the seed, or of others one drawn by its mass."""
+def _around(modes: Modes, density: Density, which: Mapping[int, int] | None = None) -> Callable[[int], np.ndarray]:
+    """Return a way from a seed to a point around a mode: the one of the seed, or of others one drawn by its mass.
+
+    The jitter is the smaller the worse it would do: of tens of thousands of numbers, some may leave the density.
+    """
 
     def draw(seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)
         drawn = int(rng.choice(len(modes.points), p=modes.mass))
         at = (which or {}).get(seed, drawn)
-        point: np.ndarray = modes.points[at] + modes.widths[at] * rng.uniform(-1, 1, size=modes.points.shape[1])
-        return point
+        jitter = modes.widths[at] * rng.uniform(-1, 1, size=modes.points.shape[1])
+        points = [modes.points[at] + scale * jitter for scale in SCALES]
+        return next((point for point in points if _has_density(density, point)), modes.points[at])
 
     return draw
+
+
+def _has_density(density: Density, point: np.ndarray) -> bool:
+    value, gradient = density(point)
+    return bool(np.isfinite(value) and np.isfinite(gradient).all())
 
 
 def _from_prior(graph: pymc.Model) -> Callable[[int], np.ndarray]:

@@ -88,7 +88,7 @@ def test_the_tables_have_the_columns_that_are_promised_and_agree(fitted):
     own = summary.loc[[f"competence[{name}]" for name in annotators["annotator"]]]
     np.testing.assert_allclose(own["mean"], annotators["competence_mean"])
     np.testing.assert_allclose(own["hdi94_lb"], annotators["competence_hdi94_lb"])
-    assert len(summary) == 30 + 30 * 3
+    assert len(summary) == 30 + 30 * 3 + 3  # competence, strategy, prevalence
 
 
 def test_run_json_says_what_was_run_and_what_came_of_it(fitted):

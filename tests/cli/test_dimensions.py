@@ -165,6 +165,7 @@ def test_a_stored_fit_gives_back_its_data_and_its_model(loaded, data, tmp_path):
     assert data.by_dimension["focus"].gold != data.by_dimension["polarity"].gold
 
 
+@pytest.mark.filterwarnings("ignore:the chains of this fit are in 2 modes:bayesanno.ConvergenceWarning")
 def test_what_is_read_off_is_of_one_dimension_at_a_time(loaded, data, refuses):
     labels = ba.label_table(loaded).set_index(["dimension", "item"])
     correct = ba.correctness_table(loaded, ["i1", "i2"], dimension="polarity")

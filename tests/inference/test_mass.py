@@ -280,7 +280,7 @@ def test_each_mode_has_a_chain_and_the_others_are_in_proportion(mass, n_chains, 
 def test_seeds_are_shared_out_among_modes_in_whatever_order_they_come():
     points = np.array([[-9.0], [9.0]])
     modes = Modes(points, np.full((2, 1), 0.1), np.array([0.9, 0.1]))
-    starts = Starts(None, None, None, lambda _: points[0], points[0], modes)
+    starts = Starts(None, lambda point: (0.0, 0 * point), None, lambda _: points[0], points[0], modes)
     one, other = starts.share_out([5, 3, 8, 1]), starts.share_out([1, 3, 5, 8])
     assert [float(np.sign(one.draw(seed)[0])) for seed in (1, 3, 5, 8)] == [-1, -1, -1, 1]
     for seed in (1, 3, 5, 8):

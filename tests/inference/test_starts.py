@@ -11,7 +11,7 @@ from bayesanno.inference.compiled import compile_graph, exact_arithmetic
 from bayesanno.inference.density import Density
 from bayesanno.inference.explore import explore
 from bayesanno.inference.found_modes import explain_modes
-from bayesanno.inference.starts import choose_starts, start_near
+from bayesanno.inference.starts import Modes, _around, choose_starts, start_near
 from tests.models.contract import FAST
 from tests.samples import SETTINGS, tiny_data
 
@@ -75,11 +75,6 @@ class TestMajorityIsWrong:
 
 
 class TestTwoModes:
-    def test_mirrored_accuracies_have_the_mass_of_an_exact_grid(self):
-        with pytest.warns(ba.ConvergenceWarning, match=r"2 modes, of an estimated 87% and 13%.*annotators at 0\.37"):
-            fit = ba.fit("model_a", ba.read_annotations("@table15"), **SHORT)
-        assert [mode["mass"] for mode in modes_of(fit)["found"]] == pytest.approx([0.873, 0.127], abs=0.002)
-
     @NOISY
     def test_two_who_agree_on_everything_may_both_be_spamming(self):
         """Exact: P(all are "A") = .520 and E(competence) = .034; chains that start at the vote say .9998 and .977."""
@@ -140,6 +135,20 @@ class TestStarts:
         width = np.minimum(1, 3 * mode.sd)
         assert (np.abs(away) <= width).all()
         assert (np.abs(away).max(axis=0) > 0.9 * width).all()
+
+    def test_where_there_is_no_density_no_chain_starts(self, graph, refuses):
+        with refuses(ba.BayesannoError, "initvals: model_b has no density there: a value is at the end of its range"):
+            self.choose(graph, {"prevalence": [1.0, 0.0]})
+
+    def test_a_jitter_that_leaves_the_density_is_smaller(self):
+        def box(point):
+            inside = np.abs(point).max() < 0.05
+            return (0.0 if inside else -np.inf), np.zeros(3)
+
+        modes = Modes(np.zeros((1, 3)), np.ones((1, 3)), np.ones(1))
+        points = np.array([_around(modes, box)(seed) for seed in range(20)])
+        assert (np.abs(points).max(axis=1) < 0.05).all()
+        assert (points != 0).all()
 
     @pytest.mark.parametrize("initvals", ["vote", {"prevalence": [0.8, 0.2]}])
     def test_chains_start_around_what_is_given(self, graph, initvals):
