@@ -11,6 +11,8 @@ distributions at every step; no count is negative.
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 LEAST_SHARE = 0.01  # in a start: from nearer to 0, EM takes long to come away
 GROWTH = 4.0  # of the longest extrapolation, where it was taken, and where it failed
+MANY = 100_000  # annotations, from which on starts share the cores: below, a step is mostly Python
 SLACK = 1e-12  # of the objective, relative: rounding
 
 
@@ -66,7 +69,7 @@ class EMSettings(Checked):
     objective: Literal["ml", "map"] = "ml"
     restarts: Annotated[int, AtLeast(1)] = 10
     steps: Annotated[int, AtLeast(1)] = 5_000
-    tolerance: Annotated[float, Between(0, 1)] = 1e-8
+    tolerance: Annotated[float, Between(0, 1)] = 1e-6
     smoothing: Annotated[float | None, NotBelow(0)] = None
     epsilon: Annotated[float, NotBelow(0)] = 0.0
 
@@ -273,4 +276,12 @@ def climb_from_all(
     rng = np.random.default_rng(random_seed)
     given = [] if start is None else [start]
     starts = given + [problem.draw(rng) for _ in range(problem.settings.restarts - len(given))]
-    return [ascend(problem, one) for one in track(starts, "EM", show=progressbar)]
+    if sum(block.answers.nnz for block in problem.items.blocks) < MANY:
+        return [ascend(problem, one) for one in track(starts, "EM", show=progressbar)]
+    with ThreadPoolExecutor(min(len(starts), os.cpu_count() or 1)) as pool:
+        ends = [pool.submit(ascend, problem, one) for one in starts]
+        try:
+            return [end.result() for end in track(ends, "EM", show=progressbar)]
+        except BaseException:  # an interrupted run waits for the starts that are under way, and for no others
+            pool.shutdown(cancel_futures=True)
+            raise

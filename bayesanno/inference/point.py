@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.expectation import Shares
 
-AGREE = 1e-3  # nats between the ends of starts that found the same maximum: more than the tolerance leaves
+AGREE = 1e-2  # nats between the ends of starts that found the same maximum: more than the tolerance leaves
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def _compare_ends(ends: list[Ascent], probability: list[np.ndarray], settings: E
     -------
     dict
         `objective` and `log_likelihood` of the best end; `steps`, how many E-steps led there, and `total_steps` of all
-        starts; `change`, `converged`; `restarts`; `agreed`, how many of them ended as high, to a thousandth of a nat;
+        starts; `change`, `converged`; `restarts`; `agreed`, how many of them ended as high, to a hundredth of a nat;
         `unfinished`, how many did not converge; and of each that ended elsewhere, the highest first, in `others`:
         `nats_lower`, `items_differ` (whose most probable class is another), `starts` that ended there.
     """

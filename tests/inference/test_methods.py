@@ -46,7 +46,7 @@ def test_fit_names_the_methods_and_samplers_that_there_are():
         "advi": {"steps": 50_000, "starts": 20},
         "fullrank_advi": {"steps": 50_000, "starts": 20},
         "em": {
-            "objective": "ml", "restarts": 10, "steps": 5_000, "tolerance": 1e-8, "smoothing": None, "epsilon": 0.0,
+            "objective": "ml", "restarts": 10, "steps": 5_000, "tolerance": 1e-6, "smoothing": None, "epsilon": 0.0,
         },
     }  # fmt: skip
     assert "`steps`, the most that are taken (50,000)" in ba.fit.__doc__
