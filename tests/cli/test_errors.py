@@ -2,8 +2,6 @@
 
 import json
 import re
-import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -14,24 +12,6 @@ from bayesanno.ground.errors import FitError
 from bayesanno.inference import nuts as samplers
 
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"
-
-
-@pytest.fixture
-def command(monkeypatch, capsys, tmp_path):
-    """Run the command in this process, in an empty folder; returns the exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main() replaces it
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bayesanno", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        return code, *capsys.readouterr()
-
-    return run
 
 
 def listing(folder):

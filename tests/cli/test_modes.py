@@ -1,36 +1,20 @@
 """`bayesanno modes`: the table on the screen and in the file, what it means, and what is refused."""
 
-import sys
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.cli import app as cli
 from bayesanno.cli.modes import format_modes
 
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\ns2,bo,yes\n"
 
 
 @pytest.fixture
-def modes(monkeypatch, capsys, tmp_path):
-    """Run `bayesanno modes` in this process, in a folder with answers.csv; returns the exit code, stdout and stderr."""
+def modes(command, tmp_path):
+    """Run `bayesanno modes` in a folder with answers.csv; returns the exit code, stdout and stderr."""
     (tmp_path / "answers.csv").write_text(LONG)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main() replaces it
-
-    def run(arguments):
-        monkeypatch.setattr(sys, "argv", ["bayesanno", "modes", *arguments.split()])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        return code, *capsys.readouterr()
-
-    return run
+    return lambda arguments: command("modes", *arguments.split())
 
 
 def made_up(values, **columns):

@@ -4,34 +4,20 @@ import json
 import re
 import subprocess
 import sys
-import warnings
 
 import pytest
 
 from bayesanno.agreement.noise import bound_noise_of
-from bayesanno.cli import app as cli
 from tests.samples import COMMAND, tiny_data
 
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\ns2,bo,no\ns3,ada,no\ns3,bo,no\ns4,ada,yes\n"
 
 
 @pytest.fixture
-def noise(monkeypatch, capsys, tmp_path):
-    """Run `bayesanno noise` in this process, in a folder with answers.csv; returns the exit code, stdout and stderr."""
+def noise(command, tmp_path):
+    """Run `bayesanno noise` in a folder with answers.csv; returns the exit code, stdout and stderr."""
     (tmp_path / "answers.csv").write_text(LONG)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main() replaces it
-
-    def run(arguments):
-        monkeypatch.setattr(sys, "argv", ["bayesanno", "noise", *arguments.split()])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        return code, *capsys.readouterr()
-
-    return run
+    return lambda arguments: command("noise", *arguments.split())
 
 
 def test_counts_are_answered_as_in_the_paper(noise):
