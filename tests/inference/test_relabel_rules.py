@@ -47,10 +47,10 @@ def random_orders(posterior, rng):
 # ------------------------------------------------------------------------------------------------- what is undone
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("n_classes", [3, 17])
-def test_permuted_draws_are_put_back(rule, n_classes, rng):
-    """Seventeen classes have more than 10^14 permutations: no rule tries them."""
+@pytest.fixture(scope="module", params=[3, 17])
+def switched(request):
+    """A fit whose draws have permuted classes, by how, and the fit before that."""
+    n_classes, rng = request.param, np.random.default_rng(request.param)
     model = ModelB(confusion_accuracy=1 / n_classes)
     posterior = even(clear_posterior(rng, n_classes))
     if n_classes == 3:
@@ -59,12 +59,18 @@ def test_permuted_draws_are_put_back(rule, n_classes, rng):
         )
     data = labelled(n_classes, 4 * n_classes, rng)
     orders = random_orders(posterior, rng)
-    straight = make_fit(model, data, posterior)
-    aligned = relabel(make_fit(model, data, permute_draws(posterior, orders)), rule=rule)
+    return make_fit(model, data, permute_draws(posterior, orders)), orders, make_fit(model, data, posterior)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_permuted_draws_are_put_back(rule, switched):
+    """Seventeen classes have more than 10^14 permutations: no rule tries them."""
+    fit, orders, straight = switched
+    aligned = relabel(fit, rule=rule)
     for group in ("posterior", "latent"):
         xr.testing.assert_allclose(aligned[group].to_dataset(), straight[group].to_dataset(), rtol=EXACT)
     np.testing.assert_array_equal(aligned["sample_stats"]["permutation"], np.argsort(orders, axis=2))
-    changed = (orders != np.arange(n_classes)).any(axis=2).mean()
+    changed = (orders != np.arange(orders.shape[2])).any(axis=2).mean()
     assert json.loads(aligned.attrs["diagnostics"])["relabelled_fraction"] == pytest.approx(changed)
 
 
