@@ -1,5 +1,7 @@
 """Fixtures that several test modules use."""
 
+import os
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from zlib import crc32
@@ -9,6 +11,10 @@ import pytest
 from hypothesis import settings
 
 from bayesanno.ground.errors import BayesannoError
+
+# Tests start many processes, and where bytecode may not be kept each of them compiles PyMC, SciPy and the rest anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A time limit per example says more about the machine than about the code.
 settings.register_profile("bayesanno", deadline=None)
