@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -94,17 +94,7 @@ def _sample_nutpie(
         save_warmup=False,
         blocking=False,
     )
-    try:
-        tree = sampler.wait()
-    except BaseException as problem:  # an interrupted run keeps nothing: nutpie would hand back the draws so far
-        with suppress(BaseException):  # whose own error is no news after a panic
-            sampler.cancel()
-        if type(problem).__name__ == "PanicException":  # of Rust; it has no class that can be imported
-            raise FitError(
-                f"nutpie stopped with an error of its own ({str(problem).splitlines()[0]}): another seed, a stronger "
-                "prior or another sampler (nuts_sampler='pymc') may do"
-            ) from problem
-        raise
+    tree = _wait_for(sampler)
     stats = tree["sample_stats"].to_dataset().rename(logp="lp")  # ArviZ's name for it
     plain = [name for name, variable in stats.data_vars.items() if variable.dtype.kind in "biuf"]
     return Draws(
@@ -113,6 +103,21 @@ def _sample_nutpie(
         seconds_compile=0.0,
         seconds_sample=time.perf_counter() - begin,
     )
+
+
+def _wait_for(sampler: Any) -> Any:
+    """Return what nutpie drew; an interrupted run keeps nothing, where nutpie would hand back the draws so far."""
+    try:
+        return sampler.wait()
+    except BaseException as problem:
+        with suppress(BaseException):  # whose own error is no news after a panic
+            sampler.cancel()
+        if type(problem).__name__ == "PanicException":  # of Rust; it has no class that can be imported
+            raise FitError(
+                f"nutpie stopped with an error of its own ({str(problem).splitlines()[0]}): another seed, a stronger "
+                "prior or another sampler (nuts_sampler='pymc') may do"
+            ) from problem
+        raise
 
 
 def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
@@ -128,7 +133,7 @@ def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
         seeds.append(seed)
         return start.draw(seed)
 
-    nutpie.sample(
+    sampler = nutpie.sample(
         replace(start.compiled, initial_point_func=note),
         draws=chains,  # ArviZ warns of fewer draws than chains
         tune=1,
@@ -137,7 +142,9 @@ def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
         maxdepth=1,
         progress_bar=False,
         save_warmup=False,
+        blocking=False,
     )
+    _wait_for(sampler)
     return seeds
 
 

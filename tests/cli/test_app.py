@@ -212,7 +212,10 @@ def test_an_interrupted_fit_says_so_and_leaves_nothing(tmp_path):
         assert any(path.name.startswith(".run-") for path in tmp_path.iterdir())
         time.sleep(3)  # it builds and compiles the model now
         running.send_signal(signal.SIGINT)
-        out, rest = running.communicate(timeout=120)
+        try:
+            out, rest = running.communicate(timeout=120)
+        finally:
+            running.kill()  # which would otherwise go on for hours
     assert running.returncode == 130
     assert out == ""
     assert rest == "interrupted: nothing was written\n"

@@ -248,28 +248,6 @@ def test_interrupted_sampling_gives_no_fit(tiny_fit):
         timer.cancel()
 
 
-def test_a_panic_of_the_sampler_is_one_clear_error(refuses, monkeypatch):
-    import nutpie
-
-    class PanicException(BaseException):
-        pass
-
-    class Sampler:
-        def wait(self):
-            raise PanicException(
-                "called `Result::unwrap()`: Invalid initial point\n\nStack backtrace:\n   0: <unknown>"
-            )
-
-        def cancel(self):
-            raise PanicException("Poisoned sampler state mutex")
-
-    monkeypatch.setattr(nutpie, "sample", lambda *_, **__: Sampler())
-    with refuses(
-        FitError, r"nutpie stopped with an error of its own \(called .*: Invalid initial point\): another seed"
-    ):
-        ba.fit("model_b", tiny_data(), **SETTINGS)
-
-
 # ------------------------------------------------------------------------------------------------ the design's fault
 
 UNIDENTIFIED = {

@@ -1,0 +1,56 @@
+"""What nutpie does when it is interrupted or fails: nothing is lost, and nothing is kept."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import FitError
+from bayesanno.inference import nuts as samplers
+from tests.samples import SETTINGS, tiny_data
+
+
+def test_a_panic_of_the_sampler_is_one_clear_error(refuses, monkeypatch):
+    import nutpie
+
+    class PanicException(BaseException):
+        pass
+
+    class Sampler:
+        def wait(self):
+            raise PanicException(
+                "called `Result::unwrap()`: Invalid initial point\n\nStack backtrace:\n   0: <unknown>"
+            )
+
+        def cancel(self):
+            raise PanicException("Poisoned sampler state mutex")
+
+    monkeypatch.setattr(nutpie, "sample", lambda *_, **__: Sampler())
+    with refuses(
+        FitError, r"nutpie stopped with an error of its own \(called .*: Invalid initial point\): another seed"
+    ):
+        ba.fit("model_b", tiny_data(), **SETTINGS)
+
+
+def test_an_interruption_is_not_lost_while_nutpie_is_asked_for_its_seeds(monkeypatch):
+    """Its blocking call would end quietly, and the fit would go on."""
+    import nutpie
+
+    class Sampler:
+        def wait(self):
+            raise KeyboardInterrupt
+
+        def cancel(self):
+            pass
+
+    @dataclass
+    class Compiled:
+        initial_point_func: object = None
+
+    def sample(*_, blocking=True, **__):
+        return None if blocking else Sampler()
+
+    monkeypatch.setattr(nutpie, "sample", sample)
+    with pytest.raises(KeyboardInterrupt):
+        samplers._find_seeds(SimpleNamespace(compiled=Compiled()), 4, 1)
