@@ -24,7 +24,7 @@ Priors and what they imply.
     strategy   ~ Dirichlet(10): habits are nearly even until seen otherwise.
     prevalence ~ Dirichlet(10) (class_prior="learnt"), or uniform and fixed, as in the paper (class_prior="uniform").
     Neither is right for all data.  Where nine items in ten are "no", the uniform prior takes so many "no" for a habit:
-    three annotators of 95% come out at a competence of .03, and labels at .86 (vote and learnt prior: .99).  Where most
+    three annotators of 95% come out at a competence of .03, and labels at .88 (vote and learnt prior: .99).  Where most
     annotators click "no" whatever the item is, a learnt prior takes the habit for the class.  Ten annotators, five per
     item, four labels, three seeds each; accuracy of the labels:
 
