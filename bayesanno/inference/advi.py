@@ -16,7 +16,7 @@ import numpy as np
 
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.diagnostics import find_pareto_k
-from bayesanno.inference.settings import AtLeast, Draws, Settings
+from bayesanno.inference.settings import AtLeast, Draws, GraphSettings
 from bayesanno.inference.unconstrained import constrain, density_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ PARETO_DRAWS = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class ADVISettings(Settings):
+class ADVISettings(GraphSettings):
     """The settings of ADVI: `draws * chains` are drawn, in one chain, after `steps` steps at the most.
 
     Full rank takes as many at the most in each of its two stages, independent first.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pymc
     import xarray
 
+    from bayesanno.fits.view import FitView
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
 
@@ -107,6 +108,31 @@ def assemble(
         "diagnostics": json.dumps(found),
     }
     return tree
+
+
+def assemble_anew(
+    view: FitView,
+    posterior: xarray.Dataset,
+    sample_stats: xarray.Dataset,
+    *,
+    attrs: Mapping[Any, Any],
+    permutation: xarray.DataArray | None = None,
+    more_diagnostics: Mapping[str, Any] | None = None,
+) -> xarray.DataTree:
+    """Compute all groups of a fit from other draws of the model and data of a fit; see `assemble`.
+
+    The classes are permuted as the sample statistics say, unless a permutation is given.
+    """
+    return assemble(
+        view.model,
+        view.data,
+        view.model.build(view.data),
+        posterior,
+        sample_stats,
+        attrs=attrs,
+        permutation=sample_stats.get("permutation") if permutation is None else permutation,
+        more_diagnostics=more_diagnostics,
+    )
 
 
 def log_likelihood_group(

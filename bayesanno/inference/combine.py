@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.inference.assemble import assemble
+from bayesanno.inference.assemble import assemble_anew
 from bayesanno.inference.diagnostics import concat_datasets
 from bayesanno.inference.found_modes import merge_modes
 from bayesanno.inference.relabel import compose
@@ -80,19 +80,10 @@ def concat_chains(fits: Sequence[xarray.DataTree | FitView]) -> xarray.DataTree:
     }
     for seconds in ("seconds_compile", "seconds_sample"):
         attrs[seconds] = float(sum(tree.attrs[seconds] for tree in trees))
-    model, data = first.model, first.data
     known = [(view.diagnostics.get("modes"), view.posterior.sizes["chain"]) for view in views]
     modes = merge_modes([(one, n) for one, n in known if one is not None]) if all(one for one, _ in known) else None
-    return assemble(
-        model,
-        data,
-        model.build(data),
-        posterior,
-        stats,
-        attrs=attrs,
-        permutation=stats.get("permutation"),
-        more_diagnostics=None if modes is None else {"modes": modes},
-    )
+    more = None if modes is None else {"modes": modes}
+    return assemble_anew(first, posterior, stats, attrs=attrs, more_diagnostics=more)
 
 
 def _number_draws(part: xarray.Dataset) -> xarray.Dataset:
@@ -183,10 +174,8 @@ def relabel(
     posterior, permutation = align_fit(view, rule, reference)
     stats = view.tree["sample_stats"].to_dataset()
     before = stats.get("permutation")
-    return assemble(
-        model,
-        data,
-        model.build(data),
+    return assemble_anew(
+        view,
         posterior,
         stats,
         permutation=permutation if before is None else compose(before, permutation),

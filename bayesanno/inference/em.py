@@ -20,7 +20,7 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.progress import track
-from bayesanno.inference.settings import AtLeast, Between, Checked, NotBelow
+from bayesanno.inference.settings import AtLeast, Between, NotBelow, Settings
 from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.expectation import Items, expect
 from bayesanno.modeling.registry import list_model_classes
@@ -38,7 +38,7 @@ SLACK = 1e-12  # of the objective, relative: rounding
 
 
 @dataclass(frozen=True, kw_only=True)
-class EMSettings(Checked):
+class EMSettings(Settings):
     """The settings of EM.
 
     Attributes

@@ -17,7 +17,7 @@ from bayesanno.inference.found_modes import describe_modes
 from bayesanno.inference.identifiability import warn_of_design
 from bayesanno.inference.methods import choose_method
 from bayesanno.inference.relabel import align_classes, require_class_matrices
-from bayesanno.inference.settings import Settings as GraphSettings
+from bayesanno.inference.settings import GraphSettings
 from bayesanno.inference.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.registry import get_model

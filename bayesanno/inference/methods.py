@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bayesanno.fits.view import Yields
-    from bayesanno.inference.settings import Checked
+    from bayesanno.inference.settings import Settings
 
 ARGUMENTS = ("draws", "tune", "chains", "target_accept", "nuts_sampler")  # the settings that are arguments of `fit`
 
@@ -39,7 +39,7 @@ class Method:
         Whether it fits a PyMC graph. One that does not is asked for before PyMC is imported.
     """
 
-    settings: type[Checked]
+    settings: type[Settings]
     run: Callable[..., Any]
     yields: Yields
     needs_graph: bool = True
@@ -60,7 +60,7 @@ METHODS = {
 
 def choose_method(
     name: str, method_options: Mapping[str, Any] | None = None, **arguments: Any
-) -> tuple[Method, Checked]:
+) -> tuple[Method, Settings]:
     """Return a method and its settings.
 
     Parameters

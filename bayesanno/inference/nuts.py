@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError, SamplerError
 from bayesanno.ground.lazy import pm
-from bayesanno.inference.settings import AtLeast, Between, Draws, Settings
+from bayesanno.inference.settings import AtLeast, Between, Draws, GraphSettings
 
 if TYPE_CHECKING:
     import pymc
@@ -27,7 +27,7 @@ NUTSSampler = Literal["nutpie", "pymc", "numpyro", "blackjax"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NUTSSettings(Settings):
+class NUTSSettings(GraphSettings):
     """The settings of NUTS: those of `fit`.
 
     Raises

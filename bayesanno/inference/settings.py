@@ -39,7 +39,7 @@ class NotBelow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class Settings:
     """The settings of a method of fitting: a subclass is one frozen, keyword-only dataclass, beside its method.
 
     A field is `Annotated[int, AtLeast(...)]`, `Annotated[float, Between(...)]`, `Annotated[float, NotBelow(...)]` or a
@@ -60,7 +60,7 @@ class Checked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Checked):
+class GraphSettings(Settings):
     """The settings of a method that a graph is fitted by.
 
     All such methods have `starts`: from how many random points the posterior's modes are looked for.

@@ -22,7 +22,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import enumerated
-from bayesanno.inference.assemble import assemble
+from bayesanno.inference.assemble import assemble_anew
 from bayesanno.inference.diagnostics import EXTREMES, find_extremes, measure_convergence
 from bayesanno.inference.found_modes import keep_chains
 from bayesanno.inference.loo import leave_one_out
@@ -280,7 +280,6 @@ def _effective_number(share: np.ndarray, modes: Sequence[Mapping[str, Any]]) -> 
 
 def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination: Mapping[str, Any]) -> xarray.DataTree:
     """Make a fit of these draws, as of one chain, the modes evenly mixed."""
-    model, data = view.model, view.data
     number = np.concatenate([np.full(len(at), mode) for mode, at in taken])
     place = np.concatenate([(np.arange(len(at)) + 0.5) / max(1, len(at)) for _, at in taken])
     order = np.argsort(place, kind="stable")
@@ -300,21 +299,12 @@ def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination:
     stats = stats.assign({name: (("chain", "draw"), values[None]) for name, values in sources.items()})
     attrs = dict(view.tree.attrs) | {"yields": "combination", "combination": json.dumps(combination)}
     kept = {name: value for name, value in view.diagnostics.items() if name not in ("modes", "n_chains")}
-    return assemble(
-        model,
-        data,
-        model.build(data),
-        gather(view.posterior),
-        stats,
-        attrs=attrs,
-        permutation=stats.get("permutation"),
-        more_diagnostics=kept | {"combination": combination},
-    )
+    more = kept | {"combination": combination}
+    return assemble_anew(view, gather(view.posterior), stats, attrs=attrs, more_diagnostics=more)
 
 
 def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = None) -> xarray.DataTree:
     """Make a fit of some chains, by position, numbered anew; with `more` attributes, those of a mode."""
-    model, data = view.model, view.data
 
     def take(group: xarray.Dataset) -> xarray.Dataset:
         found: xarray.Dataset = group.isel(chain=list(kept)).assign_coords(chain=range(len(kept)))
@@ -327,13 +317,4 @@ def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = N
         diagnostics["modes"] = keep_chains(modes, kept)
     settings = json.loads(view.tree.attrs["settings"]) | {"chains": len(kept)}
     attrs = dict(view.tree.attrs) | {"settings": json.dumps(settings)} | dict(more or {})
-    return assemble(
-        model,
-        data,
-        model.build(data),
-        take(view.posterior),
-        stats,
-        attrs=attrs,
-        permutation=stats.get("permutation"),
-        more_diagnostics=diagnostics,
-    )
+    return assemble_anew(view, take(view.posterior), stats, attrs=attrs, more_diagnostics=diagnostics)

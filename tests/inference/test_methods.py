@@ -16,7 +16,7 @@ from bayesanno.fits.view import Yields, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.methods import ARGUMENTS, METHODS, Method, choose_method
 from bayesanno.inference.nuts import NUTSSettings
-from bayesanno.inference.settings import AtLeast, Between, Draws, Settings
+from bayesanno.inference.settings import AtLeast, Between, Draws, GraphSettings
 from tests.samples import SHORT, tiny_data
 
 OF_FIT = inspect.signature(ba.fit).parameters
@@ -56,7 +56,7 @@ def test_fit_names_the_methods_and_samplers_that_there_are():
 
 def test_settings_are_valid_plain_and_frozen():
     @dataclass(frozen=True, kw_only=True)
-    class Own(Settings):
+    class Own(GraphSettings):
         steps: Annotated[int, AtLeast(2)] = 5
         rate: Annotated[float, Between(0, 1)] = 0.5
 
@@ -96,7 +96,7 @@ def test_the_target_acceptance_rate_reaches_the_sampler(sampler):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StartSettings(Settings):
+class StartSettings(GraphSettings):
     spread: Annotated[float, Between(0, 1)] = 0.5
 
 
