@@ -58,13 +58,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal, override
 
 import numpy as np
 
-from bayesanno.agreement.skew import measure_skew
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasUpdates, HasViews, View
 from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.ops.probit import beta_by_probit
 from bayesanno.modeling.starts import agreement_with_vote, in_proportion
+from bayesanno.models._habit import ask_whether_class_or_habit
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -73,9 +73,6 @@ if TYPE_CHECKING:
     from bayesanno.modeling.expectation import Expected, Shares
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
-
-SKEWED = {"learnt": 1 / 2, "uniform": 1 / 4}  # of the way from even answers to all the same: where a prior may mislead
-AGREED = 0.4  # the alpha from which on annotators agree on where the commonest label is not
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,24 +114,7 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates):
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
-        skew = measure_skew(data)
-        even = 1 / data.n_labels
-        said = f"{skew.share:.0%} of the answers are {skew.label!r}, and annotators"
-        if not skew.alpha >= AGREED and skew.share > even + (1 - even) * SKEWED[self.class_prior]:
-            known = "" if np.isnan(skew.alpha) else f" (Krippendorff's alpha {skew.alpha:.2f})"
-            return [
-                f"{said} hardly agree on where it is not{known}: either most items are {skew.label!r}, to which "
-                f"class_prior='learnt' leans, or many annotators say {skew.label!r} whatever the item is, to which "
-                "class_prior='uniform' leans: fit both; where their labels differ, the true labels of a few items tell "
-                "which holds"
-            ]
-        if self.class_prior == "uniform" and skew.share > even + (1 - even) * SKEWED["uniform"]:
-            return [
-                f"{said} agree on where it is not (Krippendorff's alpha {skew.alpha:.2f}): most items are "
-                f"{skew.label!r}, which class_prior='uniform' may take for a habit of annotators who do not know; "
-                "class_prior='learnt' does not"
-            ]
-        return []
+        return ask_whether_class_or_habit(data, self.class_prior)
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         beta_by_probit("competence", prior.competence_prior, dims="annotator")

@@ -2,9 +2,8 @@
 
 Generative process.  An item has a true value.  Annotator x finds it with probability theta_x, the accuracy; who misses
 it says something else.  Who agrees with whom is all that is kept of this; the values themselves are then drawn from the
-label frequencies omega, under the sole condition that the same annotators agree.  So the answers say who is right by
-their pattern: three annotators who agree are all right or all wrong alike, and the latter is rare if there are many
-labels.
+label frequencies omega, under the sole condition that the same annotators agree.  So the pattern of the answers says
+who is right: three annotators who agree are all right or all wrong alike, which is rare if labels are many.
 
 Model.  Equation and table numbers are those of the supplement to Rzhetsky et al. (2008), which has k = 3 annotations
 per item; here k is anything from 1 to 8.  lambda is the sizes of the blocks of annotators who agree.
@@ -27,26 +26,24 @@ Symbols.
     omega    frequency   (response), or (annotator, response) where each has its own
 
 Read off: `correct`, the probability that each annotation is correct; the posterior of the true label, with a state for
-"none of those said", and as `label_probability` with that state spread over the labels not said in proportion to omega
-(a convention: the model leaves the label unnamed).  `correctness_table` lists an item's patterns (Table 8, 6).
+"none of those said", and as `label_probability`, by convention, with that state spread over the labels not said in
+proportion to omega.  `correctness_table` lists an item's patterns (Table 8, 6).
 
 Priors and what they imply.
     accuracy ~ Beta(2, 1): density 2 theta, rather right than wrong (5).
     frequency="empirical"  omega is the pooled share of each label, as in the paper's tables; no parameter.
     frequency="shared"     omega ~ Dirichlet(frequency_prior), one for all.
     frequency="annotator"  omega_j ~ Dirichlet(frequency_prior), the paper's second flavour: annotator j draws from
-                           omega_j, and Psi from their mean pi, weighted by numbers of annotations (the truth must not
-                           depend on who is asked).  alpha and beta run over which blocks, not their sizes, with weights
-                           prod_(j in b) omega_j[x].  The choice of weights for pi is ours.
+                           omega_j, Psi from their mean by numbers of annotations (our choice: the truth must not depend
+                           on who is asked).  alpha and beta run over blocks, with weights prod_(j in b) omega_j[x].
     alpha="unnormalised"   wrong annotators draw from all of omega, and two of them who hit Psi count as agreeing: how
                            the data of Table 9 were made.  Defined for three annotations per item only.
 
 Identifiability.  omega is not the frequency of labels in the data, except where items have one annotation: beta raises
 it to the size of blocks, so that `shared` differs widely from the pooled shares.  There are two modes, accuracies high
 and accuracies low, far apart in density unless labels are few.  With two labels the likelihood does not change under
-theta -> 1 - theta, and only the prior tells them apart: on @table15 the mirrored mode holds 12.7% of the mass.  The
-fit says so and has chains in both; `bayesanno.combine_modes(fit)` weighs them.  An item with one annotation says
-nothing of accuracy: with pooled frequencies its likelihood is the same in every draw, where ArviZ's `loo` stops.
+theta -> 1 - theta, and only the prior tells them apart: on @table15 the mirrored mode holds 12.7% of the mass; a fit
+has chains in both, and `combine_modes` weighs them.  An item with one annotation says nothing of accuracy.
 
 Use when items have few annotations each, and accuracy is one number per annotator.  Where annotators confuse particular
 labels `model_b` scores higher: 123 nats on Table 9.  Avoid for more than eight annotations per item.
@@ -84,14 +81,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelA(
-    AnnotationModel,
-    can.ConstrainsStates,
-    can.HasCaveats,
-    can.HasIndexArrays,
-    can.HasKnownParameters,
-    can.HasUnsaidTruth,
-):
+class ModelA(AnnotationModel, can.HasCaveats, can.HasIndexArrays, can.HasKnownParameters, can.HasUnsaidTruth):
     """Rzhetsky's model A: an accuracy per annotator, learnt from who agrees with whom.
 
     Parameters
@@ -132,8 +122,7 @@ class ModelA(
         return [MIRRORED] if data.n_labels == 2 and not data.controls else []
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
-        right = prior.accuracy_prior
-        pm.Beta("accuracy", right[0], right[1], dims="annotator")
+        pm.Beta("accuracy", prior.accuracy_prior[0], prior.accuracy_prior[1], dims="annotator")
         if self.frequency != "empirical":
             dims = ("annotator", "response") if self.frequency == "annotator" else "response"
             pm.Dirichlet("frequency", prior.frequency_prior * np.ones(data.n_labels), dims=dims)

@@ -114,19 +114,19 @@ class HasHardItems(HasViews):
     """A model with a view `hard` (item): the probability that the item is hard."""
 
 
-class HasUnsaidTruth(HasViews):
-    """A model whose last state is that nobody named the true label.
-
-    Its view `label_probability` (item, response) is the posterior of the label, that state spread over labels.
-    """
-
-
 class ConstrainsStates(ABC):
     """A model whose states are not simply the labels, so that a known true label means something of its own."""
 
     @abstractmethod
     def constrain(self, logp: TensorVariable, control: TensorVariable, answers: Any, p: Parameters) -> TensorVariable:
         """Take known classes (item,), -1 where unknown, into log p(state, answers); shape (item, state)."""
+
+
+class HasUnsaidTruth(HasViews, ConstrainsStates):
+    """A model whose last state is that nobody named the true label: a known label may be one of several there.
+
+    Its view `label_probability` (item, response) is the posterior of the label, that state spread over labels.
+    """
 
 
 class SeveralLatents(ABC):

@@ -1,0 +1,40 @@
+"""Answers that lean to one label: its class may be common, or saying it a habit, and MACE's class prior decides which.
+
+What both priors made of such data is told in `mace.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from bayesanno.agreement.skew import measure_skew
+
+if TYPE_CHECKING:
+    from bayesanno.data.annotations import AnnotationData
+
+SKEWED = {"learnt": 1 / 2, "uniform": 1 / 4}  # of the way from even answers to all the same: where a prior may mislead
+AGREED = 0.4  # the alpha from which on annotators agree on where the commonest label is not
+
+
+def ask_whether_class_or_habit(data: AnnotationData, class_prior: Literal["learnt", "uniform"]) -> list[str]:
+    """Return what to say of answers that the class prior explains in one way, and the other prior in the other."""
+    skew = measure_skew(data)
+    even = 1 / data.n_labels
+    said = f"{skew.share:.0%} of the answers are {skew.label!r}, and annotators"
+    if not skew.alpha >= AGREED and skew.share > even + (1 - even) * SKEWED[class_prior]:
+        known = "" if np.isnan(skew.alpha) else f" (Krippendorff's alpha {skew.alpha:.2f})"
+        return [
+            f"{said} hardly agree on where it is not{known}: either most items are {skew.label!r}, to which "
+            f"class_prior='learnt' leans, or many annotators say {skew.label!r} whatever the item is, to which "
+            "class_prior='uniform' leans: fit both; where their labels differ, the true labels of a few items tell "
+            "which holds"
+        ]
+    if class_prior == "uniform" and skew.share > even + (1 - even) * SKEWED["uniform"]:
+        return [
+            f"{said} agree on where it is not (Krippendorff's alpha {skew.alpha:.2f}): most items are "
+            f"{skew.label!r}, which class_prior='uniform' may take for a habit of annotators who do not know; "
+            "class_prior='learnt' does not"
+        ]
+    return []
