@@ -26,25 +26,14 @@ def run_bayesanno(source: str, draws: int, seed: int) -> dict[str, Any]:
     import pymc  # noqa: F401
 
     import bayesanno as ba
-    from bayesanno.inference.compiled import exact_arithmetic, sample_nuts
 
     data = ba.read_annotations(source)
-    model = ba.get_model("model_b")
+    settings = {"draws": draws, "tune": draws, "chains": CHAINS, "target_accept": TARGET_ACCEPT}
     imported = time.perf_counter()
-    with exact_arithmetic():  # as `fit` does
-        drawn = sample_nuts(
-            model.build(data),
-            model.start(data),
-            nuts_sampler="nutpie",
-            draws=draws,
-            tune=draws,
-            chains=CHAINS,
-            target_accept=TARGET_ACCEPT,
-            random_seed=seed,
-            progressbar=False,
-        )
-    means = {"prevalence": drawn.posterior["prevalence"].mean(("chain", "draw")).values.tolist()}
-    return summary(drawn.posterior, imported - begin, drawn.seconds_compile, drawn.seconds_sample) | means
+    fit = ba.fit("model_b", data, **settings, initvals="vote", random_seed=seed, progressbar=False)
+    posterior = fit["posterior"].to_dataset()
+    means = {"prevalence": posterior["prevalence"].mean(("chain", "draw")).values.tolist()}
+    return summary(posterior, imported - begin, fit.attrs["seconds_compile"], fit.attrs["seconds_sample"]) | means
 
 
 def run_numpyro(source: str, draws: int, seed: int) -> dict[str, Any]:

@@ -1,0 +1,36 @@
+"""The majority vote, ties split: the answer that every model is measured against."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from bayesanno.data.annotations import AnnotationData
+
+
+def split_vote(data: AnnotationData) -> np.ndarray:
+    """Return the probability of each label under the majority vote, a tie being split at random.
+
+    A known label (a control) is taken for what it is. Of an item that nobody answered every label is as likely.
+
+    Returns
+    -------
+    array, shape (item, true_class)
+
+    Examples
+    --------
+    >>> from bayesanno import AnnotationData
+    >>> from bayesanno.agreement.vote import split_vote
+    >>> said = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no"), ("s2", "bo", "no")]
+    >>> split_vote(AnnotationData.from_records(said)).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    votes = data.votes[:, data.class_codes]  # (item, true_class)
+    most = (votes == votes.max(axis=1, keepdims=True)).astype(float)
+    known = np.flatnonzero(data.control_codes >= 0)
+    most[known] = 0.0
+    most[known, data.control_codes[known]] = 1.0
+    shares: np.ndarray = most / most.sum(axis=1, keepdims=True)
+    return shares

@@ -1,0 +1,342 @@
+"""The experiments of Hovy et al. (2013), for any class model and method: how accurate labels are, and what it rests on.
+
+Each function varies one thing, fits every method to the same data, and returns one row per data set and method; the
+majority vote, ties split at random, is among them. The paper averages ten runs of each setting: `runs`.
+
+References
+----------
+D. Hovy, T. Berg-Kirkpatrick, A. Vaswani and E. Hovy (2013), Learning whom to trust with MACE, NAACL-HLT, pages
+1120-1130, https://aclanthology.org/N13-1132.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.analysis.accuracy import coverage_table
+from bayesanno.analysis.labels import check_coverage
+from bayesanno.criticism.trials import (
+    VOTE,
+    Fits,
+    Trial,
+    check_fits,
+    make_seeds,
+    number_runs,
+    require_gold,
+    try_all,
+    try_fit,
+    vote_right,
+)
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.progress import track
+from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.simulation.pools import simulate_pool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from bayesanno.data.annotations import AnnotationData
+
+MACE_BY_EM: Fits = {"mace": {"model": "mace", "method": "em"}}
+COVERAGES = tuple(share / 20 for share in range(1, 21))
+SHARES = tuple(share / 20 for share in range(21))
+
+
+def vary_good_annotators(
+    fits: Fits = MACE_BY_EM,
+    *,
+    good: Sequence[int] = tuple(range(11)),
+    strategies: Sequence[str] = ("random", "first"),
+    n_labels: Sequence[int] = (2, 4),
+    annotators: int = 20,
+    items: int = 100,
+    per_item: int = 10,
+    accuracy: float = 0.95,
+    runs: int = 10,
+    random_seed: int | None = None,
+    progressbar: bool = True,
+) -> pd.DataFrame:
+    """Fit pools of annotators of which few are good: figure 5.
+
+    Parameters
+    ----------
+    fits : mapping of name to mapping
+        What is fitted to each data set: the arguments of `bayesanno.fit` by the name that the table has for it. By
+        default MACE by EM.
+    good : sequence of int
+        Numbers of good annotators.
+    strategies : sequence of {"random", "first"}
+        What the others do; see `bayesanno.simulate_pool`.
+    n_labels : sequence of int
+        Numbers of labels.
+    annotators, items, per_item : int
+        The pool's size, the number of items, and how many answers each has.
+    accuracy : float, default 0.95
+        Of good annotators.
+    runs : int
+        Data sets of each setting.
+    random_seed : int, optional
+    progressbar : bool
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per data set and method: `n_labels`, `strategy`, `n_good`, `run`, `method` ("vote" or the name),
+        `accuracy`, and `problem`: what the fit warned of, or why there is none, in which case accuracy is nan.
+
+    Raises
+    ------
+    DataError
+        If there are more good annotators than annotators, or a setting is out of its range.
+    FitError
+        If `fits` or `runs` cannot be.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> few = {"good": [5], "n_labels": [4], "strategies": ["random"], "runs": 1}
+    >>> table = ba.vary_good_annotators(**few, random_seed=1, progressbar=False)
+    >>> table.set_index("method")["accuracy"].round(2).to_dict()
+    {'vote': 0.71, 'mace': 0.94}
+    """
+    check_seed(random_seed)
+    if not 0 <= min(good, default=0) <= max(good, default=0) <= annotators:
+        raise DataError(f"good is {list(good)}: each must be a number of the {annotators} annotators")
+    seed, trials = known_seed(random_seed), []
+    for labels in n_labels:
+        for strategy in strategies:
+            for n_good in good:
+                for run in number_runs(runs):
+                    setting = {"n_labels": labels, "strategy": strategy, "n_good": n_good, "run": run}
+                    of_data, of_fit = make_seeds(seed, labels, strategy == "first", n_good, run)
+                    data = simulate_pool(
+                        good=n_good,
+                        adverse=annotators - n_good,
+                        strategy=strategy,  # type: ignore[arg-type]  # checked there
+                        items=items,
+                        labels=labels,
+                        per_item=per_item,
+                        accuracy=accuracy,
+                        random_seed=of_data,
+                    )
+                    trials.append(Trial(setting, data, of_fit))
+    return try_all(fits, trials, _score, progressbar=progressbar)
+
+
+def vary_annotations(
+    data: AnnotationData,
+    fits: Fits = MACE_BY_EM,
+    *,
+    per_item: Sequence[int] = tuple(range(1, 11)),
+    runs: int = 10,
+    random_seed: int | None = None,
+    progressbar: bool = True,
+) -> pd.DataFrame:
+    """Fit some of the annotations of each item, drawn at random: figure 6.
+
+    Parameters
+    ----------
+    data : AnnotationData
+        With gold.
+    fits : mapping of name to mapping
+        As in `vary_good_annotators`.
+    per_item : sequence of int
+        How many annotations of each item are kept; an item that has fewer keeps all.
+    runs : int
+        Draws of each number.
+    random_seed : int, optional
+    progressbar : bool
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per draw and method: `per_item`, `run`, `method`, `accuracy` and `problem`, as there.
+
+    Raises
+    ------
+    DataError
+        If no gold is known, or a number of annotations is below 1.
+    FitError
+        If `fits` or `runs` cannot be.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> data = ba.read_annotations("@crowd")
+    >>> table = ba.vary_annotations(data, per_item=[3], runs=2, random_seed=1, progressbar=False)
+    >>> table["method"].tolist()
+    ['vote', 'mace', 'vote', 'mace']
+    """
+    check_seed(random_seed)
+    require_gold(data)
+    if min(per_item, default=1) < 1:
+        raise DataError(f"per_item is {list(per_item)}: each must be a number of annotations, 1 or more")
+    seed, trials = known_seed(random_seed), []
+    for n in per_item:
+        for run in number_runs(runs):
+            of_data, of_fit = make_seeds(seed, n, run)
+            drawn = draw_annotations(data, n, np.random.default_rng(of_data))
+            trials.append(Trial({"per_item": n, "run": run}, drawn, of_fit))
+    return try_all(fits, trials, _score, progressbar=progressbar)
+
+
+def vary_controls(
+    data: AnnotationData,
+    fits: Fits = MACE_BY_EM,
+    *,
+    shares: Sequence[float] = SHARES,
+    runs: int = 10,
+    random_seed: int | None = None,
+    progressbar: bool = True,
+) -> pd.DataFrame:
+    """Give the true labels of some items, drawn at random: figure 7.
+
+    Parameters
+    ----------
+    data : AnnotationData
+        With gold; the labels that are given are taken from it. Its own controls are left out.
+    fits : mapping of name to mapping
+        As in `vary_good_annotators`; each model must take controls.
+    shares : sequence of float
+        Of the items with gold, in [0, 1]; by default 0, 0.05, ..., 1.
+    runs : int
+        Draws of each share.
+    random_seed : int, optional
+    progressbar : bool
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per draw and method: `share`, `n_controls`, `run`, `method`, `accuracy` of all items as in the paper,
+        `accuracy_of_others` of those whose label was not given (nan where all were), and `problem`.
+
+    Raises
+    ------
+    DataError
+        If no gold is known, or a share is out of its range.
+    FitError
+        If `fits` or `runs` cannot be.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> data = ba.read_annotations("@crowd")
+    >>> table = ba.vary_controls(data, shares=[0, 0.5, 1], runs=1, random_seed=1, progressbar=False)
+    >>> table.loc[table["method"] == "mace", "n_controls"].tolist()
+    [0, 150, 300]
+    """
+    check_seed(random_seed)
+    require_gold(data)
+    if not 0 <= min(shares, default=0) <= max(shares, default=0) <= 1:
+        raise DataError(f"shares are {list(shares)}: each must be between 0 and 1")
+    known = [item for item, label in data.gold.items() if label in data.classes]
+    seed, trials = known_seed(random_seed), []
+    for share in shares:
+        n = round(share * len(known))
+        for run in number_runs(runs):
+            of_data, of_fit = make_seeds(seed, n, run)
+            drawn = np.random.default_rng(of_data).choice(len(known), size=n, replace=False)
+            controls = {known[at]: data.gold[known[at]] for at in drawn}
+            trials.append(
+                Trial({"share": share, "n_controls": n, "run": run}, replace(data, controls=controls), of_fit)
+            )
+    return try_all(fits, trials, _score_with_controls, progressbar=progressbar)
+
+
+def compare_coverage(
+    data: AnnotationData,
+    fits: Fits = MACE_BY_EM,
+    *,
+    coverages: Sequence[float] = COVERAGES,
+    random_seed: int | None = None,
+    progressbar: bool = True,
+) -> pd.DataFrame:
+    """Keep the surest items only, by each method and by the share of votes: figure 4.
+
+    Parameters
+    ----------
+    data : AnnotationData
+        With gold.
+    fits : mapping of name to mapping
+        As in `vary_good_annotators`.
+    coverages : sequence of float
+        Shares of items that are kept, in (0, 1], by increasing entropy; by default 0.05, 0.1, ..., 1.
+    random_seed : int, optional
+    progressbar : bool
+
+    Returns
+    -------
+    pandas.DataFrame
+        `method`, `coverage`, `n_items` kept, `accuracy`, `votes`, `problem`. Of the vote there is one row for each
+        share of an item's answers that its commonest label has somewhere: `votes`, with the items that have at least
+        that; its coverage cannot be chosen. A tie is split at random.
+
+    Raises
+    ------
+    DataError
+        If no gold is known.
+    FitError
+        If `fits` cannot be, or a coverage is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> data = ba.read_annotations("@crowd")
+    >>> table = ba.compare_coverage(data, coverages=[0.75, 1], random_seed=1, progressbar=False)
+    >>> list(table.loc[table["method"] == "mace", "n_items"])
+    [225, 300]
+    """
+    import pandas as pd
+
+    check_seed(random_seed)
+    require_gold(data)
+    for coverage in coverages:
+        check_coverage(coverage)
+    check_fits(fits, data)
+    tables = [_cover_by_votes(data)]
+    for name, arguments in track(list(fits.items()), "fitting", show=progressbar):
+        found, problem = try_fit(arguments, data, known_seed(random_seed))
+        table = pd.DataFrame({"coverage": list(coverages)})
+        if found is not None:
+            table = coverage_table(found, coverages)[["coverage", "n_items", "accuracy"]]
+        tables.append(table.assign(method=name, problem=problem))
+    columns = ["method", "coverage", "n_items", "accuracy", "votes", "problem"]
+    return pd.concat([table.reindex(columns=columns) for table in tables], ignore_index=True)
+
+
+def _cover_by_votes(data: AnnotationData) -> pd.DataFrame:
+    import pandas as pd
+
+    answered = data.votes.sum(axis=1) > 0
+    most = np.where(answered, data.vote_shares.max(axis=1), 0.0)  # (item,)
+    right, known = vote_right(data), data.gold_codes >= 0
+    rows = []
+    for votes in np.unique(most[answered]):
+        kept = most >= votes
+        accuracy = right[kept & known].mean() if (kept & known).any() else np.nan
+        rows.append({"method": VOTE, "coverage": kept.mean(), "n_items": kept.sum(), "accuracy": accuracy})
+        rows[-1] |= {"votes": votes, "problem": ""}
+    return pd.DataFrame(rows)
+
+
+def _score(right: np.ndarray, data: AnnotationData) -> dict[str, float]:
+    return {"accuracy": float(right[data.gold_codes >= 0].mean())}
+
+
+def _score_with_controls(right: np.ndarray, data: AnnotationData) -> dict[str, float]:
+    others = (data.gold_codes >= 0) & (data.control_codes < 0)
+    return _score(right, data) | {"accuracy_of_others": float(right[others].mean()) if others.any() else np.nan}
+
+
+def draw_annotations(data: AnnotationData, n: int, rng: np.random.Generator) -> AnnotationData:
+    """Keep so many annotations of each item, drawn at random, or all that it has."""
+    order = np.lexsort([rng.random(data.n_annotations), data.item])  # items together, each one's answers shuffled
+    begin = np.searchsorted(data.item[order], np.arange(data.n_items))
+    place = np.arange(data.n_annotations) - begin[data.item[order]]  # of an answer among those of its item
+    kept = np.sort(order[place < n])
+    return replace(data, item=data.item[kept], annotator=data.annotator[kept], label=data.label[kept])

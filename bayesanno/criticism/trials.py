@@ -1,0 +1,121 @@
+"""Methods tried on the same data: one row per data set and method, the majority vote among them.
+
+The invariant: the seeds of a setting's data and fits follow from that setting and the study's seed alone, so that a
+study with more settings, runs or methods has the same rows, and more. A fit that fails is a row with its reason.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.agreement.vote import split_vote
+from bayesanno.analysis.parts import ITEM_TYPE, part_of
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, DataError, FitError, IdentifiabilityWarning
+from bayesanno.ground.progress import track
+from bayesanno.inference.fit import fit
+from bayesanno.inference.methods import choose_method
+from bayesanno.modeling.capabilities import latents
+from bayesanno.modeling.registry import get_model
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
+
+Fits = Mapping[str, Mapping[str, Any]]  # what to call it -> the arguments of `fit`, without the data
+Score = Callable[[np.ndarray, AnnotationData], dict[str, float]]  # of how probably each item is right, (item,)
+
+VOTE = "vote"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Data on which all methods are tried, the setting that they are of, and the seed of the fits."""
+
+    setting: Mapping[str, Any]
+    data: AnnotationData
+    seed: int
+
+
+def try_all(fits: Fits, trials: Sequence[Trial], score: Score, *, progressbar: bool) -> pd.DataFrame:
+    """Return one row for the vote and for each fit, of each data set: setting, `method`, scores and `problem`."""
+    import pandas as pd
+
+    for trial in trials[:1]:
+        check_fits(fits, trial.data)
+    rows: list[dict[str, Any]] = []
+    for trial in track(trials, "fitting", show=progressbar):
+        scored = score(vote_right(trial.data), trial.data)
+        rows.append({**trial.setting, "method": VOTE, **scored, "problem": ""})
+        for name, arguments in fits.items():
+            found, problem = try_fit(arguments, trial.data, trial.seed)
+            of_fit = dict.fromkeys(scored, np.nan) if found is None else score(_right(found, trial.data), trial.data)
+            rows.append({**trial.setting, "method": name, **of_fit, "problem": problem})
+    return pd.DataFrame(rows)
+
+
+def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tuple[xarray.DataTree | None, str]:
+    """Return a fit, or None, and what is wrong with it, or kept it from being made.
+
+    What its design cannot tell is not said again for every row.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = fit(data=data, **{"random_seed": seed, "progressbar": False, **arguments})
+        except BayesannoError as error:
+            return None, str(error)
+    for one in caught:
+        if not issubclass(one.category, (ConvergenceWarning, IdentifiabilityWarning)):
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return found, "; ".join(str(one.message) for one in caught if issubclass(one.category, ConvergenceWarning))
+
+
+def check_fits(fits: Fits, data: AnnotationData) -> None:
+    """Raise an error of ours if what is to be fitted cannot be, whatever the data: it would be so in every row."""
+    if not fits or VOTE in fits:
+        raise FitError(f"fits has {', '.join(fits) or 'nothing'}: give at least one, under a name other than {VOTE!r}")
+    for name, arguments in fits.items():
+        if "model" not in arguments or "data" in arguments:
+            raise FitError(f"fits: {name!r} must hold the arguments of fit: its model, and not the data")
+        model = get_model(arguments["model"])
+        if model.data_class is not AnnotationData or any(one.dim == ITEM_TYPE for one in latents(model, data)):
+            raise FitError(f"fits: {name!r} is of {model.name}, which says nothing of the items' labels")
+        choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
+
+
+def vote_right(data: AnnotationData) -> np.ndarray:
+    """Return how probably the majority vote is right, (item,); of items without gold it means nothing."""
+    right: np.ndarray = split_vote(data)[np.arange(data.n_items), data.gold_codes]
+    return right
+
+
+def _right(found: xarray.DataTree, data: AnnotationData) -> np.ndarray:
+    part = part_of(view_of(found), None)
+    best = np.array(part.states, dtype=object)[part.posterior.values.argmax(axis=1)]
+    return np.array([part.gold.get(item) == label for item, label in zip(data.items, best, strict=True)], dtype=float)
+
+
+def require_gold(data: AnnotationData) -> None:
+    """Raise a DataError unless some true label is known."""
+    if not (data.gold_codes >= 0).any():
+        raise DataError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
+
+
+def number_runs(runs: int) -> range:
+    """Return the numbers of the runs of a setting; raise a FitError if there is none."""
+    if runs < 1:
+        raise FitError(f"runs is {runs}: it must be at least 1")
+    return range(runs)
+
+
+def make_seeds(seed: int, *setting: int) -> tuple[int, int]:
+    """Return seeds for the data and for the fits of a setting, whatever other settings there are."""
+    of_data, of_fit = np.random.SeedSequence([seed, *map(int, setting)]).generate_state(2)
+    return int(of_data), int(of_fit)
