@@ -70,6 +70,11 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "tolerated_disagreements",
         ],
         "analysis.noise": ["NoisePosterior", "noise_posterior"],
+        # agreement and behaviour, from data alone
+        "agreement.coefficients": ["agreement_table", "annotator_agreement", "pair_table"],
+        "agreement.behaviour": ["usage_table"],
+        "agreement.groups": ["confusable_labels", "group_annotators"],
+        "agreement.subsets": ["drop_outliers", "subset_table"],
         "simulation.designs": ["make_count_design", "make_design", "make_loop_design"],
         "simulation.pools": ["simulate_pool"],
         "simulation.simulate": ["simulate"],

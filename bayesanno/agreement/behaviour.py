@@ -1,0 +1,236 @@
+"""How annotators use the labels: Anveshan's statistics, from data alone (Bhardwaj et al. 2010).
+
+    P_a(s)       the share of label s among the answers of annotator a
+    Lev(P, Q)    = sum_s |P(s) - Q(s)|                      leverage; of an annotator, from the mean of all: in [0, 2]
+    KLD(P, Q)    = sum_s P(s) log P(s) / Q(s)               of an annotator, from the mean of the others: D_a
+    JSD(P, Q)    = KLD(P, M) / 2 + KLD(Q, M) / 2            with M = (P + Q) / 2; of two annotators: in [0, log 2]
+
+The paper leaves the logarithm open: natural here (nats), base 2 by option. A label that an annotator gave and nobody
+else makes D_a infinite, which is kept, unless counts are smoothed; leverage and JSD are finite.
+
+References
+----------
+V. Bhardwaj, R. J. Passonneau, A. Salleb-Aouissi and N. Ide (2010), Anveshan: a framework for analysis of multiple
+annotators' labeling behavior, Linguistic Annotation Workshop, pages 47-55, https://aclanthology.org/W10-1806.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.ground.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesanno.data.annotations import AnnotationData
+
+OUTLYING = 3.5  # of a modified z-score, as Iglewicz and Hoaglin (1993) recommend
+BASES = (math.e, 2.0)
+
+
+def count_usage(data: AnnotationData) -> np.ndarray:
+    """Return how often each annotator gave each label, shape (annotator, label)."""
+    counts = np.bincount(data.annotator * data.n_labels + data.label, minlength=data.n_annotators * data.n_labels)
+    return counts.reshape(data.n_annotators, data.n_labels).astype(float)
+
+
+def usage_shares(data: AnnotationData, smoothing: float = 0.0) -> np.ndarray:
+    """Return the share of each label among each annotator's answers, shape (annotator, label).
+
+    Parameters
+    ----------
+    data : AnnotationData
+    smoothing : float
+        Added to every count. Without, the shares of an annotator who answered nothing are nan.
+    """
+    if not (smoothing >= 0 and math.isfinite(smoothing)):
+        raise DataError(f"smoothing is {smoothing}: it must be 0 or more")
+    counts = count_usage(data) + smoothing
+    total = counts.sum(axis=1, keepdims=True)
+    shares: np.ndarray = np.divide(counts, total, out=np.full_like(counts, np.nan), where=total > 0)
+    return shares
+
+
+def find_leverage(shares: np.ndarray) -> np.ndarray:
+    """Return the leverage of each annotator over the mean of all.
+
+    Parameters
+    ----------
+    shares : array, shape (..., annotator, label)
+
+    Returns
+    -------
+    array, shape (..., annotator)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_leverage(np.array([[5, 3, 2], [4, 4, 2], [1, 1, 8]]) / 10).round(12).tolist()
+    [0.4, 0.4, 0.8]
+    """
+    leverage: np.ndarray = np.abs(shares - np.nanmean(shares, axis=-2, keepdims=True)).sum(axis=-1)
+    return leverage
+
+
+def find_divergence(shares: np.ndarray, base: float = math.e) -> np.ndarray:
+    """Return the Kullback-Leibler divergence of each annotator from the mean of the others; inf where it is.
+
+    Parameters
+    ----------
+    shares : array, shape (..., annotator, label)
+    base : float
+        Of the logarithm.
+
+    Returns
+    -------
+    array, shape (..., annotator)
+        nan where there is no other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_divergence(np.array([[6, 4, 0], [5, 5, 0], [4, 4, 2]]) / 10).round(4).tolist()
+    [0.1255, 0.1116, inf]
+    """
+    from scipy.special import rel_entr
+
+    known = np.isfinite(shares).all(axis=-1, keepdims=True)
+    n = known.sum(axis=-2, keepdims=True)
+    total = np.where(known, shares, 0).sum(axis=-2, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        others = np.clip((total - shares) / (n - 1), 0, None)
+    others = np.where(others < 1e-12, 0, others)  # what is left of a label that nobody else gave
+    divergence: np.ndarray = rel_entr(shares, others).sum(axis=-1) / math.log(base)
+    return divergence
+
+
+def find_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
+    """Return the Jensen-Shannon divergence of every two annotators.
+
+    Parameters
+    ----------
+    shares : array, shape (..., annotator, label)
+    base : float
+        Of the logarithm.
+
+    Returns
+    -------
+    array, shape (..., annotator, annotator)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(find_distances(np.array([[1.0, 0.0], [0.0, 1.0]]), base=2)[0, 1])
+    1.0
+    """
+    from scipy.special import xlogy
+
+    # H((P + Q) / 2) - H(P) / 2 - H(Q) / 2, a label at a time: no array has more than annotator x annotator cells.
+    entropy = -xlogy(shares, shares).sum(axis=-1)  # (..., annotator)
+    mixed = np.zeros((*shares.shape[:-1], shares.shape[-2]))
+    for label in range(shares.shape[-1]):
+        middle = (shares[..., :, None, label] + shares[..., None, :, label]) / 2
+        mixed -= xlogy(middle, middle)
+    distance = mixed - (entropy[..., :, None] + entropy[..., None, :]) / 2
+    bounded: np.ndarray = np.clip(distance, 0, math.log(2)) / math.log(base)
+    return bounded
+
+
+def average_distance(distances: np.ndarray) -> np.ndarray:
+    """Return the mean of each annotator's divergences from the others, (..., annotator); nan where there is none."""
+    known = np.isfinite(distances)
+    n = known.sum(axis=-1) - np.diagonal(known, axis1=-2, axis2=-1)
+    total = np.where(known, distances, 0).sum(axis=-1)
+    mean: np.ndarray = np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+    return mean
+
+
+def find_outliers(values: np.ndarray) -> np.ndarray:
+    """Return which values are far above the rest, by their distance from the median in median absolute deviations.
+
+    Infinite values are; of values of which more than half are the same, those above it.
+
+    Parameters
+    ----------
+    values : array, shape (annotator,)
+
+    Returns
+    -------
+    array of bool, shape (annotator,)
+
+    References
+    ----------
+    B. Iglewicz and D. C. Hoaglin (1993), How to detect and handle outliers, ASQC Quality Press: 0.6745 times that
+    distance, above 3.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_outliers(np.array([0.1, 0.12, 0.11, 0.9])).tolist()
+    [False, False, False, True]
+    """
+    from scipy.stats import norm
+
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return np.isposinf(values)
+    median = np.median(known)
+    spread = np.median(np.abs(known - median))
+    far: np.ndarray = values - median > OUTLYING * spread / norm.ppf(0.75)
+    outlying: np.ndarray = far & (values > median)
+    return outlying
+
+
+def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float = 0.0) -> pd.DataFrame:
+    """Return how each annotator uses the labels, and how far that is from what others do.
+
+    Parameters
+    ----------
+    data : AnnotationData
+    base : float
+        Of the logarithm: e for nats, 2 for bits.
+    smoothing : float
+        Added to every count, so that no divergence is infinite.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per annotator: `annotator`, `n` (annotations), `leverage` over the mean of all, `kld` from the mean of
+        the others, `jsd_mean`, the mean of the Jensen-Shannon divergences from each other annotator; `outlier`, whether
+        one of the three is far above the rest (see `find_outliers`); and `usage[<label>]`, the share of each label.
+        nan of an annotator without annotations.
+
+    Raises
+    ------
+    DataError
+        If the base is not e or 2, or the smoothing negative.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> table = ba.usage_table(ba.read_annotations("@crowd"))
+    >>> table.loc[table["outlier"], "annotator"].tolist()
+    ['viktor', 'wanda', 'xavier']
+    """
+    import pandas as pd
+
+    check_base(base)
+    shares = usage_shares(data, smoothing)
+    table = pd.DataFrame({"annotator": pd.Series(list(data.annotators), dtype="str")})
+    table["n"] = np.bincount(data.annotator, minlength=data.n_annotators)
+    table["leverage"] = find_leverage(shares)
+    table["kld"] = find_divergence(shares, base)
+    table["jsd_mean"] = average_distance(find_distances(shares, base))
+    measures = [table[name].to_numpy() for name in ("leverage", "kld", "jsd_mean")]
+    table["outlier"] = np.any([find_outliers(values) for values in measures], axis=0)
+    return table.assign(**{f"usage[{label}]": shares[:, code] for code, label in enumerate(data.labels)})
+
+
+def check_base(base: float) -> None:
+    """Raise a DataError unless a logarithm has that base."""
+    if not base > 1 or not math.isfinite(base):
+        raise DataError(f"base is {base}: it must be above 1, as e for nats or 2 for bits")

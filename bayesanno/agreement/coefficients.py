@@ -1,0 +1,378 @@
+"""How far annotators agree: the coefficients of the field, of all of them, of each pair and of each annotator.
+
+Every coefficient rests on sums over items, so that an interval comes from drawing items again. One that is not defined
+is nan, with the reason beside it. An answer that an annotator gave twice to an item is two answers; pairs of annotators
+are of two different ones.
+
+References
+----------
+J. L. Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin 76(5), 378-382,
+doi:10.1037/h0031619.
+S. Siegel and N. J. Castellan (1988), Nonparametric statistics for the behavioral sciences, second edition.
+R. J. Light (1971), Measures of response agreement for qualitative data, Psychological Bulletin 76(5), 365-377,
+doi:10.1037/h0031643.
+J. W. Holley and J. P. Guilford (1964), A note on the G index of agreement, Educational and Psychological Measurement
+24(4), 749-753, doi:10.1177/001316446402400402.
+K. L. Gwet (2008), Computing inter-rater reliability and its variance in the presence of high agreement, British Journal
+of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X126600.
+K. Krippendorff (2019), Content analysis, fourth edition, chapter 12.
+A. F. Hayes and K. Krippendorff (2007), Answering the call for a standard reliability measure for coding data,
+Communication Methods and Measures 1(1), 77-89, doi:10.1080/19312450709336664.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.agreement.pairs import COEFFICIENTS, WEIGHTED, average_over_partners, divide, find_pairs
+from bayesanno.agreement.resampling import bound, check_resampling, resample_items
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from bayesanno.agreement.pairs import Pairs
+    from bayesanno.data.annotations import AnnotationData
+
+MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
+LEVELS = ("nominal", "ordinal", "interval")
+NO_ORDER = "the labels have no order: if they are declared from the lowest to the highest, say ordered=True (--ordered)"
+FEW = "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the labels of some data can bear.
+
+    Attributes
+    ----------
+    values : array of float or None
+        The labels as numbers, if all of them are.
+    ordered : bool
+        Whether their order means something.
+    """
+
+    values: np.ndarray | None
+    ordered: bool
+
+
+def find_scale(data: AnnotationData, ordered: bool | None) -> Scale:
+    """Find out whether labels are numbers, and whether they have an order: numbers do, unless it is said otherwise."""
+    try:
+        values = np.array([float(label) for label in data.labels])
+    except ValueError:
+        return Scale(None, bool(ordered))
+    numbers = values if np.isfinite(values).all() and np.unique(values).size == values.size else None
+    return Scale(numbers, numbers is not None if ordered is None else ordered)
+
+
+def agreement_table(
+    data: AnnotationData,
+    *,
+    ordered: bool | None = None,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    random_seed: int | None = None,
+) -> pd.DataFrame:
+    """Return how far annotators agree, by all coefficients, each with an interval.
+
+    Parameters
+    ----------
+    data : AnnotationData
+    ordered : bool, optional
+        Whether the order of the labels means something, as ordinal alpha and weighted kappa take it. By default it does
+        where all labels are numbers.
+    confidence : float, default 0.95
+        Of the intervals.
+    resamples : int
+        How often items are drawn again, with replacement; 0 for no intervals.
+    random_seed : int, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        `coefficient`, `value`, `low`, `high`, and `reason`: why the value, or a bound, is nan, or what it leaves out.
+        The rows:
+
+        - percent_agreement: of two answers to an item, drawn at random; the mean over items with two or more.
+        - krippendorff_alpha_nominal, _ordinal, _interval: any design; answers to items with one answer are left out.
+        - fleiss_kappa: Fleiss' kappa, which is Siegel and Castellan's K; the same number of answers to every item.
+        - scott_pi, cohen_kappa, cohen_kappa_linear, cohen_kappa_quadratic: the mean over pairs of annotators (Light
+          1971), each from the items that both answered; pairs of which it is not defined are left out.
+        - g_index: agreement beyond that of annotators to whom all labels are alike.
+        - gwet_ac1: any design; chance from the labels of all answered items.
+
+    Raises
+    ------
+    DataError
+        If no item has two annotations, or an argument is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> table = ba.agreement_table(ba.read_annotations("@table9"), random_seed=1).set_index("coefficient")
+    >>> table.loc["krippendorff_alpha_nominal", ["value", "low", "high"]].astype(float).round(3).tolist()
+    [0.041, 0.031, 0.05]
+    """
+    import pandas as pd
+
+    check_resampling(confidence, resamples, random_seed)
+    require_shared(data)
+    scale, sums, pairs = find_scale(data, ordered), _Sums(data), find_pairs(data)
+    once = np.ones((data.n_items, 1))
+    values = {name: float(value[0]) for name, value in _measure(sums, pairs, scale, once).items()}
+    values |= {name: value for name, value in _alphas(data, scale).items() if not math.isnan(value)}
+    bounds = dict.fromkeys(values, (math.nan, math.nan))
+    if resamples:
+        parts = resample_items(data.n_items, resamples, random_seed)
+        drawn = [_measure(sums, pairs, scale, weights) for weights in parts]
+        every = np.stack([np.concatenate([one[name] for one in drawn]) for name in values])  # (coefficient, resample)
+        ends = bound(np.array(list(values.values())), every, confidence)
+        bounds = {name: (float(low), float(high)) for name, low, high in zip(values, *ends, strict=True)}
+    reasons = _reasons(data, scale, values, pairs)
+    for name in MEAN_OF_PAIRS:
+        if resamples and math.isnan(bounds[name][0]) and not math.isnan(values[name]):
+            reasons[name] = f"{reasons[name]}; {FEW}" if name in reasons else FEW
+    rows = [(name, value, *bounds[name], reasons.get(name, "")) for name, value in values.items()]
+    return pd.DataFrame(rows, columns=["coefficient", "value", "low", "high", "reason"])
+
+
+def pair_table(
+    data: AnnotationData, *, confidence: float = 0.95, resamples: int = 0, random_seed: int | None = None
+) -> pd.DataFrame:
+    """Return how far every two annotators agree who answered the same items.
+
+    Parameters
+    ----------
+    data : AnnotationData
+    confidence : float, default 0.95
+        Of the intervals.
+    resamples : int
+        How often items are drawn again for intervals; by default there are none.
+    random_seed : int, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair with a common item: `annotator_1`, `annotator_2`, `n` (items), and the coefficients:
+        `agreement`, `scott_pi`, `cohen_kappa`, `cohen_kappa_linear` and `cohen_kappa_quadratic` (by the places of the
+        labels, for labels that have an order), `g_index`, `gwet_ac1`, `krippendorff_alpha` (nominal). nan where one is
+        not defined: kappa, pi and alpha where both gave one label throughout. With resamples, each one's `_low` and
+        `_high`.
+
+    Raises
+    ------
+    DataError
+        If no item has two annotations, or an argument is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> table = ba.pair_table(ba.read_annotations("@table9"))
+    >>> table[["annotator_1", "annotator_2", "n"]].to_numpy().tolist()
+    [['i', 'j', 10000], ['i', 'k', 10000], ['j', 'k', 10000]]
+    """
+    import pandas as pd
+
+    check_resampling(confidence, resamples, random_seed)
+    require_shared(data)
+    pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
+    who = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
+    drawn = _resampled_pairs(data, pairs, resamples, random_seed)
+    return who.assign(n=pairs.n_items, **_with_bounds(pairs.coefficients(), drawn, confidence))
+
+
+def annotator_agreement(
+    data: AnnotationData, *, confidence: float = 0.95, resamples: int = 0, random_seed: int | None = None
+) -> pd.DataFrame:
+    """Return how far each annotator agrees with the others: the mean of each coefficient over their pairs.
+
+    Parameters
+    ----------
+    data : AnnotationData
+    confidence : float, default 0.95
+        Of the intervals.
+    resamples : int
+        How often items are drawn again for intervals; by default there are none.
+    random_seed : int, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per annotator: `annotator`, `n` (annotations), `n_partners` with whom they share an item, and the
+        coefficients of `pair_table`, averaged over the pairs of which each is defined; nan where there is none.
+
+    Raises
+    ------
+    DataError
+        If no item has two annotations, or an argument is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> table = ba.annotator_agreement(ba.read_annotations("@crowd"))
+    >>> table.loc[table["cohen_kappa"].idxmin(), "annotator"]
+    'xavier'
+    """
+    import pandas as pd
+
+    check_resampling(confidence, resamples, random_seed)
+    require_shared(data)
+    pairs, n = find_pairs(data), data.n_annotators
+    table = pd.DataFrame({"annotator": pd.Series(list(data.annotators), dtype="str")})
+    table["n"] = np.bincount(data.annotator, minlength=n)
+    table["n_partners"] = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=n)
+
+    def average(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: average_over_partners(pairs, values, n) for name, values in found.items()}
+
+    drawn = [average(one) for one in _resampled_pairs(data, pairs, resamples, random_seed)]
+    return table.assign(**_with_bounds(average(pairs.coefficients()), drawn, confidence))
+
+
+class _Sums:
+    """What each item adds to the sums that coefficients of all annotators rest on."""
+
+    def __init__(self, data: AnnotationData) -> None:
+        votes = data.votes  # (item, label)
+        n = votes.sum(axis=1)  # (item,)
+        self.n_labels = data.n_labels
+        self.equal = np.unique(n[n > 0]).size == 1
+        several = n >= 2
+        agreed = np.zeros(n.size)
+        agreed[several] = (votes * (votes - 1)).sum(axis=1)[several] / (n * (n - 1))[several]
+        shares = votes / np.maximum(n, 1)[:, None]
+        together = np.einsum("ij,ik->ijk", votes, votes) - np.einsum("ij,jk->ijk", votes, np.eye(data.n_labels))
+        together = together / np.maximum(n - 1, 1)[:, None, None] * several[:, None, None]
+        self.parts = {
+            "several": several[:, None] * 1.0,
+            "agreed": agreed[:, None],
+            "answered": (n > 0)[:, None] * 1.0,
+            "shares": shares,
+            "together": together.reshape(n.size, -1),  # Krippendorff's coincidences
+        }
+
+    def add_up(self, weights: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the sums (resample, ...) of items that count with weights (item, resample)."""
+        return {name: weights.T @ values for name, values in self.parts.items()}
+
+
+def _measure(sums: _Sums, pairs: Pairs, scale: Scale, weights: np.ndarray) -> dict[str, np.ndarray]:
+    """Return every coefficient, nan where it is not defined, of items with weights (item, resample); (resample,)."""
+    total, k = sums.add_up(weights), sums.n_labels
+    several, answered = total["several"][:, 0], total["answered"][:, 0]
+    observed = divide(total["agreed"][:, 0], several)
+    shares = divide(total["shares"], answered[:, None])  # (resample, label)
+    by_fleiss = (shares**2).sum(axis=1)
+    by_gwet = (shares * (1 - shares)).sum(axis=1) / (k - 1)
+    one_label = (shares > 0).sum(axis=1) <= 1
+    found = {"percent_agreement": observed}
+    coincidences = total["together"].reshape(-1, k, k)
+    for level in LEVELS:
+        far = _distances(level, coincidences, scale)
+        found[f"krippendorff_alpha_{level}"] = _alpha(coincidences, far)
+    fleiss = np.where(one_label, np.nan, divide(observed - by_fleiss, 1 - by_fleiss))
+    found["fleiss_kappa"] = fleiss if sums.equal else np.full_like(fleiss, np.nan)
+    of_pairs = pairs.coefficients(weights)
+    for name in MEAN_OF_PAIRS:
+        known = np.isfinite(of_pairs[name])
+        mean = divide(np.where(known, of_pairs[name], 0).sum(axis=0), known.sum(axis=0))
+        found[name] = mean if scale.ordered or name not in WEIGHTED else np.full_like(mean, np.nan)
+    found["g_index"] = (observed - 1 / k) / (1 - 1 / k)
+    found["gwet_ac1"] = divide(observed - by_gwet, 1 - by_gwet)
+    return found
+
+
+def _distances(level: str, coincidences: np.ndarray, scale: Scale) -> np.ndarray | None:
+    """Return the squared distances of labels, (..., label, label), as Krippendorff has them; None if there are none."""
+    k = coincidences.shape[-1]
+    if level == "nominal":
+        return 1 - np.eye(k)
+    if level == "interval":
+        return None if scale.values is None else (scale.values[:, None] - scale.values[None, :]) ** 2
+    if not scale.ordered:
+        return None
+    n = coincidences.sum(axis=-1)  # (resample, label)
+    middle = np.cumsum(n, axis=-1) - n / 2
+    far: np.ndarray = (middle[..., :, None] - middle[..., None, :]) ** 2
+    return far
+
+
+def _alpha(coincidences: np.ndarray, far: np.ndarray | None) -> np.ndarray:
+    n = coincidences.sum(axis=-1)  # (resample, label)
+    if far is None:
+        return np.full(len(n), np.nan)
+    expected = (n[:, :, None] * n[:, None, :] * far).sum(axis=(1, 2))
+    observed = (coincidences * far).sum(axis=(1, 2)) * (n.sum(axis=1) - 1)
+    return np.where(expected > 0, 1 - divide(observed, expected), np.nan)
+
+
+def _alphas(data: AnnotationData, scale: Scale) -> dict[str, float]:
+    """Return Krippendorff's alphas by the krippendorff package, nan where they are not defined."""
+    import krippendorff
+
+    answers = data.votes[data.votes.sum(axis=1) >= 2]
+    found = {f"krippendorff_alpha_{level}": math.nan for level in LEVELS}
+    if (answers.sum(axis=0) > 0).sum() < 2:
+        return found
+    for level in LEVELS:
+        if level == "nominal" or (scale.ordered if level == "ordinal" else scale.values is not None):
+            domain = scale.values if level == "interval" else np.arange(data.n_labels)
+            found[f"krippendorff_alpha_{level}"] = float(
+                krippendorff.alpha(value_counts=answers, value_domain=domain, level_of_measurement=level)
+            )
+    return found
+
+
+def _reasons(data: AnnotationData, scale: Scale, values: Mapping[str, float], pairs: Pairs) -> dict[str, str]:
+    """Say why a coefficient is not defined, or what it leaves out."""
+    n = data.votes.sum(axis=1)
+    found = dict.fromkeys((name for name, value in values.items() if math.isnan(value)), "all answers are one label")
+    if np.unique(n[n > 0]).size > 1:
+        found["fleiss_kappa"] = (
+            f"items have {n[n > 0].min():g} to {n.max():g} annotations, and it needs the same number of all: "
+            "krippendorff_alpha_nominal and gwet_ac1 do not"
+        )
+    if not scale.ordered:
+        found |= dict.fromkeys(("krippendorff_alpha_ordinal", *WEIGHTED), NO_ORDER)
+    if scale.values is None:
+        found["krippendorff_alpha_interval"] = "the labels are not all numbers, of which one could say how far apart"
+    undefined = {name: int((~np.isfinite(of)).sum()) for name, of in pairs.coefficients().items()}
+    for name in MEAN_OF_PAIRS:
+        if undefined[name] and name not in found:
+            found[name] = f"{undefined[name]} of {counted(pairs.first.size, 'pair')} gave one label and are left out"
+        elif undefined[name] == pairs.first.size and found.get(name) != NO_ORDER:
+            found[name] = "no pair of annotators gave two labels to the items that they share"
+    return found
+
+
+def _resampled_pairs(
+    data: AnnotationData, pairs: Pairs, resamples: int, random_seed: int | None
+) -> list[dict[str, np.ndarray]]:
+    return [pairs.coefficients(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
+
+
+def _with_bounds(
+    values: Mapping[str, np.ndarray], drawn: list[dict[str, np.ndarray]], confidence: float
+) -> dict[str, np.ndarray]:
+    """Return columns: each coefficient and, if items were drawn again, its bounds."""
+    columns: dict[str, np.ndarray] = {}
+    for name in COEFFICIENTS:
+        columns[name] = values[name]
+        if drawn:
+            every = np.concatenate([one[name] for one in drawn], axis=1)  # (row, resample)
+            columns[f"{name}_low"], columns[f"{name}_high"] = bound(values[name], every, confidence)
+    return columns
+
+
+def require_shared(data: AnnotationData) -> None:
+    """Raise a DataError if no item has two annotations."""
+    if not (np.bincount(data.item) >= 2).any():
+        raise DataError("no item has two annotations: agreement is between at least two")

@@ -1,0 +1,128 @@
+"""Groups of annotators who use labels alike, and labels that different annotators give to the same items."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.agreement.behaviour import find_distances, usage_shares
+from bayesanno.agreement.pairs import divide, find_pairs
+from bayesanno.ground.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesanno.data.annotations import AnnotationData
+
+
+def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothing: float = 0.0) -> pd.DataFrame:
+    """Put annotators who use the labels alike into groups: hierarchical clustering of their divergences.
+
+    The distance of two annotators is the square root of their Jensen-Shannon divergence, which is a metric (Endres and
+    Schindelin 2003, doi:10.1109/TIT.2003.813506); groups are joined by the mean of their members' distances.
+
+    Parameters
+    ----------
+    data : AnnotationData
+    groups : int, optional
+        How many groups; by default the number, from 2 to 10, that separates them best by the mean silhouette (Rousseeuw
+        1987, doi:10.1016/0377-0427(87)90125-7).
+    smoothing : float
+        Added to every count.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per annotator with annotations, in the order of the tree's leaves, similar ones side by side:
+        `annotator`, `group` (from 1, in that order) and `silhouette`, from -1 to 1: how much nearer the annotator is to
+        the own group than to the next one; 0 of one who is alone.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than three annotators with annotations, or more groups are asked for than annotators.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> table = ba.group_annotators(ba.read_annotations("@crowd"), groups=2)
+    >>> sorted(table["group"].unique().tolist())
+    [1, 2]
+    """
+    import pandas as pd
+    from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    answered = np.flatnonzero(np.bincount(data.annotator, minlength=data.n_annotators))
+    n = answered.size
+    if n < 3:
+        raise DataError(f"{n} annotators have annotations: groups of alike ones need three or more")
+    if groups is not None and not 1 <= groups <= n:
+        raise DataError(f"groups is {groups}: it must be 1 to {n}, as there are {n} annotators with annotations")
+    far = np.sqrt(find_distances(usage_shares(data, smoothing)[answered]))
+    np.fill_diagonal(far, 0)
+    tree = linkage(squareform(far, checks=False), method="average", optimal_ordering=True)
+    tried = [groups] if groups else range(2, min(10, n - 1) + 1)
+    cuts = [fcluster(tree, wanted, criterion="maxclust") for wanted in tried]
+    silhouettes = [measure_silhouette(far, cut) for cut in cuts]
+    best = int(np.argmax([silhouette.mean() for silhouette in silhouettes]))
+    order = leaves_list(tree)
+    number = pd.factorize(cuts[best][order])[0] + 1
+    names = np.array(data.annotators, dtype=object)[answered[order]]
+    table = pd.DataFrame({"annotator": pd.Series(names, dtype="str")})
+    return table.assign(group=number, silhouette=silhouettes[best][order])
+
+
+def measure_silhouette(far: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Return the silhouette of each member, from distances (member, member) and groups (member,)."""
+    names, code, size = np.unique(group, return_inverse=True, return_counts=True)
+    if names.size == 1:
+        return np.zeros(group.size)
+    total = far @ np.eye(names.size)[code]  # (member, group)
+    own = total[np.arange(code.size), code] / np.maximum(size[code] - 1, 1)
+    mean = total / size
+    mean[np.arange(code.size), code] = np.inf
+    nearest = mean.min(axis=1)
+    highest = np.maximum(own, nearest)
+    silhouette: np.ndarray = np.divide(nearest - own, highest, out=np.zeros(code.size), where=highest > 0)
+    return np.where(size[code] > 1, silhouette, 0.0)
+
+
+def confusable_labels(data: AnnotationData) -> pd.DataFrame:
+    """Return which labels different annotators give to the same items.
+
+    Parameters
+    ----------
+    data : AnnotationData
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair of labels, those confused most often first: `label_1`, `label_2`; `times_confused`, how many
+        pairs of answers to one item, by two annotators, are the one and the other; `rate`, their share of the pairs of
+        answers that are both among the two; and `rate_by_chance`, what that would be if annotators gave the two as
+        often as they do, whatever the item is. nan where nobody gave either to an item of two answers.
+
+    Examples
+    --------
+    >>> from bayesanno import AnnotationData, confusable_labels
+    >>> said = {"i1": "sat sit", "i2": "sit sit", "i3": "sat sat", "i4": "run run"}
+    >>> records = [(item, who, label) for item, both in said.items() for who, label in zip("ab", both.split())]
+    >>> confusable_labels(AnnotationData.from_records(records)).round(3).head(1)
+      label_1 label_2  times_confused   rate  rate_by_chance
+    0     sat     sit               1  0.333             0.5
+    """
+    import pandas as pd
+
+    table = find_pairs(data).tables.sum(axis=0)  # (label, label)
+    first, second = np.triu_indices(data.n_labels, 1)
+    confused = (table + table.T)[first, second]
+    same = np.diag(table)
+    used = table.sum(axis=0) + table.sum(axis=1)  # answers in such pairs, by label
+    names = np.array(data.labels, dtype=object)
+    found = pd.DataFrame({"label_1": names[first], "label_2": names[second]}, dtype="str")
+    found["times_confused"] = confused.astype(int)
+    found["rate"] = divide(confused, confused + same[first] + same[second])
+    found["rate_by_chance"] = divide(2 * used[first] * used[second], (used[first] + used[second]) ** 2)
+    return found.sort_values(["times_confused", "rate"], ascending=False, kind="stable", ignore_index=True)

@@ -1,0 +1,173 @@
+"""Agreement of two annotators, from the items that both answered: of every pair, and averaged over one's partners.
+
+An item that an annotator answered twice counts once for each pair of answers by the two.
+
+The invariant: a coefficient is a function of the pair's table alone, which is a sum over items, so that of items drawn
+again it is a sum with other weights; one that is not defined is nan, never 0.
+
+References
+----------
+J. Cohen (1960), A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20(1), 37-46,
+doi:10.1177/001316446002000104; (1968), Weighted kappa, Psychological Bulletin 70(4), 213-220, doi:10.1037/h0026256.
+W. A. Scott (1955), Reliability of content analysis, Public Opinion Quarterly 19(3), 321-325, doi:10.1086/266577.
+K. L. Gwet (2008), Computing inter-rater reliability and its variance in the presence of high agreement, British Journal
+of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X126600.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bayesanno.data.annotations import AnnotationData
+
+WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful where labels have an order
+COEFFICIENTS = ("agreement", "scott_pi", "cohen_kappa", *WEIGHTED, "g_index", "gwet_ac1", "krippendorff_alpha")
+MAX_CELLS = 20_000_000  # of tables held at a time
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of annotators who share items, and what each item adds to the table of a pair.
+
+    Attributes
+    ----------
+    first, second : array of int, shape (pair,)
+        The annotators, the first one before the second among the data's.
+    n_items : array of int, shape (pair,)
+        Items that both answered.
+    n_labels : int
+    answers : sparse array, shape (pair * label * label, item)
+        How often the first gave the one label and the second the other.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    n_items: np.ndarray
+    n_labels: int
+    answers: Any
+
+    @cached_property
+    def tables(self) -> np.ndarray:
+        """Answers of the first (rows) and of the second annotator (columns) to the same items; (pair, label, label)."""
+        counts: np.ndarray = np.asarray(self.answers.sum(axis=1), dtype=float)
+        return counts.reshape(-1, self.n_labels, self.n_labels)
+
+    def coefficients(self, weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """Return each coefficient (pair,), or of items with weights (item, resample): (pair, resample)."""
+        if weights is None:
+            return measure_tables(self.tables)
+        found: dict[str, list[np.ndarray]] = {name: [] for name in COEFFICIENTS}
+        for rows in self._chunks(weights.shape[1]):
+            cells = self.answers[rows.start * self.n_labels**2 : rows.stop * self.n_labels**2] @ weights
+            tables = cells.reshape(-1, self.n_labels, self.n_labels, weights.shape[1]).transpose(0, 3, 1, 2)
+            for name, values in measure_tables(tables).items():
+                found[name].append(values)
+        return {name: np.concatenate(values) for name, values in found.items()}
+
+    def _chunks(self, n: int) -> Iterator[slice]:
+        size = max(1, MAX_CELLS // (n * self.n_labels**2))
+        return (slice(begin, min(begin + size, self.first.size)) for begin in range(0, self.first.size, size))
+
+
+def find_pairs(data: AnnotationData) -> Pairs:
+    """Find the pairs of annotators who answered the same items."""
+    from scipy.sparse import csr_array
+
+    order = np.lexsort([data.annotator, data.item])  # annotations of an item together, its annotators ascending
+    item, annotator, label = data.item[order], data.annotator[order], data.label[order]
+    last = np.searchsorted(item, item, side="right")  # of each annotation, where its item ends
+    after = last - np.arange(item.size) - 1  # annotations of its item that follow
+    left = np.repeat(np.arange(item.size), after)
+    right = left + 1 + np.arange(left.size) - np.repeat(np.cumsum(after) - after, after)
+    other = annotator[left] != annotator[right]
+    left, right = left[other], right[other]
+    code, pair = np.unique(annotator[left] * data.n_annotators + annotator[right], return_inverse=True)
+    cell = (pair * data.n_labels + label[left]) * data.n_labels + label[right]
+    shape = (code.size * data.n_labels**2, data.n_items)
+    answers = csr_array((np.ones(cell.size), (cell, item[left])), shape=shape)
+    shared = np.unique(np.stack([pair, item[left]]), axis=1)[0]
+    n_items = np.bincount(shared, minlength=code.size)
+    return Pairs(code // data.n_annotators, code % data.n_annotators, n_items, data.n_labels, answers)
+
+
+def measure_tables(tables: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the coefficients of two annotators' answers to the same items.
+
+    Parameters
+    ----------
+    tables : array, shape (..., label, label)
+        How often the first gave the one label (rows) where the second gave the other (columns).
+
+    Returns
+    -------
+    dict of name to array (...)
+        `agreement`; `scott_pi`; `cohen_kappa`, with linear and quadratic weights by the labels' places as well;
+        `g_index`, which takes every label for as likely by chance; `gwet_ac1`; and nominal `krippendorff_alpha`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.agreement.pairs import measure_tables
+    >>> found = measure_tables(np.array([[20.0, 5.0], [10.0, 15.0]]))
+    >>> {name: round(float(found[name]), 4) for name in ("agreement", "cohen_kappa", "scott_pi")}
+    {'agreement': 0.7, 'cohen_kappa': 0.4, 'scott_pi': 0.3939}
+    """
+    n_labels = tables.shape[-1]
+    n = tables.sum(axis=(-2, -1))
+    same = np.trace(tables, axis1=-2, axis2=-1)
+    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)  # (..., label)
+    both = rows + columns
+    place = np.arange(n_labels)
+    far = np.abs(place[:, None] - place[None, :])
+    by_chance = (both * (2 * n[..., None] - both)).sum(axis=-1)  # Gwet's, times 4 n^2 (n_labels - 1)
+    found = {
+        "agreement": divide(same, n),
+        "scott_pi": _beyond(4 * same * n, (both**2).sum(axis=-1), 4 * n**2),
+        "cohen_kappa": _beyond(same * n, (rows * columns).sum(axis=-1), n**2),
+        "cohen_kappa_linear": _weighted(tables, rows, columns, far),
+        "cohen_kappa_quadratic": _weighted(tables, rows, columns, far**2),
+        "g_index": divide(n_labels * same - n, (n_labels - 1) * n),
+        "gwet_ac1": _beyond(4 * (n_labels - 1) * same * n, by_chance, 4 * (n_labels - 1) * n**2),
+    }
+    differ = 4 * n**2 - (both**2).sum(axis=-1)  # pairs of different labels among all 2 n answers, each way
+    found["krippendorff_alpha"] = np.where(differ > 0, 1 - divide((2 * n - 1) * 2 * (n - same), differ), np.nan)
+    return found
+
+
+def divide(number: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Return a ratio, nan where the denominator is 0."""
+    by = np.asarray(by, dtype=float)
+    ratio: np.ndarray = np.divide(number, by, out=np.full(np.broadcast(number, by).shape, np.nan), where=by != 0)
+    return ratio
+
+
+def _beyond(observed: np.ndarray, expected: np.ndarray, all_: np.ndarray) -> np.ndarray:
+    """Return agreement beyond chance, (observed - expected) / (1 - expected), of which all are given as numbers."""
+    return divide(observed - expected, all_ - expected)
+
+
+def _weighted(tables: np.ndarray, rows: np.ndarray, columns: np.ndarray, far: np.ndarray) -> np.ndarray:
+    n = tables.sum(axis=(-2, -1))
+    expected = np.einsum("...i,ij,...j->...", rows, far, columns)
+    return np.where(expected > 0, 1 - divide((tables * far).sum(axis=(-2, -1)) * n, expected), np.nan)
+
+
+def average_over_partners(pairs: Pairs, values: np.ndarray, n_annotators: int) -> np.ndarray:
+    """Return the mean of a coefficient (pair, ...) over each annotator's partners (annotator, ...).
+
+    Pairs of which it is not defined are left out; of an annotator who has no other, the mean is nan.
+    """
+    total = np.zeros((n_annotators, *values.shape[1:]))
+    n = np.zeros_like(total)
+    known = np.isfinite(values)
+    for who in (pairs.first, pairs.second):
+        np.add.at(total, who, np.where(known, values, 0.0))
+        np.add.at(n, who, known)
+    return divide(total, n)

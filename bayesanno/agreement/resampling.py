@@ -1,0 +1,90 @@
+"""Intervals of what rests on sums over items: by drawing the items again, with replacement.
+
+References
+----------
+B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, sections 10.2 and 14.3.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.validate import check_seed, check_share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHUNK = 20_000_000  # weights of items that are held at a time
+MOST_BIAS = 1.0  # standard errors by which the median of the resamples may be away from the value
+
+
+def check_resampling(confidence: float, resamples: int, random_seed: int | None) -> None:
+    """Raise an error of ours unless intervals can be made so."""
+    check_seed(random_seed)
+    check_share("confidence", confidence)
+    if resamples < 0:
+        raise DataError(f"resamples is {resamples}: it must be 0 or more")
+
+
+def resample_items(n_items: int, resamples: int, random_seed: int | None) -> Iterator[np.ndarray]:
+    """Draw items with replacement; yield how often each was drawn, (item, resample), in parts."""
+    rng = np.random.default_rng(random_seed)
+    size = max(1, CHUNK // n_items)
+    for begin in range(0, resamples, size):
+        n = min(size, resamples - begin)
+        drawn = [np.bincount(rng.integers(n_items, size=n_items), minlength=n_items) for _ in range(n)]
+        yield np.stack(drawn, axis=1).astype(float)
+
+
+def bound(value: np.ndarray, drawn: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of intervals: percentiles of the resamples, corrected for bias.
+
+    Parameters
+    ----------
+    value : array (...)
+        What was found of the items themselves.
+    drawn : array (..., resample)
+        What was found of each resample; nan where it is not defined there, which leaves that resample out.
+    confidence : float
+
+    Returns
+    -------
+    low, high : arrays (...)
+        nan where the value is not defined, hardly any resample is, or the resamples lie beside it by more than a
+        standard error: then the value is biased, and so would the interval be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.agreement.resampling import bound
+    >>> low, high = bound(np.array(0.5), np.linspace(0, 1, 1001), 0.9)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.05, 0.95)
+    """
+    from scipy.special import ndtr, ndtri
+
+    value, known = np.asarray(value, dtype=float), np.isfinite(drawn)
+    n = known.sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        below = (known & (drawn < value[..., None])).sum(axis=-1) + (drawn == value[..., None]).sum(axis=-1) / 2
+    away = ndtri(np.divide(below, n, out=np.full(value.shape, 0.5), where=n > 0))  # standard errors
+    good = np.isfinite(value) & (n >= drawn.shape[-1] / 2) & (np.abs(away) <= MOST_BIAS)
+    ends = []
+    for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
+        share = ndtr(2 * np.where(good, away, 0) + ndtri(tail))
+        ends.append(np.where(good, _quantile(drawn, n, share), np.nan))
+    return ends[0], ends[1]
+
+
+def _quantile(drawn: np.ndarray, n: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return the quantile of its own share of each row, what is nan left out."""
+    ordered = np.sort(drawn, axis=-1)  # nan last
+    place = share * np.maximum(n - 1, 0)
+    low = np.floor(place).astype(int)
+    high = np.minimum(low + 1, np.maximum(n - 1, 0))
+    at_low, at_high = (np.take_along_axis(ordered, at[..., None], axis=-1)[..., 0] for at in (low, high))
+    quantile: np.ndarray = at_low + (place - low) * (at_high - at_low)
+    return quantile

@@ -1,0 +1,239 @@
+"""Krippendorff's alpha of some of the annotators: of each subset, of all but one, of all but the outliers."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.agreement.behaviour import usage_table
+from bayesanno.agreement.coefficients import require_shared
+from bayesanno.ground.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from bayesanno.data.annotations import AnnotationData
+
+ALL = 15  # annotators whose every subset is looked at
+WIDTH = 50  # subsets of each size that the search goes on with
+LARGEST = 10  # annotators of a subset that the search ends with
+MAX_CELLS = 20_000_000  # of votes that are held at a time
+
+
+def measure_alpha(votes: np.ndarray) -> np.ndarray:
+    """Return nominal alpha of votes (..., item, label), nan where it is not defined; (...).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(float(measure_alpha(np.array([[3, 0], [2, 1], [0, 3], [1, 0]]))), 3)
+    0.6
+    """
+    n = votes.sum(axis=-1)  # (..., item)
+    counts = np.where((n >= 2)[..., None], votes, 0)
+    used = counts.sum(axis=-2)  # (..., label)
+    total = used.sum(axis=-1)
+    apart = ((n**2 - (counts**2).sum(axis=-1)) / np.maximum(n - 1, 1) * (n >= 2)).sum(axis=-1)
+    expected = total**2 - (used**2).sum(axis=-1)
+    safe = np.where(expected > 0, expected, 1)
+    alpha: np.ndarray = np.where(expected > 0, 1 - (total - 1) * apart / safe, np.nan)
+    return alpha
+
+
+def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | None = None) -> pd.DataFrame:
+    """Return how far subsets of annotators agree, by nominal alpha.
+
+    Up to 15 annotators, every subset of two or more is looked at. Of more, a beam search starts from all pairs and adds
+    one annotator at a time to each of the 50 best subsets so far: it may miss the best.
+
+    Parameters
+    ----------
+    data : AnnotationData
+    least_items : int, default 30
+        Items with two answers or more that a subset must have; of fewer, alpha is mostly chance.
+    largest : int, optional
+        Annotators of the largest subsets; by default all, or 10 where there is a search.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `size`, `annotators` (their names, separated by "; "), `n_items`, `alpha`, and `search`: "all", or "beam",
+        with the 50 best that were found of each size. By size, the best first.
+
+    Raises
+    ------
+    DataError
+        If no item has two annotations, or an argument is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> table = ba.subset_table(ba.read_annotations("@table9"))
+    >>> table["annotators"].tolist()
+    ['i; j', 'j; k', 'i; k', 'i; j; k']
+    """
+    import pandas as pd
+
+    require_shared(data)
+    n = data.n_annotators
+    if least_items < 1:
+        raise DataError(f"least_items is {least_items}: it must be 1 or more")
+    if largest is not None and not 2 <= largest <= n:
+        raise DataError(f"largest is {largest}: it must be 2 to {n}, the number of annotators")
+    said = _answers(data)
+    if n <= ALL:
+        sizes = range(2, (largest or n) + 1)
+        found = [subset for size in sizes for subset in combinations(range(n), size)]
+        measured = _measure(said, found, least_items)
+    else:
+        measured = _search(said, largest or min(LARGEST, n), least_items)
+    names = ["; ".join(data.annotators[who] for who in subset) for subset, _, _ in measured]
+    table = pd.DataFrame(
+        {
+            "size": [len(subset) for subset, _, _ in measured],
+            "annotators": pd.Series(names, dtype="str"),
+            "n_items": [items for _, items, _ in measured],
+            "alpha": [alpha for _, _, alpha in measured],
+            "search": pd.Series("all" if n <= ALL else "beam", index=range(len(measured)), dtype="str"),
+        }
+    )
+    return table.sort_values(["size", "alpha"], ascending=[True, False], kind="stable", ignore_index=True)
+
+
+Measured = list[tuple[tuple[int, ...], int, float]]  # who, items with two answers or more, alpha
+
+
+def _answers(data: AnnotationData) -> np.ndarray:
+    """Return how often each annotator gave each label to each item that has two answers, (annotator, item, label)."""
+    shared = np.flatnonzero(np.bincount(data.item, minlength=data.n_items) >= 2)
+    place = np.full(data.n_items, -1)
+    place[shared] = np.arange(shared.size)
+    kept = place[data.item] >= 0
+    if data.n_annotators * shared.size * data.n_labels > 20 * MAX_CELLS:
+        raise DataError(
+            f"subsets of {data.n_annotators:,} annotators of {shared.size:,} items are too many to look at: leave out "
+            "annotators with few annotations"
+        )
+    said = np.zeros((data.n_annotators, shared.size, data.n_labels), dtype=np.float32)
+    np.add.at(said, (data.annotator[kept], place[data.item[kept]], data.label[kept]), 1)
+    return said
+
+
+def _measure(said: np.ndarray, subsets: Sequence[tuple[int, ...]], least_items: int) -> Measured:
+    """Return the subsets that have items enough, with their alpha."""
+    found: Measured = []
+    size = max(1, MAX_CELLS // said[0].size)
+    member = np.zeros((len(subsets), len(said)), dtype=np.float32)
+    for row, subset in enumerate(subsets):
+        member[row, list(subset)] = 1
+    for begin in range(0, len(subsets), size):
+        rows = slice(begin, begin + size)
+        votes = np.tensordot(member[rows], said, axes=1)  # (subset, item, label)
+        items = (votes.sum(axis=-1) >= 2).sum(axis=-1)
+        alphas = measure_alpha(votes.astype(float))
+        found += [
+            (subset, int(n), float(alpha))
+            for subset, n, alpha in zip(subsets[rows], items, alphas, strict=True)
+            if n >= least_items
+        ]
+    return found
+
+
+def _search(said: np.ndarray, largest: int, least_items: int) -> Measured:
+    """Return the best subsets of each size that a beam search finds, from all pairs on."""
+    everyone = range(len(said))
+    found: Measured = []
+    subsets: list[tuple[int, ...]] = list(combinations(everyone, 2))
+    for _ in range(2, largest + 1):
+        measured = [one for one in _measure(said, subsets, least_items) if not np.isnan(one[2])]
+        best = sorted(measured, key=lambda one: -one[2])[:WIDTH]
+        found += best
+        grown = {tuple(sorted((*subset, who))) for subset, _, _ in best for who in everyone if who not in subset}
+        subsets = sorted(grown)
+    return found
+
+
+def alpha_without_each(data: AnnotationData) -> np.ndarray:
+    """Return nominal alpha of all annotators but one, (annotator,); nan where it is not defined."""
+    votes, found = data.votes, np.full(data.n_annotators, np.nan)
+    order = np.argsort(data.annotator, kind="stable")
+    ends = np.cumsum(np.bincount(data.annotator, minlength=data.n_annotators))
+    for who, (begin, end) in enumerate(zip(np.concatenate([[0], ends[:-1]]), ends, strict=True)):
+        own = order[begin:end]
+        less = votes.copy()
+        np.subtract.at(less, (data.item[own], data.label[own]), 1)
+        found[who] = measure_alpha(less)
+    return found
+
+
+def drop_outliers(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
+    """Leave out the annotators who use labels least like the others, one at a time: what that does to alpha (Table 3).
+
+    Each time the one is dropped who is farthest out by mean Jensen-Shannon divergence among those that `usage_table`
+    calls outliers, and the rest is looked at anew; it ends when nobody is.
+
+    Parameters
+    ----------
+    data : AnnotationData
+    most : int, default 5
+        How many are dropped at the most.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `n_dropped`, `dropped` (the annotator who was left out last, empty at first), `alpha` (nominal) of the others.
+        Alpha rises whenever those are dropped who disagree, right or wrong: that it rises is no proof against them.
+
+    Raises
+    ------
+    DataError
+        If no item has two annotations, or an argument is out of its range.
+
+    References
+    ----------
+    V. Bhardwaj, R. J. Passonneau, A. Salleb-Aouissi and N. Ide (2010), Anveshan: a framework for analysis of multiple
+    annotators' labeling behavior, Linguistic Annotation Workshop, pages 47-55, https://aclanthology.org/W10-1806.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> table = ba.drop_outliers(ba.read_annotations("@crowd"))
+    >>> list(zip(table["dropped"], table["alpha"].round(3).tolist()))
+    [('', 0.291), ('viktor', 0.321), ('wanda', 0.353), ('xavier', 0.399)]
+    """
+    import pandas as pd
+
+    require_shared(data)
+    if most < 0:
+        raise DataError(f"most is {most}: it must be 0 or more")
+    rows, rest = [{"n_dropped": 0, "dropped": "", "alpha": float(measure_alpha(data.votes))}], data
+    while len(rows) <= most:
+        table = usage_table(rest)
+        outliers = table[table["outlier"]]
+        if outliers.empty or rest.n_annotators <= 3:
+            break
+        name = str(outliers["annotator"].iloc[int(outliers["jsd_mean"].argmax())])
+        rest = leave_out(rest, [name])
+        rows.append({"n_dropped": len(rows), "dropped": name, "alpha": float(measure_alpha(rest.votes))})
+    return pd.DataFrame(rows)
+
+
+def leave_out(data: AnnotationData, annotators: Sequence[str]) -> AnnotationData:
+    """Return the annotations by all other annotators; items and labels stay as they are."""
+    from dataclasses import replace
+
+    kept = [name for name in data.annotators if name not in set(annotators)]
+    place = np.full(data.n_annotators, -1)
+    place[[data.annotators.index(name) for name in kept]] = np.arange(len(kept))
+    rows = place[data.annotator] >= 0
+    return replace(
+        data,
+        item=data.item[rows],
+        annotator=place[data.annotator[rows]],
+        label=data.label[rows],
+        annotators=tuple(kept),
+    )
