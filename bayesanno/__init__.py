@@ -52,13 +52,11 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "agreement.chance": [
             "ChanceDifference",
             "Disagreement",
-            "Kappa",
             "bound_chance_difference",
             "chance_agreement",
             "count_disagreement",
             "estimate_chance_agreement",
             "estimate_coins",
-            "measure_kappa",
         ],
         "agreement.noise": [
             "NoiseBound",
@@ -71,7 +69,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "analysis.noise": ["NoisePosterior", "noise_posterior"],
         # agreement and behaviour, from data alone
-        "agreement.coefficients": ["agreement_table", "annotator_agreement", "pair_table"],
+        "agreement.coefficients": ["Kappa", "agreement_table", "measure_kappa"],
+        "agreement.pairs": ["annotator_agreement", "pair_table"],
         "agreement.behaviour": ["usage_table"],
         "agreement.groups": ["confusable_labels", "group_annotators"],
         "agreement.subsets": ["drop_outliers", "subset_table"],

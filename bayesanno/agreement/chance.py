@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.agreement.coefficients import measure_kappa
+from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
 
@@ -25,25 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bayesanno.data.annotations import AnnotationData
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kappa:
-    """Agreement beyond chance, eq. 2 of the paper.
-
-    Parameters
-    ----------
-    observed : float
-        P_A, the share of agreeing pairs of annotations, averaged over items.
-    expected : float
-        P_E, the chance that two annotations agree if both are drawn from the labels as used by all.
-    kappa : float or None
-        (P_A - P_E) / (1 - P_E); None where everything has the same label, so that P_E is 1.
-    """
-
-    observed: float
-    expected: float
-    kappa: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,50 +203,6 @@ def count_disagreement(data: AnnotationData) -> Disagreement:
     )
 
 
-def measure_kappa(votes: ArrayLike) -> Kappa:
-    """Measure agreement beyond chance as Siegel and Castellan (1988) do: K, eq. 2 of the paper.
-
-        p_m = sum_i a_im / (n k)      P_E = sum_m p_m^2      P_A = mean_i sum_m C(a_im, 2) / C(k, 2)
-
-    Parameters
-    ----------
-    votes : array, shape (item, label)
-        a_im, how many of the k annotators gave item i label m; `AnnotationData.votes` is such a table.
-
-    Raises
-    ------
-    DataError
-        If the items do not all have the same number k of annotations, at least 2.
-
-    Examples
-    --------
-    Two annotators, 1,000 items, 100 disagreements, both labels equally frequent (section 3.1):
-
-    >>> found = measure_kappa([[2, 0]] * 450 + [[0, 2]] * 450 + [[1, 1]] * 100)
-    >>> round(found.observed, 12), found.expected, round(found.kappa, 12)
-    (0.9, 0.5, 0.8)
-    """
-    counts = np.asarray(votes, dtype=float)  # (item, label)
-    if counts.ndim != 2 or not counts.size or (counts < 0).any():
-        raise DataError("votes must be a table of counts, one row per item and one column per label")
-    each = counts.sum(axis=1)  # (item,)
-    k = float(each[0])
-    if not (each == k).all() or k < 2:
-        raise DataError(
-            f"items have {each.min():g} to {each.max():g} annotations: kappa as in eq. 2 needs the same number, 2 or "
-            "more, for every item"
-        )
-    shares = counts.sum(axis=0) / counts.sum()  # (label,)
-    expected = float(shares @ shares)
-    observed = float((counts * (counts - 1)).sum(axis=1).mean() / (k * (k - 1)))
-    one_label = (shares > 0).sum() == 1
-    return Kappa(
-        observed=observed,
-        expected=expected,
-        kappa=None if one_label else (observed - expected) / (1 - expected),
-    )
-
-
 def bound_chance_difference(noise: int, *, confidence: float = 0.95) -> ChanceDifference:
     """Bound the difference between two systems that noise in the test set explains (section 4.1 of the paper).
 
@@ -328,23 +267,3 @@ def whole_counts(n: int, d: int, *, what: str = "n, the number of items,", least
     if d > n:
         raise DataError(f"{d} disagreements among {n} items: there cannot be more disagreements than items")
     return int(n), int(d)
-
-
-def shared_items(votes: np.ndarray) -> np.ndarray:
-    """Return which items have two annotations or more, shape (item,), from votes of shape (item, label).
-
-    Raises
-    ------
-    DataError
-        If there is none.
-    """
-    shared: np.ndarray = votes.sum(axis=1) >= 2
-    if not shared.any():
-        raise DataError("no item has two annotations: agreement is between at least two")
-    return shared
-
-
-def disagreed_items(votes: np.ndarray) -> np.ndarray:
-    """Return which items have two labels or more, shape (item,), from votes of shape (item, label)."""
-    differ: np.ndarray = (votes > 0).sum(axis=1) >= 2
-    return differ

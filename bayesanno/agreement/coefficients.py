@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.agreement.pairs import COEFFICIENTS, WEIGHTED, average_over_partners, divide, find_pairs
+from bayesanno.agreement.pairs import WEIGHTED, divide, find_pairs
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
+from bayesanno.agreement.vote import shared_items
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
+    from numpy.typing import ArrayLike
 
     from bayesanno.agreement.pairs import Pairs
     from bayesanno.data.annotations import AnnotationData
@@ -45,6 +47,25 @@ MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 LEVELS = ("nominal", "ordinal", "interval")
 NO_ORDER = "the labels have no order: if they are declared from the lowest to the highest, say ordered=True (--ordered)"
 FEW = "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kappa:
+    """Agreement beyond chance, eq. 2 of Beigman Klebanov and Beigman (2009).
+
+    Parameters
+    ----------
+    observed : float
+        P_A, the share of agreeing pairs of annotations, averaged over items.
+    expected : float
+        P_E, the chance that two annotations agree if both are drawn from the labels as used by all.
+    kappa : float or None
+        (P_A - P_E) / (1 - P_E); None where everything has the same label, so that P_E is 1.
+    """
+
+    observed: float
+    expected: float
+    kappa: float | None
 
 
 @dataclass(frozen=True)
@@ -124,7 +145,7 @@ def agreement_table(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
-    require_shared(data)
+    shared_items(data.votes)
     scale, sums, pairs = find_scale(data, ordered), _Sums(data), find_pairs(data)
     once = np.ones((data.n_items, 1))
     values = {name: float(value[0]) for name, value in _measure(sums, pairs, scale, once).items()}
@@ -144,97 +165,48 @@ def agreement_table(
     return pd.DataFrame(rows, columns=["coefficient", "value", "low", "high", "reason"])
 
 
-def pair_table(
-    data: AnnotationData, *, confidence: float = 0.95, resamples: int = 0, random_seed: int | None = None
-) -> pd.DataFrame:
-    """Return how far every two annotators agree who answered the same items.
+def measure_kappa(votes: ArrayLike) -> Kappa:
+    """Measure agreement beyond chance as Siegel and Castellan (1988) do: K, which is Fleiss' kappa.
+
+        p_m = sum_i a_im / (n k)      P_E = sum_m p_m^2      P_A = mean_i sum_m C(a_im, 2) / C(k, 2)
 
     Parameters
     ----------
-    data : AnnotationData
-    confidence : float, default 0.95
-        Of the intervals.
-    resamples : int
-        How often items are drawn again for intervals; by default there are none.
-    random_seed : int, optional
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per pair with a common item: `annotator_1`, `annotator_2`, `n` (items), and the coefficients:
-        `agreement`, `scott_pi`, `cohen_kappa`, `cohen_kappa_linear` and `cohen_kappa_quadratic` (by the places of the
-        labels, for labels that have an order), `g_index`, `gwet_ac1`, `krippendorff_alpha` (nominal). nan where one is
-        not defined: kappa, pi and alpha where both gave one label throughout. With resamples, each one's `_low` and
-        `_high`.
+    votes : array, shape (item, label)
+        a_im, how many of the k annotators gave item i label m; `AnnotationData.votes` is such a table.
 
     Raises
     ------
     DataError
-        If no item has two annotations, or an argument is out of its range.
+        If the items do not all have the same number k of annotations, at least 2.
 
     Examples
     --------
-    >>> import bayesanno as ba
-    >>> table = ba.pair_table(ba.read_annotations("@table9"))
-    >>> table[["annotator_1", "annotator_2", "n"]].to_numpy().tolist()
-    [['i', 'j', 10000], ['i', 'k', 10000], ['j', 'k', 10000]]
+    Two annotators, 1,000 items, 100 disagreements, both labels equally frequent (section 3.1):
+
+    >>> found = measure_kappa([[2, 0]] * 450 + [[0, 2]] * 450 + [[1, 1]] * 100)
+    >>> round(found.observed, 12), found.expected, round(found.kappa, 12)
+    (0.9, 0.5, 0.8)
     """
-    import pandas as pd
-
-    check_resampling(confidence, resamples, random_seed)
-    require_shared(data)
-    pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
-    who = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
-    drawn = _resampled_pairs(data, pairs, resamples, random_seed)
-    return who.assign(n=pairs.n_items, **_with_bounds(pairs.coefficients(), drawn, confidence))
-
-
-def annotator_agreement(
-    data: AnnotationData, *, confidence: float = 0.95, resamples: int = 0, random_seed: int | None = None
-) -> pd.DataFrame:
-    """Return how far each annotator agrees with the others: the mean of each coefficient over their pairs.
-
-    Parameters
-    ----------
-    data : AnnotationData
-    confidence : float, default 0.95
-        Of the intervals.
-    resamples : int
-        How often items are drawn again for intervals; by default there are none.
-    random_seed : int, optional
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per annotator: `annotator`, `n` (annotations), `n_partners` with whom they share an item, and the
-        coefficients of `pair_table`, averaged over the pairs of which each is defined; nan where there is none.
-
-    Raises
-    ------
-    DataError
-        If no item has two annotations, or an argument is out of its range.
-
-    Examples
-    --------
-    >>> import bayesanno as ba
-    >>> table = ba.annotator_agreement(ba.read_annotations("@crowd"))
-    >>> table.loc[table["cohen_kappa"].idxmin(), "annotator"]
-    'xavier'
-    """
-    import pandas as pd
-
-    check_resampling(confidence, resamples, random_seed)
-    require_shared(data)
-    pairs, n = find_pairs(data), data.n_annotators
-    table = pd.DataFrame({"annotator": pd.Series(list(data.annotators), dtype="str")})
-    table["n"] = np.bincount(data.annotator, minlength=n)
-    table["n_partners"] = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=n)
-
-    def average(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: average_over_partners(pairs, values, n) for name, values in found.items()}
-
-    drawn = [average(one) for one in _resampled_pairs(data, pairs, resamples, random_seed)]
-    return table.assign(**_with_bounds(average(pairs.coefficients()), drawn, confidence))
+    counts = np.asarray(votes, dtype=float)  # (item, label)
+    if counts.ndim != 2 or not counts.size or (counts < 0).any():
+        raise DataError("votes must be a table of counts, one row per item and one column per label")
+    each = counts.sum(axis=1)  # (item,)
+    k = float(each[0])
+    if not (each == k).all() or k < 2:
+        raise DataError(
+            f"items have {each.min():g} to {each.max():g} annotations: kappa as in eq. 2 needs the same number, 2 or "
+            "more, for every item"
+        )
+    shares = counts.sum(axis=0) / counts.sum()  # (label,)
+    expected = float(shares @ shares)
+    observed = float((counts * (counts - 1)).sum(axis=1).mean() / (k * (k - 1)))
+    one_label = (shares > 0).sum() == 1
+    return Kappa(
+        observed=observed,
+        expected=expected,
+        kappa=None if one_label else (observed - expected) / (1 - expected),
+    )
 
 
 class _Sums:
@@ -351,28 +323,3 @@ def _reasons(data: AnnotationData, scale: Scale, values: Mapping[str, float], pa
         elif undefined[name] == pairs.first.size and found.get(name) != NO_ORDER:
             found[name] = "no pair of annotators gave two labels to the items that they share"
     return found
-
-
-def _resampled_pairs(
-    data: AnnotationData, pairs: Pairs, resamples: int, random_seed: int | None
-) -> list[dict[str, np.ndarray]]:
-    return [pairs.coefficients(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
-
-
-def _with_bounds(
-    values: Mapping[str, np.ndarray], drawn: list[dict[str, np.ndarray]], confidence: float
-) -> dict[str, np.ndarray]:
-    """Return columns: each coefficient and, if items were drawn again, its bounds."""
-    columns: dict[str, np.ndarray] = {}
-    for name in COEFFICIENTS:
-        columns[name] = values[name]
-        if drawn:
-            every = np.concatenate([one[name] for one in drawn], axis=1)  # (row, resample)
-            columns[f"{name}_low"], columns[f"{name}_high"] = bound(values[name], every, confidence)
-    return columns
-
-
-def require_shared(data: AnnotationData) -> None:
-    """Raise a DataError if no item has two annotations."""
-    if not (np.bincount(data.item) >= 2).any():
-        raise DataError("no item has two annotations: agreement is between at least two")

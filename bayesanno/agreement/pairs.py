@@ -22,8 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.agreement.resampling import bound, check_resampling, resample_items
+from bayesanno.agreement.vote import shared_items
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    import pandas as pd
 
     from bayesanno.data.annotations import AnnotationData
 
@@ -171,3 +176,115 @@ def average_over_partners(pairs: Pairs, values: np.ndarray, n_annotators: int) -
         np.add.at(total, who, np.where(known, values, 0.0))
         np.add.at(n, who, known)
     return divide(total, n)
+
+
+def pair_table(
+    data: AnnotationData, *, confidence: float = 0.95, resamples: int = 0, random_seed: int | None = None
+) -> pd.DataFrame:
+    """Return how far every two annotators agree who answered the same items.
+
+    Parameters
+    ----------
+    data : AnnotationData
+    confidence : float, default 0.95
+        Of the intervals.
+    resamples : int
+        How often items are drawn again for intervals; by default there are none.
+    random_seed : int, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair with a common item: `annotator_1`, `annotator_2`, `n` (items), and the coefficients:
+        `agreement`, `scott_pi`, `cohen_kappa`, `cohen_kappa_linear` and `cohen_kappa_quadratic` (by the places of the
+        labels, for labels that have an order), `g_index`, `gwet_ac1`, `krippendorff_alpha` (nominal). nan where one is
+        not defined: kappa, pi and alpha where both gave one label throughout. With resamples, each one's `_low` and
+        `_high`.
+
+    Raises
+    ------
+    DataError
+        If no item has two annotations, or an argument is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> table = ba.pair_table(ba.read_annotations("@table9"))
+    >>> table[["annotator_1", "annotator_2", "n"]].to_numpy().tolist()
+    [['i', 'j', 10000], ['i', 'k', 10000], ['j', 'k', 10000]]
+    """
+    import pandas as pd
+
+    check_resampling(confidence, resamples, random_seed)
+    shared_items(data.votes)
+    pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
+    who = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
+    drawn = _resampled_pairs(data, pairs, resamples, random_seed)
+    return who.assign(n=pairs.n_items, **_with_bounds(pairs.coefficients(), drawn, confidence))
+
+
+def annotator_agreement(
+    data: AnnotationData, *, confidence: float = 0.95, resamples: int = 0, random_seed: int | None = None
+) -> pd.DataFrame:
+    """Return how far each annotator agrees with the others: the mean of each coefficient over their pairs.
+
+    Parameters
+    ----------
+    data : AnnotationData
+    confidence : float, default 0.95
+        Of the intervals.
+    resamples : int
+        How often items are drawn again for intervals; by default there are none.
+    random_seed : int, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per annotator: `annotator`, `n` (annotations), `n_partners` with whom they share an item, and the
+        coefficients of `pair_table`, averaged over the pairs of which each is defined; nan where there is none.
+
+    Raises
+    ------
+    DataError
+        If no item has two annotations, or an argument is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> table = ba.annotator_agreement(ba.read_annotations("@crowd"))
+    >>> table.loc[table["cohen_kappa"].idxmin(), "annotator"]
+    'xavier'
+    """
+    import pandas as pd
+
+    check_resampling(confidence, resamples, random_seed)
+    shared_items(data.votes)
+    pairs, n = find_pairs(data), data.n_annotators
+    table = pd.DataFrame({"annotator": pd.Series(list(data.annotators), dtype="str")})
+    table["n"] = np.bincount(data.annotator, minlength=n)
+    table["n_partners"] = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=n)
+
+    def average(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: average_over_partners(pairs, values, n) for name, values in found.items()}
+
+    drawn = [average(one) for one in _resampled_pairs(data, pairs, resamples, random_seed)]
+    return table.assign(**_with_bounds(average(pairs.coefficients()), drawn, confidence))
+
+
+def _resampled_pairs(
+    data: AnnotationData, pairs: Pairs, resamples: int, random_seed: int | None
+) -> list[dict[str, np.ndarray]]:
+    return [pairs.coefficients(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
+
+
+def _with_bounds(
+    values: Mapping[str, np.ndarray], drawn: list[dict[str, np.ndarray]], confidence: float
+) -> dict[str, np.ndarray]:
+    """Return columns: each coefficient and, if items were drawn again, its bounds."""
+    columns: dict[str, np.ndarray] = {}
+    for name in COEFFICIENTS:
+        columns[name] = values[name]
+        if drawn:
+            every = np.concatenate([one[name] for one in drawn], axis=1)  # (row, resample)
+            columns[f"{name}_low"], columns[f"{name}_high"] = bound(values[name], every, confidence)
+    return columns

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.agreement.behaviour import usage_table
-from bayesanno.agreement.coefficients import require_shared
+from bayesanno.agreement.vote import shared_items
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:
@@ -54,15 +54,16 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
     ----------
     data : AnnotationData
     least_items : int, default 30
-        Items with two answers or more that a subset must have; of fewer, alpha is mostly chance.
+        Items that each member of a subset must share with other members; of fewer, alpha is mostly chance.
     largest : int, optional
         Annotators of the largest subsets; by default all, or 10 where there is a search.
 
     Returns
     -------
     pandas.DataFrame
-        `size`, `annotators` (their names, separated by "; "), `n_items`, `alpha`, and `search`: "all", or "beam",
-        with the 50 best that were found of each size. By size, the best first.
+        `size`, `annotators` (their names, separated by "; "), `n_items` that two of them answered, `alpha`, and
+        `search`: "all", or "beam", with the 50 best that were found of each size. By size, the best first; the best of
+        many is so by luck as well.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
     """
     import pandas as pd
 
-    require_shared(data)
+    shared_items(data.votes)
     n = data.n_annotators
     if least_items < 1:
         raise DataError(f"least_items is {least_items}: it must be 1 or more")
@@ -124,22 +125,23 @@ def _answers(data: AnnotationData) -> np.ndarray:
 
 
 def _measure(said: np.ndarray, subsets: Sequence[tuple[int, ...]], least_items: int) -> Measured:
-    """Return the subsets that have items enough, with their alpha."""
+    """Return the subsets each of whose members shares items enough with the others, with their alpha."""
     found: Measured = []
+    there = (said.sum(axis=-1) > 0).astype(np.float32)  # (annotator, item)
     size = max(1, MAX_CELLS // said[0].size)
     member = np.zeros((len(subsets), len(said)), dtype=np.float32)
     for row, subset in enumerate(subsets):
         member[row, list(subset)] = 1
     for begin in range(0, len(subsets), size):
-        rows = slice(begin, begin + size)
-        votes = np.tensordot(member[rows], said, axes=1)  # (subset, item, label)
-        items = (votes.sum(axis=-1) >= 2).sum(axis=-1)
+        part = member[begin : begin + size]
+        shared = (part @ there >= 2).astype(np.float32)  # (subset, item)
+        fewest = np.where(part > 0, shared @ there.T, np.inf).min(axis=1)
+        kept = np.flatnonzero(fewest >= least_items)
+        votes = np.tensordot(part[kept], said, axes=1)  # (subset, item, label)
         alphas = measure_alpha(votes.astype(float))
-        found += [
-            (subset, int(n), float(alpha))
-            for subset, n, alpha in zip(subsets[rows], items, alphas, strict=True)
-            if n >= least_items
-        ]
+        items = shared[kept].sum(axis=1)
+        rows = (subsets[begin + int(at)] for at in kept)
+        found += [(row, int(n), float(alpha)) for row, n, alpha in zip(rows, items, alphas, strict=True)]
     return found
 
 
@@ -150,6 +152,8 @@ def _search(said: np.ndarray, largest: int, least_items: int) -> Measured:
     subsets: list[tuple[int, ...]] = list(combinations(everyone, 2))
     for _ in range(2, largest + 1):
         measured = [one for one in _measure(said, subsets, least_items) if not np.isnan(one[2])]
+        if not measured:
+            break
         best = sorted(measured, key=lambda one: -one[2])[:WIDTH]
         found += best
         grown = {tuple(sorted((*subset, who))) for subset, _, _ in best for who in everyone if who not in subset}
@@ -207,7 +211,7 @@ def drop_outliers(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     """
     import pandas as pd
 
-    require_shared(data)
+    shared_items(data.votes)
     if most < 0:
         raise DataError(f"most is {most}: it must be 0 or more")
     rows, rest = [{"n_dropped": 0, "dropped": "", "alpha": float(measure_alpha(data.votes))}], data

@@ -1,10 +1,12 @@
-"""The majority vote, ties split: the answer that every model is measured against."""
+"""Votes: the majority, ties split, against which every model is measured; which items two annotators answered."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:
     from bayesanno.data.annotations import AnnotationData
@@ -34,3 +36,23 @@ def split_vote(data: AnnotationData) -> np.ndarray:
     most[known, data.control_codes[known]] = 1.0
     shares: np.ndarray = most / most.sum(axis=1, keepdims=True)
     return shares
+
+
+def shared_items(votes: np.ndarray) -> np.ndarray:
+    """Return which items have two annotations or more, shape (item,), from votes of shape (item, label).
+
+    Raises
+    ------
+    DataError
+        If there is none.
+    """
+    shared: np.ndarray = votes.sum(axis=1) >= 2
+    if not shared.any():
+        raise DataError("no item has two annotations: agreement is between at least two")
+    return shared
+
+
+def disagreed_items(votes: np.ndarray) -> np.ndarray:
+    """Return which items have two labels or more, shape (item,), from votes of shape (item, label)."""
+    differ: np.ndarray = (votes > 0).sum(axis=1) >= 2
+    return differ

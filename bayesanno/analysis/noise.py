@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.agreement.chance import disagreed_items, shared_items
 from bayesanno.agreement.noise import bound_count
+from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import HARD, parts_of
 from bayesanno.ground.errors import FitError

@@ -1,0 +1,331 @@
+"""Agreement coefficients: known values, equality with other packages on tables with holes, and what is not defined."""
+
+import warnings
+from dataclasses import replace
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
+
+import bayesanno as ba
+from bayesanno.agreement.coefficients import _measure, _Sums, find_scale
+from bayesanno.agreement.pairs import find_pairs, measure_tables
+from bayesanno.agreement.resampling import bound, resample_items
+from bayesanno.ground.errors import DataError, FitError
+from tests.samples import tiny_data
+
+ONCE = {"resamples": 0}
+
+
+def from_matrix(answers, labels=None):
+    """Annotations from an array (item, annotator) of codes, -1 where there is none."""
+    answers = np.asarray(answers)
+    item, annotator = np.nonzero(answers >= 0)
+    n_labels = max(2, answers.max() + 1)
+    return ba.AnnotationData(
+        item=item,
+        annotator=annotator,
+        label=answers[item, annotator],
+        items=tuple(f"s{n}" for n in range(len(answers))),
+        annotators=tuple("abcdefghij"[: answers.shape[1]]),
+        labels=labels or tuple(str(code) for code in range(n_labels)),
+    )
+
+
+def values_of(data, **options):
+    return ba.agreement_table(data, **ONCE, **options).set_index("coefficient")["value"]
+
+
+@st.composite
+def tables(draw):
+    """Answers of two to five annotators to some items, with holes, and at least one item of two answers."""
+    n_labels, n_annotators = draw(st.integers(2, 4)), draw(st.integers(2, 5))
+    row = st.lists(st.integers(-1, n_labels - 1), min_size=n_annotators, max_size=n_annotators)
+    rows = draw(st.lists(row, min_size=1, max_size=12))
+    return np.array([*rows, [n_labels - 1, 0, *[-1] * (n_annotators - 2)]])
+
+
+def alone(data):
+    """The package's own view of some annotations: (annotator, item), nan where there is none; one answer each."""
+    answers = np.full((data.n_annotators, data.n_items), np.nan)
+    answers[data.annotator, data.item] = data.label
+    return answers
+
+
+# -------------------------------------------------------------------------------------------- equal to other packages
+
+
+@settings(max_examples=60)
+@given(tables())
+def test_alphas_are_those_of_krippendorff_by_package_and_by_sums(answers):
+    data = from_matrix(answers)
+    found, sums = (
+        values_of(data),
+        _measure(_Sums(data), find_pairs(data), find_scale(data, None), np.ones((data.n_items, 1))),
+    )
+    for level in ("nominal", "ordinal", "interval"):
+        name = f"krippendorff_alpha_{level}"
+        expected = krippendorff.alpha(alone(data), value_domain=np.arange(data.n_labels), level_of_measurement=level)
+        assert found[name] == pytest.approx(expected, abs=1e-12)
+        assert sums[name][0] == pytest.approx(expected, abs=1e-12)
+
+
+@settings(max_examples=60)
+@given(tables())
+def test_the_tables_of_pairs_give_kappas_of_scikit_learn_and_alphas_of_krippendorff(answers):
+    data = from_matrix(answers)
+    table, codes = ba.pair_table(data), np.arange(data.n_labels)
+    place = {name: code for code, name in enumerate(data.annotators)}
+    for row in table.itertuples():
+        first, second = answers[:, place[row.annotator_1]], answers[:, place[row.annotator_2]]
+        both = (first >= 0) & (second >= 0)
+        first, second = first[both], second[both]
+        assert row.n == both.sum()
+        assert row.agreement == pytest.approx((first == second).mean())
+        assert row.g_index == pytest.approx(((first == second).mean() - 1 / codes.size) / (1 - 1 / codes.size))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what is not defined
+            for name, weights in (("", None), ("_linear", "linear"), ("_quadratic", "quadratic")):
+                expected = cohen_kappa_score(first, second, labels=codes, weights=weights)
+                assert getattr(row, f"cohen_kappa{name}") == pytest.approx(expected, abs=1e-12, nan_ok=True)
+        used = np.concatenate([first, second])
+        shares = np.bincount(used, minlength=codes.size) / used.size
+        if np.unique(used).size == 1:
+            assert np.isnan(row.scott_pi)
+            assert np.isnan(row.krippendorff_alpha)
+            continue
+        chance = (shares**2).sum()
+        assert row.scott_pi == pytest.approx((row.agreement - chance) / (1 - chance))
+        both_said = np.stack([first, second]).astype(float)
+        alpha = krippendorff.alpha(both_said, value_domain=codes, level_of_measurement="nominal")
+        assert row.krippendorff_alpha == pytest.approx(alpha, abs=1e-12)
+    there = (answers >= 0).astype(int)
+    assert len(table) == (np.triu(there.T @ there, 1) > 0).sum()
+
+
+@settings(max_examples=40)
+@given(st.integers(2, 4), st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=2, max_size=10))
+def test_kappa_of_many_is_that_of_statsmodels(n_annotators, rows):
+    answers = np.array(rows)[:, :n_annotators]
+    data = from_matrix(answers)
+    counts, _ = aggregate_raters(answers)
+    if counts.shape[1] == 1:
+        assert np.isnan(values_of(data)["fleiss_kappa"])
+        return
+    expected = fleiss_kappa(counts)
+    assert values_of(data)["fleiss_kappa"] == pytest.approx(expected, abs=1e-12)
+    assert ba.measure_kappa(data.votes).kappa == pytest.approx(expected, abs=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------------- known values
+
+
+def test_krippendorffs_own_example():
+    """Four observers, twelve units, with holes: .743, .815, .849 (Hayes and Krippendorff 2007; Krippendorff 2019)."""
+    said = [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, -1, -1, -1],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, -1, 3],
+        [-1, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, -1],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, -1],
+    ]
+    found = values_of(from_matrix(np.array(said).T))
+    assert found["krippendorff_alpha_nominal"] == pytest.approx(0.7434210526, abs=1e-9)
+    assert found["krippendorff_alpha_ordinal"] == pytest.approx(0.815, abs=5e-4)
+    assert found["krippendorff_alpha_interval"] == pytest.approx(0.849, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("said", "alpha"),
+    [
+        ([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]], 0.0952380952),
+        ([[1, 1, 2, 2], [1, 1, 2, 2], [1, 2, 2, 2]], 0.6857142857),
+    ],
+)
+def test_alphas_known_elsewhere(said, alpha):
+    assert values_of(from_matrix(np.array(said).T))["krippendorff_alpha_nominal"] == pytest.approx(alpha, abs=1e-9)
+
+
+def test_gwets_ac1_by_hand():
+    """Unequal numbers of answers: what is observed from items of two and more, chance from all that are answered."""
+    found = values_of(from_matrix([[0, 0, 0], [0, 1, -1], [1, 1, 0], [2, -1, -1]]))
+    observed = (1 + 0 + 1 / 3) / 3
+    shares = np.array([1 + 1 / 2 + 1 / 3, 1 / 2 + 2 / 3, 1]) / 4
+    chance = (shares * (1 - shares)).sum() / 2
+    assert found["percent_agreement"] == pytest.approx(observed)
+    assert found["gwet_ac1"] == pytest.approx((observed - chance) / (1 - chance))
+    assert found["g_index"] == pytest.approx((observed - 1 / 3) / (1 - 1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "agreement", "kappa"), [("rte", 0.7324, 0.8001), ("temp", 0.8141, 0.8192), ("wsd", 0.7694, 0.6905)]
+)
+def test_what_annotators_agree_on_tells_who_is_right(shared, name, agreement, kappa):
+    """Table 1 of Hovy et al. (2013), computed: the correlation of mean agreement with the share of right answers."""
+    data = ba.read_annotations(shared / "data" / f"{name}.csv")
+    table = ba.annotator_agreement(data)
+    right = np.bincount(data.annotator, weights=data.label == data.gold_codes[data.item]) / np.bincount(data.annotator)
+    for coefficient, expected in (("agreement", agreement), ("g_index", agreement), ("cohen_kappa", kappa)):
+        known = table[coefficient].notna().to_numpy()
+        found = np.corrcoef(table[coefficient].to_numpy()[known], right[known])[0, 1]
+        assert found == pytest.approx(expected, abs=5e-5)
+
+
+def test_kappa_of_real_counts(shared):
+    found = values_of(ba.read_annotations(shared / "data" / "rte.csv"))
+    assert found["fleiss_kappa"] == pytest.approx(0.2413839389, abs=1e-9)
+    assert found["percent_agreement"] == pytest.approx(0.6286944444, abs=1e-9)
+    toy = values_of(ba.read_annotations(shared / "data" / "krippendorff_toy.csv"))
+    assert toy["krippendorff_alpha_nominal"] == pytest.approx(0.691, abs=5e-4)
+
+
+# ---------------------------------------------------------------------------------------------------------- intervals
+
+
+def test_intervals_hold_the_value_and_shrink_with_items():
+    wide = ba.agreement_table(from_matrix(answers_of(100)), random_seed=1)
+    narrow = ba.agreement_table(from_matrix(answers_of(1_600)), random_seed=1)
+    for table in (wide, narrow):
+        assert (table["reason"] == "").all()
+        assert ((table["low"] < table["value"]) & (table["value"] < table["high"])).all()
+    width = (wide["high"] - wide["low"]) / (narrow["high"] - narrow["low"])
+    assert ((width > 3) & (width < 5.3)).all()  # 4: the root of 16
+
+
+def answers_of(n_items, seed=3, accuracy=0.8):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(3, size=(n_items, 1))
+    return np.where(rng.random((n_items, 4)) < accuracy, truth, rng.integers(3, size=(n_items, 4)))
+
+
+def test_intervals_cover_what_they_are_of():
+    """Of 100 data sets the 90% interval holds the coefficient of very many items in about 90."""
+    expected = values_of(from_matrix(answers_of(200_000, seed=99)))
+    held = dict.fromkeys(("percent_agreement", "krippendorff_alpha_nominal", "gwet_ac1", "cohen_kappa"), 0)
+    for seed in range(100):
+        table = ba.agreement_table(
+            from_matrix(answers_of(80, seed=seed)), confidence=0.9, resamples=200, random_seed=seed
+        ).set_index("coefficient")
+        for name in held:
+            held[name] += bool(table.loc[name, "low"] <= expected[name] <= table.loc[name, "high"])
+    assert all(79 <= times <= 99 for times in held.values()), held  # 90, 3.5 standard deviations
+
+
+def test_a_resample_counts_every_item_as_often_as_it_was_drawn(crowd):
+    data = replace(crowd[0], controls={})
+    (weights,) = resample_items(data.n_items, 1, 5)
+    assert weights.sum() == data.n_items
+    times = weights[:, 0].astype(int)
+    rows = np.repeat(np.arange(data.n_annotations), times[data.item])
+    copy = np.concatenate([np.arange(times[item]) for item in data.item])
+    start = np.cumsum(times) - times
+    again = ba.AnnotationData(
+        item=start[data.item[rows]] + copy,
+        annotator=data.annotator[rows],
+        label=data.label[rows],
+        items=tuple(f"s{n}" for n in range(data.n_items)),
+        annotators=data.annotators,
+        labels=data.labels,
+    )
+    scale = find_scale(data, True)
+    drawn = _measure(_Sums(data), find_pairs(data), scale, weights)
+    for name, value in values_of(again, ordered=True).items():
+        assert drawn[name][0] == pytest.approx(value, abs=1e-12, nan_ok=True), name
+
+
+def test_tables_of_pairs_and_annotators_have_intervals_too(crowd):
+    pairs = ba.pair_table(crowd[0], resamples=100, random_seed=1)
+    known = pairs["agreement_low"].notna()
+    assert known.mean() > 0.5
+    assert (pairs["agreement_low"][known] <= pairs["agreement"][known]).all()
+    own = ba.annotator_agreement(crowd[0], resamples=100, random_seed=1)
+    assert ((own["agreement_low"] < own["agreement"]) & (own["agreement"] < own["agreement_high"])).all()
+
+
+def test_values_beside_their_resamples_have_no_interval():
+    drawn = np.linspace(0, 1, 201)
+    for value in (0.9, np.nan):
+        assert np.isnan(bound(np.array(value), drawn, 0.95)).all()
+    low, high = bound(np.array([0.5, 0.6]), np.stack([drawn, drawn]), 0.8)
+    assert low[1] > low[0] == pytest.approx(0.1)
+    assert high[1] > high[0] == pytest.approx(0.9)
+    holes = np.where(np.arange(201) % 2, np.nan, drawn)
+    assert np.allclose(bound(np.array(0.5), holes, 0.8), (0.1, 0.9), atol=0.02)
+
+
+# --------------------------------------------------------------------------------------------------- what cannot be had
+
+
+def test_what_is_not_defined_is_nan_with_its_reason():
+    same = ba.agreement_table(from_matrix([[1, 1], [1, 1], [1, 1]])).set_index("coefficient")
+    defined = {"percent_agreement", "g_index", "gwet_ac1"}
+    assert (same.loc[sorted(defined), "value"] == 1).all()
+    rest = same.drop(index=sorted(defined))
+    assert rest["value"].isna().all()
+    assert rest["low"].isna().all()
+    assert set(rest["reason"]) == {
+        "all answers are one label",
+        "no pair of annotators gave two labels to the items that they share",
+    }
+
+
+def test_unequal_numbers_of_answers_have_no_fleiss_kappa(crowd):
+    found = ba.agreement_table(crowd[0], **ONCE).set_index("coefficient")
+    assert np.isnan(found.loc["fleiss_kappa", "value"])
+    assert found.loc["fleiss_kappa", "reason"].startswith("items have 3 to 5 annotations, and it needs the same number")
+
+
+def test_labels_that_are_no_numbers_have_no_interval_alpha_and_an_order_only_if_it_is_said():
+    data = from_matrix(answers_of(50), labels=("low", "middle", "high"))
+    without = ba.agreement_table(data, **ONCE).set_index("coefficient")
+    for name in ("krippendorff_alpha_ordinal", "cohen_kappa_linear", "cohen_kappa_quadratic"):
+        assert np.isnan(without.loc[name, "value"])
+        assert "ordered=True" in without.loc[name, "reason"]
+    assert "not all numbers" in without.loc["krippendorff_alpha_interval", "reason"]
+    ordered = ba.agreement_table(data, ordered=True, **ONCE).set_index("coefficient")
+    numbers = ba.agreement_table(from_matrix(answers_of(50)), **ONCE).set_index("coefficient")
+    for name in ("krippendorff_alpha_ordinal", "cohen_kappa_linear", "cohen_kappa_quadratic"):
+        assert ordered.loc[name, "value"] == numbers.loc[name, "value"]
+    assert np.isnan(ordered.loc["krippendorff_alpha_interval", "value"])
+    unordered = ba.agreement_table(from_matrix(answers_of(50)), ordered=False, **ONCE).set_index("coefficient")
+    assert np.isnan(unordered.loc["krippendorff_alpha_ordinal", "value"])
+
+
+def test_an_annotator_who_shares_no_item_agrees_with_nobody():
+    data = from_matrix([[0, 0, -1], [1, 0, -1], [1, 1, -1], [-1, -1, 1]])
+    table = ba.annotator_agreement(data).set_index("annotator")
+    assert table["n_partners"].to_dict() == {"a": 1, "b": 1, "c": 0}
+    assert table.loc["c"].drop(["n", "n_partners"]).isna().all()
+    assert table.loc["a", "agreement"] == pytest.approx(2 / 3)
+    assert len(ba.pair_table(data)) == 1
+
+
+def test_two_answers_by_one_annotator_are_no_pair():
+    table = ba.pair_table(tiny_data()).set_index(["annotator_1", "annotator_2"])
+    row = table.loc[("ada", "bo")]  # s1: yes and yes against yes; s2: no, no; s4: no, yes
+    assert (row["n"], row["agreement"]) == (3, pytest.approx(3 / 4))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda: ba.agreement_table(from_matrix([[0, -1], [-1, 1]])), DataError, "no item has two annotations"),
+        (lambda: ba.agreement_table(from_matrix([[0], [1]])), DataError, "no item has two annotations"),
+        (lambda: ba.pair_table(from_matrix([[0, -1], [-1, 1]])), DataError, "no item has two annotations"),
+        (lambda: ba.annotator_agreement(from_matrix([[0], [1]])), DataError, "no item has two annotations"),
+        (lambda: ba.agreement_table(tiny_data(), confidence=1), DataError, "confidence is 1"),
+        (lambda: ba.agreement_table(tiny_data(), resamples=-1), DataError, "resamples is -1"),
+        (lambda: ba.agreement_table(tiny_data(), random_seed=-1), FitError, "random_seed is -1"),
+    ],
+)
+def test_agreement_that_cannot_be_measured_is_refused(refuses, call, error, match):
+    with refuses(error, match):
+        call()
+
+
+def test_no_answers_in_common_are_nan_and_no_error():
+    found = measure_tables(np.zeros((1, 2, 2)))
+    assert all(np.isnan(values).all() for values in found.values())
