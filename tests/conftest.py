@@ -1,6 +1,7 @@
 """Fixtures that several test modules use."""
 
 import os
+import pickle
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,18 +117,38 @@ def crowd():
 
 
 @pytest.fixture(scope="session")
-def mace_fit(crowd):
+def once_per_run(tmp_path_factory, worker_id):
+    """A function that makes something under a name, or reads what another worker made under it."""
+
+    def make_or_read(name, make):
+        if worker_id == "master":  # the only one
+            return make()
+        file = tmp_path_factory.getbasetemp().parent / f"{name}.pickle"
+        if file.exists():
+            return pickle.loads(file.read_bytes())
+        made = make()
+        unfinished = file.with_suffix(f".{worker_id}")
+        unfinished.write_bytes(pickle.dumps(made))
+        unfinished.replace(file)
+        return made
+
+    return make_or_read
+
+
+@pytest.fixture(scope="session")
+def mace_fit(crowd, once_per_run):
     """MACE by NUTS on the simulated data set."""
     import bayesanno as ba
     from tests.samples import SETTINGS
 
-    return ba.fit("mace", crowd[0], **SETTINGS)
+    return once_per_run("mace_fit", lambda: ba.fit("mace", crowd[0], **SETTINGS))
 
 
 @pytest.fixture(scope="session")
-def tiny_fit():
+def tiny_fit(once_per_run):
     """Model B by NUTS on the tiny data set, with gold for three items."""
     import bayesanno as ba
     from tests.samples import SETTINGS, tiny_data
 
-    return ba.fit("model_b", tiny_data(gold={"s1": "yes", "s2": "no", "s4": "yes"}), **SETTINGS)
+    gold = {"s1": "yes", "s2": "no", "s4": "yes"}
+    return once_per_run("tiny_fit", lambda: ba.fit("model_b", tiny_data(gold=gold), **SETTINGS))

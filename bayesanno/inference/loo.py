@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,17 +94,39 @@ def leave_one_out(fit: xarray.DataTree | FitView) -> Any:
         )
     tree, group = view.tree, view.tree["log_likelihood"].to_dataset()
     (logp,) = group.data_vars.values()  # (chain, draw, item)
-    varies = np.ptp(logp.values, axis=(0, 1)) > SAME  # (item,)
+    first, back = _find_equal(logp.values)  # what is smoothed for one of several equal items, is so for all of them
+    one_of_each = logp.isel(item=first)
+    varies = np.ptp(one_of_each.values, axis=(0, 1)) > SAME  # (item,), of one of each
     with warnings.catch_warnings():  # the Pareto k of each item is in what is returned
         warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)
-        if varies.all():
+        if varies.all() and len(first) == len(back):
             return azs.loo(tree, pointwise=True)
-        weights = {"log_weights": xr.full_like(logp, -np.log(logp[..., 0].size))}  # all draws count alike,
-        weights["pareto_k"] = xr.full_like(logp.isel(chain=0, draw=0, drop=True), -np.inf)
+        weights = {"log_weights": xr.full_like(one_of_each, -np.log(logp[..., 0].size))}  # all draws count alike,
+        weights["pareto_k"] = xr.full_like(one_of_each.isel(chain=0, draw=0, drop=True), -np.inf)
         if varies.any():  # and where they do not, as ArviZ weighs them
             some = tree.copy()
-            some["log_likelihood"] = type(tree)(group.isel(item=varies))
+            some["log_likelihood"] = type(tree)(group.isel(item=first[varies]))
             found = azs.loo(some, pointwise=True)
-            for what, values in weights.items():
-                values.loc[{"item": logp["item"].values[varies]}] = getattr(found, what).transpose(*values.dims)
+            if varies.all():
+                weights = {what: getattr(found, what) for what in weights}
+            else:
+                for what, values in weights.items():
+                    values.loc[{"item": one_of_each["item"].values[varies]}] = getattr(found, what).transpose(
+                        *values.dims
+                    )
+        items = {"item": logp["item"]}
+        weights = {what: values.isel(item=back).assign_coords(items) for what, values in weights.items()}
         return azs.loo(tree, pointwise=True, **weights)
+
+
+def _find_equal(logp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first of each set of items that are equal in all draws, and the number of the set of each item."""
+    sets: dict[bytes, int] = {}
+    first, back = [], []
+    for item in range(logp.shape[2]):
+        name = blake2b(np.ascontiguousarray(logp[:, :, item])).digest()
+        if name not in sets:
+            sets[name] = len(sets)
+            first.append(item)
+        back.append(sets[name])
+    return np.array(first, dtype=int), np.array(back, dtype=int)

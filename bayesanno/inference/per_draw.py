@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.ground.lazy import xr
+from bayesanno.modeling.functions import compile_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,8 +59,6 @@ def _on_own_scale(graph: pymc.Model) -> pymc.Model:
 
 def _evaluate(graph: pymc.Model, outputs: Sequence[TensorVariable], free: xarray.Dataset) -> list[np.ndarray]:
     """Return functions of the free parameters' values, as arrays of shape (sample, ...)."""
-    import pytensor
-    from pytensor.compile.mode import Mode
     from pytensor.graph.replace import vectorize_graph
     from pytensor.tensor import TensorType
 
@@ -71,10 +70,7 @@ def _evaluate(graph: pymc.Model, outputs: Sequence[TensorVariable], free: xarray
         value = graph.rvs_to_values[variable]
         draws.append(ordered.reshape(-1, *ordered.shape[2:]).astype(value.dtype, copy=False))
         batched[value] = TensorType(value.dtype, shape=(None, *value.type.shape))(name=value.name)
-    by_numpy = Mode(linker="py", optimizer="fast_compile")
-    function = pytensor.function(
-        list(batched.values()), vectorize_graph(list(outputs), batched), mode=by_numpy, on_unused_input="ignore"
-    )
+    function = compile_once(list(batched.values()), vectorize_graph(list(outputs), batched), by_numpy=True)
     n_samples = len(draws[0])
     n_chunks = 1 + sum(values.nbytes for values in draws) // CHUNK_BYTES
     chunks = np.array_split(np.arange(n_samples), min(n_chunks, n_samples))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.ground.lazy import xr
+from bayesanno.modeling.functions import compile_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 def unconstrain(graph: pymc.Model, posterior: xarray.Dataset) -> tuple[np.ndarray, Parts]:
     """Return draws of the free parameters on the unconstrained scale, (chain, draw, dimension), and their parts."""
-    import pytensor
-
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
     columns: list[np.ndarray] = []
     parts: dict[str, tuple[slice, tuple[int, ...]]] = {}
@@ -32,9 +31,9 @@ def unconstrain(graph: pymc.Model, posterior: xarray.Dataset) -> tuple[np.ndarra
     for variable in graph.free_RVs:
         value, transform = variable.type(), graph.rvs_to_transforms[variable]
         outside = value if transform is None else transform.forward(value, *variable.owner.inputs)
-        forward = pytensor.function([value], outside)
+        forward = compile_once([value], [outside])
         draws = posterior[variable.name].transpose("chain", "draw", ...).values
-        moved = np.array([forward(one) for one in draws.reshape(-1, *draws.shape[2:])])
+        moved = np.array([forward(one)[0] for one in draws.reshape(-1, *draws.shape[2:])])
         columns.append(moved.reshape(n_chains, n_draws, -1))
         end = begin + columns[-1].shape[2]
         parts[graph.rvs_to_values[variable].name] = (slice(begin, end), moved.shape[1:])

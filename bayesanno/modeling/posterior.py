@@ -15,6 +15,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
+from bayesanno.modeling.functions import compile_once
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 from bayesanno.modeling.parameters import Parameters
 from bayesanno.modeling.weighing import RunningMeans, effective_number, normalise_weights, weighted_mean
@@ -277,8 +278,6 @@ def compile_formula(
     FitError
         If items have parameters of their own, and the draws are of other items.
     """
-    import pytensor
-
     if "item" in posterior.dims and posterior["item"].values.tolist() != list(data.items):
         raise FitError(f"items have parameters of their own in {model.name}, and these are of other items")
     patterns = find_patterns(model, data)
@@ -299,7 +298,7 @@ def compile_formula(
     latent = latent_posterior(model, answers, p)
     views = latent.views.values()
     outputs = [item_logp(model, answers, p), *latent.probability.values(), *(view.values for view in views)]
-    function = pytensor.function([*symbols.values(), *given.values()], outputs, on_unused_input="ignore")
+    function = compile_once([*symbols.values(), *given.values()], outputs)
     return Formula(
         function=function,
         patterns=patterns,

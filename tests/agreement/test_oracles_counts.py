@@ -61,7 +61,7 @@ def find_mode(entry, data):
     """The mode of the posterior density of the parameters themselves, and the log likelihood of a histogram there."""
     model = entry.build(data)
     logp, gradient = (make(jacobian=False, mode=FAST) for make in (model.compile_logp, model.compile_dlogp))
-    start = pm.blocking.DictToArrayBijection.map(unconstrained(model, entry.start(data)))
+    start = pm.blocking.DictToArrayBijection.map(unconstrained(model, [entry.start(data)])[0])
 
     def at(x):
         return pm.blocking.DictToArrayBijection.rmap(pm.blocking.RaveledVars(x, start.point_map_info))

@@ -96,6 +96,20 @@ def test_leave_one_out_is_that_of_arviz(made):
         np.testing.assert_array_equal(found.pareto_k.drop_sel(item=own), expected.pareto_k.drop_sel(item=own))
 
 
+def test_leave_one_out_of_items_with_equal_answers_is_that_of_arviz_bit_for_bit(made):
+    answered = ["s1", "s2", "s3", "s5", "s6"]  # the answers of s5 are those of s2
+    fit = made.copy()
+    fit["log_likelihood"] = made["log_likelihood"].to_dataset().sel(item=answered)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        expected = azs.loo(fit, pointwise=True)
+    found = leave_one_out(fit)
+    assert (found.elpd, found.se, found.p) == (expected.elpd, expected.se, expected.p)
+    for what in ("elpd_i", "pareto_k", "log_weights"):
+        xr.testing.assert_identical(getattr(found, what), getattr(expected, what))
+    assert found.elpd_i.sel(item="s2") == found.elpd_i.sel(item="s5") != found.elpd_i.sel(item="s1")
+
+
 def test_what_is_not_wanted_is_not_made(made):
     view = view_of(made)
     one = view.posterior.isel(chain=[0], draw=[0])

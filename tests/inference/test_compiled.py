@@ -57,8 +57,13 @@ def hits(model):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder for compiled code that earlier runs of these tests did not write to."""
-    return tmp_path_factory.mktemp("numba")
+    """A folder for compiled code that earlier runs of these tests did not write to, with that of the small graph."""
+    made = tmp_path_factory.mktemp("numba")
+    with pytest.MonkeyPatch.context() as patch, exact_arithmetic():
+        patch.setattr(numba_cache, "NUMBA_CACHE_PATH", made)
+        patch.setattr(compiled, "_functions", OrderedDict())
+        compile_graph(small_graph(), START)
+    return made
 
 
 @pytest.fixture(autouse=True)
@@ -73,8 +78,6 @@ def nothing_kept(monkeypatch):
 def on_disk(folder, monkeypatch):
     """The small graph is on disk, and not in the process."""
     monkeypatch.setattr(numba_cache, "NUMBA_CACHE_PATH", folder)
-    compile_graph(small_graph(), START)
-    compiled._functions.clear()
 
 
 class TestSameDesign:

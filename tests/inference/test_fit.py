@@ -6,6 +6,7 @@ import re
 import signal
 import threading
 import warnings
+from functools import cache
 
 import numpy as np
 import pymc as pm
@@ -141,10 +142,16 @@ def fit_short(seed, sampler="nutpie", **settings):
     return ba.fit("model_b", tiny_data(), **(SHORT | {"random_seed": seed, "nuts_sampler": sampler} | settings))
 
 
+@pytest.fixture(scope="module")
+def short_fits():
+    """Short fits by seed and sampler, each made once: they are for reading."""
+    return cache(fit_short)
+
+
 @pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
 @SHORT_RUNS
-def test_the_same_seed_gives_the_same_draws_bit_for_bit_and_another_does_not(sampler):
-    first, again, other = (fit_short(seed, sampler) for seed in (1, 1, 2))
+def test_the_same_seed_gives_the_same_draws_bit_for_bit_and_another_does_not(sampler, short_fits):
+    first, again, other = short_fits(1, sampler), fit_short(1, sampler), fit_short(2, sampler)
     for group in ("posterior", "latent", "log_likelihood", "log_prior"):
         xr.testing.assert_equal(first[group].to_dataset(), again[group].to_dataset())
         for name in first[group].data_vars:
@@ -236,9 +243,10 @@ def test_a_sampler_that_is_not_installed_is_refused_with_what_to_install(refuses
         ba.fit("model_b", tiny_data(), nuts_sampler=sampler)
 
 
+@SHORT_RUNS
 def test_interrupted_sampling_gives_no_fit(tiny_fit):
-    assert tiny_fit.attrs["nuts_sampler"] == "nutpie"  # so the model is compiled by now, and what follows is sampling
     data = ba.data_of(tiny_fit)
+    ba.fit("model_b", data, **SHORT)  # so that the model is compiled by now, and what follows is sampling
     timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:
@@ -276,10 +284,10 @@ def test_a_design_that_cannot_tell_who_is_right_is_warned_of_before_it_is_fitted
 
 
 @pytest.fixture(scope="module")
-def two_fits():
+def two_fits(short_fits):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return fit_short(1), fit_short(2)
+        return short_fits(1, "nutpie"), fit_short(2)
 
 
 @SHORT_RUNS
@@ -352,7 +360,7 @@ def test_a_fit_says_what_it_was_made_of(tiny_fit):
 
 
 @SHORT_RUNS
-def test_a_start_far_from_the_default_leads_to_other_draws():
+def test_a_start_far_from_the_default_leads_to_other_draws(short_fits):
     start = {"prevalence": np.array([0.9, 0.1]), "confusion": np.full((3, 2, 2), 0.5)}
-    elsewhere, default = fit_short(1, "pymc", initvals=start), fit_short(1, "pymc")
+    elsewhere, default = fit_short(1, "pymc", initvals=start), short_fits(1, "pymc")
     assert not np.array_equal(elsewhere["posterior"]["prevalence"].values, default["posterior"]["prevalence"].values)

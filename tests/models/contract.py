@@ -40,6 +40,16 @@ PRIOR_DRAWS = 100
 COPIES = 20_000  # draws that a chi-square test is made of
 FEW_COPIES = 4_000  # draws that suffice to notice a broken model
 
+
+def search_sorted(cumulative: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """The index of the first number that is not below u, among those along the last axis, which ascend.
+
+    `np.searchsorted` of many rows at once. PyTensor's categorical draws call that row by row, where they are not
+    compiled, and take most of the time of the chi-square tests.
+    """
+    return (cumulative < np.asarray(u)[..., None]).sum(axis=-1)
+
+
 RECORDS = (
     ("s1", "ada", "no"),
     ("s1", "ada", "yes"),  # ada answers twice
@@ -253,14 +263,17 @@ def as_posterior(model: pm.Model, samples: list[Parameters], n_chains: int = 1) 
     return xr.Dataset(variables, coords=coords)
 
 
-def unconstrained(model: pm.Model, parameters: Parameters) -> dict[str, np.ndarray]:
-    """The same point on the scale that samplers see."""
-    point = {}
-    for variable in model.free_RVs:
-        transform = model.rvs_to_transforms[variable]
-        forward = transform.forward(pt.constant(parameters[variable.name]), *variable.owner.inputs)
-        point[model.rvs_to_values[variable].name] = forward.eval(mode=FAST)
-    return point
+def unconstrained(model: pm.Model, samples: list[Parameters]) -> list[dict[str, np.ndarray]]:
+    """The same points on the scale that samplers see."""
+    free, values, outside = model.free_RVs, [], []
+    for variable in free:
+        value = variable.type()
+        values.append(value)
+        outside.append(model.rvs_to_transforms[variable].forward(value, *variable.owner.inputs))
+    forward = pytensor.function(values, outside, mode=FAST)
+    names = [model.rvs_to_values[variable].name for variable in free]
+    moved = (forward(*(parameters[variable.name] for variable in free)) for parameters in samples)
+    return [dict(zip(names, one, strict=True)) for one in moved]
 
 
 def is_simplex(values: np.ndarray) -> bool:

@@ -6,6 +6,7 @@ import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from arviz_stats.base import array_stats
+from pytensor.tensor.random import basic
 from scipy.stats import entropy
 
 from bayesanno.modeling import posterior as way_back
@@ -27,6 +28,7 @@ from tests.models.contract import (
     joint_pmf,
     replicate,
     said_of,
+    search_sorted,
     with_wrong_annotators,
     with_wrong_formula,
     with_wrong_truth,
@@ -49,6 +51,18 @@ def simulate(entry, case, parameters, data, rng, copies=COPIES):
     process = entry.generate(design, Parameters({name: pt.as_tensor(values) for name, values in whole.items()}))
     state, said = pm.draw(list(process), random_seed=rng, mode=FAST)
     return np.column_stack([state.reshape(copies, -1), said.reshape(copies, -1)])
+
+
+def test_the_categorical_draws_of_these_tests_are_pytensors(rng):
+    cumulative = rng.dirichlet([0.5, 0.5, 0.5, 0.5], size=(5, 300)).cumsum(axis=-1)
+    cumulative[0] = [0.0, 0.25, 0.25, 1.0]  # labels that are never drawn
+    u = np.concatenate([rng.choice([0.0, 0.25, 0.5, 1.0], size=(2, 300)), rng.uniform(size=(3, 300))])
+    row_by_row = np.vectorize(np.searchsorted, otypes=[int], signature="(n),()->()")
+    for of, at in ((cumulative, u), (cumulative[0, 0], u), (cumulative[:, :1], u), (cumulative[0, 0], u[0, 0])):
+        found = search_sorted(of, at)
+        np.testing.assert_array_equal(found, row_by_row(of, at))
+        assert np.shape(found) == np.shape(at)
+    assert basic.vsearchsorted is search_sorted
 
 
 @pytest.mark.parametrize("control", [None, "yes"], ids=["free", "controlled"])

@@ -144,7 +144,7 @@ def test_table_10_is_likelihood_times_a_prior(table9, row, printed, theta):
 def test_the_model_has_the_prior_of_table_10(table9):
     model, theta = table9.graph.model, np.array(oracle.TABLE10[0][1])
     logp = model.compile_logp(vars=model["accuracy"], jacobian=False, mode=FAST)
-    found = logp(unconstrained(model, {"accuracy": theta}))
+    found = logp(unconstrained(model, [{"accuracy": theta}])[0])
     assert found == pytest.approx(log_prior(theta), rel=0, abs=ROUND_TRIP)
 
 

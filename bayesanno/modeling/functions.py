@@ -1,0 +1,78 @@
+"""Formulas as functions: each is compiled once per process, for all data and draws that it is evaluated for.
+
+What is kept is named by the graph itself, as PyTensor compares graphs: operations, constants and types, and by what
+decides how they are compiled. A formula that differs in any of them is another one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from pytensor.tensor.variable import TensorVariable
+
+MAX_KEPT = 64  # formulas whose functions a process keeps
+
+_functions: OrderedDict[Any, Callable[..., list[np.ndarray]]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def compile_once(
+    inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable], *, by_numpy: bool = False
+) -> Callable[..., list[np.ndarray]]:
+    """Return a function from the inputs to the outputs, made of the one from before if there is one of the same graph.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of TensorVariable
+        Data of the graph, its shared variables, are inputs too: the function reads them whenever it is called.
+    by_numpy : bool, default False
+        Whether NumPy evaluates it, which takes little time to compile, and more to evaluate.
+
+    Returns
+    -------
+    callable
+        Threads may call it at once: it takes them one after another.
+    """
+    from pytensor import config
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.fg import FrozenFunctionGraph
+    from pytensor.graph.replace import clone_replace
+    from pytensor.graph.traversal import graph_inputs
+
+    data = [variable for variable in graph_inputs(outputs) if isinstance(variable, SharedVariable)]
+    read = {variable: variable.type(name=variable.name) for variable in data}
+    inputs, outputs = [*inputs, *read.values()], clone_replace(list(outputs), read)
+    compiled_by = (config.mode, config.linker, config.optimizer, config.numba__fastmath, config.numba__cache, by_numpy)
+    with _lock:
+        key = (FrozenFunctionGraph.from_io(inputs, outputs), compiled_by)
+        function = _functions.pop(key, None) or _compile(inputs, outputs, by_numpy=by_numpy)
+        _functions[key] = function
+        while len(_functions) > MAX_KEPT:
+            _functions.popitem(last=False)
+    if not data:
+        return function
+    return lambda *values: function(*values, *(variable.get_value(borrow=True) for variable in data))
+
+
+def _compile(
+    inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable], *, by_numpy: bool
+) -> Callable[..., list[np.ndarray]]:
+    import pytensor
+    from pytensor.compile.mode import Mode
+
+    mode = Mode(linker="py", optimizer="fast_compile") if by_numpy else None
+    function = pytensor.function(list(inputs), list(outputs), mode=mode, on_unused_input="ignore")
+    one_at_a_time = threading.Lock()  # a function of PyTensor's holds its inputs and outputs while it runs
+
+    def call(*values: np.ndarray) -> list[np.ndarray]:
+        with one_at_a_time:
+            found: list[np.ndarray] = function(*values)
+        return found
+
+    return call

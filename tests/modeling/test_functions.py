@@ -1,0 +1,109 @@
+"""Formulas are compiled once per process, and never taken for one another."""
+
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+from bayesanno.modeling import functions
+from bayesanno.modeling.functions import compile_once
+
+X = np.array([1.0, 2.0, 4.0])
+
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch):
+    """How often a function is compiled, where the process has kept none."""
+    made = []
+    make = functions._compile
+    monkeypatch.setattr(functions, "_functions", OrderedDict())
+    monkeypatch.setattr(functions, "_compile", lambda *args, **options: made.append(1) or make(*args, **options))
+    return made
+
+
+def scaled(factor=2.0, kind=pt.vector, by=pt.mul):
+    x = kind("x")
+    return compile_once([x], [by(x, factor)], by_numpy=True)
+
+
+def test_graphs_that_are_equal_share_a_function(compiled):
+    first, second = scaled(), scaled()
+    assert second is first
+    assert len(compiled) == 1
+    np.testing.assert_array_equal(first(X)[0], 2 * X)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"factor": 3.0}, {"factor": np.array([2.0, 2.0, 2.0])}, {"kind": pt.ivector}, {"by": pt.add}],
+    ids=["constant", "shape", "type", "operation"],
+)
+def test_graphs_that_differ_do_not(compiled, other):
+    first, second = scaled(), scaled(**other)
+    assert second is not first
+    assert len(compiled) == 2
+    x = X.astype("int32") if "kind" in other else X
+    expected = x + 2 if "by" in other else x * other.get("factor", 2)
+    np.testing.assert_array_equal(second(x)[0], expected)
+    np.testing.assert_array_equal(first(X)[0], 2 * X)
+
+
+def test_the_order_and_the_number_of_inputs_count(compiled):
+    def difference(*order):
+        named = {name: pt.vector(name) for name in "xyz"}
+        return compile_once([named[name] for name in order], [named["x"] - named["y"]], by_numpy=True)
+
+    np.testing.assert_array_equal(difference("x", "y")(X, 0 * X)[0], X)
+    np.testing.assert_array_equal(difference("y", "x")(X, 0 * X)[0], -X)
+    np.testing.assert_array_equal(difference("x", "y", "z")(X, 0 * X, X)[0], X)
+    assert len(compiled) == 3
+
+
+def test_so_does_how_it_is_compiled(compiled):
+    scaled()
+    for flag in ("numba__fastmath", "numba__cache"):
+        with pytensor.config.change_flags(**{flag: not getattr(pytensor.config, flag)}):
+            scaled()
+    x = pt.vector("x")
+    np.testing.assert_allclose(compile_once([x], [x * 2.0])(X)[0], 2 * X)
+    assert len(compiled) == 4
+
+
+def test_data_are_those_of_each_graph_and_are_read_when_it_is_called(compiled):
+    mine, others = pytensor.shared(X, name="data"), pytensor.shared(10 * X, name="data")
+    first, second = (compile_once([one], [one * data], by_numpy=True)
+                               for one, data in ((pt.vector("x"), mine), (pt.vector("x"), others)))  # fmt: skip
+    assert len(compiled) == 1
+    np.testing.assert_array_equal(first(X)[0], X**2)
+    np.testing.assert_array_equal(second(X)[0], 10 * X**2)
+    mine.set_value(X + 1)
+    np.testing.assert_array_equal(first(X)[0], X * (X + 1))
+    np.testing.assert_array_equal(second(X)[0], 10 * X**2)
+
+
+def test_a_limited_number_is_kept_of_which_the_oldest_goes(compiled, monkeypatch):
+    monkeypatch.setattr(functions, "MAX_KEPT", 2)
+    for factor in (1.5, 2.5, 1.5, 3.5, 1.5):
+        scaled(factor)
+    assert len(compiled) == 3
+    scaled(2.5)
+    assert len(compiled) == 4
+
+
+def test_threads_have_results_of_their_own():
+    def run(number):
+        function = scaled()
+        return all((function(np.full(500, number + i))[0] == 2.0 * (number + i)).all() for i in range(200))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(run, range(0, 80_000, 10_000)))
+
+
+def test_results_are_not_overwritten_by_the_next_call():
+    function = scaled()
+    first = function(X)[0]
+    function(3 * X)
+    np.testing.assert_array_equal(first, 2 * X)
