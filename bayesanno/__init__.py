@@ -20,6 +20,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "io.datasets": ["list_datasets"],
         "analysis.accuracy": ["coverage_table"],
         "analysis.annotators": ["annotator_table", "compare_annotators", "low_competence_probability"],
+        "analysis.behaviour": ["behaviour_table", "confusion_table", "differ_more_probability"],
         "analysis.decisions": ["decide_labels", "sample_labels"],
         "analysis.item_types": ["type_table"],
         "analysis.parameters": ["summary"],

@@ -154,6 +154,19 @@ def one_coin_log_prior(parameters: Parameters, fields: Mapping) -> float:
     return float(total + dirichlet(np.full(n_classes, fields["prevalence_prior"])).logpdf(parameters["prevalence"]))
 
 
+# -------------------------------------------------------------------------------------------------------- label usage
+
+
+def label_usage_states(parameters: Parameters, said: Said) -> np.ndarray:
+    return np.array([np.prod([parameters["usage"][annotator, label] for annotator, label in said])])
+
+
+def label_usage_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    n_labels = parameters["usage"].shape[1]
+    habit = parameters["habit"] if fields["centre"] == "common" else np.full(n_labels, fields["usage_prior"])
+    return float(sum(dirichlet(habit).logpdf(row) for row in parameters["usage"]))
+
+
 # ------------------------------------------------------------------------------------------------------------ model A
 
 
@@ -232,6 +245,11 @@ REFERENCES: dict[str, Reference] = {
         state_probability=one_coin_states_of({"errors": "uniform"}),
         states_of=one_coin_states_of,
         log_prior=one_coin_log_prior,
+    ),
+    "label_usage": Reference(
+        variants={"common": {}, "even": {"centre": "even", "usage_prior": 2.0}},
+        state_probability=label_usage_states,
+        log_prior=label_usage_log_prior,
     ),
     "model_a": Reference(
         variants={

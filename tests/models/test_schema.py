@@ -42,6 +42,12 @@ SCHEMA = {
         latent=by_item("true_class"),
         priors={"accuracy_prior": ("accuracy_prior_dim_0",), "prevalence_prior": ()},
     ),
+    "label_usage": SimpleNamespace(
+        free={"usage": ("annotator", "response")},
+        deterministic={},
+        latent=by_item("item_type"),
+        priors={"habit": ("response",)},
+    ),
     "easy_hard": SimpleNamespace(
         free={"hard_fraction": (), "coin": ("annotator", "response"), "easy_prevalence": ("response",)},
         deterministic={},

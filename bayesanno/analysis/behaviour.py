@@ -1,0 +1,187 @@
+"""How annotators use the labels, from a fit: Anveshan's statistics as posteriors, and labels that are confused.
+
+The statistics themselves, and their source, are in `bayesanno.agreement.behaviour`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from bayesanno.agreement.behaviour import average_distance, check_base, find_distances, find_divergence, find_leverage
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.parameters import describe_draws, require_draws
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pandas as pd
+    import xarray
+
+    from bayesanno.fits.view import FitView
+
+Measure = Literal["leverage", "kld", "jsd_mean"]
+
+MAX_CELLS = 20_000_000  # divergences of pairs that are held at a time
+
+
+def behaviour_table(
+    fit: xarray.DataTree | FitView, *, farthest_by: Measure = "jsd_mean", base: float = math.e
+) -> pd.DataFrame:
+    """Return the posterior of how far each annotator's use of the labels is from the others'.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Of `label_usage`.
+    farthest_by : {"jsd_mean", "leverage", "kld"}
+        What `farthest_probability` goes by: the mean Jensen-Shannon divergence from each other annotator, the leverage
+        over the mean of all, or the Kullback-Leibler divergence from the mean of the others.
+    base : float
+        Of the logarithm: e for nats, 2 for bits.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per annotator: `annotator`, `n_annotations`; of `leverage`, `kld` and `jsd_mean` each `_mean`, `_sd`,
+        `_hdi94_lb` and `_hdi94_ub`; and `farthest_probability`, that the annotator is farther out than everyone else.
+
+    Raises
+    ------
+    FitError
+        If the fit has no usage, is one point, or there is no such measure.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("label_usage", ba.read_annotations("@crowd"), random_seed=1, progressbar=False)
+    >>> table = ba.behaviour_table(fit)
+    >>> table.loc[table["farthest_probability"].idxmax(), "annotator"]
+    'wanda'
+    """
+    import pandas as pd
+
+    check_base(base)
+    if farthest_by not in get_args(Measure):
+        raise FitError(f"there is no measure {farthest_by!r}: choose one of {', '.join(get_args(Measure))}")
+    view, usage = _usage_of(fit)
+    found = _measure(usage.values, base)
+    table = pd.DataFrame({"annotator": pd.Series(list(view.data.annotators), dtype="str")})
+    table["n_annotations"] = np.bincount(view.data.annotator, minlength=view.data.n_annotators)
+    for name in ("leverage", "kld", "jsd_mean"):
+        described = describe_draws(xr.DataArray(found[name], dims=("chain", "draw", "annotator")))
+        table = table.assign(**{f"{name}_{what}": values for what, values in described.items()})
+    far = found[farthest_by].reshape(-1, view.data.n_annotators)  # (sample, annotator)
+    first = np.bincount(far.argmax(axis=1), minlength=view.data.n_annotators)
+    return table.assign(farthest_probability=first / len(far))
+
+
+def differ_more_probability(fit: xarray.DataTree | FitView, pair: tuple[str, str], than: tuple[str, str]) -> float:
+    """Return the posterior probability that two annotators use labels more differently than two others.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Of `label_usage`.
+    pair, than : tuple of two str
+        Annotators. What is compared are their Jensen-Shannon divergences.
+
+    Raises
+    ------
+    FitError
+        If the fit has no usage, is one point, or has no such annotator.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("label_usage", ba.read_annotations("@crowd"), random_seed=1, progressbar=False)
+    >>> ba.differ_more_probability(fit, ("wanda", "xavier"), than=("ada", "bruno")) > 0.95
+    True
+    """
+    view, usage = _usage_of(fit)
+    names = list(view.data.annotators)
+    for name in (*pair, *than):
+        if name not in names:
+            raise FitError(f"annotator {name!r} is not in this fit, which has {len(names)}, {names[0]!r} first")
+    if len(pair) != 2 or len(than) != 2:
+        raise FitError(f"{pair} and {than} must be pairs of annotators")
+    draws = usage.values.reshape(-1, len(names), view.data.n_labels)
+
+    def apart(two: Sequence[str]) -> np.ndarray:
+        distance: np.ndarray = find_distances(draws[:, [names.index(name) for name in two]])[:, 0, 1]
+        return distance
+
+    return float((apart(pair) > apart(than)).mean())
+
+
+def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
+    """Return how often annotators give one label for another, by the posterior of a model with confusion matrices.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Of `model_b`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair of labels: `true_class`, `response`; and of the probability of that response to an item of that
+        class, averaged over annotators by their numbers of annotations, `mean`, `sd`, `hdi94_lb` and `hdi94_ub`. Those
+        confused most often first.
+
+    Raises
+    ------
+    FitError
+        If the fit has no confusion matrices.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("model_b", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> ba.confusion_table(fit).columns[:3].tolist()
+    ['true_class', 'response', 'mean']
+    """
+    import pandas as pd
+
+    view = view_for_table(fit)
+    if "confusion" not in view.posterior:
+        raise FitError(f"a fit of {view.model.name} has no confusion matrices: fit model_b")
+    n = np.bincount(view.data.annotator, minlength=view.data.n_annotators)
+    weight = xr.DataArray(n / n.sum(), dims="annotator")
+    confusion = view.posterior["confusion"].transpose("chain", "draw", "annotator", "true_class", "response")
+    described = describe_draws((confusion * weight).sum("annotator"))
+    classes, responses = np.array(view.data.classes, dtype=object), np.array(view.data.labels, dtype=object)
+    row, column = np.nonzero(classes[:, None] != responses[None, :])
+    table = pd.DataFrame({"true_class": classes[row], "response": responses[column]}, dtype="str")
+    table = table.assign(**{what: values[row, column] for what, values in described.items()})
+    return table.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
+
+
+def _usage_of(fit: xarray.DataTree | FitView) -> tuple[FitView, xarray.DataArray]:
+    """Return a view of a fit and the draws of its usage, (chain, draw, annotator, response)."""
+    view = view_for_table(fit, from_draws=True)
+    if "usage" not in view.posterior:
+        raise FitError(f"a fit of {view.model.name} does not say how annotators use labels: fit label_usage")
+    require_draws(view, "the divergence of annotators")
+    return view, view.posterior["usage"].transpose("chain", "draw", "annotator", "response")
+
+
+def _measure(usage: np.ndarray, base: float) -> dict[str, np.ndarray]:
+    """Return each statistic of draws (chain, draw, annotator, response): (chain, draw, annotator)."""
+    of_draw: dict[str, Callable[[np.ndarray], Any]] = {
+        "leverage": find_leverage,
+        "kld": lambda shares: find_divergence(shares, base),
+        "jsd_mean": lambda shares: average_distance(find_distances(shares, base)),
+    }
+    draws = usage.reshape(-1, *usage.shape[2:])
+    found = {name: np.concatenate([call(part) for part in _parts(draws)]) for name, call in of_draw.items()}
+    return {name: values.reshape(*usage.shape[:3]) for name, values in found.items()}
+
+
+def _parts(draws: np.ndarray) -> Iterator[np.ndarray]:
+    size = max(1, MAX_CELLS // draws.shape[1] ** 2)
+    return (draws[begin : begin + size] for begin in range(0, len(draws), size))

@@ -1,0 +1,136 @@
+"""Label usage: how often each annotator gives each label, whatever the items are (after Bhardwaj et al. 2010).
+
+Generative process.  Every answer of annotator a is drawn from a's own habit theta_a.  There is no true label, and items
+do not matter: what is left is who says what how often, and how sure one can be of that.
+
+Model.
+
+    theta_a   ~ Dirichlet(alpha_1, ..., alpha_K)
+    A_ia      ~ Categorical(theta_a)
+    p(A_i)    = prod_a theta_a[A_ia]                                  one state of each item, nothing to sum out
+
+The posterior is known: theta_a | A ~ Dirichlet(alpha + n_a), n_a the numbers of a's answers of each label.  NUTS must
+agree with it.
+
+Symbols.
+    theta   usage   (annotator, response)
+    alpha   habit   (response), with centre="common"; or usage_prior for every label
+
+Read off (`bayesanno.behaviour_table`): leverage, Kullback-Leibler and Jensen-Shannon divergence of each annotator from
+the others, as Anveshan has them, with intervals; and the probability that an annotator is farther out than everyone
+else.  Shares of few answers are uncertain, and so are divergences made of them.
+
+Priors and what they imply.
+    centre="common"  alpha = s m: m is the share of each label among all answers, and s, how alike annotators are, is
+                     the most probable one under p(s) = 1 / (1 + s)^2, the usages integrated out (Minka 2000); no alpha
+                     below 1/2, which would not sample.  Whoever gave few answers is taken to be like the others, as far
+                     as those are alike.  m and s come from the data, and are treated as known.
+    centre="even"    alpha = usage_prior for every label: 1 is any habit, as likely as any other.  Whoever gave few
+                     answers is then taken to be unlike the others, whose habits are not even: of 20 annotators who use
+                     five labels alike, 19 with 500 answers and one with 5, that one is the farthest out with
+                     probability .99.  With centre="common" it is .05.
+
+Identifiability.  Each annotator's usage is learnt from their own answers, and from what is common.
+
+Use when the question is who behaves unlike the others, before any model of the truth.  Avoid for who is right: a good
+annotator who was given other items uses labels otherwise, too.
+
+References.
+    V. Bhardwaj, R. J. Passonneau, A. Salleb-Aouissi and N. Ide (2010), Anveshan: a framework for analysis of multiple
+    annotators' labeling behavior, Linguistic Annotation Workshop, pages 47-55, https://aclanthology.org/W10-1806.
+    T. P. Minka (2000), Estimating a Dirichlet distribution, https://tminka.github.io/papers/dirichlet/.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from bayesanno.agreement.behaviour import count_usage
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import HasKnownParameters, Known
+from bayesanno.modeling.fields import Positive
+from bayesanno.modeling.starts import in_proportion
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.observations import Answers, Design
+    from bayesanno.modeling.parameters import Parameters, Priors
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelUsage(AnnotationModel, HasKnownParameters):
+    """How often each annotator gives each label.
+
+    Parameters
+    ----------
+    centre : {"common", "even"}, default "common"
+        Whether the prior of an annotator's usage is what is common among annotators, or gives every label alike.
+    usage_prior : float, default 1
+        Concentration of the symmetric Dirichlet prior of the usage, with centre="even".
+
+    Examples
+    --------
+    >>> from bayesanno.models import LabelUsage
+    >>> LabelUsage().usage_prior
+    1.0
+    """
+
+    name: ClassVar[str] = "label_usage"
+    state_dim: ClassVar[str] = "item_type"
+    takes_controls: ClassVar[bool] = False
+    takes_other_labels: ClassVar[bool] = True
+
+    centre: Literal["common", "even"] = "common"
+    usage_prior: Positive = 1.0
+
+    def states(self, data: AnnotationData) -> tuple[str, ...]:
+        return ("any",)
+
+    def priors(self, data: AnnotationData, prior: Priors) -> None:
+        habit = (
+            pm.modelcontext(None)["habit"] if self.centre == "common" else prior.usage_prior * np.ones(data.n_labels)
+        )
+        pm.Dirichlet("usage", habit, dims=("annotator", "response"))
+
+    def known_parameters(self, data: AnnotationData) -> dict[str, Known]:
+        return {"habit": Known(find_common_habit(data), ("response",))} if self.centre == "common" else {}
+
+    def without_data(self) -> LabelUsage:
+        return replace(self, centre="even")
+
+    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+        return pt.zeros((design.n_items,), dtype="int64"), pm.Categorical.dist(p.usage[design.annotator])
+
+    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+        return answers.sum_over_annotations(pt.log(p.usage)[:, :, None])  # (item, 1)
+
+    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        counts = np.ones((data.n_annotators, data.n_labels))
+        np.add.at(counts, (data.annotator, data.label), 1.0)
+        return {"usage": in_proportion(counts)}
+
+
+def find_common_habit(data: AnnotationData) -> np.ndarray:
+    """Return the Dirichlet concentrations (response,) that annotators' usages are drawn from, none below 1/2."""
+    from scipy.optimize import minimize_scalar
+    from scipy.special import gammaln
+
+    counts = count_usage(data)  # (annotator, response)
+    n = counts.sum(axis=1)
+    share = (counts.sum(axis=0) + 1) / (n.sum() + data.n_labels)
+
+    def loss(log_strength: float) -> float:
+        strength = np.exp(log_strength)
+        alpha = strength * share
+        evidence = gammaln(strength) - gammaln(strength + n) + (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=1)
+        return float(-evidence.sum() - log_strength + 2 * np.log1p(strength))
+
+    found = minimize_scalar(loss, bounds=(np.log(0.1), np.log(1e4)), method="bounded")
+    habit: np.ndarray = np.maximum(np.exp(found.x) * share, 0.5)
+    return habit
