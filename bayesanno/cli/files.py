@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
 
-MOST_OTHERS = 3  # ends of EM, beside the best, that are told of
+MOST_OTHERS = 3  # ends of EM or VB, beside the best, that are told of
 NUMBERS = "%.6g"  # how tables are written: six significant digits
 
 
@@ -134,24 +134,26 @@ def describe_result(run: Mapping[str, Any]) -> list[str]:
             f"{found['divergences']} divergences"
         )
     if found.get("pareto_k") is not None:
-        lines.append(f"Pareto k {found['pareto_k']:.2f} after {found['steps']} steps")
-    if "em" in found:
-        lines += _describe_em(found["em"])
-    what = "EM" if "em" in found else "sampling"
+        lines.append(f"Pareto k {found['pareto_k']:.2f}" + (f" after {found['steps']} steps" if "steps" in found else ""))
+    what = "sampling"
+    for method in ("em", "vb"):
+        if method in found:
+            lines.append(_describe_climb(found[method]))
+            what = method.upper()
     return [*lines, f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"]
 
 
-def _describe_em(em: Mapping[str, Any]) -> list[str]:
-    starts = f"{em['agreed']} of {em['restarts']} starts agree" if em["restarts"] > 1 else "one start"
+def _describe_climb(found: Mapping[str, Any]) -> str:
+    starts = f"{found['agreed']} of {found['restarts']} starts agree" if found["restarts"] > 1 else "one start"
     others = [
         f"{other['starts']} ended {other['nats_lower']:.3g} nats lower, with {counted(other['items_differ'], 'item')} "
         "labelled differently"
-        for other in em["others"][:MOST_OTHERS]
+        for other in found["others"][:MOST_OTHERS]
     ]
-    more = len(em["others"]) - len(others)
+    more = len(found["others"]) - len(others)
     others += [f"and {counted(more, 'other end')} lower still"] if more else []
-    best = f"log likelihood {em['log_likelihood']:.4f} after {em['steps']} steps"
-    return ["; ".join([f"{best}; {starts}", *others])]
+    what = f"ELBO {found['elbo']:.4f}" if "elbo" in found else f"log likelihood {found['log_likelihood']:.4f}"
+    return "; ".join([f"{what} after {found['steps']} steps; {starts}", *others])
 
 
 def write_simulation(

@@ -12,7 +12,7 @@ from bayesanno.ground.threads import one_blas_thread
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.compiled import compile_anew_if_broken, exact_arithmetic
-from bayesanno.inference.em import require_updates
+from bayesanno.inference.climb import require_updates
 from bayesanno.inference.found_modes import describe_modes
 from bayesanno.inference.identifiability import warn_of_design
 from bayesanno.inference.methods import choose_method
@@ -145,8 +145,10 @@ def fit(
     )
     check_seed(random_seed)
     check_initvals(initvals)
-    if not chosen.needs_graph or (isinstance(initvals, str) and initvals == "em"):
-        require_updates(model)
+    if isinstance(initvals, str) and initvals == "em":
+        require_updates(model, "em")
+    if not chosen.needs_graph:
+        require_updates(model, method)
     model.check(data)
     warn_of_design(data, caveats(model, data))
     seed = known_seed(random_seed)
