@@ -134,7 +134,9 @@ def describe_result(run: Mapping[str, Any]) -> list[str]:
             f"{found['divergences']} divergences"
         )
     if found.get("pareto_k") is not None:
-        lines.append(f"Pareto k {found['pareto_k']:.2f}" + (f" after {found['steps']} steps" if "steps" in found else ""))
+        lines.append(
+            f"Pareto k {found['pareto_k']:.2f}" + (f" after {found['steps']} steps" if "steps" in found else "")
+        )
     what = "sampling"
     for method in ("em", "vb"):
         if method in found:

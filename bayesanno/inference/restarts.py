@@ -80,10 +80,13 @@ def find_best(
     with one_blas_thread():
         ends = climb_from_all(problem, first, random_seed, progressbar=progressbar)
         ends.sort(key=lambda end: -end.objective)
-        named = [_name_classes(problem, data, end) if exchangeable else (end, np.arange(data.n_classes)) for end in ends]
+        named = [
+            _name_classes(problem, data, end) if exchangeable else (end, np.arange(data.n_classes)) for end in ends
+        ]
         read = [read_items(problem.model, problem.items, problem.e_step_shares(end.point)) for end, _ in named]
     comparison = compare_ends(ends, [one[0] for one in read], problem.settings.tolerance)
-    return Found(*named[0], *read[0], comparison)
+    (best, permutation), (probability, log_likelihood) = named[0], read[0]
+    return Found(best, permutation, probability, log_likelihood, comparison)
 
 
 def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray]:

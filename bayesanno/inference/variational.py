@@ -71,9 +71,7 @@ def fit_by_vb(
     if isinstance(initvals, str) and initvals == "em":
         initvals = start_at_point(model, data, seed)
     exchangeable = relabel and is_exchangeable(model, data)
-    found = find_best(
-        problem, data, initvals, exchangeable=exchangeable, random_seed=seed, progressbar=progressbar
-    )
+    found = find_best(problem, data, initvals, exchangeable=exchangeable, random_seed=seed, progressbar=progressbar)
     q = found.best.point
     n_draws = _choose_n_draws(data, q, settings)
     drawn = draw_from(problem, q, n_draws, np.random.default_rng(draw_seed))
@@ -167,8 +165,8 @@ def _log_jacobian(log_shares: np.ndarray, *, pair: bool) -> np.ndarray:
         return found
     from scipy.special import ndtri_exp
 
-    found = -0.5 * (ndtri_exp(log_shares.min(axis=-1)) ** 2 + np.log(2 * np.pi))
-    return found
+    of_probit: np.ndarray = -0.5 * (ndtri_exp(log_shares.min(axis=-1)) ** 2 + np.log(2 * np.pi))
+    return of_probit
 
 
 def _choose_n_draws(data: AnnotationData, q: Point, settings: VBSettings) -> int:

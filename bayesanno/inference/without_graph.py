@@ -42,7 +42,7 @@ def tabulate_parameters(problem: Problem, data: AnnotationData, values: Mapping[
 def tabulate_items(
     problem: Problem, data: AnnotationData, probability: np.ndarray, values: Mapping[str, np.ndarray]
 ) -> xarray.Dataset:
-    """Return the posterior of each item's class (item, true_class), its entropy, and the views under some parameters."""
+    """Return the posterior of each item's class (item, true_class), its entropy, and the views under parameters."""
     from scipy.special import entr
 
     variables: dict[str, Any] = {
@@ -60,7 +60,7 @@ def tabulate_items(
             n_responses=data.n_labels,
             names_class=problem.items.names_class,
         )  # a view is arithmetic, of arrays as well as of symbols
-        views = problem.model.views(answers, probability, Parameters(values))  # type: ignore[arg-type]
+        views = problem.model.views(answers, probability, Parameters(values))
         variables |= {name: (view.dims, view.values) for name, view in views.items()}
     return xr.Dataset(variables, coords={"item": list(data.items), "true_class": list(data.classes)})
 

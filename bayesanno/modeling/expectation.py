@@ -101,7 +101,7 @@ def sum_classes(joint: np.ndarray) -> np.ndarray:
 
 
 def _scale(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the exponentials of rows less the highest of each row, their sums, and the highest; nan if all are -inf."""
+    """Return the exponentials of rows less their highest value, the sums of these, and those highest values."""
     highest = joint[:, 0].copy()  # (pattern,)
     for column in joint.T[1:]:  # NumPy's own maximum over a short axis takes most of an E-step
         np.maximum(highest, column, out=highest)

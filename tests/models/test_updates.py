@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bayesanno.inference.em import EMSettings, Problem, climb_from_all, to_shares
+from bayesanno.inference.climb import climb_from_all, to_shares
+from bayesanno.inference.em import EM, EMSettings
 from bayesanno.inference.per_draw import add_deterministics
 from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
@@ -22,7 +23,7 @@ def updates(case):
 
 
 def problem_of(entry, data, **settings):
-    return Problem(entry, data, make_blocks(data), EMSettings(**settings))
+    return EM(entry, data, make_blocks(data), EMSettings(**settings))
 
 
 def test_the_e_step_is_the_posterior_of_the_graph(updates, tiny, rng):
@@ -143,7 +144,7 @@ def test_acceleration_ends_at_a_fixed_point_of_plain_steps(updates, tiny):
     problem = problem_of(updates.entry, tiny, objective="map", restarts=3, tolerance=1e-9)
     for end in climb_from_all(problem, None, 1):
         assert end.change <= 1e-9
-        value, _, moved = problem.step(end.shares)
+        value, _, moved = problem.step(end.point)
         assert value == pytest.approx(end.objective, rel=1e-12)
         for name, values in moved.items():
-            np.testing.assert_allclose(values, end.shares[name], rtol=0, atol=1e-9)
+            np.testing.assert_allclose(values, end.point[name], rtol=0, atol=1e-9)
