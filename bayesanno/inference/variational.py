@@ -19,7 +19,7 @@ import numpy as np
 from bayesanno.ground.errors import SizeWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.threads import one_blas_thread
-from bayesanno.inference.assemble import MAX_GROUP_BYTES
+from bayesanno.inference.assemble import MAX_GROUP_BYTES, warn_of_size
 from bayesanno.inference.climb import require_updates, to_shares
 from bayesanno.inference.diagnostics import find_pareto_k
 from bayesanno.inference.point import start_at_point
@@ -90,7 +90,9 @@ def fit_by_vb(
         "log_prior": as_draws(problem.model.parameter_dims, data, log_prior),
         "latent": tabulate_items(problem, data, found.probability, _values_for_views(problem, q)),
     }
-    if by_pattern is not None:
+    if by_pattern is None:
+        warn_of_size(data.n_items, n_draws)
+    else:
         groups["log_likelihood"] = of_draws(data, {"annotations": by_pattern[:, problem.items.pattern]})
     diagnostics = describe_found(found) | {
         "n_draws": n_draws,

@@ -125,22 +125,6 @@ class TestPoint:
         assert np.corrcoef(start["competence"], truth)[0, 1] > 0.9
 
 
-@pytest.fixture(scope="module")
-def wrong_majority():
-    """Three of five click "A" whatever the item: the vote is no place to start from, and there are two maxima."""
-    rng = np.random.default_rng(0)
-    truth = rng.integers(4, size=150)
-    records = [
-        (f"{item}", f"{who}", "ABCD"[said])
-        for item, true in enumerate(truth)
-        for who in range(5)
-        for usual, share in [(true, 0.9) if who < 2 else (0, 0.97)]
-        for said in [usual if rng.uniform() < share else rng.integers(4)]
-    ]
-    gold = {f"{item}": "ABCD"[true] for item, true in enumerate(truth)}
-    return ba.AnnotationData.from_records(records, labels="ABCD", gold=gold)
-
-
 class TestStarts:
     @NOISY
     def test_restarts_find_what_the_vote_does_not(self, wrong_majority):
@@ -302,11 +286,12 @@ def test_nuts_from_the_point():
     assert "modes" not in ba.diagnostics_of(fit)
 
 
-def test_the_command_line_needs_no_pymc(tmp_path):
-    command = ["fit", "mace", "@crowd", "--method", "em", "--seed", "1", "--out", "run"]
+@pytest.mark.parametrize(("method", "unused"), [("em", ["arviz_stats"]), ("vb", [])])
+def test_the_command_line_needs_no_pymc(tmp_path, method, unused):
+    command = ["fit", "mace", "@crowd", "--method", method, "--seed", "1", "--out", "run"]
     code = (
         "import sys; from bayesanno.cli.app import main\ntry: main()\nexcept SystemExit as stop: code = stop.code\n"
-        "print([name for name in ('pymc', 'pytensor', 'nutpie', 'arviz_stats') if name in sys.modules], code)"
+        f"print([name for name in {['pymc', 'pytensor', 'nutpie', *unused]} if name in sys.modules], code)"
     )
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run(
@@ -319,12 +304,13 @@ def test_the_command_line_needs_no_pymc(tmp_path):
     )
     assert done.stdout.splitlines()[-1] == "[] 0"
     assert " of 10 starts agree" in done.stdout
-    assert "s EM; seed" in done.stdout
+    assert f"s {method.upper()}; seed" in done.stdout
     run = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert run["diagnostics"]["em"]["restarts"] == 10
-    assert (tmp_path / "run" / "annotators.csv").read_text().splitlines()[1].endswith(",,,,,,")
+    assert run["diagnostics"][method]["restarts"] == 10
+    missing = ",,,,,," if method == "em" else ",,,"
+    assert (tmp_path / "run" / "annotators.csv").read_text().splitlines()[1].endswith(missing)
     wrong = subprocess.run(
-        [COMMAND, "fit", "mace", "@crowd", "--method", "em", "--method-option", "restarts=0", "--out", "run2"],
+        [COMMAND, "fit", "mace", "@crowd", "--method", method, "--method-option", "restarts=0", "--out", "run2"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (wrong.returncode, wrong.stderr) == (1, "error: restarts is 0: it must be at least 1\n")
