@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 LEAST_SHARE = 0.01  # in a start: from nearer to 0, steps take long to come away
 GROWTH = 4.0  # of the longest extrapolation, where it was taken, and where it failed
 MANY = 100_000  # annotations, from which on starts share the cores: below, a step is mostly Python
+REST = 0.1  # of the way to the end of its range is left to a number that would leave it
 SLACK = 1e-12  # of the objective, relative: rounding
 
 Point = Mapping[str, np.ndarray]  # of each parameter, numbers of the shape of its shares
@@ -133,8 +134,12 @@ class Problem(ABC):
         """Take an E-step and go where its counts lead."""
 
     @abstractmethod
-    def keep_inside(self, point: Point, instead: Point) -> dict[str, np.ndarray]:
-        """Return an extrapolated point within the range of points; a number that has left it is that of another one."""
+    def keep_inside(self, point: Point, last: Point) -> dict[str, np.ndarray]:
+        """Return an extrapolated point within the range of points.
+
+        A number that has left it goes most of the way from the last point to the end of the range. Where it was, it
+        would near that end by plain steps only, which are shorter and shorter.
+        """
 
     @abstractmethod
     def e_step_shares(self, point: Point) -> Shares:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 
 from bayesanno.ground.errors import FitError
-from bayesanno.inference.climb import Ascent, ClimbSettings, Problem, Step, to_shares
+from bayesanno.inference.climb import REST, Ascent, ClimbSettings, Problem, Step, to_shares
 from bayesanno.inference.settings import NotBelow
 from bayesanno.modeling.expectation import expect
 
@@ -91,9 +91,9 @@ class EM(Problem):
         penalty = sum(float(xlogy(added, point[name]).sum()) for name, added in self.added.items())
         return Step(expected.log_likelihood + penalty + self.constant, expected.log_likelihood, moved)
 
-    def keep_inside(self, point: Point, instead: Point) -> dict[str, np.ndarray]:
-        """Return shares again: those that have left their range are taken from another point."""
-        return {name: to_shares(np.where(values > 0, values, instead[name])) for name, values in point.items()}
+    def keep_inside(self, point: Point, last: Point) -> dict[str, np.ndarray]:
+        """Return shares again, none below 0."""
+        return {name: to_shares(np.where(values > 0, values, REST * last[name])) for name, values in point.items()}
 
     def e_step_shares(self, point: Point) -> Shares:
         """Return the point itself."""

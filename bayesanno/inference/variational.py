@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 512 * 2**20  # of the draws that are kept: their parameters, and a log likelihood of each item
 MIN_DRAWS = 50  # are kept of any size
-CHUNK_BYTES = 32 * 2**20  # of the classes' log probabilities, over draws, at a time
+CHUNK_BYTES = 4 * 2**20  # of the classes' log probabilities, over draws, at a time
 NEAREST = 1e-15  # how near to 0 and 1 a probability comes, as for a sampler: nearer, 1 - it is 0 in double precision
 
 
@@ -137,7 +137,7 @@ def evaluate_draws(
         parts, total = [], np.zeros(chunk.size)
         for block in items.blocks:
             joint = block.weigh_classes(log_class, log_answer)  # (pattern, draw, true_class)
-            part = sum_classes(joint.reshape(-1, joint.shape[-1])).reshape(-1, chunk.size).T
+            part = sum_classes(joint).T
             total += part @ block.weight
             if keep:
                 parts.append(part)

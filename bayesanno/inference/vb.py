@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
-from bayesanno.inference.climb import Ascent, ClimbSettings, Problem, Step, to_shares
+from bayesanno.inference.climb import REST, Ascent, ClimbSettings, Problem, Step, to_shares
 from bayesanno.inference.settings import AtLeast
 from bayesanno.modeling.expectation import expect
 
@@ -62,9 +62,12 @@ class VB(Problem):
         moved = {name: prior + counts[name] for name, prior in self.prior.items()}
         return Step(expected.log_likelihood - away, expected.log_likelihood, moved)
 
-    def keep_inside(self, point: Point, instead: Point) -> dict[str, np.ndarray]:
+    def keep_inside(self, point: Point, last: Point) -> dict[str, np.ndarray]:
         """Return concentrations of which none is below the prior's."""
-        return {name: np.where(values >= self.prior[name], values, instead[name]) for name, values in point.items()}
+        return {
+            name: np.where(point[name] >= prior, point[name], prior + REST * (last[name] - prior))
+            for name, prior in self.prior.items()
+        }
 
     def e_step_shares(self, point: Point) -> Shares:
         """Return exp(E log share), which add up to less than 1."""

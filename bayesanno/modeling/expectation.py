@@ -68,7 +68,8 @@ class Block:
         dimension both may have one of draws, which the result then has there too.
         """
         joint: np.ndarray = self.answers @ log_answer.reshape(-1, log_class.size)
-        joint = joint.reshape(-1, *log_class.shape)
+        # a class's numbers side by side: NumPy is slow along an axis as short as that of the classes
+        joint = np.asfortranarray(joint.reshape(-1, *log_class.shape))
         joint += log_class
         known = self.control.reshape(-1, *[1] * log_class.ndim)
         if (known >= 0).any():
@@ -90,24 +91,25 @@ def find_posterior(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     array([[0.75, 0.25]])
     """
     weight, total, highest = _scale(joint)
-    weight /= total[:, None]
+    weight /= total[..., None]
     return weight, _add_logs(highest, total)
 
 
 def sum_classes(joint: np.ndarray) -> np.ndarray:
-    """Return log p(answers) (pattern,), of log p(class, answers) (pattern, true_class)."""
+    """Return log p(answers), of log p(class, answers) with the classes last."""
     _, total, highest = _scale(joint)
     return _add_logs(highest, total)
 
 
 def _scale(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the exponentials of rows less their highest value, the sums of these, and those highest values."""
-    highest = joint[:, 0].copy()  # (pattern,)
-    for column in joint.T[1:]:  # NumPy's own maximum over a short axis takes most of an E-step
-        np.maximum(highest, column, out=highest)
+    """Return exp(values less the highest along the last axis), the sums of these, and the highest."""
+    highest = joint[..., 0].copy(order="K")
+    for k in range(1, joint.shape[-1]):  # NumPy's own maximum over a short axis takes most of an E-step
+        np.maximum(highest, joint[..., k], out=highest)
     with np.errstate(invalid="ignore"):
-        weight = np.exp(joint - highest[:, None])  # nan where all are -inf
-    return weight, weight @ np.ones(joint.shape[1]), highest
+        weight = joint - highest[..., None]  # nan where all are -inf
+    np.exp(weight, out=weight)
+    return weight, weight.sum(axis=-1), highest
 
 
 def _add_logs(highest: np.ndarray, total: np.ndarray) -> np.ndarray:
