@@ -35,6 +35,8 @@ LEAST_SHARE = 0.01  # in a start: from nearer to 0, steps take long to come away
 GROWTH = 4.0  # of the longest extrapolation, where it was taken, and where it failed
 MANY = 100_000  # annotations, from which on starts share the cores: below, a step is mostly Python
 REST = 0.1  # of the way to the end of its range is left to a number that would leave it
+COARSE = 1e-4  # the tolerance to which all starts are followed, where annotations are many
+OUT_OF_REACH = 1.0  # nats below the best of them, of a start that is not followed further
 SLACK = 1e-12  # of the objective, relative: rounding
 
 Point = Mapping[str, np.ndarray]  # of each parameter, numbers of the shape of its shares
@@ -204,8 +206,12 @@ def away_from_zero(shares: np.ndarray) -> np.ndarray:
 
 def climb(problem: Problem, start: Shares) -> Ascent:
     """Climb from parameters by pairs of plain steps, each followed by an extrapolation that is kept unless worse."""
-    begun = problem.begin(start)
-    most_steps, tolerance = begun.steps + problem.settings.steps, problem.settings.tolerance
+    return _climb_on(problem, problem.begin(start), problem.settings.tolerance)
+
+
+def _climb_on(problem: Problem, begun: Ascent, tolerance: float) -> Ascent:
+    """Climb from where a climb has come to, until a plain step moves no probability by more than the tolerance."""
+    most_steps = problem.settings.steps + (0 if begun.leaning is None else begun.leaning.steps)
     at = begun.point
     objective, log_likelihood, first = problem.step(at)
     steps, longest = begun.steps + 1, 1.0
@@ -249,19 +255,34 @@ def _extrapolate(
     return length, problem.keep_inside(moved, second)
 
 
+def _climb_coarsely(problem: Problem, start: Shares) -> Ascent:
+    return _climb_on(problem, problem.begin(start), max(COARSE, problem.settings.tolerance))
+
+
 def climb_from_all(
     problem: Problem, start: Shares | None, random_seed: int, *, progressbar: bool = False
 ) -> list[Ascent]:
-    """Climb from all starts: the given one, and draws from the prior; in the order of the starts."""
+    """Climb from all starts: the given one, and draws from the prior; in the order of the starts.
+
+    Of many annotations, starts are first followed until their steps are small. Those that are a nat or more below the
+    best one then, and so will hardly become the best, are left there, not converged; the last steps are the most.
+    """
     rng = np.random.default_rng(random_seed)
     given = [] if start is None else [start]
     starts = given + [problem.draw(rng) for _ in range(problem.settings.restarts - len(given))]
     if sum(block.answers.nnz for block in problem.items.blocks) < MANY:
         return [climb(problem, one) for one in track(starts, problem.name, show=progressbar)]
+    tolerance = problem.settings.tolerance
     with ThreadPoolExecutor(min(len(starts), os.cpu_count() or 1)) as pool:
-        ends = [pool.submit(climb, problem, one) for one in starts]
         try:
-            return [end.result() for end in track(ends, problem.name, show=progressbar)]
+            begun = [pool.submit(_climb_coarsely, problem, one) for one in starts]
+            ends = [end.result() for end in track(begun, problem.name, show=progressbar)]
+            highest = max(end.objective for end in ends)
+            near = [at for at, end in enumerate(ends) if end.objective > highest - OUT_OF_REACH]
+            finished = [pool.submit(_climb_on, problem, ends[at], tolerance) for at in near]
+            for at, end in zip(near, track(finished, problem.name, show=progressbar), strict=True):
+                ends[at] = end.result()
         except BaseException:  # an interrupted run waits for the starts that are under way, and for no others
             pool.shutdown(cancel_futures=True)
             raise
+    return ends

@@ -28,6 +28,8 @@ from bayesanno.inference.settings import AtLeast
 from bayesanno.modeling.expectation import expect
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bayesanno.inference.climb import Point
     from bayesanno.modeling.expectation import Shares
 
@@ -55,10 +57,13 @@ class VB(Problem):
 
     def step(self, point: Point) -> Step:
         """Take an E-step with q's shares, and add its counts to the prior; `log_likelihood` is of these shares."""
-        shares = self.e_step_shares(point)
+        logs = {name: expect_log(values) for name, values in point.items()}
+        shares = _to_shares(logs)
         expected = expect(self.model, self.items, shares)
         counts = self.model.expected_counts(shares, expected, self.items.names_class)
-        away = sum(measure_kl(point[name], prior) for name, prior in self.prior.items())
+        away = sum(
+            float(measure_kl(values, self.prior[name], expected_log=logs[name]).sum()) for name, values in point.items()
+        )
         moved = {name: prior + counts[name] for name, prior in self.prior.items()}
         return Step(expected.log_likelihood - away, expected.log_likelihood, moved)
 
@@ -71,7 +76,7 @@ class VB(Problem):
 
     def e_step_shares(self, point: Point) -> Shares:
         """Return exp(E log share), which add up to less than 1."""
-        return {name: np.maximum(np.exp(expect_log(values)), LEAST) for name, values in point.items()}
+        return _to_shares({name: expect_log(values) for name, values in point.items()})
 
     def mean_shares(self, point: Point) -> Shares:
         """Return the means of the shares under q."""
@@ -81,6 +86,10 @@ class VB(Problem):
         """Begin at the counts that the start's own shares lead to, and the prior."""
         counts = self.model.expected_counts(shares, expect(self.model, self.items, shares), self.items.names_class)
         return super().begin({name: prior + counts[name] for name, prior in self.prior.items()})
+
+
+def _to_shares(logs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: np.maximum(np.exp(values), LEAST) for name, values in logs.items()}
 
 
 def expect_log(concentrations: np.ndarray) -> np.ndarray:
@@ -107,18 +116,21 @@ def log_normaliser(concentrations: np.ndarray) -> np.ndarray:
     return found
 
 
-def measure_kl(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the sum of KL(Dirichlet(one) || Dirichlet(other)) over Dirichlets (..., share), in nats.
+def measure_kl(one: np.ndarray, other: np.ndarray, *, expected_log: np.ndarray | None = None) -> np.ndarray:
+    """Return KL(Dirichlet(one) || Dirichlet(other)) of Dirichlets (..., share), in nats; shape (...).
+
+    `expected_log` is `expect_log(one)`, where that is known.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bayesanno.inference.vb import measure_kl
-    >>> round(measure_kl(np.array([2.0, 1.0]), np.array([1.0, 1.0])), 6)  # log 2 - 1/2
+    >>> measure_kl(np.array([2.0, 1.0]), np.array([1.0, 1.0])).round(6).item()  # log 2 - 1/2
     0.193147
     """
-    apart = log_normaliser(other) - log_normaliser(one) + ((one - other) * expect_log(one)).sum(axis=-1)
-    return float(apart.sum())
+    logs = expect_log(one) if expected_log is None else expected_log
+    apart: np.ndarray = log_normaliser(other) - log_normaliser(one) + ((one - other) * logs).sum(axis=-1)
+    return apart
 
 
 def log_dirichlet(log_shares: np.ndarray, concentrations: np.ndarray) -> np.ndarray:
