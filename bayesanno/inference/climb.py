@@ -212,6 +212,8 @@ def climb(problem: Problem, start: Shares) -> Ascent:
 def _climb_on(problem: Problem, begun: Ascent, tolerance: float) -> Ascent:
     """Climb from where a climb has come to, until a plain step moves no probability by more than the tolerance."""
     most_steps = problem.settings.steps + (0 if begun.leaning is None else begun.leaning.steps)
+    if begun.steps >= most_steps:
+        return begun
     at = begun.point
     objective, log_likelihood, first = problem.step(at)
     steps, longest = begun.steps + 1, 1.0
@@ -278,7 +280,9 @@ def climb_from_all(
             begun = [pool.submit(_climb_coarsely, problem, one) for one in starts]
             ends = [end.result() for end in track(begun, problem.name, show=progressbar)]
             highest = max(end.objective for end in ends)
-            near = [at for at, end in enumerate(ends) if end.objective > highest - OUT_OF_REACH]
+            near = [
+                at for at, end in enumerate(ends) if end.change > tolerance and end.objective > highest - OUT_OF_REACH
+            ]
             finished = [pool.submit(_climb_on, problem, ends[at], tolerance) for at in near]
             for at, end in zip(near, track(finished, problem.name, show=progressbar), strict=True):
                 ends[at] = end.result()

@@ -68,7 +68,7 @@ def fit(
         another is asked for.
     draws, tune, chains : int
         Draws kept and tuning steps per chain, and number of chains. ADVI and VB draw `draws * chains` in one chain; VB
-        keeps fewer where these would take more than 384 MiB.
+        keeps fewer where these would take more than 320 MiB.
     target_accept : float
         Target acceptance rate of NUTS, in (0, 1): higher, and its steps are shorter.
     random_seed : int, optional

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bayesanno.inference.climb import Point
     from bayesanno.modeling.base import AnnotationModel
 
-MAX_BYTES = 384 * 2**20  # of the draws that are kept: their parameters, and a log likelihood of each item
+MAX_BYTES = 320 * 2**20  # of the draws that are kept: their parameters, and a log likelihood of each item
 MIN_DRAWS = 50  # are kept of any size
 CHUNK_BYTES = 4 * 2**20  # of the classes' log probabilities, over draws, at a time
 NEAREST = 1e-15  # how near to 0 and 1 a probability comes, as for a sampler: nearer, 1 - it is 0 in double precision

@@ -153,12 +153,30 @@ class TestStarts:
 
     def test_starts_that_share_the_cores_end_where_they_do_in_turn(self, crowd, monkeypatch):
         found = []
+        monkeypatch.setattr(bayesanno.inference.climb, "COARSE", 0.0)
         for many in (1, 10**9):
             monkeypatch.setattr(bayesanno.inference.climb, "MANY", many)
             found.append(find_point(MODELS["mace"], crowd[0], EMSettings(restarts=4), random_seed=1)[1])
         one, other = found
         assert one.comparison == other.comparison
         np.testing.assert_array_equal(one.best.point["competence"], other.best.point["competence"])
+
+    @NOISY
+    def test_starts_out_of_reach_are_not_followed_to_their_end(self, wrong_majority, monkeypatch):
+        found = []
+        for many in (1, 10**9):
+            monkeypatch.setattr(bayesanno.inference.climb, "MANY", many)
+            found.append(find_point(MODELS["mace"], wrong_majority, EMSettings(restarts=12), random_seed=1)[1])
+        some, all_ = (one.comparison for one in found)
+        assert some["unfinished"] > 0 == all_["unfinished"]
+        assert some["total_steps"] < all_["total_steps"]
+        assert (some["converged"], some["agreed"]) == (True, all_["agreed"])
+        assert some["objective"] == pytest.approx(all_["objective"], abs=1e-6)
+        np.testing.assert_allclose(found[0].probability, found[1].probability, atol=1e-6)
+        few = EMSettings(restarts=3, steps=4)
+        stopped = find_point(MODELS["mace"], wrong_majority, few, random_seed=1)[1].comparison
+        monkeypatch.setattr(bayesanno.inference.climb, "MANY", 1)
+        assert find_point(MODELS["mace"], wrong_majority, few, random_seed=1)[1].comparison == stopped
 
     def test_initial_values(self, crowd):
         data, truth = crowd
