@@ -87,9 +87,10 @@ def fit(
         `bayesanno.inference.relabel`.
     method_options : mapping, optional
         Further options of the method: `starts`, the random points that initvals="auto" looks from (20); of advi and
-        fullrank_advi `steps`, the most that are taken (50,000). Of em and vb `restarts`, how many starts (10); `steps`,
-        the most E-steps from each (5,000); `tolerance`, of the change of any probability in one step (1e-6). Of em
-        `objective`, "ml" or "map"; `smoothing` and `epsilon`: see `bayesanno.inference.em.EMSettings`.
+        fullrank_advi `steps`, the most that are taken (50,000). Of em and vb `restarts`, how many
+        starts (10); `steps`, the most E-steps from each (5,000); `tolerance`, of the change of any probability in one
+        step (1e-6). Of em `objective`, "ml" or "map"; `smoothing` and `epsilon`: see
+        `bayesanno.inference.em.EMSettings`.
     progressbar : bool
         Whether to show progress.
 

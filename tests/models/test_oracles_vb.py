@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, logsumexp
+from scipy.special import entr, gammaln, logsumexp
 
 import bayesanno as ba
 from bayesanno.inference.climb import away_from_zero, climb, climb_from_all
@@ -34,6 +34,14 @@ def read(problem, data, end):
     posterior, _ = read_items(problem.model, problem.items, problem.e_step_shares(end.point))
     right = int((posterior.argmax(axis=1) == data.gold_codes).sum())
     return right, problem.mean_shares(end.point)["competence"][:, 0]
+
+
+def at_coverage(problem, data, end):
+    """Accuracy of the surest items, and how many these are, by the rule of the authors' program: ties are kept."""
+    posterior, _ = read_items(problem.model, problem.items, problem.e_step_shares(end.point))
+    entropy, right = entr(posterior).sum(axis=1), posterior.argmax(axis=1) == data.gold_codes
+    kept = [entropy <= np.sort(entropy)[int(share * data.n_items)] * (1 + 1e-6) for share in (0.9, 0.75)]
+    return [(right[surest].mean().round(6), surest.sum()) for surest in kept]
 
 
 def pearson(data, competence):
@@ -68,6 +76,8 @@ def test_mace_on_the_data_of_its_paper(shared, name, log_likelihood, elbo, right
     np.testing.assert_allclose(know[first], written, atol=1e-6)
     np.testing.assert_allclose(competence[first], mean, atol=1e-6)
     assert pearson(data, competence) == pytest.approx(correlation, abs=1e-6)
+    surest = {"rte": [(0.959778, 721), (0.976705, 601)], "wsd": [(1.0, 162), (1.0, 141)]}  # Table 2: .96, .97; 1, 1
+    assert at_coverage(problem, data, end) == surest[name]
 
 
 def test_the_fixed_points_of_temporal_are_told_apart_by_their_elbo(shared):
@@ -90,6 +100,7 @@ def test_the_fixed_points_of_temporal_are_told_apart_by_their_elbo(shared):
         found, competence = read(problem, data, end)
         assert found == right
         assert pearson(data, competence) == pytest.approx(correlation, abs=1e-5)
+        assert at_coverage(problem, data, end)[0] == (0.96875, 416)  # Table 2: .97
         at = end.point
         for _ in range(100):
             value, _, at = problem.step(at)
