@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
+ROUNDING = 1e-12  # of a sum of shares
+
 
 @dataclass(frozen=True, kw_only=True)
 class OneCoin(AnnotationModel, HasUpdates):
@@ -136,7 +138,8 @@ class OneCoin(AnnotationModel, HasUpdates):
         error = ~same / (len(names_class) - 1)
         if self.errors == "prevalence":
             error = np.where(same, 0.0, prevalence[:, None])
-            total = error.sum(axis=0)
+            lacking = 1 - prevalence.sum()  # of shares that add up to less than 1, as those of variational Bayes
+            total = error.sum(axis=0) + (lacking if lacking > ROUNDING else 0.0)  # 1 - gamma, without its rounding
             error = np.divide(error, total, out=np.zeros_like(error), where=total > 0)
         return prevalence, np.where(same, right, wrong * error)
 

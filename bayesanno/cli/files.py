@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    import pandas as pd
     import xarray
 
     from bayesanno.fits.view import FitView
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
 
-MOST_OTHERS = 3  # ends of EM, beside the best, that are told of
+MOST_OTHERS = 3  # ends of EM or VB, beside the best, that are told of
 NUMBERS = "%.6g"  # how tables are written: six significant digits
 
 
@@ -80,11 +81,26 @@ def write_fit(fit: xarray.DataTree | FitView, folder: Path, *, coverage: float |
         tables["annotators.csv"] = annotator_table(view)
     tables["summary.csv"] = summary(view)
     for name, table in tables.items():
-        table.to_csv(folder / name, index=False, float_format=NUMBERS)
+        numbers_as_text(table).to_csv(folder / name, index=False)
     run = describe_run(view, total=time.perf_counter() - began)
     run["files"] = ["posterior.nc", *tables, "run.json"]
     (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
     return run
+
+
+def numbers_as_text(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose numbers that are not whole are text, as `NUMBERS` has them; "" where there is none.
+
+    `DataFrame.to_csv(float_format=...)` writes the same, in five times the time.
+    """
+    import pandas as pd
+
+    texts = {
+        name: pd.Series(["" if value != value else NUMBERS % value for value in column.tolist()], dtype=object)
+        for name, column in table.items()
+        if column.dtype.kind == "f"
+    }
+    return table.reset_index(drop=True).assign(**{str(name): text for name, text in texts.items()})
 
 
 def describe_run(fit: xarray.DataTree | FitView, *, total: float) -> dict[str, Any]:
@@ -134,24 +150,28 @@ def describe_result(run: Mapping[str, Any]) -> list[str]:
             f"{found['divergences']} divergences"
         )
     if found.get("pareto_k") is not None:
-        lines.append(f"Pareto k {found['pareto_k']:.2f} after {found['steps']} steps")
-    if "em" in found:
-        lines += _describe_em(found["em"])
-    what = "EM" if "em" in found else "sampling"
+        lines.append(
+            f"Pareto k {found['pareto_k']:.2f}" + (f" after {found['steps']} steps" if "steps" in found else "")
+        )
+    what = "sampling"
+    for method in ("em", "vb"):
+        if method in found:
+            lines.append(_describe_climb(found[method]))
+            what = method.upper()
     return [*lines, f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"]
 
 
-def _describe_em(em: Mapping[str, Any]) -> list[str]:
-    starts = f"{em['agreed']} of {em['restarts']} starts agree" if em["restarts"] > 1 else "one start"
+def _describe_climb(found: Mapping[str, Any]) -> str:
+    starts = f"{found['agreed']} of {found['restarts']} starts agree" if found["restarts"] > 1 else "one start"
     others = [
         f"{other['starts']} ended {other['nats_lower']:.3g} nats lower, with {counted(other['items_differ'], 'item')} "
         "labelled differently"
-        for other in em["others"][:MOST_OTHERS]
+        for other in found["others"][:MOST_OTHERS]
     ]
-    more = len(em["others"]) - len(others)
+    more = len(found["others"]) - len(others)
     others += [f"and {counted(more, 'other end')} lower still"] if more else []
-    best = f"log likelihood {em['log_likelihood']:.4f} after {em['steps']} steps"
-    return ["; ".join([f"{best}; {starts}", *others])]
+    what = f"ELBO {found['elbo']:.4f}" if "elbo" in found else f"log likelihood {found['log_likelihood']:.4f}"
+    return "; ".join([f"{what} after {found['steps']} steps; {starts}", *others])
 
 
 def write_simulation(

@@ -54,7 +54,7 @@ class PredictionWarning(UserWarning):
 
 
 class SizeWarning(UserWarning):
-    """A part of a result that was left out because it would take too much memory, and how to have it."""
+    """A part of a result that was left out because it would take too much memory, and what is done about that."""
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -94,11 +94,7 @@ def assemble(
     for problem in explain(found):
         warn(problem, ConvergenceWarning)
     if not fits_in:
-        warn(
-            f"the log-likelihood of {data.n_items} items in each of {n_bytes // (8 * data.n_items)} draws would take "
-            f"{n_bytes / 2**30:.1f} GiB and is left out of the fit: compute_log_likelihood(fit) adds it",
-            SizeWarning,
-        )
+        warn_of_size(data.n_items, n_bytes // (8 * data.n_items))
     tree = xr.DataTree.from_dict(groups)
     tree.attrs = dict(attrs) | {
         "model": model.name,
@@ -108,6 +104,15 @@ def assemble(
         "diagnostics": json.dumps(found),
     }
     return tree
+
+
+def warn_of_size(n_items: int, n_draws: int) -> None:
+    """Warn that a fit has no log-likelihoods, for their size."""
+    warn(
+        f"the log-likelihood of {n_items} items in each of {n_draws} draws would take "
+        f"{8 * n_items * n_draws / 2**30:.1f} GiB and is left out of the fit: compute_log_likelihood(fit) adds it",
+        SizeWarning,
+    )
 
 
 def assemble_anew(

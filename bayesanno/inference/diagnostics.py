@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.ground.lazy import xr
-from bayesanno.ground.wording import enumerated
+from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.chain_modes import MAX_RHAT
 from bayesanno.inference.explore import LEAST_MASS
 from bayesanno.inference.found_modes import explain_modes
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MIN_ESS = 400.0  # the same: 100 per chain, of four
 MIN_BFMI = 0.3  # Betancourt 2016, arXiv:1604.00695
+HARDLY_LOWER = 3.0  # nats: the other mode may well have a twentieth of the mass
 MAX_PARETO_K = 0.7  # Yao et al. 2018, arXiv:1802.02538
 MIN_DRAWS = 4  # ArviZ has no R-hat and no ESS of fewer
 MAX_DEPTH_SHARE = 0.05  # of the draws; PyMC's threshold (pymc.stats.convergence.warn_treedepth)
@@ -170,8 +171,9 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     problems = explain_modes(diagnostics["modes"], diagnostics.get("max_rhat")) if "modes" in diagnostics else []
     told = {chain for mode in diagnostics.get("modes", {}).get("found", [])[1:] for chain in mode["chains"]}
     problems += [_explain_mode(other) for other in modes.get("others", []) if other["chain"] not in told]
-    if "em" in diagnostics:
-        problems += _explain_em(diagnostics["em"])
+    for method in ("em", "vb"):
+        if method in diagnostics:
+            problems += _explain_climb(method.upper(), diagnostics[method])
     if "combination" in diagnostics:
         problems += _explain_combination(diagnostics["combination"])
     if not problems or diagnostics.get("modes", {}).get("rough"):  # rough modes may be none, and chains just slow
@@ -233,20 +235,28 @@ def _explain_mode(other: dict[str, Any]) -> str:
     )
 
 
-def _explain_em(em: dict[str, Any]) -> list[str]:
-    """Say why the point that EM found may not be the best one."""
+def _explain_climb(method: str, found: dict[str, Any]) -> list[str]:
+    """Say why what EM or variational Bayes found may not be the best there is, or not all."""
     problems = []
-    if not em["converged"]:
+    if not found["converged"]:
         problems.append(
-            f"EM was still moving after {em['steps']} steps, by {em['change']:.1g} in the last one: allow more, by "
-            "method_options={'steps': ...} (--method-option steps=...), or a larger tolerance"
+            f"{method} was still moving after {found['steps']} steps, by {found['change']:.1g} in the last one: allow "
+            "more, by method_options={'steps': ...} (--method-option steps=...), or a larger tolerance"
         )
-    if em["restarts"] > 1 and em["agreed"] == 1:
+    if found["restarts"] > 1 and found["agreed"] == 1:
         problems.append(
-            f"of {em['restarts']} starts only one ended at the best point that EM found, the next "
-            f"{em['others'][0]['nats_lower']:.2g} nats lower: a better one may be there; take more restarts "
+            f"of {found['restarts']} starts only one ended at the best point that {method} found, the next "
+            f"{found['others'][0]['nats_lower']:.2g} nats lower: a better one may be there; take more restarts "
             "(--method-option restarts=...)"
         )
+    if "elbo" in found:  # e to the difference is, roughly, how the posterior's mass is divided between the two
+        near = [other for other in found["others"] if other["nats_lower"] < HARDLY_LOWER and other["items_differ"]]
+        problems += [
+            f"another approximation is hardly worse, {other['nats_lower']:.2g} nats lower, and labels "
+            f"{counted(other['items_differ'], 'item')} differently: the posterior may have both modes, and this is one "
+            "of them"
+            for other in near[:1]
+        ]
     return problems
 
 

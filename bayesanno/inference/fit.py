@@ -11,8 +11,8 @@ from bayesanno.ground.progress import status
 from bayesanno.ground.threads import one_blas_thread
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.assemble import assemble
+from bayesanno.inference.climb import require_updates
 from bayesanno.inference.compiled import compile_anew_if_broken, exact_arithmetic
-from bayesanno.inference.em import require_updates
 from bayesanno.inference.found_modes import describe_modes
 from bayesanno.inference.identifiability import warn_of_design
 from bayesanno.inference.methods import choose_method
@@ -59,12 +59,16 @@ def fit(
         A name in the zoo, or an instance (with priors of your own).
     data : AnnotationData, CountData or MultiAnnotationData, as the model takes
         Which annotator gave which item which label; or how many of an item's annotations were positive.
-    method : {"nuts", "advi", "fullrank_advi", "em"}
+    method : {"nuts", "advi", "fullrank_advi", "em", "vb"}
         NUTS samples the posterior; ADVI fits a normal approximation to it on the unconstrained scale (independent, or
-        with all correlations). EM finds the one point that makes the data most probable, in a fraction of the time; it
-        is there for the models that the error names if another is asked for. Tables have no intervals then.
+        with all correlations). EM finds the one point that makes the data most probable, in a fraction of the time;
+        tables have no intervals then. VB, variational Bayes by conjugate updates, is as fast: it approximates the
+        posterior by independent distributions of the parameters and of the items' latents, each of the form of its
+        prior; means are often good, intervals too narrow. EM and VB are there for the models that the error names if
+        another is asked for.
     draws, tune, chains : int
-        Draws kept and tuning steps per chain, and number of chains. ADVI draws `draws * chains` in one chain.
+        Draws kept and tuning steps per chain, and number of chains. ADVI and VB draw `draws * chains` in one chain; VB
+        keeps fewer where these would take more than 320 MiB.
     target_accept : float
         Target acceptance rate of NUTS, in (0, 1): higher, and its steps are shorter.
     random_seed : int, optional
@@ -76,16 +80,17 @@ def fit(
         random points, and starts chains in those that carry mass, as Laplace's method has it: one at least in each
         where there are chains enough, the others in proportion. What was found is among the diagnostics. "vote" is near
         the majority vote, "prior" anywhere that the prior allows, "em" near the best point that EM finds for the
-        posterior density; a mapping has values on the variables' own scale. Of EM it is the first of the restarts: the
-        vote, or the given point without jitter, or with "prior" a draw like the others.
+        posterior density; a mapping has values on the variables' own scale. Of EM and VB it is the first of the
+        restarts: the vote, or the given point without jitter, or with "prior" a draw like the others.
     relabel : bool
         Undo label switching where prior and likelihood do not tell the classes apart; see
         `bayesanno.inference.relabel`.
     method_options : mapping, optional
         Further options of the method: `starts`, the random points that initvals="auto" looks from (20); of advi and
-        fullrank_advi `steps`, the most that are taken (50,000). Of em `objective`, "ml" or "map"; `restarts`, how many
+        fullrank_advi `steps`, the most that are taken (50,000). Of em and vb `restarts`, how many
         starts (10); `steps`, the most E-steps from each (5,000); `tolerance`, of the change of any probability in one
-        step (1e-6); `smoothing` and `epsilon`: see `bayesanno.inference.em.EMSettings`.
+        step (1e-6). Of em `objective`, "ml" or "map"; `smoothing` and `epsilon`: see
+        `bayesanno.inference.em.EMSettings`.
     progressbar : bool
         Whether to show progress.
 
@@ -99,6 +104,9 @@ def fit(
 
         A fit by EM is one chain of one draw, without log_prior, convergence and `probability_mcse`; `lp` is the
         objective, and the diagnostics have `em`: how many restarts agree, and how far the others ended from the best.
+
+        A fit by VB has draws of the approximation, with their `log_ratio` and the Pareto k of these ratios; `latent` is
+        the approximation's own, and no average over draws. Its diagnostics have `vb`, as those of EM, with the `elbo`.
 
         All draws count alike, also where chains are in several modes: a warning then names `combine_modes`, which
         weighs modes by their mass, `split_modes`, and `drop_chains`. These compute labels, tables and diagnostics anew;
@@ -123,7 +131,8 @@ def fit(
     ConvergenceWarning
         If a diagnostic says not to believe the posterior yet: what, and what to do.
     SizeWarning
-        If log_likelihood would take more than 2 GiB and is left out: `compute_log_likelihood` adds it.
+        If log_likelihood would take more than 2 GiB and is left out: `compute_log_likelihood` adds it. If VB keeps
+        fewer draws than were asked for.
 
     Examples
     --------
@@ -145,8 +154,10 @@ def fit(
     )
     check_seed(random_seed)
     check_initvals(initvals)
-    if not chosen.needs_graph or (isinstance(initvals, str) and initvals == "em"):
-        require_updates(model)
+    if isinstance(initvals, str) and initvals == "em":
+        require_updates(model, "em")
+    if not chosen.needs_graph:
+        require_updates(model, method)
     model.check(data)
     warn_of_design(data, caveats(model, data))
     seed = known_seed(random_seed)

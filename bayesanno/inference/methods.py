@@ -11,6 +11,8 @@ from bayesanno.inference.advi import ADVISettings, approximate
 from bayesanno.inference.em import EMSettings
 from bayesanno.inference.nuts import NUTSSettings, sample_nuts
 from bayesanno.inference.point import fit_by_em
+from bayesanno.inference.variational import fit_by_vb
+from bayesanno.inference.vb import VBSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -55,6 +57,7 @@ METHODS = {
     "advi": Method(ADVISettings, partial(approximate, full_rank=False), "approximation"),
     "fullrank_advi": Method(ADVISettings, partial(approximate, full_rank=True), "approximation"),
     "em": Method(EMSettings, fit_by_em, "point", needs_graph=False),
+    "vb": Method(VBSettings, fit_by_vb, "approximation", needs_graph=False),
 }
 
 

@@ -154,12 +154,16 @@ class Relabels(ABC):
 
 
 class HasUpdates(ABC):
-    """A model that EM can fit: its annotations are independent given the class, and its priors conjugate.
+    """A model that EM and variational Bayes can fit: annotations independent given the class, conjugate priors.
 
     Given the class of an item, each annotation has a probability that depends on annotator, response and class alone.
     Each parameter is shares of a whole, along the last axis: a Dirichlet with its `concentrations`. A probability, with
     a Beta prior, is two shares: itself, and what is left of 1. So an update is a matter of counts: those expected, and
     what the prior adds to them.
+
+    Variational Bayes takes E-steps with shares that add up to less than 1. So each share is a number of its own in both
+    methods below, never what others leave, and the likelihood a sum of products of shares, to powers from 0 up, times
+    positive constants. A view sees a probability by its odds.
 
     Attributes
     ----------

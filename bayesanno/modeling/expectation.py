@@ -64,13 +64,17 @@ class Block:
     def weigh_classes(self, log_class: np.ndarray, log_answer: np.ndarray) -> np.ndarray:
         """Return log p(class, answers), shape (pattern, true_class).
 
-        Of the logs of p(class) (true_class,) and p(answer | class) (annotator, response, true_class).
+        Of the logs of p(class) (true_class,) and p(answer | class) (annotator, response, true_class). Before their last
+        dimension both may have one of draws, which the result then has there too.
         """
         joint: np.ndarray = self.answers @ log_answer.reshape(-1, log_class.size)
+        # a class's numbers side by side: NumPy is slow along an axis as short as that of the classes
+        joint = np.asfortranarray(joint.reshape(-1, *log_class.shape))
         joint += log_class
-        if (self.control >= 0).any():
-            known = self.control[:, None]
-            joint[(known >= 0) & (known != np.arange(log_class.size))] = -np.inf
+        known = self.control.reshape(-1, *[1] * log_class.ndim)
+        if (known >= 0).any():
+            impossible = (known >= 0) & (known != np.arange(log_class.shape[-1]))
+            joint[np.broadcast_to(impossible, joint.shape)] = -np.inf
         return joint
 
 
@@ -86,14 +90,30 @@ def find_posterior(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> find_posterior(np.log([[0.3, 0.1]]))[0]
     array([[0.75, 0.25]])
     """
-    highest = joint[:, 0].copy()  # (pattern,)
-    for column in joint.T[1:]:  # NumPy's own maximum over a short axis takes most of an E-step
-        np.maximum(highest, column, out=highest)
+    weight, total, highest = _scale(joint)
+    weight /= total[..., None]
+    return weight, _add_logs(highest, total)
+
+
+def sum_classes(joint: np.ndarray) -> np.ndarray:
+    """Return log p(answers), of log p(class, answers) with the classes last."""
+    _, total, highest = _scale(joint)
+    return _add_logs(highest, total)
+
+
+def _scale(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return exp(values less the highest along the last axis), the sums of these, and the highest."""
+    highest = joint[..., 0].copy(order="K")
+    for k in range(1, joint.shape[-1]):  # NumPy's own maximum over a short axis takes most of an E-step
+        np.maximum(highest, joint[..., k], out=highest)
     with np.errstate(invalid="ignore"):
-        weight = np.exp(joint - highest[:, None])  # nan where all are -inf
-    total = weight @ np.ones(joint.shape[1])  # (pattern,)
-    weight /= total[:, None]
-    return weight, np.where(np.isneginf(highest), -np.inf, highest + np.log(total))
+        weight = joint - highest[..., None]  # nan where all are -inf
+    np.exp(weight, out=weight)
+    return weight, weight.sum(axis=-1), highest
+
+
+def _add_logs(highest: np.ndarray, total: np.ndarray) -> np.ndarray:
+    return np.where(np.isneginf(highest), -np.inf, highest + np.log(total))
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.cli.files import describe_data, write_fit
+from bayesanno.cli.files import NUMBERS, describe_data, numbers_as_text, write_fit
 from bayesanno.fits import storage, view
 from bayesanno.io.write import write_data
 from bayesanno.modeling.data_kinds import KINDS, Data
@@ -48,3 +49,11 @@ def test_every_kind_of_data_is_described_and_written(tmp_path):
         assert json.loads(json.dumps(describe_data(data))) == described
         write_data(data, tmp_path / f"{number}.csv")
         assert (tmp_path / f"{number}.csv").read_text().count("\n") > data.n_items
+
+
+def test_numbers_are_written_as_pandas_writes_them(rng):
+    table = pd.DataFrame(
+        {"item": ["a,b", 'c"d', "e"], "p[x]": rng.uniform(size=3) ** 9, "n": [1, 2, 3]}, index=[4, 5, 6]
+    )
+    table["gap"] = [np.nan, np.inf, -1e-300]
+    assert numbers_as_text(table).to_csv(index=False) == table.to_csv(index=False, float_format=NUMBERS)

@@ -10,13 +10,15 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-import bayesanno.inference.em
+import bayesanno.inference.climb
 from bayesanno.ground.errors import FitError
+from bayesanno.inference.climb import climb
 from bayesanno.inference.diagnostics import explain
-from bayesanno.inference.em import EMSettings, Problem, ascend
+from bayesanno.inference.em import EM, EMSettings
 from bayesanno.inference.loo import leave_one_out
 from bayesanno.inference.methods import choose_method
-from bayesanno.inference.point import AGREE, find_point, start_at_point
+from bayesanno.inference.point import find_point, start_at_point
+from bayesanno.inference.restarts import AGREE
 from bayesanno.modeling.expectation import find_posterior, make_blocks
 from bayesanno.modeling.posterior import recover
 from tests.samples import COMMAND, tiny_data
@@ -123,22 +125,6 @@ class TestPoint:
         assert np.corrcoef(start["competence"], truth)[0, 1] > 0.9
 
 
-@pytest.fixture(scope="module")
-def wrong_majority():
-    """Three of five click "A" whatever the item: the vote is no place to start from, and there are two maxima."""
-    rng = np.random.default_rng(0)
-    truth = rng.integers(4, size=150)
-    records = [
-        (f"{item}", f"{who}", "ABCD"[said])
-        for item, true in enumerate(truth)
-        for who in range(5)
-        for usual, share in [(true, 0.9) if who < 2 else (0, 0.97)]
-        for said in [usual if rng.uniform() < share else rng.integers(4)]
-    ]
-    gold = {f"{item}": "ABCD"[true] for item, true in enumerate(truth)}
-    return ba.AnnotationData.from_records(records, labels="ABCD", gold=gold)
-
-
 class TestStarts:
     @NOISY
     def test_restarts_find_what_the_vote_does_not(self, wrong_majority):
@@ -167,19 +153,39 @@ class TestStarts:
 
     def test_starts_that_share_the_cores_end_where_they_do_in_turn(self, crowd, monkeypatch):
         found = []
+        monkeypatch.setattr(bayesanno.inference.climb, "COARSE", 0.0)
         for many in (1, 10**9):
-            monkeypatch.setattr(bayesanno.inference.em, "MANY", many)
-            found.append(find_point(MODELS["mace"], crowd[0], EMSettings(restarts=4), random_seed=1))
+            monkeypatch.setattr(bayesanno.inference.climb, "MANY", many)
+            found.append(find_point(MODELS["mace"], crowd[0], EMSettings(restarts=4), random_seed=1)[1])
         one, other = found
-        assert one.diagnostics == other.diagnostics
-        np.testing.assert_array_equal(one.best.shares["competence"], other.best.shares["competence"])
+        assert one.comparison == other.comparison
+        np.testing.assert_array_equal(one.best.point["competence"], other.best.point["competence"])
+
+    @NOISY
+    def test_starts_out_of_reach_are_not_followed_to_their_end(self, wrong_majority, monkeypatch):
+        found = []
+        for many in (1, 10**9):
+            monkeypatch.setattr(bayesanno.inference.climb, "MANY", many)
+            found.append(
+                find_point(MODELS["mace"], wrong_majority, EMSettings(restarts=12, tolerance=1e-8), random_seed=1)[1]
+            )
+        some, all_ = (one.comparison for one in found)
+        assert some["unfinished"] > 0 == all_["unfinished"]
+        assert some["total_steps"] < all_["total_steps"]
+        assert (some["converged"], some["agreed"]) == (True, all_["agreed"])
+        assert some["objective"] == pytest.approx(all_["objective"], abs=1e-6)
+        np.testing.assert_allclose(found[0].probability, found[1].probability, atol=1e-6)
+        few = EMSettings(restarts=3, steps=4)
+        stopped = find_point(MODELS["mace"], wrong_majority, few, random_seed=1)[1].comparison
+        monkeypatch.setattr(bayesanno.inference.climb, "MANY", 1)
+        assert find_point(MODELS["mace"], wrong_majority, few, random_seed=1)[1].comparison == stopped
 
     def test_initial_values(self, crowd):
         data, truth = crowd
         given = {name: truth[name].values for name in ("competence", "strategy")}
-        one = find_point(MODELS["mace, uniform"], data, EMSettings(restarts=1), initvals=given, random_seed=1)
-        vote = find_point(MODELS["mace, uniform"], data, EMSettings(restarts=1), initvals="vote", random_seed=1)
-        prior = find_point(MODELS["mace, uniform"], data, EMSettings(restarts=1), initvals="prior", random_seed=1)
+        one = find_point(MODELS["mace, uniform"], data, EMSettings(restarts=1), initvals=given, random_seed=1)[1]
+        vote = find_point(MODELS["mace, uniform"], data, EMSettings(restarts=1), initvals="vote", random_seed=1)[1]
+        prior = find_point(MODELS["mace, uniform"], data, EMSettings(restarts=1), initvals="prior", random_seed=1)[1]
         assert one.best.objective == pytest.approx(vote.best.objective, abs=AGREE)
         assert len({one.best.steps, vote.best.steps, prior.best.steps}) > 1
 
@@ -230,11 +236,11 @@ AWKWARD = {
 def test_awkward_data_give_a_proper_point(model, awkward):
     data = AWKWARD[awkward]()
     for options in ({}, {"objective": "map"}, {"epsilon": 0.1}, {"smoothing": 0}):
-        found = find_point(MODELS[model], data, EMSettings(restarts=3, steps=500, **options), random_seed=1)
+        found = find_point(MODELS[model], data, EMSettings(restarts=3, steps=500, **options), random_seed=1)[1]
         assert np.isfinite(found.best.objective)
         assert found.best.change < 1e-4  # where nothing tells two explanations apart, the last steps are many and short
         np.testing.assert_allclose(found.probability.sum(axis=1), 1)
-        for values in found.best.shares.values():
+        for values in found.best.point.values():
             assert (values >= 0).all()
             np.testing.assert_allclose(values.sum(axis=-1), 1)
         for name, label in data.controls.items():
@@ -245,11 +251,11 @@ def test_awkward_data_give_a_proper_point(model, awkward):
 def test_a_map_step_never_counts_below_0():
     """Half an answer is taken from each of two by a Beta(.5, .5): here it counts as Beta(1, 1)."""
     data = AWKWARD["an annotator with one answer"]()
-    problem = Problem(MODELS["mace"], data, make_blocks(data), EMSettings(objective="map"))
+    problem = EM(MODELS["mace"], data, make_blocks(data), EMSettings(objective="map"))
     assert all((added >= 0).all() for added in problem.added.values())
     assert problem.added["competence"].max() == 0
-    end = ascend(problem, problem.as_shares(MODELS["mace"].start(data)))
-    assert 0 <= end.shares["competence"][-1, 0] <= 1
+    end = climb(problem, problem.as_shares(MODELS["mace"].start(data)))
+    assert 0 <= end.point["competence"][-1, 0] <= 1
 
 
 def test_zero_probabilities_give_minus_infinity_and_nan():
@@ -261,7 +267,7 @@ def test_zero_probabilities_give_minus_infinity_and_nan():
 
 def test_controls_are_kept():
     data = tiny_data(controls={"s2": "yes"})
-    found = find_point(MODELS["model_b"], data, EMSettings(restarts=2), random_seed=1)
+    found = find_point(MODELS["model_b"], data, EMSettings(restarts=2), random_seed=1)[1]
     assert found.probability[data.items.index("s2")].tolist() == [0, 1]
 
 
@@ -277,7 +283,7 @@ def test_controls_are_kept():
         ({"epsilon": float("inf")}, "epsilon is inf: it must be a number from 0 up"),
         ({"objective": "vb"}, "there is no objective 'vb': choose one of ml, map"),
         ({"objective": "map", "smoothing": 0.1}, "smoothing is of objective='ml': with 'map' the model's priors"),
-        ({"delta": 1}, "em has no method option 'delta': it has objective, restarts, steps, tolerance, smoothing, eps"),
+        ({"delta": 1}, "em has no method option 'delta': it has restarts, steps, tolerance, objective, smoothing, eps"),
     ],
 )  # fmt: skip
 def test_options_that_cannot_be(options, what, refuses):
@@ -300,11 +306,12 @@ def test_nuts_from_the_point():
     assert "modes" not in ba.diagnostics_of(fit)
 
 
-def test_the_command_line_needs_no_pymc(tmp_path):
-    command = ["fit", "mace", "@crowd", "--method", "em", "--seed", "1", "--out", "run"]
+@pytest.mark.parametrize(("method", "unused"), [("em", ["arviz_stats"]), ("vb", [])])
+def test_the_command_line_needs_no_pymc(tmp_path, method, unused):
+    command = ["fit", "mace", "@crowd", "--method", method, "--seed", "1", "--out", "run"]
     code = (
         "import sys; from bayesanno.cli.app import main\ntry: main()\nexcept SystemExit as stop: code = stop.code\n"
-        "print([name for name in ('pymc', 'pytensor', 'nutpie', 'arviz_stats') if name in sys.modules], code)"
+        f"print([name for name in {['pymc', 'pytensor', 'nutpie', *unused]} if name in sys.modules], code)"
     )
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run(
@@ -317,12 +324,13 @@ def test_the_command_line_needs_no_pymc(tmp_path):
     )
     assert done.stdout.splitlines()[-1] == "[] 0"
     assert " of 10 starts agree" in done.stdout
-    assert "s EM; seed" in done.stdout
+    assert f"s {method.upper()}; seed" in done.stdout
     run = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert run["diagnostics"]["em"]["restarts"] == 10
-    assert (tmp_path / "run" / "annotators.csv").read_text().splitlines()[1].endswith(",,,,,,")
+    assert run["diagnostics"][method]["restarts"] == 10
+    missing = ",,,,,," if method == "em" else ",,,"
+    assert (tmp_path / "run" / "annotators.csv").read_text().splitlines()[1].endswith(missing)
     wrong = subprocess.run(
-        [COMMAND, "fit", "mace", "@crowd", "--method", "em", "--method-option", "restarts=0", "--out", "run2"],
+        [COMMAND, "fit", "mace", "@crowd", "--method", method, "--method-option", "restarts=0", "--out", "run2"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (wrong.returncode, wrong.stderr) == (1, "error: restarts is 0: it must be at least 1\n")

@@ -48,6 +48,7 @@ def test_fit_names_the_methods_and_samplers_that_there_are():
         "em": {
             "objective": "ml", "restarts": 10, "steps": 5_000, "tolerance": 1e-6, "smoothing": None, "epsilon": 0.0,
         },
+        "vb": {"restarts": 10, "steps": 5_000, "tolerance": 1e-6},
     }  # fmt: skip
     assert "`steps`, the most that are taken (50,000)" in ba.fit.__doc__
     assert 'that initvals="auto" looks from (20)' in ba.fit.__doc__

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.inference.em import EMSettings, Problem, ascend, climb_from_all
+from bayesanno.inference.climb import climb, climb_from_all
+from bayesanno.inference.em import EM, EMSettings
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
 from tests.models.test_oracles_mace import DATA, MODEL, PARAMETERS
 from tests.models.test_oracles_model_b import CLOSED14, CLOSED15, TRUTH14
@@ -18,7 +19,7 @@ MACE = ba.models.MACE(class_prior="uniform")  # as in the paper
 
 
 def problem_of(model, data, **settings):
-    return Problem(model, data, make_blocks(data), EMSettings(**settings))
+    return EM(model, data, make_blocks(data), EMSettings(**settings))
 
 
 # ------------------------------------------------------------------------------------------------------------ model B
@@ -67,10 +68,10 @@ def test_tables_14_and_15_from_many_starts(name, truth, epsilon):
     for end in climb_from_all(problem, problem.as_shares(MODEL_B.start(data)), 1):
         assert end.objective == pytest.approx(highest, abs=1e-8)
         assert end.steps < 3_000
-        mirrored = abs(end.shares["prevalence"][0] - truth["prevalence"][0]) > 0.05
+        mirrored = abs(end.point["prevalence"][0] - truth["prevalence"][0]) > 0.05
         swap = slice(None, None, -1 if mirrored else 1)
-        np.testing.assert_allclose(end.shares["prevalence"][swap], truth["prevalence"], atol=1e-5)
-        np.testing.assert_allclose(end.shares["confusion"][:, swap], truth["confusion"], atol=1e-5)
+        np.testing.assert_allclose(end.point["prevalence"][swap], truth["prevalence"], atol=1e-5)
+        np.testing.assert_allclose(end.point["confusion"][:, swap], truth["confusion"], atol=1e-5)
         assert not (mirrored and epsilon)  # with smoothing, (52) leads to the preferred names
 
 
@@ -88,10 +89,10 @@ def test_the_two_phases_of_52(name, leaning, prevalence, highest, best):
     problem = problem_of(MODEL_B, data, tolerance=1e-9, restarts=3, epsilon=0.1)
     for end in climb_from_all(problem, None, 2):
         assert end.leaning.objective == pytest.approx(leaning, abs=1e-6)
-        np.testing.assert_allclose(end.leaning.shares["prevalence"], prevalence, atol=1e-6)
+        np.testing.assert_allclose(end.leaning.point["prevalence"], prevalence, atol=1e-6)
         assert end.leaning.steps < 40
         assert end.objective == pytest.approx(highest, abs=1e-4)
-        np.testing.assert_allclose(end.shares["prevalence"], best, atol=1e-4)
+        np.testing.assert_allclose(end.point["prevalence"], best, atol=1e-4)
 
 
 def test_the_preferred_names_of_56():
@@ -139,11 +140,11 @@ def test_expected_counts_of_the_example_by_hand():
 def test_mace_on_the_data_of_its_paper(shared, name, smoothing, log_likelihood, right, competence, mean):
     data = ba.read_annotations(shared / "data" / f"{name}.csv")
     problem = problem_of(MACE, data, smoothing=smoothing, tolerance=1e-9)
-    end = ascend(problem, problem.as_shares(MACE.start(data)))
+    end = climb(problem, problem.as_shares(MACE.start(data)))
     assert end.log_likelihood == pytest.approx(log_likelihood, abs=1e-4)
-    posterior, _ = read_items(MACE, problem.items, end.shares)
+    posterior, _ = read_items(MACE, problem.items, end.point)
     assert (posterior.argmax(axis=1) == data.gold_codes).sum() == right
-    found = end.shares["competence"][:, 0]
+    found = end.point["competence"][:, 0]
     by_name = dict(zip(data.annotators, found, strict=True))
     np.testing.assert_allclose([by_name[f"a{number:04d}"] for number in range(5)], competence, atol=1e-4)
     assert found.mean() == pytest.approx(mean, abs=1e-4)

@@ -1,13 +1,17 @@
-"""The contract of models that EM can fit: their E-step is the graph's, and their counts are those of the likelihood."""
+"""The contract of models with updates: their E-step is the graph's, and their counts are those of the likelihood."""
 
 import numpy as np
+import pytensor
 import pytest
 
-from bayesanno.inference.em import EMSettings, Problem, climb_from_all, to_shares
-from bayesanno.inference.per_draw import add_deterministics
+from bayesanno.inference.climb import climb_from_all, to_shares
+from bayesanno.inference.em import EM, EMSettings
+from bayesanno.inference.per_draw import add_deterministics, compute_log_prior
+from bayesanno.inference.variational import draw_from, evaluate_draws, weigh_draws
+from bayesanno.inference.vb import VB, VBSettings, log_dirichlet
 from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
-from tests.models.contract import broken, close
+from tests.models.contract import FAST, broken, close, unconstrained
 
 STEP = 1e-6  # of central differences
 SLOPES = 1e-5  # counts against differences, relative
@@ -22,7 +26,7 @@ def updates(case):
 
 
 def problem_of(entry, data, **settings):
-    return Problem(entry, data, make_blocks(data), EMSettings(**settings))
+    return EM(entry, data, make_blocks(data), EMSettings(**settings))
 
 
 def test_the_e_step_is_the_posterior_of_the_graph(updates, tiny, rng):
@@ -61,6 +65,59 @@ def test_parameters_deterministics_and_priors_are_those_of_the_graph(updates, rn
     whole = add_deterministics(graph, updates.posterior([parameters], 1))
     close_all(found, {name: whole[name].values[0, 0] for name in found})
     assert set(found) == {variable.name for variable in graph.deterministics}
+
+
+def vb_of(entry, data, **settings):
+    return VB(entry, data, make_blocks(data), VBSettings(**settings))
+
+
+def test_counts_are_slopes_where_shares_add_up_to_less(updates, tiny, rng):
+    """What variational Bayes takes an E-step with: each share a number of its own, and not what others leave."""
+    problem = vb_of(updates.entry, tiny)
+    shares = problem.e_step_shares({name: values + rng.uniform(0, 2) for name, values in problem.prior.items()})
+    assert all((values.sum(axis=-1) < 1).all() for values in shares.values())
+    counts = updates.entry.expected_counts(
+        shares, expect(updates.entry, problem.items, shares), problem.items.names_class
+    )
+    for name, values in shares.items():
+        for cell in np.ndindex(values.shape):
+            found = []
+            for sign in (1, -1):
+                moved = {key: value.copy() for key, value in shares.items()}
+                moved[name][cell] *= np.exp(sign * STEP)
+                found.append(expect(updates.entry, problem.items, moved).log_likelihood)
+            slope = (found[0] - found[1]) / (2 * STEP)
+            np.testing.assert_allclose(counts[name][cell], slope, rtol=SLOPES, atol=SLOPES)
+
+
+def test_no_step_lowers_the_elbo(updates, tiny, rng):
+    problem = vb_of(updates.entry, tiny)
+    at, before = problem.begin(problem.draw(rng)).point, -np.inf
+    for _ in range(50):
+        value, _, moved = problem.step(at)
+        assert value >= before - 1e-9
+        assert all((values >= problem.prior[name]).all() for name, values in moved.items())
+        at, before = moved, value
+
+
+def test_densities_of_draws_are_those_of_the_graph(updates, tiny, rng):
+    """`lp` is the density that NUTS sees, `log_prior` that of each variable on its own scale."""
+    problem = vb_of(updates.entry, tiny)
+    q = {name: values + rng.uniform(0, 2) for name, values in problem.prior.items()}
+    log_shares, values = draw_from(problem, q, 3, rng)
+    log_likelihood, _ = evaluate_draws(problem, values)
+    found = weigh_draws(problem, q, log_shares, log_likelihood)
+    graph = updates.graph_of(tiny).model
+    density = pytensor.function(graph.value_vars, graph.logp(), mode=FAST)
+    samples = [{name: value[draw] for name, value in values.items()} for draw in range(3)]
+    for draw, sample in enumerate(samples):
+        point = unconstrained(graph, sample)
+        np.testing.assert_allclose(
+            found["lp"][draw], density(*(point[variable.name] for variable in graph.value_vars)), rtol=1e-7
+        )
+    of_prior = compute_log_prior(graph, updates.posterior(samples, 1))
+    for name, logs in log_shares.items():
+        np.testing.assert_allclose(log_dirichlet(logs, problem.prior[name]), of_prior[name].values[0], rtol=1e-8)
 
 
 def close_all(found, expected):
@@ -143,7 +200,7 @@ def test_acceleration_ends_at_a_fixed_point_of_plain_steps(updates, tiny):
     problem = problem_of(updates.entry, tiny, objective="map", restarts=3, tolerance=1e-9)
     for end in climb_from_all(problem, None, 1):
         assert end.change <= 1e-9
-        value, _, moved = problem.step(end.shares)
+        value, _, moved = problem.step(end.point)
         assert value == pytest.approx(end.objective, rel=1e-12)
         for name, values in moved.items():
-            np.testing.assert_allclose(values, end.shares[name], rtol=0, atol=1e-9)
+            np.testing.assert_allclose(values, end.point[name], rtol=0, atol=1e-9)

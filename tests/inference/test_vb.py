@@ -1,0 +1,310 @@
+"""Variational Bayes as a method of `fit`: draws of q, labels that are q's own, on data of every awkward kind."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.ground.errors import FitError
+from bayesanno.inference import variational
+from bayesanno.inference.climb import climb
+from bayesanno.inference.diagnostics import explain
+from bayesanno.inference.loo import leave_one_out
+from bayesanno.inference.methods import choose_method
+from bayesanno.inference.restarts import find_best
+from bayesanno.inference.variational import evaluate_draws
+from bayesanno.inference.vb import VB, VBSettings, draw_log_shares, expect_log, measure_kl
+from bayesanno.modeling.expectation import make_blocks
+from bayesanno.modeling.posterior import recover
+from tests.inference.test_em import AWKWARD, MODELS, NOISY, ONE, accuracy, records
+from tests.samples import tiny_data
+
+FEW = {"draws": 50, "chains": 2}
+
+
+def vb(model, data, *, initvals="auto", relabel=True, draws=1000, chains=4, **options):
+    more = {"method_options": options, "initvals": initvals, "relabel": relabel, "draws": draws, "chains": chains}
+    return ba.fit(model, data, method="vb", **more, **ONE)
+
+
+def problem_of(model, data, size=None, **settings):
+    return VB(model, data, make_blocks(data) if size is None else make_blocks(data, size), VBSettings(**settings))
+
+
+def search(problem, data, **more):
+    options = {"initvals": "auto", "exchangeable": False, "random_seed": 1, "progressbar": False}
+    return find_best(problem, data, **(options | more))
+
+
+@pytest.fixture(scope="module")
+def approximation(crowd):
+    with pytest.warns(ba.ConvergenceWarning, match="the approximation is far from the posterior: Pareto k"):
+        return vb("mace", crowd[0])
+
+
+class TestFit:
+    def test_groups_and_variables(self, approximation):
+        assert set(approximation.children) == {
+            "posterior", "sample_stats", "log_prior", "log_likelihood", "latent", "observed_data", "constant_data",
+        }  # fmt: skip
+        posterior = approximation["posterior"]
+        assert dict(posterior.sizes) == {"chain": 1, "draw": 4000, "annotator": 30, "response": 3, "true_class": 3}
+        dims = {name: variable.dims for name, variable in approximation["latent"].data_vars.items()}
+        assert dims == {"probability": ("item", "true_class"), "entropy": ("item",), "spam": ("annotation",)}
+        dims = {name: variable.dims for name, variable in approximation["log_prior"].data_vars.items()}
+        of_annotator = ("chain", "draw", "annotator")
+        assert dims == {"competence": of_annotator, "strategy": of_annotator, "prevalence": ("chain", "draw")}
+        assert (approximation.attrs["method"], approximation.attrs["yields"]) == ("vb", "approximation")
+        assert json.loads(approximation.attrs["settings"]) == {
+            "restarts": 10, "steps": 5_000, "tolerance": 1e-6, "draws": 1000, "chains": 4,
+        }  # fmt: skip
+        found = ba.diagnostics_of(approximation)
+        assert found["vb"]["elbo"] == found["vb"]["objective"] < found["vb"]["log_likelihood"]
+        assert (found["max_rhat"], found["n_chains"], found["n_draws"]) == (None, None, 4000)
+        assert approximation["sample_stats"]["log_ratio"].mean() == pytest.approx(found["vb"]["elbo"], abs=15)
+
+    def test_draws_have_the_moments_of_q(self, approximation, crowd):
+        problem = problem_of(MODELS["mace"], crowd[0])
+        q = search(problem, crowd[0]).best.point
+        for name, mean in problem.as_values(problem.mean_shares(q)).items():
+            draws = approximation["posterior"][name].values[0]
+            total = q[name].sum(axis=-1) if problem.is_pair(name) else q[name].sum(axis=-1, keepdims=True)
+            sd = np.sqrt(mean * (1 - mean) / (total + 1))
+            assert (np.abs(draws.mean(axis=0) - mean) < 5 * sd / np.sqrt(len(draws))).all()
+            np.testing.assert_allclose(draws.std(axis=0), sd, rtol=0.1)
+
+    def test_labels_and_views_are_those_of_q(self, approximation, crowd):
+        """Who spams, by the odds of the two explanations of an annotation."""
+        data = crowd[0]
+        problem = problem_of(MODELS["mace"], data)
+        found = search(problem, data)
+        np.testing.assert_allclose(approximation["latent"]["probability"], found.probability, atol=1e-4)
+        know, spam = np.exp(expect_log(found.best.point["competence"]))[data.annotator].T
+        habit = np.exp(expect_log(found.best.point["strategy"]))[data.annotator, data.label]
+        right = found.probability[data.item, data.label]
+        np.testing.assert_allclose(approximation["latent"]["spam"], 1 - right * know / (know + spam * habit), atol=1e-4)
+
+    def test_log_likelihoods_are_those_of_the_graph(self, approximation):
+        few = approximation["posterior"].to_dataset().isel(draw=slice(5))
+        expected = recover(ba.model_of(approximation), ba.data_of(approximation), few)
+        found = approximation["log_likelihood"]["annotations"].values[:, :5]
+        np.testing.assert_allclose(found, expected.log_likelihood, rtol=1e-10)
+
+    def test_it_is_saved_and_loaded(self, approximation, tmp_path):
+        ba.save(approximation, tmp_path / "posterior.nc")
+        xr.testing.assert_identical(ba.load(tmp_path), approximation)
+
+    def test_tables_have_intervals_and_no_convergence(self, approximation, crowd):
+        annotators, parameters = ba.annotator_table(approximation), ba.summary(approximation)
+        for table, prefix in ((annotators, "competence_"), (parameters, "")):
+            assert table[[prefix + name for name in ("ess_bulk", "ess_tail", "r_hat")]].isna().all(axis=None)
+            low, mean, high = (table[prefix + name] for name in ("hdi94_lb", "mean", "hdi94_ub"))
+            assert ((low < mean) & (mean < high)).all()
+        truth = crowd[1]["competence"].values
+        assert np.corrcoef(annotators["competence_mean"], truth)[0, 1] > 0.95
+        assert accuracy(approximation) > 0.9
+
+    def test_what_takes_draws_works(self, approximation, crowd):
+        assert np.isfinite(leave_one_out(approximation).elpd)
+        chance = ba.compare_annotators(approximation)
+        assert ((chance >= 0) & (chance <= 1)).all(axis=None)
+        assert ba.low_competence_probability(approximation)["probability"].between(0, 1).all()
+        predicted = ba.predict_labels(approximation, crowd[0])
+        assert (predicted["label"] == ba.label_table(approximation)["label"]).mean() > 0.98
+
+    def test_what_takes_chains_is_refused(self, approximation, refuses):
+        for ask in (ba.split_modes, ba.combine_modes, lambda fit: ba.concat_chains([fit, fit])):
+            with refuses(FitError, "this fit by vb has no chains|a fit by vb has no chains"):
+                ask(approximation)
+
+    @NOISY
+    def test_the_same_seed_gives_the_same_fit(self, approximation, crowd):
+        again = vb("mace", crowd[0])
+        xr.testing.assert_identical(again["posterior"].to_dataset(), approximation["posterior"].to_dataset())
+
+
+def test_small_concentrations_are_drawn_by_their_logs(rng):
+    q = np.array([1e-4, 1e-4, 3.0])
+    logs = draw_log_shares(q, 2_000, rng)
+    assert np.isfinite(logs).all()
+    np.testing.assert_allclose(np.exp(logs).sum(axis=-1), 1, rtol=1e-12)
+    np.testing.assert_allclose(logs.mean(axis=0), expect_log(q), rtol=0.1, atol=1e-3)
+    assert measure_kl(q, q) == 0
+
+
+def test_blocks_and_chunks_of_any_size_give_the_same_numbers(crowd, monkeypatch):
+    data, model, found = crowd[0], MODELS["mace"], []
+    for size, chunk in ((None, variational.CHUNK_BYTES), (7, 1), (100, 10**5)):
+        monkeypatch.setattr(variational, "CHUNK_BYTES", chunk)
+        problem = problem_of(model, data, size)
+        end = climb(problem, problem.as_shares(model.start(data)))
+        drawn = variational.draw_from(problem, problem.prior, 8, np.random.default_rng(1))
+        found.append((end.objective, end.point["competence"], *evaluate_draws(problem, drawn.values)))
+    for other in found[1:]:
+        for one, same in zip(found[0], other, strict=True):
+            np.testing.assert_allclose(one, same, rtol=1e-8)
+
+
+class TestSize:
+    @NOISY
+    def test_fewer_draws_are_kept_where_they_are_large(self, monkeypatch):
+        data = tiny_data()
+        size = 8 * (data.n_annotators * 4 + 2 + data.n_items)
+        monkeypatch.setattr(variational, "MAX_BYTES", 60 * size)
+        with pytest.warns(ba.SizeWarning, match="60 of 4000 draws are kept: a draw of 3 annotators and 6 items takes"):
+            fit = vb("model_b", data)
+        assert fit["posterior"].sizes["draw"] == ba.diagnostics_of(fit)["n_draws"] == 60
+        monkeypatch.setattr(variational, "MAX_BYTES", 1)
+        with pytest.warns(ba.SizeWarning, match="50 of 4000 draws are kept"):
+            fewest = vb("model_b", data)
+        np.testing.assert_array_equal(fewest["latent"]["probability"], fit["latent"]["probability"])
+
+    @NOISY
+    def test_log_likelihoods_that_are_too_large_are_left_out(self, monkeypatch):
+        data = tiny_data()
+        whole = vb("model_b", data, **FEW)
+        monkeypatch.setattr(variational, "MAX_GROUP_BYTES", 100)
+        with pytest.warns(ba.SizeWarning, match=r"compute_log_likelihood\(fit\) adds it"):
+            fit = vb("model_b", data, **FEW)
+        assert "log_likelihood" not in fit.children
+        np.testing.assert_array_equal(fit["sample_stats"]["lp"], whole["sample_stats"]["lp"])
+        xr.testing.assert_allclose(
+            ba.compute_log_likelihood(fit)["log_likelihood"].to_dataset(), whole["log_likelihood"].to_dataset()
+        )
+
+
+class TestStarts:
+    def test_what_is_told_of_other_ends(self):
+        others = [{"nats_lower": 0.5, "items_differ": 0}, {"nats_lower": 2.5, "items_differ": 3}]
+        found = {"converged": True, "restarts": 9, "agreed": 2, "others": others, "elbo": -1.0}
+        (said,) = explain({"vb": found})
+        assert said.startswith("another approximation is hardly worse, 2.5 nats lower, and labels 3 items differently")
+        assert explain({"vb": found | {"others": [others[0], {"nats_lower": 3.5, "items_differ": 3}]}}) == []
+        (alone,) = explain({"vb": found | {"agreed": 1, "others": others[:1]}})
+        assert alone.startswith("of 9 starts only one ended at the best point that VB found")
+        (moving,) = explain({"vb": found | {"converged": False, "others": [], "steps": 5, "change": 0.1}})
+        assert moving.startswith("VB was still moving after 5 steps")
+
+    @NOISY
+    def test_initial_values(self, crowd):
+        data, truth = crowd
+        given = {name: truth[name].values for name in ("competence", "strategy")}
+        steps, model = [], MODELS["mace, uniform"]
+        for initvals in ("auto", "vote", "prior", "em", given):
+            found = ba.diagnostics_of(vb(model, data, initvals=initvals, restarts=1, **FEW))["vb"]
+            steps.append(found["steps"])
+            assert found["restarts"] == 1
+        assert steps[0] == steps[1]
+        assert len(set(steps)) > 2
+
+    @NOISY
+    def test_steps_that_do_not_suffice_are_told_of(self):
+        with pytest.warns(ba.ConvergenceWarning, match=r"VB was still moving after 5 steps, by .* allow more"):
+            fit = vb("model_b", ba.read_annotations("@table14"), restarts=1, steps=5, **FEW)
+        found = ba.diagnostics_of(fit)["vb"]
+        assert (found["converged"], found["total_steps"]) == (False, 5)
+
+    def test_initial_values_that_cannot_be(self, refuses):
+        with refuses(FitError, r"initvals: competence has shape \(1,\), the model's is \(3,\)"):
+            vb("mace", tiny_data(), initvals={"competence": [0.5]})
+
+
+@NOISY
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("awkward", AWKWARD)
+def test_awkward_data_give_a_proper_approximation(model, awkward):
+    data = AWKWARD[awkward]()
+    fit = vb(MODELS[model], data, restarts=3, steps=500, **FEW)
+    found = ba.diagnostics_of(fit)["vb"]
+    assert np.isfinite(found["elbo"])
+    assert found["change"] < 1e-4
+    assert np.isfinite(fit["sample_stats"].to_dataset()).all().to_array().all()
+    probability = fit["latent"]["probability"]
+    np.testing.assert_allclose(probability.sum("true_class"), 1)
+    for name, label in data.controls.items():
+        assert probability.sel(item=name, true_class=label) == 1
+    for name in MODELS[model].concentrations(data):
+        assert ((fit["posterior"][name] >= 0) & (fit["posterior"][name] <= 1)).all()
+
+
+@NOISY
+def test_a_rare_class_is_kept_and_an_item_without_answers_has_the_prevalence():
+    said = {i: "yes" if i in (7, 30, 41) else "no" for i in range(60)}
+    data = records(
+        *((f"{i}", who, label) for i, label in said.items() for who in ("ada", "bo", "cy", "di")),
+        items=[f"{i}" for i in range(61)],
+    )
+    for model in ("mace", "model_b", "one_coin"):
+        fit = vb(MODELS[model], data, **FEW)
+        labels = fit["latent"]["probability"].sel(true_class="yes").values
+        assert (np.flatnonzero(labels > 0.9) == [7, 30, 41]).all()
+        assert labels[60] < 0.3
+        if model != "mace":
+            assert labels[60] == pytest.approx(
+                np.exp(expect_log(np.array([6.0, 60.0])))[0] / np.exp(expect_log(np.array([6.0, 60.0]))).sum(), abs=0.02
+            )
+
+
+@pytest.fixture(scope="module")
+def adversaries():
+    """Seven of ten annotators are wrong four times in five; two labels."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(2, size=200)
+    wrong = rng.uniform(size=(200, 10)) < np.where(np.arange(10) < 7, 0.8, 0.1)
+    triples = ((f"{i}", f"{w}", str(truth[i] ^ wrong[i, w])) for i in range(200) for w in range(10))
+    return records(*triples, gold={f"{i}": str(label) for i, label in enumerate(truth)})
+
+
+@NOISY
+def test_where_most_are_wrong_a_better_prior_helps(adversaries):
+    """The prior says that annotators are rather right: one that says that they are rather wrong cures that."""
+    assert accuracy(vb("model_b", adversaries, **FEW)) < 0.2
+    assert accuracy(vb(ba.models.ModelB(confusion_accuracy=0.3), adversaries, **FEW)) > 0.8
+    assert accuracy(vb("one_coin", adversaries, **FEW)) < 0.2
+    assert accuracy(vb(ba.models.OneCoin(accuracy_prior=(1.0, 2.0)), adversaries, **FEW)) > 0.8
+
+
+@NOISY
+def test_where_most_click_one_label_a_better_prior_helps(wrong_majority):
+    """Three of five say "A" whatever the item: to a prior that makes few of them spammers, that is the truth."""
+    sure = ba.models.MACE(competence_prior=(20.0, 1.0))
+    assert accuracy(vb(sure, wrong_majority, restarts=30, **FEW)) < 0.5
+    assert accuracy(vb("mace", wrong_majority, restarts=30, **FEW)) > 0.9
+
+
+def test_exchangeable_classes_get_their_names():
+    data = ba.read_annotations("@table14")
+    model = ba.models.ModelB(confusion_accuracy=0.5)
+    problem = problem_of(model, data, restarts=2, tolerance=1e-8)
+    kept = search(problem, data, exchangeable=True)
+    mean = problem.mean_shares(kept.best.point)
+    swapped = {"prevalence": mean["prevalence"][::-1], "confusion": mean["confusion"][:, ::-1]}
+    fit = vb(model, data, initvals=swapped, restarts=1, tolerance=1e-8, **FEW)
+    assert (fit["sample_stats"]["permutation"] == [1, 0]).all()
+    assert ba.diagnostics_of(fit)["relabelled_fraction"] == 1
+    assert ba.diagnostics_of(fit)["vb"]["elbo"] == pytest.approx(kept.best.objective, abs=1e-6)
+    for name, values in mean.items():
+        np.testing.assert_allclose(fit["posterior"][name].mean(("chain", "draw")), values, atol=0.02)
+    np.testing.assert_allclose(fit["latent"]["probability"], kept.probability, atol=1e-4)
+    right = np.trace(mean["confusion"].sum(axis=0)) / 2
+    assert right > data.n_annotators / 2  # of the two namings, that under which annotators are right more often
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"restarts": 0}, "restarts is 0: it must be at least 1"),
+        ({"tolerance": 1}, r"tolerance is 1: it must be between 0 and 1 \(exclusive\)"),
+        ({"objective": "map"}, "vb has no method option 'objective': it has restarts, steps, tolerance"),
+    ],
+)
+def test_options_that_cannot_be(options, what, refuses):
+    with refuses(FitError, what):
+        choose_method("vb", options)
+
+
+def test_a_model_without_vb_names_those_that_have_it(refuses):
+    with refuses(FitError, "easy_hard has no VB: models that have are mace, model_b, one_coin; fit it by nuts"):
+        vb("easy_hard", tiny_data())
