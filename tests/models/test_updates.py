@@ -111,7 +111,7 @@ def test_densities_of_draws_are_those_of_the_graph(updates, tiny, rng):
     density = pytensor.function(graph.value_vars, graph.logp(), mode=FAST)
     samples = [{name: value[draw] for name, value in values.items()} for draw in range(3)]
     for draw, sample in enumerate(samples):
-        point = unconstrained(graph, sample)
+        (point,) = unconstrained(graph, [sample])
         np.testing.assert_allclose(
             found["lp"][draw], density(*(point[variable.name] for variable in graph.value_vars)), rtol=1e-7
         )
