@@ -208,9 +208,9 @@ def describe(data: AnnotationData, tables: dict[str, pd.DataFrame]) -> list[str]
         pairs = [f"{row.label_1} and {row.label_2} ({row.times_confused:,} times)" for row in confused.itertuples()]
         lines.append(f"different annotators say of the same item, most often: {'; '.join(pairs)}")
     for row in subsets[subsets["size"].isin(TOLD_SIZES)].groupby("size").head(1).to_dict("records"):
-        found = "found" if row["search"] == "beam" else "there are"
-        best = f"the best {row['size']} of {counted(data.n_annotators, 'annotator')} {found}"
-        lines.append(f"{best}: alpha {row['alpha']:.3f} ({row['annotators']})")
+        searched = ", of those that were looked at" if row["search"] == "beam" else ""
+        who = f"the {row['size']} of {counted(data.n_annotators, 'annotator')} who agree best{searched}"
+        lines.append(f"{who}: alpha {row['alpha']:.3f} ({row['annotators']})")
     return lines
 
 
