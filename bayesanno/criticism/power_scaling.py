@@ -5,8 +5,8 @@ The derivative of a posterior mean by alpha needs no weights: of E[f], with L th
 
     d E[f] / d log2(alpha)  =  ln 2  Cov(f, L)                                                   at alpha = 1
 
-so that a prior of twice the strength moves the mean by about that much. The more parameters a model has, the more L varies
-whatever f is, and the more uncertain the slopes of few draws are: tables say by how much.
+so that a prior of twice the strength moves the mean by about that much. The more parameters a model has, the more L
+varies whatever f is, and the more uncertain the slopes of few draws are: tables say by how much.
 
 References
 ----------
@@ -173,10 +173,8 @@ def _slope(values: np.ndarray, log_density: np.ndarray) -> tuple[np.ndarray, np.
     """Return by how much a doubling moves the means of values (chain, draw, element), and the MCSE of that."""
     from arviz_stats.base import array_stats
 
-    n = log_density.size
-    share = (
-        math.log(2) * n / (n - 1) * (log_density - log_density.mean())[..., None] * (values - values.mean(axis=(0, 1)))
-    )
+    n, away = log_density.size, values - values.mean(axis=(0, 1))
+    share = math.log(2) * n / (n - 1) * (log_density - log_density.mean())[..., None] * away
     return share.mean(axis=(0, 1)), np.nan_to_num(array_stats.mcse(share, chain_axis=0, draw_axis=1))
 
 

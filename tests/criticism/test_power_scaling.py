@@ -14,7 +14,7 @@ STEP = 0.02  # of log2(alpha), for derivatives of what is known exactly
 
 
 def tempered(log2_alpha):
-    """The exact posterior of model B with its prior to a power: a Beta(a, b) is a Beta of alpha (a - 1) + 1 and so on."""
+    """The exact posterior of model B with its prior to the power alpha: a Beta's a is alpha (a - 1) + 1, and so on."""
     alpha, model = 2.0**log2_alpha, ba.models.ModelB()
     right = alpha * (model.confusion_strength * model.confusion_accuracy - 1) + 1
     wrong = alpha * (model.confusion_strength * (1 - model.confusion_accuracy) - 1) + 1
