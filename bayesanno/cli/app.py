@@ -39,6 +39,7 @@ from bayesanno.cli.options import (
     parse_labels,
     parse_settings,
 )
+from bayesanno.cli.sensitivity import sensitivity
 from bayesanno.ground.errors import BayesannoError, DataFileError
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.methods import METHODS, choose_method
@@ -370,6 +371,7 @@ def modes(
 
 
 app.command()(agreement)
+app.command()(sensitivity)
 
 
 def _parse_range(text: str) -> int | tuple[int, int]:

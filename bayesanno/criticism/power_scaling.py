@@ -64,8 +64,8 @@ def power_scaling_table(
         One row per parameter: `parameter`, `mean`, `sd`; `prior` and `likelihood`, the sensitivities of Kallioinen et
         al. (2024), a distance of distribution functions per doubling; `prior_slope` and `likelihood_slope`, by how much
         a doubling of its strength moves the mean, each with its Monte Carlo standard error, `_mcse`; and `diagnosis`:
-        "prior and data in conflict" where both sensitivities are above 0.05, "strong prior or weak data" where only the
-        prior's is, else empty.
+        "potential prior-data conflict" where both sensitivities are above 0.05, "potential strong prior or weak
+        likelihood" where only the prior's is, else empty.
 
     Raises
     ------
@@ -101,7 +101,9 @@ def power_scaling_table(
     table.insert(4, "likelihood", found["likelihood"])
     conflict = (found["prior"] >= THRESHOLD) & (found["likelihood"] >= THRESHOLD)
     strong = (found["prior"] >= THRESHOLD) & ~conflict
-    said = np.select([conflict, strong], ["prior and data in conflict", "strong prior or weak data"], "")
+    said = np.select(
+        [conflict, strong], ["potential prior-data conflict", "potential strong prior or weak likelihood"], ""
+    )
     return table.assign(diagnosis=pd.Series(said, index=found.index, dtype="str")).reset_index(drop=True)
 
 
