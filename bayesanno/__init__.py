@@ -90,6 +90,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "vary_good_annotators",
         ],
         "criticism.power_scaling": ["label_power_scaling", "power_scaling_table"],
+        "criticism.sbc": ["sbc", "sbc_table"],
         "criticism.sensitivity": ["Study", "sensitivity"],
         "criticism.histogram": ["histogram_predictive_check"],
         "modeling.registry": ["get_model", "list_models"],
