@@ -100,7 +100,6 @@ def sbc(
     >>> ba.sbc_table(ranks).head()  # doctest: +SKIP
     """
     chosen = get_model(model)
-    chosen.check(design)
     check_seed(random_seed)
     check_workers(workers)
     if simulations < 1:
@@ -110,6 +109,7 @@ def sbc(
             f"{chosen.name} takes parameters from the data, and has no prior of its own for them: give a variant that "
             f"learns them, such as {chosen.without_data()!r}"
         )
+    chosen.check(design)
     seed = known_seed(random_seed)
     numbers = range(simulations)
     done: dict[int, xarray.Dataset] = {}
