@@ -80,14 +80,15 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "simulation.simulate": ["simulate"],
         "fits.storage": ["data_of", "diagnostics_of", "load", "model_of", "save"],
         "analysis.labels": ["label_table"],
-        "criticism.comparison": ["compare_n_types"],
+        "criticism.calibration": ["calibration_scores", "calibration_table"],
+        "criticism.comparison": ["compare"],
         "criticism.experiments": [
             "compare_coverage",
             "vary_annotations",
             "vary_controls",
             "vary_good_annotators",
         ],
-        "criticism.histogram": ["histogram_predictive_check"],
+        "criticism.predictive": ["PredictiveCheck", "predictive_check"],
         "modeling.registry": ["get_model", "list_models"],
     },
 )

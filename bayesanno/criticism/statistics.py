@@ -100,7 +100,7 @@ def _count_votes(data: AnnotationData, label: np.ndarray) -> np.ndarray:
 
 
 def votes_per_item(data: AnnotationData) -> Statistic:
-    """How many items have 0, 1, 2, ... votes for a label: of each label, or of two labels the last."""
+    """Count the items that have 0, 1, 2, ... votes for a label: of each label, or of two labels the last."""
     labels, most = _told_labels(data), int(np.bincount(data.item, minlength=1).max())
 
     def measure(label: np.ndarray) -> np.ndarray:
@@ -111,13 +111,13 @@ def votes_per_item(data: AnnotationData) -> Statistic:
 
 
 def unanimous(data: AnnotationData) -> Statistic:
-    """The share of the items with two annotations or more on which all agree."""
+    """Take the share of the items with two annotations or more on which all agree."""
     several = shared_items(data.votes)
     return Statistic(("",), lambda label: 1 - disagreed_items(_count_votes(data, label)[several]).mean(keepdims=True))
 
 
 def label_counts(data: AnnotationData) -> Statistic:
-    """How often each annotator gives each label; of two labels the last."""
+    """Count how often each annotator gives each label; of two labels the last."""
     labels, n = _told_labels(data), data.n_labels
 
     def measure(label: np.ndarray) -> np.ndarray:
@@ -128,7 +128,7 @@ def label_counts(data: AnnotationData) -> Statistic:
 
 
 def pair_agreement(data: AnnotationData) -> Statistic:
-    """How often two annotators agree on the items that both answered, of each pair with such an item."""
+    """Take how often two annotators agree on the items that both answered, of each pair with such an item."""
     shared_items(data.votes)
     left, right = match_answers(data)
     codes = data.annotator[left] * data.n_annotators + data.annotator[right]
@@ -142,7 +142,7 @@ def pair_agreement(data: AnnotationData) -> Statistic:
 
 
 def rest_agreement(data: AnnotationData) -> Statistic:
-    """How often others' answers to the same items agree with an annotator's, of each who shares an item."""
+    """Take how often others' answers to the same items agree with an annotator's, of each who shares an item."""
     shared_items(data.votes)
     left, right = match_answers(data)
     who, n = np.concatenate([data.annotator[left], data.annotator[right]]), data.n_annotators
@@ -170,7 +170,7 @@ OF_ANNOTATIONS = {
 
 
 def histogram(data: CountData) -> Statistic:
-    """How many items have 0, 1, 2, ... successes, where all have the same number of trials."""
+    """Count the items that have 0, 1, 2, ... successes, where all have the same number of trials."""
     n_bins = count_histogram(data).size
     return Statistic(
         tuple(map(str, range(n_bins))), lambda successes: np.bincount(successes, minlength=n_bins).astype(float)
@@ -178,13 +178,13 @@ def histogram(data: CountData) -> Statistic:
 
 
 def positive_share(data: CountData) -> Statistic:
-    """The share of positive answers among all."""
+    """Take the share of positive answers among all."""
     total = data.trials.sum()
     return Statistic(("",), lambda successes: np.array([successes.sum() / total]))
 
 
 def spread(data: CountData) -> Statistic:
-    """The standard deviation, over items, of the share of positive answers."""
+    """Take the standard deviation, over items, of the share of positive answers."""
     some = data.trials > 0
     trials = data.trials[some]
     return Statistic(("",), lambda successes: np.array([(successes[some] / trials).std()]))

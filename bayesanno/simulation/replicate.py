@@ -104,7 +104,7 @@ def draw_prior(model: AnnotationModel, data: Data, n: int, rng: np.random.Genera
 
 
 def take_draws(posterior: xarray.Dataset, n: int) -> xarray.Dataset:
-    """Return so many draws of a posterior, or all where there are fewer, evenly spaced over its chains, as one chain."""
+    """Return so many draws of a posterior, or all if there are fewer, evenly spaced over its chains, as one chain."""
     whole = posterior.stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
     at = np.linspace(0, whole.sizes["sample"] - 1, min(n, whole.sizes["sample"])).round().astype(int)
     taken: xarray.Dataset = whole.isel(sample=at).drop_vars(["chain", "draw"]).rename_dims(sample="draw")
