@@ -1,0 +1,230 @@
+"""Figures of agreement and behaviour: who uses which label, who is far out, who is alike, which subset agrees."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.agreement.behaviour import check_base, find_distances, usage_shares, usage_table
+from bayesanno.agreement.groups import group_annotators
+from bayesanno.analysis.behaviour import behaviour_table
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.errors import DataError
+from bayesanno.report.plots.style import (
+    ACCENT,
+    INK,
+    PALE,
+    SEQUENCE,
+    height_for,
+    name_rows,
+    new_figure,
+    shades,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
+    from matplotlib.figure import Figure
+
+    from bayesanno.fits.view import FitView
+
+MEASURES = {
+    "leverage": "leverage over the mean of all annotators",
+    "kld": "Kullback-Leibler divergence from the mean of the others",
+    "jsd_mean": "mean Jensen-Shannon divergence from each other",
+}
+
+
+def plot_usage(data: AnnotationData) -> Figure:
+    """Draw the share of each label among each annotator's answers, those farthest from the mean of all on top.
+
+    Figures 3 and 10 of Bhardwaj et al. (2010), https://aclanthology.org/W10-1806.
+
+    Parameters
+    ----------
+    data : AnnotationData
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> ba.plot_usage(ba.read_annotations("@crowd")).axes[0].get_xlabel()
+    'share of the annotator\\'s answers'
+    """
+    shares, table = usage_shares(data), usage_table(data)
+    order = table["leverage"].sort_values(na_position="first").index.to_numpy()
+    order = order[~np.isnan(shares[order, 0])]
+    figure, axes = new_figure(7, height_for(order.size))
+    left = np.zeros(order.size)
+    for label, name, colour in zip(range(data.n_labels), data.labels, shades(data.n_labels), strict=True):
+        width = shares[order, label]
+        axes.barh(range(order.size), width, left=left, color=[colour], edgecolor="white", linewidth=0.4, label=name)
+        left += width
+    name_rows(axes, [data.annotators[who] for who in order])
+    axes.set(xlim=(0, 1), ylim=(-0.6, order.size - 0.4), xlabel="share of the annotator's answers", ylabel="annotator")
+    axes.set_title("Labels as annotators use them, the most unlike on top", fontsize=10, loc="left")
+    legend = axes.legend(title="label", fontsize=7, title_fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    return figure
+
+
+def plot_divergence(
+    source: AnnotationData | xarray.DataTree | FitView, *, measure: str = "kld", base: float = math.e
+) -> Figure:
+    """Draw how far each annotator's use of the labels is from the others', with intervals if they are known.
+
+    Figure 2 of Bhardwaj et al. (2010), https://aclanthology.org/W10-1806.
+
+    Parameters
+    ----------
+    source : AnnotationData, xarray.DataTree or FitView
+        Annotations, for the figures as numbers; or a fit of `label_usage`, for posterior means and 94% intervals.
+    measure : {"kld", "leverage", "jsd_mean"}
+    base : float
+        Of the logarithm: e for nats, 2 for bits.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Annotators whose divergence is infinite, because nobody else gave one of their labels, are at the right edge,
+        as triangles.
+
+    Raises
+    ------
+    DataError
+        If there is no such measure.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> ba.plot_divergence(ba.read_annotations("@crowd"), measure="leverage").axes[0].get_ylabel()
+    'annotator'
+    """
+    if measure not in MEASURES:
+        raise DataError(f"there is no measure {measure!r}: choose one of {', '.join(MEASURES)}")
+    check_base(base)
+    from_data = isinstance(source, AnnotationData)
+    if from_data:
+        table = usage_table(source, base=base)
+        value = table[measure].to_numpy()
+    else:
+        table = behaviour_table(source, base=base)
+        value = table[f"{measure}_mean"].to_numpy()
+    order = np.argsort(value, kind="stable")
+    order = order[~np.isnan(value[order])]
+    figure, axes = new_figure(7, height_for(order.size))
+    place, shown = np.arange(order.size), value[order]
+    finite = np.isfinite(shown)
+    axes.plot(shown[finite], place[finite], "o", color=INK, markersize=4)
+    if not from_data:
+        low, high = (table[f"{measure}_hdi94_{end}"].to_numpy()[order] for end in ("lb", "ub"))
+        axes.hlines(place, low, high, color=ACCENT, linewidth=1.5)
+    elif (~finite).any():
+        edge = 1.05 * max(shown[finite], default=1.0)
+        axes.plot(np.full((~finite).sum(), edge), place[~finite], ">", color=ACCENT, label="infinite")
+        axes.legend(fontsize=8, loc="lower right")
+    unit = (
+        "" if measure == "leverage" else " (bits)" if base == 2 else " (nats)" if base == math.e else f" (log {base:g})"
+    )
+    name_rows(axes, [str(table["annotator"].iloc[who]) for who in order])
+    axes.set(xlim=(0, None), ylim=(-0.6, order.size - 0.4), xlabel=MEASURES[measure] + unit, ylabel="annotator")
+    axes.grid(axis="x", color=PALE, alpha=0.3)
+    how = "" if from_data else ", posterior mean and 94% interval"
+    axes.set_title(f"How unlike the others each annotator uses labels{how}", fontsize=10, loc="left")
+    return figure
+
+
+def plot_distances(data: AnnotationData, *, groups: int | None = None, base: float = math.e) -> Figure:
+    """Draw the Jensen-Shannon divergence of every two annotators, similar ones side by side, and their groups.
+
+    Parameters
+    ----------
+    data : AnnotationData
+    groups : int, optional
+        As in `bayesanno.group_annotators`.
+    base : float
+        Of the logarithm: e for nats, 2 for bits.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Lines between the groups.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than three annotators, or the groups cannot be.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> ba.plot_distances(ba.read_annotations("@crowd")).axes[0].get_xlabel()
+    'annotator'
+    """
+    check_base(base)
+    table = group_annotators(data, groups=groups)
+    index = {name: code for code, name in enumerate(data.annotators)}
+    order = [index[name] for name in table["annotator"]]
+    far = find_distances(usage_shares(data)[order], base)
+    size = min(3 + 0.14 * len(order), 12)
+    figure, axes = new_figure(size + 1, size)
+    image = axes.imshow(far, cmap=f"{SEQUENCE}_r", vmin=0, interpolation="nearest")
+    bar = figure.colorbar(image, ax=axes, shrink=0.7)
+    bar.set_label(f"Jensen-Shannon divergence ({'bits' if base == 2 else 'nats'})", fontsize=8)
+    bar.ax.tick_params(labelsize=8)
+    for edge in np.flatnonzero(np.diff(table["group"])):
+        axes.axhline(edge + 0.5, color=INK, linewidth=1.2)
+        axes.axvline(edge + 0.5, color=INK, linewidth=1.2)
+    names = list(table["annotator"])
+    name_rows(axes, names)
+    name_rows(axes, names, along="x")
+    axes.set(xlabel="annotator", ylabel="annotator")
+    axes.set_title("Who uses labels alike: the darker, the more unlike", fontsize=10, loc="left")
+    return figure
+
+
+def plot_subsets(table: pd.DataFrame) -> Figure:
+    """Draw alpha of subsets of annotators against their size, the best of each size joined.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `bayesanno.subset_table` gives it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    DataError
+        If no subset has enough items.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> ba.plot_subsets(ba.subset_table(ba.read_annotations("@table9"))).axes[0].get_xlabel()
+    'annotators in the subset'
+    """
+    known = table.dropna(subset=["alpha"])
+    if known.empty:
+        raise DataError("no subset of annotators shares items enough for alpha: lower least_items")
+    best = known.groupby("size")["alpha"].max()
+    figure, axes = new_figure(6, 4)
+    aside = np.random.default_rng(0).uniform(-0.2, 0.2, len(known))  # so that subsets do not hide each other
+    axes.plot(known["size"] + aside, known["alpha"], ".", color=PALE, markersize=3, alpha=0.5, label="a subset")
+    axes.plot(best.index, best, "o-", color=ACCENT, markersize=4, label="the best of its size")
+    axes.axhline(0.8, color=INK, linewidth=0.8, linestyle="--")
+    axes.annotate("0.8", (best.index.max() + 0.3, 0.8), fontsize=7, va="bottom", ha="right")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set(xlabel="annotators in the subset", ylabel="Krippendorff's alpha (nominal)")
+    searched = " (by a search)" if (known["search"] == "beam").any() else ""
+    axes.set_title(f"Agreement of subsets of the annotators{searched}", fontsize=10, loc="left")
+    axes.legend(fontsize=8)
+    return figure
