@@ -75,6 +75,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "agreement.behaviour": ["usage_table"],
         "agreement.groups": ["confusable_labels", "group_annotators"],
         "agreement.subsets": ["drop_outliers", "subset_table"],
+        "report.plots.criticism": ["plot_calibration", "plot_predictive_check"],
         "report.plots.agreement": ["plot_distances", "plot_divergence", "plot_subsets", "plot_usage"],
         "simulation.designs": ["make_count_design", "make_design", "make_loop_design"],
         "simulation.pools": ["simulate_pool"],

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bayesanno.cli.compare import compare
 from bayesanno.cli.files import describe_result, new_folder, write_fit, write_simulation
 from bayesanno.cli.options import (
     DATA_HELP,
@@ -366,6 +367,9 @@ def modes(
     if out is not None:
         write_table(found.reset_index(), out)
         typer.echo(out)
+
+
+app.command()(compare)
 
 
 def _parse_range(text: str) -> int | tuple[int, int]:

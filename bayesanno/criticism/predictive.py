@@ -118,8 +118,7 @@ def predictive_check(
     import pandas as pd
 
     check_seed(random_seed)
-    if replicates < LEAST_REPLICATES:
-        raise FitError(f"replicates is {replicates}: it must be at least {LEAST_REPLICATES}")
+    check_replicates(replicates)
     view = view_for_table(fit, from_draws=True)
     if not prior:
         require_draws(view, "a predictive check")
@@ -153,6 +152,12 @@ def predictive_check(
             parts.append(rows)
             drawn.append(replicated)
     return PredictiveCheck(table=pd.concat(parts, ignore_index=True), replicated=np.concatenate(drawn, axis=1))
+
+
+def check_replicates(replicates: int) -> None:
+    """Raise a FitError if replicates are too few for a p-value."""
+    if replicates < LEAST_REPLICATES:
+        raise FitError(f"replicates is {replicates}: it must be at least {LEAST_REPLICATES}")
 
 
 def choose_statistics(table: Table, asked: str | Sequence[str] | None) -> dict[str, Statistic]:
