@@ -193,7 +193,7 @@ def check_size(n_items: int, n_draws: int) -> None:
 
 
 def fit_all(
-    models: "dict[str, AnnotationModel]", answers: Any, *, method: str, random_seed: int, **sampling: int
+    models: "dict[str, AnnotationModel]", answers: Any, *, method: str, random_seed: int, **sampling: Any
 ) -> "dict[str, xarray.DataTree]":
     """Fit all models alike."""
     from bayesanno.inference.fit import fit
