@@ -65,6 +65,8 @@ def compare(
         - `elpd_loo`, `se`, `p_loo`: PSIS-LOO over items, each item's latent summed out; all log-likelihoods are of the
           answers in their order. Items whose likelihood is the same in every draw, as those without answers, count with
           that, and with a Pareto k of -inf.
+          A fit by VB or ADVI is an approximation, often too narrow, and its elpd_loo then too high: beside one by NUTS
+          it is no fair comparison.
         - `max_pareto_k` and `n_high_pareto_k`, how many items have one above 0.7: for these elpd_loo is unreliable.
         - `elpd_diff`, `se_diff`: elpd_loo less the best one's, and the standard error of that difference.
         - `weight`: of stacking, the mixture of all fits that predicts best.
@@ -108,7 +110,7 @@ def compare(
         if high:
             notes.append(f"elpd_loo: {counted(high, 'item')} with a Pareto k above {MAX_PARETO_K}")
         if view.yields == "approximation":
-            notes.append(f"elpd_loo: by {view.tree.attrs['method']}, so it is of an approximation of the posterior")
+            notes.append(f"elpd_loo: by {view.tree.attrs['method']}, an approximation; if too narrow, it is too high")
         row: dict[str, Any] = {
             "name": name,
             "model": view.model.name,

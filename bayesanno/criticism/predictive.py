@@ -14,7 +14,7 @@ Statistical Society A 143(4), 383-430, doi:10.2307/2982063 (of the prior).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,12 +29,14 @@ from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.simulation.replicate import draw_prior, replicate, take_draws
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     import xarray
 
     from bayesanno.fits.view import FitView
+    from bayesanno.modeling.base import AnnotationModel
+    from bayesanno.modeling.data_kinds import Data
 
 LEVEL = 0.94  # of the predictive intervals
 LEAST_REPLICATES = 20  # of fewer no p-value could be below 0.05
@@ -85,10 +87,10 @@ def predictive_check(
         By default all that the data have. Of annotations: `votes_per_item`, how many items have 0, 1, ... votes for a
         label ("3 x yes"; of two labels the last); `unanimous`, the share of items with two annotations or more on
         which all agree; `label_counts`, how often each annotator gives each label (of two labels the last);
-        `pair_agreement`, how often two annotators agree on the items that both answered; `rest_agreement`, how often
-        the answers of others agree with an annotator's. Of counts: `histogram` of the successes, where all items have
-        the same number of trials; `positive_share` of all answers; `spread`, the standard deviation of the items'
-        shares.
+        `pair_agreement`, how often two annotators agree on the items that both answered, of the 5,000 pairs with most
+        such answers; `rest_agreement`, how often the answers of others agree with an annotator's. Of counts:
+        `histogram` of the successes, where all items have the same number of trials; `positive_share` of all answers;
+        `spread`, the standard deviation of the items' shares.
     replicates : int, default 500
         How many; no more than the fit has draws.
     prior : bool, default False
@@ -115,23 +117,40 @@ def predictive_check(
     >>> check.table.query("of == ''")["statistic"].tolist()
     ['unanimous', 'rest_agreement']
     """
-    import pandas as pd
-
     check_seed(random_seed)
     check_replicates(replicates)
     view = view_for_table(fit, from_draws=True)
     if not prior:
         require_draws(view, "a predictive check")
-    tables = tables_of(view.data)
-    chosen = [choose_statistics(table, statistic) for table in tables]
-    rng = np.random.default_rng(random_seed)
-    draws = draw_prior(view.model, view.data, replicates, rng) if prior else take_draws(view.posterior, replicates)
+    model, data, rng = view.model, view.data, np.random.default_rng(random_seed)
+    chosen = [choose_statistics(table, statistic) for table in tables_of(data)]  # refused before anything is drawn
+    draws = draw_prior(model, data, replicates, rng) if prior else take_draws(view.posterior, replicates)
+    return check_draws(model, data, draws, view.known, chosen, rng)
+
+
+def check_draws(
+    model: AnnotationModel,
+    data: Data,
+    draws: xarray.Dataset,
+    known: Mapping[str, np.ndarray],
+    chosen: Sequence[Mapping[str, Statistic]],
+    rng: np.random.Generator,
+) -> PredictiveCheck:
+    """Compare data with a replicate by each draw of the parameters, dims (chain, draw, ...).
+
+    Parameters
+    ----------
+    chosen : sequence of mapping of name to Statistic
+        The statistics of each table of the data.
+    """
+    import pandas as pd
+
+    tables, answers = tables_of(data), _observed(model, data)
     measured: list[dict[str, list[np.ndarray]]] = [{name: [] for name in statistics} for statistics in chosen]
-    for answers in replicate(view.model, view.data, draws, view.known, rng):
+    for again in replicate(model, data, draws, known, rng):
         for table, statistics, found in zip(tables, chosen, measured, strict=True):
             for name, one in statistics.items():
-                found[name].append(one.measure(answers[table.own]))
-    answers = _observed(view)
+                found[name].append(one.measure(again[table.own]))
     parts, drawn = [], []
     for table, statistics, found in zip(tables, chosen, measured, strict=True):
         for name, one in statistics.items():
@@ -140,7 +159,7 @@ def predictive_check(
             rows = _tabulate(one, observed, replicated)
             if len(one.of) > 1:
                 if table.statistics[name] is histogram:
-                    expected = expected_histograms(view.model, table.data, draws, view.known)
+                    expected = expected_histograms(model, table.data, draws, known)
                     far = measure_chi_square(observed, expected), measure_chi_square(replicated, expected)
                 else:
                     far = _measure_distance(observed, replicated)
@@ -188,9 +207,9 @@ def choose_statistics(table: Table, asked: str | Sequence[str] | None) -> dict[s
     return {name: table.statistics[name](table.data) for name in names}
 
 
-def _observed(view: FitView) -> Any:
-    kind = KINDS[view.model.data_class]
-    return kind.arrays(view.data, kind.find_patterns(view.data, collapse=False), controlled=False)[kind.values].values
+def _observed(model: AnnotationModel, data: Data) -> np.ndarray:
+    kind = KINDS[model.data_class]
+    return kind.arrays(data, kind.find_patterns(data, collapse=False), controlled=False)[kind.values].values
 
 
 def _tabulate(statistic: Statistic, observed: np.ndarray, replicated: np.ndarray) -> pd.DataFrame:

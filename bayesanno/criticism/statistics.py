@@ -22,6 +22,8 @@ from bayesanno.data.dimensions import MultiAnnotationData
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+MOST_PAIRS = 5_000  # of annotators that are told of: a crowd has millions, and replicates of each are held
+
 
 @dataclass(frozen=True)
 class Statistic:
@@ -128,15 +130,17 @@ def label_counts(data: AnnotationData) -> Statistic:
 
 
 def pair_agreement(data: AnnotationData) -> Statistic:
-    """Take how often two annotators agree on the items that both answered, of each pair with such an item."""
+    """Take how often two annotators agree on the items that both answered, of the pairs that share most answers."""
     shared_items(data.votes)
     left, right = match_answers(data)
     codes = data.annotator[left] * data.n_annotators + data.annotator[right]
     code, pair, n = np.unique(codes, return_inverse=True, return_counts=True)
-    names = [tuple(data.annotators[who] for who in divmod(int(one), data.n_annotators)) for one in code]
+    kept = np.sort(np.argsort(-n, kind="stable")[:MOST_PAIRS])
+    names = [tuple(data.annotators[who] for who in divmod(int(one), data.n_annotators)) for one in code[kept]]
 
     def measure(label: np.ndarray) -> np.ndarray:
-        return np.bincount(pair, weights=label[left] == label[right], minlength=code.size) / n
+        agreed = np.bincount(pair, weights=label[left] == label[right], minlength=code.size)
+        return agreed[kept] / n[kept]
 
     return Statistic(tuple(f"{first} & {second}" for first, second in names), measure)
 
