@@ -180,6 +180,7 @@ def tabulate_scores(
         drawn = np.concatenate(parts, axis=1)  # (score, resample)
         tails = [(1 + confidence) / 2, (1 - confidence) / 2]
         mirrored = 2 * values[-1] - np.quantile(drawn[-1], tails)
+        drawn[~np.isfinite(drawn)] = np.nan  # of a log score that is -inf: it has no interval
         low, high = bound(values[:-1], drawn[:-1], confidence)
         table["low"], table["high"] = [*low, max(mirrored[0], 0.0)], [*high, max(mirrored[1], 0.0)]
     return table

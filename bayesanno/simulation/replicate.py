@@ -69,7 +69,7 @@ def replicate(
     made = [variable for variable in graph_inputs([answers]) if isinstance(variable.type, RandomType)]
     generators = {variable: variable.type() for variable in made}  # inputs, so that each call has its own
     (answers,) = clone_replace([answers], generators)
-    function = compile_once([*symbols.values(), *given.values(), *generators.values()], [answers])
+    function = _quietly(compile_once, [*symbols.values(), *given.values(), *generators.values()], [answers])
     fixed = [*known.values(), *(array.values for array in arrays.values())]
     for sample in range(draws.sizes["chain"] * draws.sizes["draw"]):
         drawn = [array[sample] for array in values.values()]
@@ -107,5 +107,5 @@ def take_draws(posterior: xarray.Dataset, n: int) -> xarray.Dataset:
     """Return so many draws of a posterior, or all if there are fewer, evenly spaced over its chains, as one chain."""
     whole = posterior.stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
     at = np.linspace(0, whole.sizes["sample"] - 1, min(n, whole.sizes["sample"])).round().astype(int)
-    taken: xarray.Dataset = whole.isel(sample=at).drop_vars(["chain", "draw"]).rename_dims(sample="draw")
+    taken: xarray.Dataset = whole.isel(sample=at).drop_vars(["chain", "draw"], errors="ignore").rename_dims(sample="draw")
     return taken.expand_dims("chain")
