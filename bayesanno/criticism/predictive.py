@@ -157,7 +157,7 @@ def check_draws(
             replicated = np.array(found[name], dtype=float)  # (replicate, of)
             observed = np.asarray(one.measure(answers[table.own]), dtype=float)  # (of,)
             rows = _tabulate(one, observed, replicated)
-            if len(one.of) > 1:
+            if one.of != ("",):
                 if table.statistics[name] is histogram:
                     expected = expected_histograms(model, table.data, draws, known)
                     far = measure_chi_square(observed, expected), measure_chi_square(replicated, expected)

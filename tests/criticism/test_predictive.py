@@ -1,5 +1,6 @@
 """Predictive checks: statistics by counting, replicates by their process, p-values of right and of wrong models."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -114,49 +115,63 @@ def statistics(data, names=None):
     return [choose_statistics(table, names) for table in tables_of(data)]
 
 
-def p_under(prior, model, rng, names=("unanimous", "votes_per_item", "label_counts"), n=60):
-    """The p of each statistic as a whole, in data sets by one model, replicated by another's prior: (data, name)."""
-    design = ba.make_design(**SMALL)
-    found = []
-    for _ in range(n):
-        data, _ = ba.simulate(model, design, random_seed=int(rng.integers(2**31)))
-        draws = draw_prior(prior, data, 99, rng)
-        table = check_draws(prior, data, draws, {}, statistics(data, list(names)), rng).table
-        found.append(table[table["of"] == ""]["p"].to_numpy())
-    return np.array(found)
+def make_data(model, design, draws, rng):
+    """Data by a model, one for each draw of its parameters."""
+    return [replace(design, label=label) for label in replicate(model, design, draws, {}, rng)]
 
 
-@pytest.mark.slow
+WHOLE = ["unanimous", "votes_per_item", "label_counts"]
+
+
+def p_of(check):
+    return check.table[check.table["of"] == ""].set_index("statistic")["p"].to_dict()
+
+
+def p_under(prior, model, rng, n):
+    """The p of each statistic as a whole, in data by one model, replicated by another's prior: one row for each."""
+    design, found = ba.make_design(**SMALL), []
+    draws = draw_prior(prior, design, 99, rng)
+    for data in make_data(model, design, draw_prior(model, design, n, rng), rng):
+        found.append(p_of(check_draws(prior, data, draws, {}, statistics(data, WHOLE), rng)))
+    return pd.DataFrame(found)
+
+
 def test_p_of_the_prior_is_uniform_under_the_right_model_and_not_under_another(rng):
-    right = p_under(OneCoin(), OneCoin(), rng, n=200)
-    other = OneCoin(accuracy_prior=(30, 20))
-    for number, name in enumerate(("unanimous", "votes_per_item", "label_counts")):
-        assert kstest(right[:, number], "uniform").pvalue > 1e-3, name
-    assert kstest(p_under(other, OneCoin(), rng)[:, 0], "uniform").pvalue < 1e-6
+    """What was seen and its replicates are drawn alike: p is uniform, but for the draws that all checks share."""
+    right = p_under(OneCoin(), OneCoin(), rng, 60)
+    other = p_under(OneCoin(accuracy_prior=(30, 20)), OneCoin(), rng, 30)
+    for name in WHOLE:
+        assert kstest(right[name], "uniform").pvalue > 1e-3, name
+    assert kstest(other["unanimous"], "uniform").pvalue < 1e-4
 
 
-def p_after_fitting(simulated, fitted, rng, n):
-    design, found = ba.make_design(**SMALL | {"items": 100, "annotators": 5, "per_item": 5}), []
-    accuracy = {"prevalence": [0.6, 0.4], "accuracy": [0.9, 0.85, 0.8, 0.75, 0.7]}
-    hard = {"hard_fraction": 0.5, "coin": np.full((5, 2), 0.5), "easy_prevalence": [0.6, 0.4]}
-    for _ in range(n):
-        parameters = accuracy if simulated.name == "one_coin" else hard
-        data, _ = ba.simulate(simulated, design, parameters=parameters, random_seed=int(rng.integers(2**31)))
-        fit = ba.fit(fitted, data, method="vb", method_options={"restarts": 2}, draws=100, chains=1, **QUIET)
-        check = predictive_check(fit, ["votes_per_item", "label_counts"], replicates=100, random_seed=1)
-        found.append(check.table[check.table["of"] == ""]["p"].to_numpy())
-    return np.array(found)
+def repeat(n, **values):
+    return xr.Dataset({name: (dims, value) for name, (dims, value) in values.items()}).expand_dims(chain=1, draw=n)
+
+
+def p_after_fitting(data):
+    found = []
+    for one in data:
+        fit = ba.fit(OneCoin(), one, method="vb", method_options={"restarts": 2}, draws=100, chains=1, **QUIET)
+        found.append(p_of(predictive_check(fit, ["votes_per_item", "label_counts"], replicates=100, random_seed=1)))
+    return pd.DataFrame(found)
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
 def test_p_after_fitting_is_seldom_small_under_the_right_model_and_small_under_a_wrong_one(rng):
-    """If p were uniform, it would be below 0.05 in 1.2 of 24, in more than 5 of them once in 700; it is so in fewer."""
-    right = p_after_fitting(OneCoin(), OneCoin(), rng, 24)
-    assert (right < 0.05).sum(axis=0).max() <= 5
-    assert 0.2 < np.median(right[:, 0]) < 0.95
-    wrong = p_after_fitting(EasyHard(), OneCoin(), rng, 4)
-    assert (wrong[:, 0] < 0.05).all()
-    assert (wrong[:, 1] > 0.05).any()  # the label counts it does predict: parameters are fitted to them
+    """If p were uniform, it would be below 0.05 in 1 of 20, and in more than 5 of them once in 3,000."""
+    design = ba.make_design(items=100, annotators=5, labels=2, per_item=5, random_seed=1)
+    prevalence = np.array([0.6, 0.4])
+    right = repeat(20, prevalence=(("true_class",), prevalence),
+                   accuracy=(("annotator",), np.array([0.9, 0.85, 0.8, 0.75, 0.7])))  # fmt: skip
+    p = p_after_fitting(make_data(OneCoin(), design, right, rng))
+    assert (p < 0.05).sum().max() <= 5
+    assert 0.2 < p["votes_per_item"].median() < 0.95
+    wrong = repeat(3, hard_fraction=((), 0.5), coin=(("annotator", "response"), np.full((5, 2), 0.5)),
+                   easy_prevalence=(("response",), prevalence))  # fmt: skip
+    p = p_after_fitting(make_data(EasyHard(), design, wrong, rng))
+    assert (p["votes_per_item"] < 0.05).all()
+    assert (p["label_counts"] > 0.05).any()  # these it does predict: parameters are fitted to them
 
 
 @pytest.mark.slow
@@ -231,6 +246,16 @@ def test_what_cannot_be_checked_is_refused(tiny_fit, refuses):
         predictive_check(ba.fit("model_b", tiny_data(), method="em", **QUIET))
     with refuses(FitError, "random_seed is -1"):
         predictive_check(tiny_fit, random_seed=-1)
+
+
+def test_a_statistic_of_one_pair_has_a_row_as_a_whole_too(rng):
+    data = ba.AnnotationData.from_records(
+        [(f"s{i}", who, "ab"[(i + (who == "bo")) % 2]) for i in range(6) for who in ("ada", "bo")]
+    )
+    draws = draw_prior(OneCoin(), data, 30, rng)
+    table = check_draws(OneCoin(), data, draws, {}, statistics(data, "pair_agreement"), rng).table
+    assert table["of"].tolist() == ["", "ada & bo"]
+    assert table["observed"][1] == 0
 
 
 def test_without_shared_items_agreement_is_left_out_or_refused_if_asked_for(refuses):
