@@ -76,6 +76,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "agreement.groups": ["confusable_labels", "group_annotators"],
         "agreement.subsets": ["drop_outliers", "subset_table"],
         "report.plots.criticism": ["plot_calibration", "plot_predictive_check"],
+        "report.plots.sensitivity": ["plot_priors"],
         "report.plots.agreement": ["plot_distances", "plot_divergence", "plot_subsets", "plot_usage"],
         "simulation.designs": ["make_count_design", "make_design", "make_loop_design"],
         "simulation.pools": ["simulate_pool"],
@@ -91,6 +92,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "vary_good_annotators",
         ],
         "criticism.predictive": ["PredictiveCheck", "predictive_check"],
+        "criticism.power_scaling": ["label_power_scaling", "power_scaling_table"],
+        "criticism.sensitivity": ["Study", "sensitivity"],
         "modeling.registry": ["get_model", "list_models"],
     },
 )

@@ -22,9 +22,9 @@ else.  Shares of few answers are uncertain, and so are divergences made of them.
 
 Priors and what they imply.
     centre="common"  alpha = s m: m is the share of each label among all answers, and s, how alike annotators are, is
-                     the most probable one under p(s) = 1 / (1 + s)^2, the usages integrated out (Minka 2000); no alpha
-                     below 1/2, which would not sample.  Whoever gave few answers is taken to be like the others, as far
-                     as those are alike.  m and s come from the data, and are treated as known.
+                     the most probable one under p(s) ~ 1 / (20 + s)^2, the usages integrated out (Minka 2000); no
+                     alpha below 1/2, which would not sample.  Whoever gave few answers is taken to be like the others,
+                     as far as those are alike.  m and s come from the data, and are treated as known.
     centre="even"    alpha = usage_prior for every label: 1 is any habit, as likely as any other.  Whoever gave few
                      answers is then taken to be unlike the others, whose habits are not even: of 20 annotators who use
                      five labels alike, 19 with 500 answers and one with 5, that one is the farthest out with
@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     from bayesanno.data.annotations import AnnotationData
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
+
+
+MIDDLE = 20.0  # the prior median of how many answers what is common is worth
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +132,7 @@ def find_common_habit(data: AnnotationData) -> np.ndarray:
         strength = np.exp(log_strength)
         alpha = strength * share
         evidence = gammaln(strength) - gammaln(strength + n) + (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=1)
-        return float(-evidence.sum() - log_strength + 2 * np.log1p(strength))
+        return float(-evidence.sum() - log_strength + 2 * np.log(MIDDLE + strength))
 
     found = minimize_scalar(loss, bounds=(np.log(0.1), np.log(1e4)), method="bounded")
     habit: np.ndarray = np.maximum(np.exp(found.x) * share, 0.5)

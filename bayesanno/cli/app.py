@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bayesanno.cli.agreement import agreement
 from bayesanno.cli.compare import compare
 from bayesanno.cli.files import describe_result, new_folder, write_fit, write_simulation
 from bayesanno.cli.options import (
@@ -39,6 +40,7 @@ from bayesanno.cli.options import (
     parse_labels,
     parse_settings,
 )
+from bayesanno.cli.sensitivity import sensitivity
 from bayesanno.ground.errors import BayesannoError, DataFileError
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.methods import METHODS, choose_method
@@ -369,6 +371,8 @@ def modes(
         typer.echo(out)
 
 
+app.command()(agreement)
+app.command()(sensitivity)
 app.command()(compare)
 
 

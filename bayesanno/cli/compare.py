@@ -3,6 +3,8 @@
 The invariant: all that can be wrong with options, models and data is found before anything is sampled.
 """
 
+from __future__ import annotations
+
 import json
 import sys
 import time
@@ -106,7 +108,7 @@ def compare(
         typer.echo(str(out / name))
 
 
-def parse_models(specs: list[str]) -> "dict[str, AnnotationModel]":
+def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
     """Return the models that --model names, by what was given.
 
     Raises
@@ -131,7 +133,7 @@ def parse_models(specs: list[str]) -> "dict[str, AnnotationModel]":
     return models
 
 
-def check_method(method: str, models: "dict[str, AnnotationModel]", sampling: dict[str, Any]) -> None:
+def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict[str, Any]) -> None:
     """Raise a FitError unless a method can be, fits all these models, and gives draws to compare them by."""
     from bayesanno.inference.climb import require_updates
     from bayesanno.inference.methods import choose_method
@@ -145,7 +147,7 @@ def check_method(method: str, models: "dict[str, AnnotationModel]", sampling: di
 
 
 def read_for_all(
-    models: "dict[str, AnnotationModel]",
+    models: dict[str, AnnotationModel],
     source: str,
     options: ReadOptions,
     *,
@@ -193,8 +195,8 @@ def check_size(n_items: int, n_draws: int) -> None:
 
 
 def fit_all(
-    models: "dict[str, AnnotationModel]", answers: Any, *, method: str, random_seed: int, **sampling: Any
-) -> "dict[str, xarray.DataTree]":
+    models: dict[str, AnnotationModel], answers: Any, *, method: str, random_seed: int, **sampling: Any
+) -> dict[str, xarray.DataTree]:
     """Fit all models alike."""
     from bayesanno.inference.fit import fit
 
@@ -207,8 +209,8 @@ def fit_all(
 
 
 def write_comparison(
-    fits: "dict[str, xarray.DataTree]", folder: Path, *, replicates: int, seed: int, began: float
-) -> "dict[str, pd.DataFrame]":
+    fits: dict[str, xarray.DataTree], folder: Path, *, replicates: int, seed: int, began: float
+) -> dict[str, pd.DataFrame]:
     """Write the files of a comparison to a folder and return its tables by their names."""
     from bayesanno.criticism.calibration import calibration_table
     from bayesanno.criticism.comparison import compare as compare_fits
@@ -255,13 +257,13 @@ def write_comparison(
     return tables
 
 
-def _put_together(tables: "dict[str, pd.DataFrame]") -> "pd.DataFrame":
+def _put_together(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.concat([table.assign(name=spec)[["name", *table]] for spec, table in tables.items()], ignore_index=True)
 
 
-def describe_comparison(tables: "dict[str, pd.DataFrame]") -> list[str]:
+def describe_comparison(tables: dict[str, pd.DataFrame]) -> list[str]:
     """Return in words what came out of a comparison: a line for each model, and what it does not predict."""
     loo, ppc = tables["loo.csv"], tables["ppc.csv"]
     width = max(4, *map(len, loo["name"]))

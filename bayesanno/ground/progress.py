@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 
 @contextmanager
@@ -21,12 +21,15 @@ def status(message: str, *, show: bool) -> Iterator[None]:
         yield
 
 
-def track[T](sequence: Sequence[T], message: str, *, show: bool) -> Iterator[T]:
-    """Go through a sequence behind a progress bar; nothing is left of it afterwards."""
+def track[T](sequence: Iterable[T], message: str, *, show: bool, total: int | None = None) -> Iterator[T]:
+    """Go through a sequence behind a progress bar with the time left; nothing is left of it afterwards.
+
+    `total` is how many there are, where the sequence does not know.
+    """
     if not show:
         yield from sequence
         return
     from rich.console import Console
     from rich.progress import track as rich_track
 
-    yield from rich_track(sequence, description=message, console=Console(stderr=True), transient=True)
+    yield from rich_track(sequence, description=message, total=total, console=Console(stderr=True), transient=True)

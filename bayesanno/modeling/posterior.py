@@ -202,6 +202,22 @@ def count_states(
     return xr.DataArray(counts.reshape(shape), dims=tuple(coords), coords=coords)
 
 
+def scale_states(
+    model: AnnotationModel,
+    data: Data,
+    posterior: xarray.Dataset,
+    weights: np.ndarray,
+    known: Mapping[str, np.ndarray] | None = None,
+) -> np.ndarray:
+    """Return sums over draws of each item's state posterior, with weights (row, sample): (row, item, state)."""
+    formula = compile_formula(model, data, posterior, known)
+    total = 0.0
+    for sample, one in enumerate(formula.evaluate()):
+        total = total + weights[:, sample, None, None] * one.probability[""]
+    by_item: np.ndarray = np.asarray(total)[:, formula.patterns.back["item"]]
+    return by_item
+
+
 def view_of_draws(
     model: AnnotationModel, data: Data, posterior: xarray.Dataset, view: str, known: Mapping[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -53,8 +53,8 @@ def plot_usage(data: AnnotationData) -> Figure:
     Examples
     --------
     >>> import bayesanno as ba
-    >>> ba.plot_usage(ba.read_annotations("@crowd")).axes[0].get_xlabel()
-    'share of the annotator\\'s answers'
+    >>> ba.plot_usage(ba.read_annotations("@crowd")).axes[0].get_ylabel()
+    'annotator'
     """
     shares, table = usage_shares(data), usage_table(data)
     order = table["leverage"].sort_values(na_position="first").index.to_numpy()
@@ -109,12 +109,11 @@ def plot_divergence(
     if measure not in MEASURES:
         raise DataError(f"there is no measure {measure!r}: choose one of {', '.join(MEASURES)}")
     check_base(base)
-    from_data = isinstance(source, AnnotationData)
-    if from_data:
-        table = usage_table(source, base=base)
+    if isinstance(source, AnnotationData):
+        from_data, table = True, usage_table(source, base=base)
         value = table[measure].to_numpy()
     else:
-        table = behaviour_table(source, base=base)
+        from_data, table = False, behaviour_table(source, base=base)
         value = table[f"{measure}_mean"].to_numpy()
     order = np.argsort(value, kind="stable")
     order = order[~np.isnan(value[order])]
@@ -129,9 +128,7 @@ def plot_divergence(
         edge = 1.05 * max(shown[finite], default=1.0)
         axes.plot(np.full((~finite).sum(), edge), place[~finite], ">", color=ACCENT, label="infinite")
         axes.legend(fontsize=8, loc="lower right")
-    unit = (
-        "" if measure == "leverage" else " (bits)" if base == 2 else " (nats)" if base == math.e else f" (log {base:g})"
-    )
+    unit = "" if measure == "leverage" else f" ({_unit(base)})"
     name_rows(axes, [str(table["annotator"].iloc[who]) for who in order])
     axes.set(xlim=(0, None), ylim=(-0.6, order.size - 0.4), xlabel=MEASURES[measure] + unit, ylabel="annotator")
     axes.grid(axis="x", color=PALE, alpha=0.3)
@@ -176,7 +173,7 @@ def plot_distances(data: AnnotationData, *, groups: int | None = None, base: flo
     figure, axes = new_figure(size + 1, size)
     image = axes.imshow(far, cmap=f"{SEQUENCE}_r", vmin=0, interpolation="nearest")
     bar = figure.colorbar(image, ax=axes, shrink=0.7)
-    bar.set_label(f"Jensen-Shannon divergence ({'bits' if base == 2 else 'nats'})", fontsize=8)
+    bar.set_label(f"Jensen-Shannon divergence ({_unit(base)})", fontsize=8)
     bar.ax.tick_params(labelsize=8)
     for edge in np.flatnonzero(np.diff(table["group"])):
         axes.axhline(edge + 0.5, color=INK, linewidth=1.2)
@@ -220,11 +217,14 @@ def plot_subsets(table: pd.DataFrame) -> Figure:
     aside = np.random.default_rng(0).uniform(-0.2, 0.2, len(known))  # so that subsets do not hide each other
     axes.plot(known["size"] + aside, known["alpha"], ".", color=PALE, markersize=3, alpha=0.5, label="a subset")
     axes.plot(best.index, best, "o-", color=ACCENT, markersize=4, label="the best of its size")
-    axes.axhline(0.8, color=INK, linewidth=0.8, linestyle="--")
-    axes.annotate("0.8", (best.index.max() + 0.3, 0.8), fontsize=7, va="bottom", ha="right")
+    axes.axhline(0.8, color=INK, linewidth=0.8, linestyle="--", label="0.8, often asked for")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel="annotators in the subset", ylabel="Krippendorff's alpha (nominal)")
     searched = " (by a search)" if (known["search"] == "beam").any() else ""
     axes.set_title(f"Agreement of subsets of the annotators{searched}", fontsize=10, loc="left")
     axes.legend(fontsize=8)
     return figure
+
+
+def _unit(base: float) -> str:
+    return {2: "bits", math.e: "nats"}.get(base, f"logarithm to base {base:g}")

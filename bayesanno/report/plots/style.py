@@ -26,7 +26,7 @@ def new_figure(width: float = 7.0, height: float = 4.0, columns: int = 1, **opti
 
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(1, columns, **options)
-    for one in np.atleast_1d(axes):
+    for one in np.ravel(axes):
         one.spines[["top", "right"]].set_visible(False)
         one.tick_params(labelsize=8)
     return figure, axes

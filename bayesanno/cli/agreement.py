@@ -1,0 +1,238 @@
+"""What `bayesanno agreement` does: how far annotators agree and how they use labels, as tables, figures and words."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+from bayesanno.cli.files import describe_data, new_folder, numbers_as_text
+from bayesanno.cli.options import (
+    AnnotatorColumn,
+    DataSource,
+    ItemColumn,
+    LabelColumn,
+    LabelNames,
+    Overwrite,
+    Seed,
+    TableFormat,
+    parse_labels,
+)
+from bayesanno.ground.progress import status
+from bayesanno.ground.validate import known_seed
+from bayesanno.ground.wording import counted, enumerated
+from bayesanno.io.options import ReadOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
+    from matplotlib.figure import Figure
+
+    from bayesanno.data.annotations import AnnotationData
+
+MOST_PAIRED = 500  # annotators of whom every pair is listed, whether they share items or not
+MOST_TOLD = 5  # rows of a table that are told of on the screen
+TOLD_SIZES = (2, 3, 5)  # of the subsets that are told of
+SHORTER = {
+    "cohen_kappa": "kappa",
+    "cohen_kappa_linear": "kappa_linear",
+    "cohen_kappa_quadratic": "kappa_quadratic",
+    "krippendorff_alpha": "alpha",
+}
+
+
+def agreement(
+    data: DataSource,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist.")],
+    posterior: Annotated[
+        bool, typer.Option("--posterior", help="Fit label_usage: intervals, and who is the farthest out.")
+    ] = False,
+    ordered: Annotated[
+        bool | None,
+        typer.Option(
+            "--ordered/--unordered",
+            help="Whether the order of the labels means something; by default it does if they are numbers.",
+            show_default=False,
+        ),
+    ] = None,
+    resamples: Annotated[int, typer.Option(help="Bootstrap samples of the items, for intervals; 0 for none.")] = 1000,
+    plots: Annotated[bool, typer.Option("--plots/--no-plots", help="Whether to draw the figures.")] = True,
+    seed: Seed = None,
+    format_: TableFormat = "auto",
+    item: ItemColumn = None,
+    annotator: AnnotatorColumn = None,
+    label: LabelColumn = None,
+    labels: LabelNames = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Measure how far annotators agree, and how each of them uses the labels."""
+    from bayesanno.agreement.coefficients import find_scale
+    from bayesanno.io.annotations import annotations_from
+    from bayesanno.io.text_table import open_table
+
+    began = time.perf_counter()
+    options = ReadOptions(
+        format=format_,
+        item=item,
+        annotator=annotator,
+        label=() if label is None else (label,),
+        labels=parse_labels(labels or ()),
+    )
+    answers = annotations_from(open_table(data), options)
+    typer.echo(answers.describe(), err=True)
+    chosen, show = known_seed(seed), sys.stderr.isatty()
+    with new_folder(out, overwrite=overwrite) as folder:
+        with status("agreement", show=show):
+            tables = tabulate(answers, ordered=ordered, resamples=resamples, random_seed=chosen)
+        fit = fit_usage(answers, chosen, progressbar=show) if posterior else None
+        if fit is not None:
+            tables["annotators.csv"] = add_posterior(tables["annotators.csv"], fit)
+        for name, table in tables.items():
+            numbers_as_text(table).to_csv(folder / name, index=False)
+        figures = draw(answers, tables["subsets.csv"], fit) if plots else {}
+        for name, figure in figures.items():
+            figure.savefig(folder / name, dpi=150)
+        run = {
+            "command": "agreement",
+            "data": describe_data(answers) | {"hash": answers.hash},
+            "seed": chosen,
+            "ordered": find_scale(answers, ordered).ordered,
+            "resamples": resamples,
+            "posterior": posterior,
+            "seconds": time.perf_counter() - began,
+            "files": [*tables, *figures, "run.json"],
+        }
+        (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+    for line in describe(answers, tables):
+        typer.echo(line)
+    for name in [*tables, *figures, "run.json"]:
+        typer.echo(str(out / name))
+
+
+def tabulate(
+    data: AnnotationData, *, ordered: bool | None, resamples: int, random_seed: int
+) -> dict[str, pd.DataFrame]:
+    """Return the tables that the command writes, by the names of their files."""
+    from bayesanno.agreement.coefficients import agreement_table
+    from bayesanno.agreement.groups import confusable_labels
+    from bayesanno.agreement.subsets import subset_table
+
+    return {
+        "coefficients.csv": agreement_table(data, ordered=ordered, resamples=resamples, random_seed=random_seed),
+        "annotators.csv": _tabulate_annotators(data),
+        "pairs.csv": _tabulate_pairs(data),
+        "labels.csv": confusable_labels(data),
+        "subsets.csv": subset_table(data),
+    }
+
+
+def _tabulate_annotators(data: AnnotationData) -> pd.DataFrame:
+    from bayesanno.agreement.behaviour import usage_table
+    from bayesanno.agreement.groups import group_annotators
+    from bayesanno.agreement.pairs import annotator_agreement
+    from bayesanno.agreement.subsets import alpha_without_each
+
+    usage = usage_table(data)
+    own = annotator_agreement(data).rename(columns=SHORTER).drop(columns=["annotator", "n"])
+    first = usage[["annotator", "n", "leverage", "kld", "jsd_mean"]].assign(alpha_without=alpha_without_each(data))
+    table = first.join(own).join(usage.drop(columns=first.columns, errors="ignore"))
+    if _n_active(data) < 3:
+        return table
+    groups = group_annotators(data).set_index("annotator")["group"]
+    return table.assign(group=table["annotator"].map(groups).astype("Int64"))
+
+
+def _n_active(data: AnnotationData) -> int:
+    return int(np.count_nonzero(np.bincount(data.annotator)))
+
+
+def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
+    import pandas as pd
+
+    from bayesanno.agreement.behaviour import find_distances, usage_shares
+    from bayesanno.agreement.pairs import pair_table
+
+    table = pair_table(data).rename(columns=SHORTER)
+    if data.n_annotators <= MOST_PAIRED:
+        first, second = np.triu_indices(data.n_annotators, 1)
+        names = np.array(data.annotators, dtype=object)
+        every = pd.DataFrame({"annotator_1": names[first], "annotator_2": names[second]}, dtype="str")
+        table = every.merge(table, how="left").fillna({"n": 0}).astype({"n": int})
+    place = {name: code for code, name in enumerate(data.annotators)}
+    codes = tuple(table[f"annotator_{which}"].map(place).to_numpy() for which in (1, 2))
+    table.insert(3, "jsd", find_distances(usage_shares(data))[codes])
+    order = ["annotator_1", "annotator_2", "n", "jsd", "agreement", "kappa", "alpha"]
+    return table[[*order, *(name for name in table.columns if name not in order)]]
+
+
+def fit_usage(data: AnnotationData, seed: int, *, progressbar: bool) -> xarray.DataTree:
+    """Return the fit of label_usage."""
+    from bayesanno.inference.fit import fit
+
+    return fit("label_usage", data, random_seed=seed, progressbar=progressbar)
+
+
+def add_posterior(table: pd.DataFrame, fit: xarray.DataTree) -> pd.DataFrame:
+    """Return the table of annotators with the posterior of their divergences beside the numbers."""
+    from bayesanno.analysis.behaviour import behaviour_table
+
+    return table.join(behaviour_table(fit).drop(columns=["annotator", "n_annotations"]))
+
+
+def draw(data: AnnotationData, subsets: pd.DataFrame, fit: xarray.DataTree | None) -> dict[str, Figure]:
+    """Return the figures that can be drawn, by the names of their files."""
+    from bayesanno.report.plots.agreement import plot_distances, plot_divergence, plot_subsets, plot_usage
+
+    figures = {"usage.png": plot_usage(data), "divergence.png": plot_divergence(data if fit is None else fit)}
+    if _n_active(data) >= 3:
+        figures["distances.png"] = plot_distances(data)
+    if subsets["alpha"].notna().any():
+        figures["subsets.png"] = plot_subsets(subsets)
+    return figures
+
+
+def describe(data: AnnotationData, tables: dict[str, pd.DataFrame]) -> list[str]:
+    """Return in words what the tables say."""
+    annotators, subsets = tables["annotators.csv"], tables["subsets.csv"].dropna(subset=["alpha"])
+    lines = [*_describe_coefficients(tables["coefficients.csv"]), *_describe_outliers(annotators)]
+    if "group" in annotators:
+        sizes = annotators["group"].value_counts().sort_index().tolist()
+        lines.append(f"annotators who use labels alike: groups of {enumerated([str(size) for size in sizes])}")
+    confused = tables["labels.csv"].query("times_confused > 0").head(MOST_TOLD)
+    if len(confused):
+        pairs = [f"{row.label_1} and {row.label_2} ({row.times_confused:,} times)" for row in confused.itertuples()]
+        lines.append(f"different annotators say of the same item, most often: {'; '.join(pairs)}")
+    for row in subsets[subsets["size"].isin(TOLD_SIZES)].groupby("size").head(1).to_dict("records"):
+        searched = ", of those that were looked at" if row["search"] == "beam" else ""
+        who = f"the {row['size']} of {counted(data.n_annotators, 'annotator')} who agree best{searched}"
+        lines.append(f"{who}: alpha {row['alpha']:.3f} ({row['annotators']})")
+    return lines
+
+
+def _describe_coefficients(table: pd.DataFrame) -> list[str]:
+    width = max(map(len, table["coefficient"]))
+    lines = []
+    for row in table.to_dict("records"):
+        value = "     -" if np.isnan(row["value"]) else f"{row['value']:6.3f}"
+        interval = "" if np.isnan(row["low"]) else f"  [{row['low']:.3f}, {row['high']:.3f}]"
+        reason = f"  {row['reason']}" if row["reason"] else ""
+        lines.append(f"{row['coefficient']:<{width}}  {value}{interval}{reason}")
+    return lines
+
+
+def _describe_outliers(table: pd.DataFrame) -> list[str]:
+    if "farthest_probability" in table:
+        row = table.iloc[int(table["farthest_probability"].argmax())]
+        who = f"{row['annotator']} ({counted(int(row['n']), 'annotation')})"
+        return [f"who uses labels least like the others, with probability {row['farthest_probability']:.2f}: {who}"]
+    outliers = table[table["outlier"]].sort_values("jsd_mean", ascending=False)["annotator"]
+    if outliers.empty:
+        return ["nobody uses labels very unlike the others"]
+    more = len(outliers) - MOST_TOLD
+    names = [*outliers[:MOST_TOLD], *([f"{more} more"] if more > 0 else [])]
+    return [f"who use labels very unlike the others (how sure that is, --posterior tells): {enumerated(names)}"]

@@ -1,0 +1,193 @@
+"""What `bayesanno sensitivity` does: what a stronger prior would change, and what other priors do change."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayesanno.cli.files import describe_data, new_folder, numbers_as_text
+from bayesanno.cli.options import (
+    AnnotatorColumn,
+    ControlsFile,
+    DataSource,
+    GoldColumn,
+    GoldFile,
+    ItemColumn,
+    LabelColumn,
+    LabelNames,
+    ModelName,
+    Overwrite,
+    PositiveLabel,
+    Seed,
+    Settings,
+    TableFormat,
+    parse_settings,
+)
+from bayesanno.ground.errors import ModelError
+from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.ground.wording import counted
+from bayesanno.inference.nuts import NUTSSettings
+from bayesanno.io.options import ReadOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesanno.criticism.sensitivity import Study
+
+SAMPLING = "Sampling"
+MOST_TOLD = 5  # rows of a table that are told of on the screen
+
+
+def sensitivity(
+    model: ModelName,
+    data: DataSource,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist.")],
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=V1,V2,...", help="Fit again with these values, in all combinations; tuples are 0.5:0.5."
+        ),
+    ] = None,
+    settings: Settings = None,
+    draws: Annotated[int, typer.Option(help="Draws kept, per chain.", rich_help_panel=SAMPLING)] = NUTSSettings.draws,
+    tune: Annotated[int, typer.Option(help="Tuning steps, per chain.", rich_help_panel=SAMPLING)] = NUTSSettings.tune,
+    chains: Annotated[int, typer.Option(help="Number of chains.", rich_help_panel=SAMPLING)] = NUTSSettings.chains,
+    workers: Annotated[
+        int, typer.Option(help="Fits side by side; 0 for as many as there are cores.", rich_help_panel=SAMPLING)
+    ] = 0,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep what is done here, and go on from there (with --seed).")
+    ] = None,
+    seed: Seed = None,
+    format_: TableFormat = "auto",
+    item: ItemColumn = None,
+    annotator: AnnotatorColumn = None,
+    label: LabelColumn = None,
+    labels: LabelNames = None,
+    gold: GoldColumn = None,
+    gold_file: GoldFile = None,
+    controls: ControlsFile = None,
+    positive: PositiveLabel = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Say how far the fit of MODEL to DATA rests on its prior: by power-scaling, and by fits under other priors."""
+    from bayesanno.cli.for_model import read_for
+    from bayesanno.criticism.power_scaling import label_power_scaling, power_scaling_table
+    from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
+    from bayesanno.criticism.sensitivity import sensitivity as study_priors
+    from bayesanno.inference.fit import fit
+    from bayesanno.inference.methods import choose_method
+    from bayesanno.modeling.registry import get_model
+
+    began, show = time.perf_counter(), sys.stderr.isatty()
+    chosen = get_model(model, parse_settings(settings))
+    values = parse_grid(grid or ())
+    sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
+    choose_method("nuts", **sampling)
+    check_seed(seed)
+    if resume is not None and seed is None:
+        raise ModelError("--resume goes on with a study of a known seed: give --seed as well")
+    with new_folder(out, overwrite=overwrite) as folder:
+        options = ReadOptions(
+            format=format_,
+            item=item,
+            annotator=annotator,
+            label=() if label is None else (label,),
+            gold=gold,
+            gold_file=gold_file,
+            controls=controls,
+        )
+        answers, described = read_for(chosen, data, options, labels=labels or (), positive=positive)
+        require_labels(chosen, answers)
+        drawn = known_seed(seed)
+        if values:
+            lay_out_grid(chosen, values, answers, drawn, sampling)  # refuses what is not possible
+        typer.echo(f"{chosen.name}: {described}", err=True)
+        fitted = fit(chosen, answers, random_seed=drawn, progressbar=show, **sampling)
+        tables = {"powerscale.csv": power_scaling_table(fitted), "labels.csv": label_power_scaling(fitted)}
+        figures = {}
+        if values:
+            study = study_priors(
+                chosen,
+                answers,
+                values,
+                random_seed=drawn,
+                folder=resume,
+                workers=workers or os.cpu_count() or 1,
+                progressbar=show,
+                **sampling,
+            )
+            tables |= {"grid.csv": study.priors, "flips.csv": study.flips, "annotators.csv": study.annotators}
+            figures["priors.png"] = _draw(study)
+        for name, table in tables.items():
+            numbers_as_text(table).to_csv(folder / name, index=False)
+        for name, figure in figures.items():
+            figure.savefig(folder / name, dpi=150)
+        files = [*tables, *figures, "run.json"]
+        run = {
+            "command": "sensitivity",
+            "model": chosen.name,
+            "fields": chosen.to_fields(),
+            "grid": {field: list(tried) for field, tried in values.items()},
+            "settings": sampling,
+            "seed": drawn,
+            "data": describe_data(answers) | {"hash": answers.hash},
+            "seconds": time.perf_counter() - began,
+            "files": files,
+        }
+        (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+    for line in [*_describe_scaling(tables), *(_describe_study(study, list(values)) if values else [])]:
+        typer.echo(line)
+    for name in files:
+        typer.echo(str(out / name))
+
+
+def parse_grid(given: list[str] | tuple[()]) -> dict[str, list[str]]:
+    """Return what --grid was given: the values of each field, as text."""
+    parsed = parse_settings(given, option="--grid", form="FIELD=V1,V2,...", example="strategy_prior=1,10,100")
+    values = {field: [value.strip() for value in text.split(",")] for field, text in parsed.items()}
+    for field, tried in values.items():
+        if "" in tried:
+            raise ModelError(f"--grid {field}={','.join(tried)} has an empty value: write --grid {field}=V1,V2,...")
+    return values
+
+
+def _draw(study: "Study") -> Any:
+    from bayesanno.report.plots.sensitivity import plot_priors
+
+    return plot_priors(study)
+
+
+def _describe_scaling(tables: dict[str, "pd.DataFrame"]) -> list[str]:
+    parameters, items = tables["powerscale.csv"], tables["labels.csv"]
+    said = parameters["diagnosis"].value_counts()
+    lines = [f"{said.get(what, 0)} of {len(parameters)} parameters: {what}" for what in sorted(set(said.index) - {""})]
+    if not lines:
+        lines = [f"none of {counted(len(parameters), 'parameter')} rests much on its prior"]
+    soon = items[items["doublings"].abs() < 1]
+    lines.append(
+        f"{len(soon)} of {counted(len(items), 'item')} would change their label if the prior were doubled or halved"
+    )
+    return lines
+
+
+def _describe_study(study: "Study", fields: list[str]) -> list[str]:
+    from bayesanno.modeling.fields import as_typed
+
+    lines = []
+    table = study.priors.iloc[1:].sort_values("labels_changed", ascending=False)
+    for row in table.head(MOST_TOLD).to_dict("records"):
+        what = ", ".join(f"{field}={as_typed(row[field])}" for field in fields)
+        if row["labels_changed"] != row["labels_changed"]:
+            lines.append(f"{what}: {row['problem']}")
+            continue
+        move = row.get("largest_rank_move")
+        ranks = "" if move is None or move != move else f"; an annotator's rank moves by up to {int(move)}"
+        lines.append(f"{what}: {counted(int(row['labels_changed']), 'item')} with another label{ranks}")
+    if len(table) > MOST_TOLD:
+        lines.append(f"and {len(table) - MOST_TOLD} more, that change less")
+    return lines

@@ -1,0 +1,230 @@
+"""What a stronger or weaker prior, or likelihood, would change, without fitting again: power-scaling.
+
+The prior, or the likelihood, to the power alpha gives another posterior, whose draws are those at hand with weights.
+The derivative of a posterior mean by alpha needs no weights: of E[f], with L the log density that is scaled, it is
+
+    d E[f] / d log2(alpha)  =  ln 2  Cov(f, L)                                                   at alpha = 1
+
+so that a prior of twice the strength moves the mean by about that much. The more parameters a model has, the more L
+varies whatever f is, and the more uncertain the slopes of few draws are: tables say by how much.
+
+References
+----------
+N. Kallioinen, T. Paananen, P.-C. Bürkner and A. Vehtari (2024), Detecting and diagnosing prior and likelihood
+sensitivity with power-scaling, Statistics and Computing 34, 57, doi:10.1007/s11222-023-10366-5.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.parameters import require_draws
+from bayesanno.ground.errors import FitError
+from bayesanno.modeling.capabilities import latents
+from bayesanno.modeling.posterior import scale_states
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
+    import xarray
+
+    from bayesanno.fits.view import FitView
+
+THRESHOLD = 0.05  # of a sensitivity, as its authors have it
+
+
+def power_scaling_table(
+    fit: xarray.DataTree | FitView,
+    var_names: Sequence[str] | None = None,
+    *,
+    prior_var_names: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Return how much each parameter's posterior rests on the prior and on the likelihood.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        With draws.
+    var_names : sequence of str, optional
+        Which variables; by default all.
+    prior_var_names : sequence of str, optional
+        Whose priors are scaled, together; by default those that no other parameter is in: of a population model the
+        population's.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per parameter: `parameter`, `mean`, `sd`; `prior` and `likelihood`, the sensitivities of Kallioinen et
+        al. (2024), a distance of distribution functions per doubling; `prior_slope` and `likelihood_slope`, by how much
+        a doubling of its strength moves the mean, each with its Monte Carlo standard error, `_mcse`; and `diagnosis`:
+        "potential prior-data conflict" where both sensitivities are above 0.05, "potential strong prior or weak
+        likelihood" where only the prior's is, else empty.
+
+    Raises
+    ------
+    FitError
+        If the fit is one point, has no log prior or log likelihood, or there is no such variable.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd")  # doctest: +SKIP
+    >>> ba.power_scaling_table(fit, ["competence"]).nlargest(3, "prior")  # doctest: +SKIP
+    """
+    import pandas as pd
+    from arviz_stats import psense_summary
+
+    view = view_for_table(fit, from_draws=True)
+    require_draws(view, "power-scaling")
+    scaled, names = _log_densities(view, prior_var_names), _known_names(view, var_names)
+    priors = _scaled_priors(view, prior_var_names)
+    with _quiet_arviz():
+        found = psense_summary(view.tree, var_names=names, prior_var_names=priors, round_to=12)
+    parts = []
+    for name in names:
+        draws = view.posterior[name].transpose("chain", "draw", ...)
+        values = draws.values.reshape(*draws.shape[:2], -1)  # (chain, draw, element)
+        part = {"mean": values.mean(axis=(0, 1)), "sd": values.std(axis=(0, 1), ddof=1)}
+        for of, log_density in scaled.items():
+            part |= dict(zip((f"{of}_slope", f"{of}_slope_mcse"), _slope(values, log_density), strict=True))
+        parts.append(pd.DataFrame(part))
+    table = pd.concat(parts).set_axis(found.index, axis=0)
+    table.insert(0, "parameter", pd.Series(found.index, index=found.index, dtype="str"))
+    table.insert(3, "prior", found["prior"])
+    table.insert(4, "likelihood", found["likelihood"])
+    conflict = (found["prior"] >= THRESHOLD) & (found["likelihood"] >= THRESHOLD)
+    strong = (found["prior"] >= THRESHOLD) & ~conflict
+    said = np.select(
+        [conflict, strong], ["potential prior-data conflict", "potential strong prior or weak likelihood"], ""
+    )
+    return table.assign(diagnosis=pd.Series(said, index=found.index, dtype="str")).reset_index(drop=True)
+
+
+def label_power_scaling(
+    fit: xarray.DataTree | FitView, *, prior_var_names: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Return how much each item's label rests on the prior and on the likelihood.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        With draws, of a model of labels.
+    prior_var_names : sequence of str, optional
+        As in `power_scaling_table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per item: `item`, `label`, `probability`; `prior_slope` and `likelihood_slope`, by how much a doubling
+        of its strength moves that probability; `runner_up`, the label that is next; and `doublings`, how many doublings
+        of the prior (negative: halvings) would make the two equally probable, if the change went on at that rate. The
+        items whose label changes first are on top. A number of several doublings says that the prior does not decide,
+        not when it would.
+
+    Raises
+    ------
+    FitError
+        If the fit is one point, has no log prior or log likelihood, or its states are no labels.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd")  # doctest: +SKIP
+    >>> ba.label_power_scaling(fit).query("abs(doublings) < 1")  # doctest: +SKIP
+    """
+    import pandas as pd
+
+    view = view_for_table(fit, from_draws=True)
+    require_draws(view, "power-scaling")
+    found = latents(view.model, view.data)
+    if len(found) > 1 or found[0].dim != "true_class":
+        raise FitError(f"power-scaling of labels is of models with one latent, the label, and {view.model.name} is not")
+    states = found[0].states
+    scaled = _log_densities(view, prior_var_names)
+    n = scaled["prior"].size
+    centred = [math.log(2) * (values - values.mean()).reshape(-1) / (n - 1) for values in scaled.values()]
+    weights = np.stack([np.full(n, 1 / n), *centred])  # (mean and slopes, sample)
+    probability, *slopes = scale_states(view.model, view.data, view.posterior, weights, view.known)  # (item, state)
+    rows = np.arange(len(probability))
+    order = np.argsort(-probability, axis=1, kind="stable")
+    best, next_ = order[:, 0], order[:, 1]
+    margin = probability[rows, best] - probability[rows, next_]
+    closing = slopes[0][rows, next_] - slopes[0][rows, best]  # per doubling of the prior
+    with np.errstate(divide="ignore", invalid="ignore"):
+        doublings = np.where(closing != 0, margin / closing, np.inf)
+    names = np.array(states, dtype=object)
+    table = pd.DataFrame({"item": pd.Series(list(view.data.items), dtype="str"), "label": names[best]})
+    table = table.assign(
+        probability=probability[rows, best],
+        prior_slope=slopes[0][rows, best],
+        likelihood_slope=slopes[1][rows, best],
+        runner_up=names[next_],
+        doublings=doublings,
+    ).astype({"label": "str", "runner_up": "str"})
+    return table.iloc[np.argsort(np.abs(doublings), kind="stable")].reset_index(drop=True)
+
+
+def _slope(values: np.ndarray, log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return by how much a doubling moves the means of values (chain, draw, element), and the MCSE of that."""
+    from arviz_stats.base import array_stats
+
+    n, away = log_density.size, values - values.mean(axis=(0, 1))
+    share = math.log(2) * n / (n - 1) * (log_density - log_density.mean())[..., None] * away
+    return share.mean(axis=(0, 1)), np.nan_to_num(array_stats.mcse(share, chain_axis=0, draw_axis=1))
+
+
+def _log_densities(view: FitView, prior_var_names: Sequence[str] | None) -> dict[str, np.ndarray]:
+    """Return what is scaled, of every draw: the log prior and the log likelihood, (chain, draw) each."""
+    groups = {"prior": "log_prior", "likelihood": "log_likelihood"}
+    found = {}
+    for of, group in groups.items():
+        if group not in view.tree.children:
+            how = ": compute_log_likelihood(fit) adds it" if of == "likelihood" else ""
+            raise FitError(f"the fit has no group {group}, which power-scaling needs{how}")
+        data = view.tree[group].to_dataset()
+        chosen = _scaled_priors(view, prior_var_names) if of == "prior" else list(data.data_vars)
+        parts = [data[name].transpose("chain", "draw", ...).values for name in chosen]
+        found[of] = np.sum([part.reshape(*part.shape[:2], -1).sum(axis=2) for part in parts], axis=0)
+    return found
+
+
+def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list[str]:
+    """Return the variables whose priors are scaled: those that are asked for, or that rest on no other parameter."""
+    names = [str(name) for name in view.tree["log_prior"].data_vars] if "log_prior" in view.tree.children else []
+    if prior_var_names is not None:
+        for name in prior_var_names:
+            if name not in names:
+                raise FitError(f"the fit has no prior of {name!r}: it has those of {', '.join(names)}")
+        return list(prior_var_names)
+    from pytensor.graph.traversal import ancestors
+
+    graph = view.model.build(view.data)
+    free = set(graph.free_RVs)
+    return [rv.name for rv in graph.free_RVs if not free & (set(ancestors([rv])) - {rv})]
+
+
+def _known_names(view: FitView, var_names: Sequence[str] | None) -> list[str]:
+    names = [str(name) for name in view.posterior.data_vars]
+    for name in var_names or ():
+        if name not in names:
+            raise FitError(f"the fit has no variable {name!r}: it has {', '.join(names)}")
+    return names if var_names is None else list(var_names)
+
+
+@contextmanager
+def _quiet_arviz() -> Iterator[None]:
+    """Keep ArviZ from telling of problems: the table does."""
+    logger = logging.getLogger("arviz_stats")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,307 @@
+"""How much the prior matters: a model fitted again under every prior of a grid, and what that changes in decisions.
+
+The invariant: a row's fit, seed included, follows from the row, the data and the study's seed alone: not from the other
+rows, nor from who computes it. A fit that fails is a row that says why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.analysis.parts import ITEM_TYPE, part_of
+from bayesanno.criticism.trials import try_fit
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import FitError, ModelError
+from bayesanno.ground.progress import track
+from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.inference.methods import choose_method
+from bayesanno.modeling.capabilities import latents
+from bayesanno.modeling.registry import get_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from concurrent.futures import Executor, Future
+
+    import pandas as pd
+
+    from bayesanno.modeling.base import AnnotationModel
+
+DIAGNOSTICS = ("max_rhat", "min_ess_bulk", "divergences")
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study of priors found.
+
+    Attributes
+    ----------
+    priors : pandas.DataFrame
+        One row per prior, the model's own first: `prior` (its number), the fields that vary, `labels_changed` (items
+        with another label than under the model's own prior), `mean_change` and `largest_change` of an item's label
+        probabilities (total variation), `largest_rank_move` of an annotator, `accuracy` where gold is known, R-hat, ESS
+        and divergences, `seconds`, and `problem`: what the fit warned of, or why there is none.
+    flips : pandas.DataFrame
+        One row per prior and item whose label it changes: `prior`, `item`, `label`, `probability` under the model's own
+        prior, `label_then` and `probability_then`.
+    annotators : pandas.DataFrame
+        One row per prior and annotator, for models with a competence: `prior`, `annotator`, `competence` (posterior
+        mean), `rank` (1 is the best) and `rank_move` from that under the model's own prior.
+    """
+
+    priors: pd.DataFrame
+    flips: pd.DataFrame
+    annotators: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Row:
+    """A prior of the grid: its number, the model that has it, and the seed of its fit."""
+
+    number: int
+    model: AnnotationModel
+    seed: int
+    key: str  # of what its fit follows from
+
+
+def sensitivity(
+    model: str | AnnotationModel,
+    data: AnnotationData,
+    grid: Mapping[str, Sequence[Any]],
+    *,
+    random_seed: int | None = None,
+    folder: str | Path | None = None,
+    workers: int = 1,
+    client: Any = None,
+    progressbar: bool = True,
+    **arguments: Any,
+) -> Study:
+    """Fit a model under every prior of a grid, and say what that changes.
+
+    Priors of one model differ in numbers that are data of its graph, so that a process compiles once for all of them;
+    options that change the graph compile anew.
+
+    Parameters
+    ----------
+    model : str or AnnotationModel
+        What the others are compared with: a model of labels.
+    data : AnnotationData
+    grid : mapping of field to sequence of values
+        Values of the model's fields, in all combinations.
+    random_seed : int, optional
+        Each row has a seed of its own that follows from this one and its prior.
+    folder : str or Path, optional
+        Where what was found of each row is kept, so that a study that was interrupted goes on from there.
+    workers : int
+        Processes that fit side by side. With more than one, a script that calls this needs the usual
+        `if __name__ == "__main__":`.
+    client : dask.distributed.Client, optional
+        A cluster that fits instead.
+    progressbar : bool
+    arguments
+        Of `bayesanno.fit`: method, draws and so on.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    ModelError
+        If there is no such model or field, or a value is out of its range; before anything is fitted.
+    FitError
+        If the model is not of labels, a setting cannot be, or the fit under the model's own prior fails.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> data = ba.read_annotations("@crowd")
+    >>> grid = {"prevalence_prior": [1, 100]}
+    >>> study = ba.sensitivity("mace", data, grid, method="em", random_seed=1, progressbar=False)
+    >>> study.priors["prevalence_prior"].tolist()
+    [10.0, 1.0, 100.0]
+    """
+    check_seed(random_seed)
+    own = get_model(model)
+    require_labels(own, data)
+    if workers < 1:
+        raise FitError(f"workers is {workers}: it must be 1 or more")
+    choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
+    rows = lay_out_grid(own, grid, data, known_seed(random_seed), arguments)
+    store = None if folder is None else Path(folder)
+    if store is not None:
+        store.mkdir(parents=True, exist_ok=True)
+    done = {row.number: kept for row in rows if (kept := _load(store, row)) is not None}
+    todo = [row for row in rows if row.number not in done]
+    with _executor(workers, client) as executor:
+        for row, result in _run_all(todo, data, arguments, executor, progressbar=progressbar):
+            done[row.number] = result
+            _save(store, row, result)
+    if done[0]["problem"] and "probability" not in done[0]:
+        raise FitError(f"the model under its own prior cannot be fitted: {done[0]['problem']}")
+    return _tabulate(rows, [done[row.number] for row in rows], data, list(grid))
+
+
+def require_labels(model: AnnotationModel, data: Any) -> None:
+    """Raise a FitError if a model says nothing of labels, or a DataError if it cannot be fitted to these data."""
+    model.check(data)
+    found = latents(model, data)
+    if not isinstance(data, AnnotationData) or len(found) > 1 or found[0].dim == ITEM_TYPE:
+        raise FitError(f"sensitivity is of models of labels, and {model.name} says nothing of the items' labels")
+
+
+def lay_out_grid(
+    model: AnnotationModel,
+    grid: Mapping[str, Sequence[Any]],
+    data: AnnotationData,
+    seed: int,
+    arguments: Mapping[str, Any],
+) -> list[Row]:
+    """Return the rows of a study: the model as it is, and every combination of values, each model once."""
+    if not grid:
+        raise ModelError("the grid is empty: give at least one field with the values to try")
+    for field, values in grid.items():
+        if isinstance(values, str) or not len(values):
+            raise ModelError(f"the grid of {field} is {values!r}: give a list of values")
+    models = dict.fromkeys([model])
+    for values in product(*grid.values()):
+        models[get_model(model, dict(zip(grid, values, strict=True)))] = None
+    rows = []
+    for number, one in enumerate(models):
+        what = json.dumps([one.name, one.to_fields(), data.hash, seed, repr(sorted(arguments.items()))])
+        key = hashlib.sha256(what.encode()).hexdigest()
+        own_seed = int(np.random.SeedSequence([seed, *hashlib.sha256(what.encode()).digest()]).generate_state(1)[0])
+        rows.append(Row(number, one, own_seed, key))
+    return rows
+
+
+def fit_row(row: Row, data: AnnotationData, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Fit one prior; return what a study needs of the fit, or why there is none."""
+    began = time.perf_counter()
+    found, problem = try_fit({**arguments, "model": row.model}, data, row.seed)
+    result: dict[str, Any] = {"problem": problem, "seconds": time.perf_counter() - began}
+    if found is None:
+        return result
+    view = view_of(found)
+    part = part_of(view, None)
+    result |= {name: view.diagnostics.get(name) for name in DIAGNOSTICS}
+    result |= {"probability": part.posterior.values, "states": list(part.states)}
+    if row.model.competence is not None:
+        result["competence"] = view.posterior[row.model.competence].mean(("chain", "draw")).values
+    return result
+
+
+def _run_all(
+    rows: Sequence[Row],
+    data: AnnotationData,
+    arguments: Mapping[str, Any],
+    executor: Executor | None,
+    *,
+    progressbar: bool,
+) -> Iterator[tuple[Row, dict[str, Any]]]:
+    """Fit all rows, and give each as it is done."""
+    if executor is None:
+        for row in track(rows, "fitting", show=progressbar):
+            yield row, fit_row(row, data, arguments)
+        return
+    futures: dict[Future[dict[str, Any]], Row] = {executor.submit(fit_row, row, data, arguments): row for row in rows}
+    try:
+        for future in track(as_completed(futures), "fitting", show=progressbar, total=len(futures)):
+            yield futures[future], future.result()
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+
+
+@contextmanager
+def _executor(workers: int, client: Any) -> Iterator[Executor | None]:
+    if client is not None:
+        with client.get_executor() as executor:
+            yield executor
+    elif workers > 1:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
+            yield executor
+    else:
+        yield None
+
+
+def _save(store: Path | None, row: Row, result: Mapping[str, Any]) -> None:
+    if store is None:
+        return
+    arrays = {name: value for name, value in result.items() if isinstance(value, np.ndarray)}
+    rest = {name: value for name, value in result.items() if name not in arrays}
+    temporary = store / f".{row.key}.npz"
+    np.savez(temporary, **(arrays | {"rest": np.array(json.dumps(rest))}))
+    temporary.replace(store / f"{row.key}.npz")
+
+
+def _load(store: Path | None, row: Row) -> dict[str, Any] | None:
+    path = None if store is None else store / f"{row.key}.npz"
+    if path is None or not path.is_file():
+        return None
+    with np.load(path) as kept:
+        rest: dict[str, Any] = json.loads(str(kept["rest"]))
+        return rest | {name: kept[name] for name in kept.files if name != "rest"}
+
+
+def _tabulate(
+    rows: Sequence[Row], results: Sequence[Mapping[str, Any]], data: AnnotationData, fields: Sequence[str]
+) -> Study:
+    import pandas as pd
+
+    own = results[0]
+    best, names = own["probability"].argmax(axis=1), np.array(own["states"], dtype=object)
+    gold = np.array([data.gold.get(item, "") for item in data.items], dtype=object)
+    at, items = np.arange(data.n_items), np.array(data.items, dtype=object)
+    ranks = _rank(own.get("competence"))
+    priors, flips, annotators = [], [], []
+    for row, result in zip(rows, results, strict=True):
+        told: dict[str, Any] = {"prior": row.number} | {field: getattr(row.model, field) for field in fields}
+        told |= dict.fromkeys(("labels_changed", "mean_change", "largest_change"), np.nan)
+        if "probability" in result:
+            probability = result["probability"]
+            then = probability.argmax(axis=1)
+            change = np.abs(probability - own["probability"]).sum(axis=1) / 2
+            flipped = np.flatnonzero(then != best)
+            told |= {"labels_changed": flipped.size, "mean_change": change.mean(), "largest_change": change.max()}
+            if (gold != "").any():
+                told["accuracy"] = (names[then] == gold)[gold != ""].mean()
+            where = {"prior": row.number, "item": items[flipped], "label": names[best[flipped]]}
+            where |= {"probability": own["probability"][at, best][flipped], "label_then": names[then[flipped]]}
+            flips.append(pd.DataFrame(where | {"probability_then": probability[at, then][flipped]}))
+            if ranks is not None:
+                rank = _rank(result["competence"])
+                moved = rank - ranks
+                told["largest_rank_move"] = np.abs(moved).max()
+                whose = {"prior": row.number, "annotator": list(data.annotators), "competence": result["competence"]}
+                annotators.append(pd.DataFrame(whose | {"rank": rank, "rank_move": moved}))
+        told |= {name: result.get(name) for name in DIAGNOSTICS}
+        priors.append(told | {"seconds": result["seconds"], "problem": result["problem"]})
+    of_annotators = ["prior", "annotator", "competence", "rank", "rank_move"]
+    return Study(
+        pd.DataFrame(priors),
+        pd.concat(flips, ignore_index=True),
+        pd.concat(annotators, ignore_index=True) if annotators else pd.DataFrame(columns=of_annotators),
+    )
+
+
+def _rank(competence: np.ndarray | None) -> np.ndarray | None:
+    """Return each annotator's rank, 1 for the greatest competence; None where the model has none."""
+    if competence is None:
+        return None
+    from scipy.stats import rankdata
+
+    rank: np.ndarray = rankdata(-competence, method="min").astype(int)
+    return rank

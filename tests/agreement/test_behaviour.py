@@ -1,0 +1,263 @@
+"""Anveshan's statistics: known values, what the paper says of them, and what cannot be had."""
+
+import math
+from itertools import combinations
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.spatial.distance import jensenshannon
+from scipy.stats import entropy
+from sklearn.metrics import silhouette_samples
+
+import bayesanno as ba
+from bayesanno.agreement.behaviour import (
+    average_distance,
+    find_distances,
+    find_divergence,
+    find_leverage,
+    find_outliers,
+)
+from bayesanno.agreement.groups import measure_silhouette
+from bayesanno.agreement.subsets import alpha_without_each, leave_out, measure_alpha
+from bayesanno.ground.errors import DataError
+from tests.agreement.test_coefficients import from_matrix
+from tests.samples import tiny_data
+
+
+def shares_of(*counts):
+    counts = np.array(counts, dtype=float)
+    return counts / counts.sum(axis=1, keepdims=True)
+
+
+# ------------------------------------------------------------------------------------------------------- known values
+
+
+def test_three_annotators_by_hand():
+    shares = shares_of((5, 3, 2), (4, 4, 2), (1, 1, 8))
+    np.testing.assert_allclose(find_leverage(shares), [0.4, 0.4, 0.8], atol=1e-9)
+    np.testing.assert_allclose(find_divergence(shares), [0.2180119109, 0.2090735548, 0.8333514524], atol=1e-9)
+    np.testing.assert_allclose(find_divergence(shares, 2), [0.3145247028, 0.3016293807, 1.2022720077], atol=1e-9)
+    of_pairs = np.array([0.0063671983, 0.1953105772, 0.1927447570])
+    np.testing.assert_allclose(find_distances(shares)[np.triu_indices(3, 1)], of_pairs, atol=1e-9)
+    in_bits = [0.0091859255, 0.2817736012, 0.2780719051]
+    np.testing.assert_allclose(find_distances(shares, 2)[np.triu_indices(3, 1)], in_bits, atol=1e-9)
+    mean = (of_pairs[[0, 0, 1]] + of_pairs[[1, 2, 2]]) / 2
+    np.testing.assert_allclose(average_distance(find_distances(shares)), mean, atol=1e-9)
+
+
+def test_a_label_that_nobody_else_gave_is_infinitely_far_unless_counts_are_smoothed():
+    data = from_matrix(
+        [*[[0, 0, 0]] * 4, *[[0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]], [1, 1, 2], [1, 1, 2]]
+    )  # counts (6, 4, 0), (5, 5, 0), (4, 4, 2)
+    table = ba.usage_table(data)
+    np.testing.assert_allclose(table["kld"], [0.1254960292, 0.1115717757, np.inf], atol=1e-9)
+    assert np.isfinite(table[["leverage", "jsd_mean"]]).all(axis=None)
+    assert table["outlier"].tolist()[2]
+    smoothed = ba.usage_table(data, smoothing=0.5)
+    np.testing.assert_allclose(smoothed["kld"], [0.0592990656, 0.0482071896, 0.1960785334], atol=1e-9)
+
+
+def test_the_farthest_that_two_can_be():
+    apart = shares_of((1, 0), (0, 1))
+    assert find_distances(apart)[0, 1] == pytest.approx(math.log(2))
+    assert np.abs(apart[0] - apart[1]).sum() == 2
+    np.testing.assert_allclose(find_divergence(shares_of((1, 0), (1, 1))), [math.log(2), np.inf])
+
+
+@settings(max_examples=60)
+@given(
+    arrays(int, st.tuples(st.integers(2, 6), st.integers(2, 5)), elements=st.integers(0, 9)).filter(
+        lambda counts: (counts.sum(axis=1) > 0).all()
+    )
+)
+def test_divergences_are_those_of_scipy_and_identities_hold(counts):
+    shares = shares_of(*counts)
+    n = len(shares)
+    leverage, divergence, distance = find_leverage(shares), find_divergence(shares), find_distances(shares)
+    for who, own in enumerate(shares):
+        others = np.delete(shares, who, axis=0).mean(axis=0)
+        assert divergence[who] == pytest.approx(entropy(own, others), abs=1e-9)
+        assert leverage[who] == pytest.approx((n - 1) / n * np.abs(own - others).sum(), abs=1e-12)
+    for one, other in combinations(range(n), 2):
+        assert distance[one, other] == pytest.approx(jensenshannon(shares[one], shares[other]) ** 2, abs=1e-9)
+    np.testing.assert_allclose(distance, distance.T, atol=1e-12)
+    assert (np.diag(distance) < 1e-12).all()
+    assert (distance <= math.log(2)).all()
+
+
+def test_draws_are_measured_one_by_one(rng):
+    draws = rng.dirichlet(np.ones(3), size=(5, 4))
+    for measure in (find_leverage, find_divergence, find_distances):
+        np.testing.assert_allclose(measure(draws), [measure(draw) for draw in draws], rtol=1e-12)
+
+
+# ----------------------------------------------------------------------------------------------------------- outliers
+
+
+def test_outliers_are_far_above_the_rest_and_none_is_below_it():
+    values = np.array([1.0, 1.1, 0.9, 1.0, 1.05, 0.0, 1.9])
+    assert find_outliers(values).tolist() == [False] * 6 + [True]
+    assert find_outliers(np.array([1.0, 1.0, 1.0, 1.01])).tolist() == [False] * 3 + [True]
+    assert not find_outliers(np.ones(5)).any()
+    assert find_outliers(np.array([1.0, 1.1, np.inf, np.nan])).tolist() == [False, False, True, False]
+
+
+def test_dropping_a_spammer_raises_alpha(rng):
+    """Table 3: of ten annotators one says anything but what the others say."""
+    truth = rng.integers(3, size=(80, 1))
+    answers = np.where(rng.random((80, 10)) < 0.8, truth, rng.integers(3, size=(80, 10)))
+    answers[:, 4] = 2
+    table = ba.drop_outliers(from_matrix(answers))
+    assert table["dropped"].tolist() == ["", "e"]
+    assert table["alpha"].is_monotonic_increasing
+    assert table["alpha"].iloc[0] == pytest.approx(measure_alpha(from_matrix(answers).votes))
+    assert len(ba.drop_outliers(from_matrix(answers), most=0)) == 1
+
+
+# ------------------------------------------------------------------------------------------------------------- groups
+
+
+def test_two_camps_who_read_a_label_differently_are_two_groups(rng):
+    """Half of the annotators say "sit" for what the other half calls "stand"; both are as often right otherwise."""
+    truth = rng.choice(4, p=[0.4, 0.3, 0.2, 0.1], size=(120, 1))
+    answers = np.where(rng.random((120, 10)) < 0.85, truth, rng.integers(4, size=(120, 10)))
+    camp = np.arange(10) % 2 == 1
+    answers[:, camp] = np.where(answers[:, camp] == 1, 2, answers[:, camp])
+    table = ba.group_annotators(from_matrix(answers)).set_index("annotator")
+    groups = table.loc[list("abcdefghij"), "group"].to_numpy()
+    assert set(groups) == {1, 2}
+    assert len(set(groups[camp])) == len(set(groups[~camp])) == 1
+    assert (table["silhouette"] > 0.3).all()
+    first = ba.confusable_labels(from_matrix(answers)).iloc[0]
+    assert (first["label_1"], first["label_2"]) == ("1", "2")
+
+
+def test_silhouettes_are_those_of_scikit_learn(rng):
+    points = rng.normal(size=(12, 2))
+    far = np.linalg.norm(points[:, None] - points[None, :], axis=2)
+    group = np.array([1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4])
+    np.testing.assert_allclose(measure_silhouette(far, group), silhouette_samples(far, group, metric="precomputed"))
+    assert (measure_silhouette(far, np.ones(12)) == 0).all()
+
+
+def test_as_many_groups_as_are_asked_for(crowd):
+    for groups in (1, 2, 5):
+        assert ba.group_annotators(crowd[0], groups=groups)["group"].nunique() == groups
+
+
+# ------------------------------------------------------------------------------------------------------------- labels
+
+
+def test_confusions_are_counted_by_pairs_of_answers():
+    data = from_matrix([[0, 1, -1], [1, 1, 0], [2, -1, -1], [2, 2, 2]])
+    table = ba.confusable_labels(data).set_index(["label_1", "label_2"])
+    assert table.loc[("0", "1"), "times_confused"] == 3
+    assert table.loc[("0", "1"), "rate"] == pytest.approx(3 / 4)
+    assert table.loc[("0", "2"), "times_confused"] == 0
+    used = {"0": 3, "1": 5}  # answers in pairs of both
+    assert table.loc[("0", "1"), "rate_by_chance"] == pytest.approx(2 * used["0"] * used["1"] / 8**2)
+
+
+# ------------------------------------------------------------------------------------------------------------ subsets
+
+
+def test_alpha_of_every_subset_is_that_of_krippendorff(rng):
+    answers = np.where(rng.random((30, 5)) < 0.3, -1, rng.integers(3, size=(30, 5)))
+    data = from_matrix(answers)
+    table = ba.subset_table(data, least_items=1).set_index("annotators")
+    for size in range(2, 6):
+        for subset in combinations(range(5), size):
+            said = np.where(answers < 0, np.nan, answers)[:, list(subset)].T
+            expected = krippendorff.alpha(said, value_domain=[0, 1, 2], level_of_measurement="nominal")
+            name = "; ".join("abcde"[who] for who in subset)
+            assert table.loc[name, "alpha"] == pytest.approx(expected, abs=1e-9)
+    assert len(table) == 26
+    assert (table["search"] == "all").all()
+    assert table.groupby("size")["alpha"].apply(lambda alphas: alphas.is_monotonic_decreasing).all()
+
+
+def test_members_of_a_subset_share_items():
+    """a and b share ten items, b and c two."""
+    answers = np.full((12, 3), -1)
+    answers[:10, :2], answers[10:, 1:] = 0, 1
+    answers[0, 0] = 1
+    data = from_matrix(answers)
+    assert ba.subset_table(data, least_items=3)["annotators"].tolist() == ["a; b"]
+    assert ba.subset_table(data, least_items=2)["annotators"].tolist() == ["a; b", "b; c", "a; b; c"]
+    assert ba.subset_table(data, least_items=11).empty
+
+
+def test_a_search_finds_the_best_pairs_and_says_that_it_is_one(rng):
+    truth = rng.integers(3, size=(60, 1))
+    accuracy = np.linspace(0.4, 0.95, 16)
+    answers = np.where(rng.random((60, 16)) < accuracy, truth, rng.integers(3, size=(60, 16)))
+    item, annotator = np.nonzero(answers >= 0)
+    names = tuple(f"a{number}" for number in range(16))
+    data = ba.AnnotationData(
+        item=item,
+        annotator=annotator,
+        label=answers[item, annotator],
+        items=tuple(f"s{n}" for n in range(60)),
+        annotators=names,
+        labels=("0", "1", "2"),
+    )
+    table = ba.subset_table(data, largest=4)
+    assert (table["search"] == "beam").all()
+    assert sorted(table["size"].unique()) == [2, 3, 4]
+    pairs = {}
+    for one, other in combinations(range(16), 2):
+        two = leave_out(data, set(names) - {names[one], names[other]})
+        pairs[f"{names[one]}; {names[other]}"] = float(measure_alpha(two.votes))
+    best = max(pairs, key=pairs.get)
+    assert table["annotators"].iloc[0] == best
+    assert table["alpha"].iloc[0] == pytest.approx(pairs[best])
+
+
+def test_alpha_without_each_is_alpha_of_the_others(crowd):
+    data = crowd[0]
+    found = alpha_without_each(data)
+    for who in (0, 7, 29):
+        others = leave_out(data, [data.annotators[who]])
+        assert others.n_annotations == data.n_annotations - (data.annotator == who).sum()
+        assert found[who] == pytest.approx(float(measure_alpha(others.votes)), abs=1e-12)
+
+
+# -------------------------------------------------------------------------------------------------- what cannot be had
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda data: ba.usage_table(data, base=1), "base is 1"),
+        (lambda data: ba.usage_table(data, smoothing=-1), "smoothing is -1"),
+        (lambda data: ba.group_annotators(data, groups=9), "groups is 9: it must be 1 to 3"),
+        (lambda _: ba.group_annotators(from_matrix([[0, 1], [1, 1]])), "2 annotators have annotations"),
+        (lambda data: ba.subset_table(data, least_items=0), "least_items is 0"),
+        (lambda data: ba.subset_table(data, largest=4), "largest is 4: it must be 2 to 3"),
+        (lambda data: ba.drop_outliers(data, most=-1), "most is -1"),
+        (lambda _: ba.subset_table(from_matrix([[0], [1]])), "no item has two annotations"),
+        (lambda _: ba.drop_outliers(from_matrix([[0, -1], [-1, 1]])), "no item has two annotations"),
+    ],
+)
+def test_behaviour_that_cannot_be_measured_is_refused(refuses, call, match):
+    with refuses(DataError, match):
+        call(tiny_data())
+
+
+def test_an_annotator_without_annotations_has_no_usage():
+    data = ba.AnnotationData(
+        item=[0, 0, 1, 1],
+        annotator=[0, 1, 0, 1],
+        label=[0, 0, 1, 0],
+        items=("s1", "s2"),
+        annotators=("ada", "bo", "cy"),
+        labels=("no", "yes"),
+    )
+    table = ba.usage_table(data).set_index("annotator")
+    assert table.loc["cy", ["leverage", "kld", "jsd_mean", "usage[no]"]].isna().all()
+    assert table.loc["ada", "kld"] == pytest.approx(np.inf)
+    assert np.isfinite(table.loc[["ada", "bo"], ["leverage", "jsd_mean"]]).all(axis=None)

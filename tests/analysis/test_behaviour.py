@@ -1,0 +1,146 @@
+"""How annotators use labels, with posteriors: NUTS against the known posterior, and how sure one can be."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import beta, kstest
+
+import bayesanno as ba
+from bayesanno.agreement.behaviour import count_usage, find_distances, find_leverage
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.models.label_usage import LabelUsage, find_common_habit
+from tests.samples import SETTINGS, tiny_data
+
+LABELS = ("common", "middling", "seldom", "rare")
+SHARES = np.array([0.35, 0.3, 0.2, 0.15])
+
+
+def simulate_annotators(n_each, rng, *, spammer=True, few=None):
+    """20 annotators who draw labels from the same shares, and one of them who always gives the rarest."""
+    records = []
+    for who in range(20):
+        n = few if few is not None and who == 19 else n_each
+        said = rng.choice(4, size=n, p=SHARES)
+        if spammer and who == 0:
+            said[:] = 3
+        records += [(f"s{item}", f"a{who}", LABELS[label]) for item, label in enumerate(said)]
+    return ba.AnnotationData.from_records(records, labels=LABELS)
+
+
+@pytest.fixture(scope="module")
+def usage_fit(crowd):
+    return ba.fit("label_usage", crowd[0], **SETTINGS)
+
+
+def test_nuts_agrees_with_the_known_posterior(usage_fit, crowd):
+    data = crowd[0]
+    draws = usage_fit["posterior"]["usage"]
+    alpha = find_common_habit(data) + count_usage(data)  # (annotator, response)
+    total = alpha.sum(axis=1, keepdims=True)
+    mean = alpha / total
+    sd = np.sqrt(mean * (1 - mean) / (total + 1))
+    error = 5 * sd / np.sqrt(ba.diagnostics_of(usage_fit)["min_ess_bulk"])
+    assert (np.abs(draws.mean(("chain", "draw")).values - mean) < error).all()
+    np.testing.assert_allclose(draws.std(("chain", "draw")).values, sd, rtol=0.1)
+    thinned = draws.isel(draw=slice(None, None, 20)).stack(sample=("chain", "draw")).transpose("sample", ...).values
+    for who in (0, 11):
+        one = beta(alpha[who, 1], total[who, 0] - alpha[who, 1])
+        assert kstest(thinned[:, who, 1], one.cdf).pvalue > 1e-3
+
+
+def test_the_table_is_made_of_draws(usage_fit, crowd):
+    table = ba.behaviour_table(usage_fit, farthest_by="leverage")
+    draws = usage_fit["posterior"]["usage"].transpose("chain", "draw", "annotator", "response").values
+    leverage = find_leverage(draws)
+    np.testing.assert_allclose(table["leverage_mean"], leverage.mean(axis=(0, 1)), rtol=1e-10)
+    np.testing.assert_allclose(table["leverage_sd"], leverage.reshape(-1, 30).std(axis=0, ddof=1), rtol=1e-10)
+    for what in ("leverage", "kld", "jsd_mean"):
+        low, mean, high = (table[f"{what}_{end}"] for end in ("hdi94_lb", "mean", "hdi94_ub"))
+        assert ((low < mean) & (mean < high)).all()
+    assert table["farthest_probability"].sum() == pytest.approx(1)
+    farthest = np.bincount(leverage.argmax(axis=2).ravel(), minlength=30) / leverage[..., 0].size
+    np.testing.assert_allclose(table["farthest_probability"], farthest)
+    assert table["n_annotations"].sum() == crowd[0].n_annotations
+    in_bits = ba.behaviour_table(usage_fit, base=2)
+    np.testing.assert_allclose(in_bits["kld_mean"] * math.log(2), table["kld_mean"], rtol=1e-9)
+
+
+def test_two_who_differ_more_than_two_others(usage_fit, crowd):
+    names = list(crowd[0].annotators)
+    far = find_distances(usage_fit["posterior"]["usage"].transpose("chain", "draw", "annotator", ...).values)
+    one, other = (names[4], names[9]), (names[0], names[20])
+    expected = (far[..., 4, 9] > far[..., 0, 20]).mean()
+    assert ba.differ_more_probability(usage_fit, one, than=other) == pytest.approx(expected)
+    assert ba.differ_more_probability(usage_fit, other, than=one) == pytest.approx(1 - expected)
+
+
+@pytest.fixture(scope="module")
+def fit_of():
+    """Fits of 20 annotators with the same numbers of labels: one compile."""
+
+    def fit(data, **fields):
+        return ba.fit(LabelUsage(**fields), data, **SETTINGS)
+
+    return fit
+
+
+def test_a_spammer_of_many_answers_is_the_outlier_and_one_of_few_is_not_sure_to_be(fit_of):
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        many = ba.behaviour_table(fit_of(simulate_annotators(100, rng))).set_index("annotator")["farthest_probability"]
+        assert many["a0"] > 0.95
+        few = ba.behaviour_table(fit_of(simulate_annotators(5, rng)))["farthest_probability"]
+        assert few.max() < 0.5
+
+
+def test_a_newcomer_is_like_the_others_until_seen_otherwise(fit_of):
+    data = simulate_annotators(500, np.random.default_rng(4), spammer=False, few=5)
+    common, even = (
+        ba.behaviour_table(fit_of(data, centre=centre)).set_index("annotator")["farthest_probability"]
+        for centre in ("common", "even")
+    )
+    assert common["a19"] < 0.5
+    assert even["a19"] > 0.9
+
+
+def test_what_is_common_is_found(rng):
+    usage = rng.dirichlet(30 * SHARES, size=400)
+    records = [
+        (f"s{item}", f"a{who}", LABELS[label])
+        for who, own in enumerate(usage)
+        for item, label in enumerate(rng.choice(4, size=60, p=own))
+    ]
+    habit = find_common_habit(ba.AnnotationData.from_records(records, labels=LABELS))
+    np.testing.assert_allclose(habit / habit.sum(), SHARES, atol=0.02)
+    assert habit.sum() == pytest.approx(30, rel=0.15)
+    assert (find_common_habit(tiny_data()) >= 0.5).all()
+
+
+def test_confusions_are_averaged_over_annotators_by_their_answers(tiny_fit):
+    table = ba.confusion_table(tiny_fit)
+    assert table[["true_class", "response"]].to_numpy().tolist() in (
+        [["no", "yes"], ["yes", "no"]],
+        [["yes", "no"], ["no", "yes"]],
+    )
+    weight = np.bincount(ba.data_of(tiny_fit).annotator) / 15
+    confusion = tiny_fit["posterior"]["confusion"].mean(("chain", "draw")).transpose("annotator", ...).values
+    expected = np.tensordot(weight, confusion, axes=1)
+    row = table.set_index(["true_class", "response"]).loc[("no", "yes")]
+    assert row["mean"] == pytest.approx(expected[0, 1])
+    assert row["hdi94_lb"] < row["mean"] < row["hdi94_ub"]
+
+
+def test_what_a_fit_cannot_say_is_refused(refuses, usage_fit, tiny_fit):
+    with refuses(FitError, "a fit of model_b does not say how annotators use labels: fit label_usage"):
+        ba.behaviour_table(tiny_fit)
+    with refuses(FitError, "there is no measure 'kl'"):
+        ba.behaviour_table(usage_fit, farthest_by="kl")
+    with refuses(DataError, "base is 0"):
+        ba.behaviour_table(usage_fit, base=0)
+    with refuses(FitError, "annotator 'nobody' is not in this fit"):
+        ba.differ_more_probability(usage_fit, ("nobody", "a1"), than=("a2", "a3"))
+    with refuses(FitError, "a fit of label_usage has no confusion matrices: fit model_b"):
+        ba.confusion_table(usage_fit)
+    with refuses(FitError, "label_usage has no competence"):
+        ba.annotator_table(usage_fit)

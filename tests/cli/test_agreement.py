@@ -1,0 +1,104 @@
+"""`bayesanno agreement`: the tables, the figures, the words, and what is refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from tests.samples import simulate_crowd
+
+
+@pytest.fixture
+def run(command, tmp_path):
+    """Run `bayesanno agreement` in a folder with crowd.csv; returns the exit code, stdout and stderr."""
+    ba.write_annotations(simulate_crowd()[0], tmp_path / "crowd.csv")
+    return lambda arguments: command("agreement", *arguments.split())
+
+
+def test_tables_and_figures_are_written_and_told_of(run, tmp_path):
+    code, out, err = run("crowd.csv --out found --seed 1 --resamples 100")
+    assert code == 0
+    assert err == "1,646 annotations of 400 items by 30 annotators; labels maybe, no, yes\n"
+    data = ba.read_annotations(tmp_path / "crowd.csv")
+    read = {path.name: pd.read_csv(path) for path in (tmp_path / "found").glob("*.csv")}
+    coefficients = read["coefficients.csv"]
+    expected = ba.agreement_table(data, resamples=100, random_seed=1)
+    assert coefficients.columns.tolist() == ["coefficient", "value", "low", "high", "reason"]
+    np.testing.assert_allclose(coefficients["value"], expected["value"], rtol=1e-5)
+    assert (
+        coefficients.loc[coefficients["coefficient"].str.contains("alpha"), "coefficient"].iloc[0].endswith("nominal")
+    )
+    annotators = read["annotators.csv"]
+    first = ["annotator", "n", "leverage", "kld", "jsd_mean", "alpha_without"]
+    assert annotators.columns[:6].tolist() == first
+    np.testing.assert_allclose(annotators["leverage"], ba.usage_table(data)["leverage"], rtol=1e-5)
+    np.testing.assert_allclose(annotators["kappa"], ba.annotator_agreement(data)["cohen_kappa"], rtol=1e-5)
+    pairs = read["pairs.csv"]
+    assert pairs.columns[:7].tolist() == ["annotator_1", "annotator_2", "n", "jsd", "agreement", "kappa", "alpha"]
+    assert len(pairs) == 30 * 29 / 2
+    assert read["labels.csv"].columns[:4].tolist() == ["label_1", "label_2", "times_confused", "rate"]
+    assert read["subsets.csv"].columns[:2].tolist() == ["size", "annotators"]
+    lines = out.splitlines()
+    assert lines[0].startswith("percent_agreement")
+    assert any(line.startswith("different annotators say of the same item, most often: ") for line in lines)
+    written = json.loads((tmp_path / "found" / "run.json").read_text())
+    assert {path.name for path in (tmp_path / "found").iterdir()} == set(written["files"])
+    assert [str(name) for name in written["files"]] == [
+        line.removeprefix("found/") for line in lines if "found/" in line
+    ]
+    for name in ("usage", "divergence", "distances"):
+        assert (tmp_path / "found" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_with_a_posterior_annotators_have_intervals(run, tmp_path):
+    code, out, _ = run("crowd.csv --out found --seed 1 --resamples 0 --posterior --no-plots")
+    assert code == 0
+    table = pd.read_csv(tmp_path / "found" / "annotators.csv")
+    for what in ("leverage", "kld", "jsd_mean"):
+        for column in ("mean", "sd", "hdi94_lb", "hdi94_ub"):
+            assert np.isfinite(table[f"{what}_{column}"]).all()
+    who = table.loc[table["farthest_probability"].idxmax()]
+    line = next(line for line in out.splitlines() if line.startswith("who uses labels least like the others"))
+    assert line.endswith(
+        f"with probability {who['farthest_probability']:.2f}: {who['annotator']} ({who['n']} annotations)"
+    )
+    assert not list((tmp_path / "found").glob("*.png"))
+    assert pd.read_csv(tmp_path / "found" / "coefficients.csv")["low"].isna().all()
+
+
+def test_two_annotators_are_enough(run, tmp_path):
+    (tmp_path / "two.csv").write_text(
+        "item,annotator,label\n" + "".join(f"s{n},{who},{n % 2}\n" for n in range(9) for who in "ab")
+    )
+    code, out, _ = run("two.csv --out found --seed 1")
+    assert code == 0
+    assert "alike" not in out
+    assert not (tmp_path / "found" / "distances.png").exists()
+    assert (tmp_path / "found" / "usage.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("table", "arguments", "message"),
+    [
+        ("s1,a,x\ns2,a,y\n", "", "no item has two annotations: agreement is between at least two"),
+        ("s1,a,x\ns2,b,y\n", "", "no item has two annotations: agreement is between at least two"),
+        ("s1,a,x\ns1,b,x\n", "", "bad.csv: only one label, 'x': a model needs at least two"),
+        ("s1,a,x\ns1,b,y\n", "--resamples -1", "resamples is -1: it must be 0 or more"),
+        ("s1,a,x\ns1,b,y\n", "--seed -1", "random_seed is -1"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line_and_nothing_is_written(run, tmp_path, table, arguments, message):
+    (tmp_path / "bad.csv").write_text(f"item,annotator,label\n{table}")
+    code, out, err = run(f"bad.csv --out found {arguments}")
+    assert (code, out) == (1, "")
+    assert f"error: {message}" in err.splitlines()[-1]
+    assert not (tmp_path / "found").exists()
+
+
+def test_what_is_there_is_replaced_only_if_it_is_said(run):
+    assert run("crowd.csv --out found --no-plots --resamples 0")[0] == 0
+    code, _, err = run("crowd.csv --out found --no-plots --resamples 0")
+    assert (code, err.splitlines()[-1]) == (1, "error: found exists: choose another --out, or --overwrite")
+    assert run("crowd.csv --out found --no-plots --resamples 0 --overwrite")[0] == 0

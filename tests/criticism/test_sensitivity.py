@@ -1,0 +1,206 @@
+"""A study of priors: what it compares, that a row rests on itself alone, and that it goes on where it stopped."""
+
+import json
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.criticism import sensitivity as module
+from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError, ModelError
+from tests.samples import tiny_data
+
+BY_EM = {"method": "em", "method_options": {"objective": "map", "restarts": 2}, "random_seed": 1, "progressbar": False}
+GRID = {"competence_prior": [(0.5, 0.5), (2, 1)], "strategy_prior": [1, 10]}
+
+
+@pytest.fixture(scope="module")
+def study(crowd):
+    return ba.sensitivity("mace", crowd[0], GRID, **BY_EM)
+
+
+def same(one, other):
+    for what in ("priors", "flips", "annotators"):
+        left, right = (getattr(found, what).drop(columns="seconds", errors="ignore") for found in (one, other))
+        pd.testing.assert_frame_equal(left, right)
+
+
+def test_the_models_own_prior_is_first_and_each_prior_is_fitted_once(study):
+    assert study.priors["competence_prior"].tolist() == [(0.5, 0.5), (0.5, 0.5), (2.0, 1.0), (2.0, 1.0)]
+    assert study.priors["strategy_prior"].tolist() == [10.0, 1.0, 1.0, 10.0]
+    own = study.priors.iloc[0]
+    assert (own["labels_changed"], own["mean_change"], own["largest_rank_move"]) == (0, 0, 0)
+    assert study.priors["accuracy"].between(0.5, 1).all()
+
+
+def test_a_row_is_what_a_fit_with_that_prior_says(study, crowd):
+    data = crowd[0]
+    own, other = (
+        ba.fit(ba.models.MACE(strategy_prior=value), data, **{**BY_EM, "random_seed": 5}) for value in (10.0, 1.0)
+    )
+    labels = [ba.label_table(fit).set_index("item") for fit in (own, other)]
+    changed = labels[0]["label"] != labels[1]["label"]
+    row = study.priors.iloc[1]
+    assert row["labels_changed"] == changed.sum()
+    flips = study.flips[study.flips["prior"] == 1].set_index("item")
+    assert sorted(flips.index) == sorted(changed.index[changed])
+    assert flips["label_then"].to_dict() == labels[1].loc[flips.index, "label"].to_dict()
+    np.testing.assert_allclose(flips["probability"], labels[0].loc[flips.index, "probability"], atol=1e-4)
+    probability = [fit["latent"]["probability"].values for fit in (own, other)]
+    change = np.abs(probability[0] - probability[1]).sum(axis=1) / 2
+    assert row["mean_change"] == pytest.approx(change.mean(), abs=1e-4)
+    assert row["largest_change"] == pytest.approx(change.max(), abs=1e-4)
+    competence = [
+        ba.annotator_table(fit)["competence_mean"].rank(ascending=False, method="min") for fit in (own, other)
+    ]
+    moved = study.annotators[study.annotators["prior"] == 1]["rank_move"].to_numpy()
+    np.testing.assert_allclose(moved, competence[1] - competence[0], atol=1)  # at 0 and 1 they tie, but for rounding
+    assert row["largest_rank_move"] == np.abs(moved).max()
+
+
+def test_a_row_rests_on_itself_alone(study, crowd):
+    fewer = ba.sensitivity("mace", crowd[0], {"strategy_prior": [1]}, **BY_EM)
+    row = study.priors.iloc[1]
+    for name in ("labels_changed", "mean_change", "largest_change", "accuracy"):
+        assert fewer.priors[name].iloc[1] == row[name]
+
+
+def test_processes_find_the_same(study, crowd):
+    same(ba.sensitivity("mace", crowd[0], GRID, workers=2, **BY_EM), study)
+
+
+def test_a_study_goes_on_where_it_stopped(study, crowd, tmp_path, monkeypatch):
+    fitted, fit_row = [], module.fit_row
+
+    def stop_at_the_third(row, *rest):
+        if len(fitted) == 2:
+            raise KeyboardInterrupt
+        fitted.append(row.number)
+        return fit_row(row, *rest)
+
+    monkeypatch.setattr(module, "fit_row", stop_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        ba.sensitivity("mace", crowd[0], GRID, folder=tmp_path, **BY_EM)
+    assert fitted == [0, 1]
+    monkeypatch.setattr(module, "fit_row", lambda row, *rest: fitted.append(row.number) or fit_row(row, *rest))
+    same(ba.sensitivity("mace", crowd[0], GRID, folder=tmp_path, **BY_EM), study)
+    assert fitted == [0, 1, 2, 3]
+    other_seed = {**BY_EM, "random_seed": 2}
+    ba.sensitivity("mace", crowd[0], {"strategy_prior": [1]}, folder=tmp_path, **other_seed)
+    assert fitted == [0, 1, 2, 3, 0, 1]
+
+
+def test_a_prior_that_fails_is_a_row_that_says_why(crowd, monkeypatch):
+    def fail(arguments, data, seed):
+        if arguments["model"].strategy_prior == 3:
+            return None, "it cannot be"
+        return found(arguments, data, seed)
+
+    found = module.try_fit
+    monkeypatch.setattr(module, "try_fit", fail)
+    priors = ba.sensitivity("mace", crowd[0], {"strategy_prior": [3, 5]}, **BY_EM).priors
+    assert priors["problem"].tolist()[1] == "it cannot be"
+    assert np.isnan(priors["labels_changed"][1])
+    assert priors["labels_changed"][2] >= 0
+
+
+def test_a_strong_wrong_prior_changes_more(crowd):
+    grid = {"prevalence_prior": [11.0], "strategy_prior": [1e4]}
+    strong = ba.sensitivity("mace", crowd[0], {"strategy_prior": grid["strategy_prior"]}, **BY_EM).priors
+    weak = ba.sensitivity("mace", crowd[0], {"prevalence_prior": grid["prevalence_prior"]}, **BY_EM).priors
+    assert strong["mean_change"][1] > 10 * weak["mean_change"][1]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"grid": {}}, ModelError, "the grid is empty"),
+        ({"grid": {"strategy_prior": []}}, ModelError, r"the grid of strategy_prior is \[\]"),
+        ({"grid": {"strategy_prior": "1,2"}}, ModelError, "the grid of strategy_prior is '1,2'"),
+        ({"grid": {"strategy_prio": [1]}}, ModelError, "did you mean 'strategy_prior'"),
+        ({"grid": {"strategy_prior": [1, -1]}}, ModelError, "strategy_prior is -1"),
+        ({"model": "maze"}, ModelError, "did you mean 'mace'"),
+        ({"model": "diligent_lazy_annotators"}, FitError, "says nothing of the items' labels"),
+        ({"model": "binomial_mixture"}, DataError, "needs CountData"),
+        ({"workers": 0}, FitError, "workers is 0"),
+        ({"method": "vi"}, FitError, "there is no method 'vi'"),
+        ({"random_seed": -1}, FitError, "random_seed is -1"),
+    ],
+)
+def test_a_study_that_cannot_be_is_refused_before_anything_is_fitted(refuses, monkeypatch, change, error, match):
+    monkeypatch.setattr(module, "fit_row", lambda *_: pytest.fail("something was fitted"))
+    arguments = {"model": "mace", "grid": GRID, **BY_EM, **change}
+    with refuses(error, match):
+        ba.sensitivity(arguments.pop("model"), tiny_data(), arguments.pop("grid"), **arguments)
+
+
+def test_a_figure_of_a_study(study):
+    figure = ba.plot_priors(study)
+    left, right = figure.axes
+    np.testing.assert_allclose([bar.get_width() for bar in left.patches], study.priors["labels_changed"])
+    np.testing.assert_allclose([bar.get_width() for bar in right.patches], study.priors["largest_rank_move"])
+    assert left.get_yticklabels()[2].get_text().startswith("competence_prior=2:")
+    without = replace(study, priors=study.priors.drop(columns="largest_rank_move"))
+    assert len(ba.plot_priors(without).axes) == 1
+
+
+# --------------------------------------------------------------------------------------------------- the command line
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path, crowd):
+    """Run `bayesanno sensitivity` with short chains."""
+    import sys
+
+    from bayesanno.cli import app as cli
+
+    monkeypatch.chdir(tmp_path)
+    ba.write_annotations(crowd[0], tmp_path / "crowd.csv")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bayesanno", "sensitivity", *arguments])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def test_the_command_writes_tables_and_tells_of_them(run, tmp_path):
+    short = ["--draws", "100", "--tune", "150", "--chains", "2", "--seed", "1", "--workers", "1"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws are not to be believed
+        code, out, err = run("mace", "crowd.csv", "--out", "found", "--grid", "strategy_prior=1", *short)
+    assert code == 0
+    assert err.splitlines()[0].startswith("mace: 1,646 annotations")
+    names = ["powerscale.csv", "labels.csv", "grid.csv", "flips.csv", "annotators.csv", "priors.png", "run.json"]
+    assert [line for line in out.splitlines() if line.startswith("found/")] == [f"found/{name}" for name in names]
+    assert "would change their label if the prior were doubled or halved" in out
+    grid = pd.read_csv(tmp_path / "found" / "grid.csv")
+    assert grid["strategy_prior"].tolist() == [10, 1]
+    assert f"strategy_prior=1: {grid['labels_changed'][1]:.0f} item" in out
+    assert json.loads((tmp_path / "found" / "run.json").read_text())["grid"] == {"strategy_prior": ["1"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ("--grid strategy_prior", "--grid strategy_prior: write FIELD=V1,V2,..., as in --grid strategy_prior=1,10,100"),
+        ("--grid strategy_prior=1,,2", "--grid strategy_prior=1,,2 has an empty value"),
+        ("--grid strategy_prior=-3", "strategy_prior is -3"),
+        ("--grid strategy=1", "did you mean 'strategy_prior'"),
+        ("--draws 0", "draws is 0"),
+        ("--resume kept", "give --seed as well"),
+    ],
+)
+def test_what_cannot_be_is_one_line_and_nothing_is_written(run, tmp_path, arguments, match):
+    code, out, err = run("mace", "crowd.csv", "--out", "found", *arguments.split())
+    assert (code, out) == (1, "")
+    assert match in err.splitlines()[-1]
+    assert not (tmp_path / "found").exists()

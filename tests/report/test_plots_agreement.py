@@ -1,0 +1,79 @@
+"""Figures of agreement: what they show, for few annotators and for many, whatever these are called."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import bayesanno as ba
+from bayesanno.ground.errors import DataError
+from bayesanno.report.plots.style import MOST_HEIGHT, write_png
+from tests.samples import tiny_data
+
+
+def many(n_annotators):
+    rng = np.random.default_rng(1)
+    records = [
+        (f"s{item}", f"annotator number {who}", str(rng.integers(5)))
+        for who in range(n_annotators)
+        for item in range(12)
+    ]
+    return ba.AnnotationData.from_records(records)
+
+
+FIGURES = {
+    "usage": ba.plot_usage,
+    "divergence": ba.plot_divergence,
+    "distances": ba.plot_distances,
+    "subsets": lambda data: ba.plot_subsets(ba.subset_table(data, least_items=1, largest=3)),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("data", [tiny_data(), many(160)], ids=["3", "160"])
+def test_a_figure_has_a_title_and_named_axes_and_fits_on_a_page(name, data, tmp_path):
+    figure = FIGURES[name](data)
+    assert isinstance(figure, Figure)
+    axes = figure.axes[0]
+    assert axes.get_title(loc="left")
+    assert axes.get_xlabel()
+    assert axes.get_ylabel()
+    width, height = figure.get_size_inches()
+    assert max(width, height) <= MOST_HEIGHT
+    assert len(axes.get_yticklabels()) <= 60
+    write_png(figure, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 5_000
+
+
+def test_bars_are_shares_and_the_most_unlike_is_on_top():
+    data = tiny_data()
+    axes = ba.plot_usage(data).axes[0]
+    table = ba.usage_table(data).sort_values("leverage")
+    assert [text.get_text() for text in axes.get_yticklabels()] == table["annotator"].tolist()
+    widths = [bar.get_width() for bar in axes.containers[0]]
+    np.testing.assert_allclose(widths, table["usage[no]"])
+
+
+def test_an_infinite_divergence_is_shown_as_one():
+    records = [("s1", "ada", "a"), ("s2", "ada", "a"), ("s1", "bo", "a"), ("s2", "bo", "b"), ("s1", "cy", "a")]
+    data = ba.AnnotationData.from_records(records)
+    axes = ba.plot_divergence(data).axes[0]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["infinite"]
+    assert "nats" in axes.get_xlabel()
+    assert "bits" in ba.plot_divergence(data, base=2).axes[0].get_xlabel()
+    assert "nats" not in ba.plot_divergence(data, measure="leverage").axes[0].get_xlabel()
+
+
+def test_names_are_text_and_no_formulas(tmp_path):
+    records = [
+        (f"s{n}", who, label) for n in range(4) for who in ("$x^", "a_{", "\\frac") for label in ("$y", "_z")[n % 2 :]
+    ]
+    data = ba.AnnotationData.from_records(records)
+    for name in ("usage", "divergence", "distances"):
+        write_png(FIGURES[name](data), tmp_path / f"{name}.png")
+
+
+def test_what_cannot_be_drawn_is_refused(refuses):
+    with refuses(DataError, "there is no measure 'kl': choose one of leverage, kld, jsd_mean"):
+        ba.plot_divergence(tiny_data(), measure="kl")
+    with refuses(DataError, "no subset of annotators shares items enough"):
+        ba.plot_subsets(ba.subset_table(tiny_data(), least_items=100))
