@@ -130,7 +130,7 @@ def p_of(check):
 def p_under(prior, model, rng, n):
     """The p of each statistic as a whole, in data by one model, replicated by another's prior: one row for each."""
     design, found = ba.make_design(**SMALL), []
-    draws = draw_prior(prior, design, 99, rng)
+    draws = draw_prior(prior, design, 49, rng)
     for data in make_data(model, design, draw_prior(model, design, n, rng), rng):
         found.append(p_of(check_draws(prior, data, draws, {}, statistics(data, WHOLE), rng)))
     return pd.DataFrame(found)
@@ -139,7 +139,7 @@ def p_under(prior, model, rng, n):
 def test_p_of_the_prior_is_uniform_under_the_right_model_and_not_under_another(rng):
     """What was seen and its replicates are drawn alike: p is uniform, but for the draws that all checks share."""
     right = p_under(OneCoin(), OneCoin(), rng, 60)
-    other = p_under(OneCoin(accuracy_prior=(30, 20)), OneCoin(), rng, 30)
+    other = p_under(OneCoin(accuracy_prior=(95, 5)), OneCoin(), rng, 20)
     for name in WHOLE:
         assert kstest(right[name], "uniform").pvalue > 1e-3, name
     assert kstest(other["unanimous"], "uniform").pvalue < 1e-4
