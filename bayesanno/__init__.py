@@ -93,6 +93,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "criticism.predictive": ["PredictiveCheck", "predictive_check"],
         "criticism.power_scaling": ["label_power_scaling", "power_scaling_table"],
+        "criticism.sbc": ["sbc", "sbc_table"],
         "criticism.sensitivity": ["Study", "sensitivity"],
         "modeling.registry": ["get_model", "list_models"],
     },

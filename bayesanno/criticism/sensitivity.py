@@ -9,30 +9,26 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesanno.analysis.parts import ITEM_TYPE, part_of
+from bayesanno.criticism.parallel import check_workers, run_all
 from bayesanno.criticism.trials import try_fit
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError, ModelError
-from bayesanno.ground.progress import track
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from concurrent.futures import Executor, Future
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
@@ -135,8 +131,7 @@ def sensitivity(
     check_seed(random_seed)
     own = get_model(model)
     require_labels(own, data)
-    if workers < 1:
-        raise FitError(f"workers is {workers}: it must be 1 or more")
+    check_workers(workers)
     choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
     rows = lay_out_grid(own, grid, data, known_seed(random_seed), arguments)
     store = None if folder is None else Path(folder)
@@ -144,10 +139,12 @@ def sensitivity(
         store.mkdir(parents=True, exist_ok=True)
     done = {row.number: kept for row in rows if (kept := _load(store, row)) is not None}
     todo = [row for row in rows if row.number not in done]
-    with _executor(workers, client) as executor:
-        for row, result in _run_all(todo, data, arguments, executor, progressbar=progressbar):
-            done[row.number] = result
-            _save(store, row, result)
+    fits = run_all(
+        fit_row, todo, data, arguments, workers=workers, client=client, message="fitting", progressbar=progressbar
+    )
+    for row, result in fits:
+        done[row.number] = result
+        _save(store, row, result)
     if done[0]["problem"] and "probability" not in done[0]:
         raise FitError(f"the model under its own prior cannot be fitted: {done[0]['problem']}")
     return _tabulate(rows, [done[row.number] for row in rows], data, list(grid))
@@ -200,41 +197,6 @@ def fit_row(row: Row, data: AnnotationData, arguments: Mapping[str, Any]) -> dic
     if row.model.competence is not None:
         result["competence"] = view.posterior[row.model.competence].mean(("chain", "draw")).values
     return result
-
-
-def _run_all(
-    rows: Sequence[Row],
-    data: AnnotationData,
-    arguments: Mapping[str, Any],
-    executor: Executor | None,
-    *,
-    progressbar: bool,
-) -> Iterator[tuple[Row, dict[str, Any]]]:
-    """Fit all rows, and give each as it is done."""
-    if executor is None:
-        for row in track(rows, "fitting", show=progressbar):
-            yield row, fit_row(row, data, arguments)
-        return
-    futures: dict[Future[dict[str, Any]], Row] = {executor.submit(fit_row, row, data, arguments): row for row in rows}
-    try:
-        for future in track(as_completed(futures), "fitting", show=progressbar, total=len(futures)):
-            yield futures[future], future.result()
-    except BaseException:
-        for future in futures:
-            future.cancel()
-        raise
-
-
-@contextmanager
-def _executor(workers: int, client: Any) -> Iterator[Executor | None]:
-    if client is not None:
-        with client.get_executor() as executor:
-            yield executor
-    elif workers > 1:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
-            yield executor
-    else:
-        yield None
 
 
 def _save(store: Path | None, row: Row, result: Mapping[str, Any]) -> None:

@@ -85,6 +85,60 @@ def simulate(
     values |= given | _draw_prior(graph, given, rng)
     values |= _derive(process, design, graph, values)
     state, label = _generate(process, design, values, rng)
+    return _put_together(process, design, graph, values, state, label)
+
+
+class Simulator:
+    """Simulations of one model and design, parameters from the prior: one compile serves all of them.
+
+    Parameters
+    ----------
+    model : AnnotationModel
+        One with a prior of all its parameters.
+    design : AnnotationData, CountData or MultiAnnotationData, as the model takes
+    """
+
+    def __init__(self, model: AnnotationModel, design: Data) -> None:
+        from pymc.pytensorf import find_rng_nodes
+
+        self.model, self.design, self.graph = model, design, model.build(design)
+        arrays = index_arrays(model, design, find_patterns(model, design))
+        given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
+        taken = set(taken_parameters(model, design, self.graph))
+        known = {name: self.graph[name] for name in known_parameters(model, design)}
+        drawn = {variable.name: variable for variable in self.graph.free_RVs}
+        drawn |= {variable.name: variable for variable in self.graph.deterministics if variable.name in taken}
+        p = Parameters(drawn | known)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Numba will use object mode")
+            symbols = model.generate(KINDS[model.data_class].design(design, given), p)
+            outputs = [*drawn.values(), *symbols]
+            self._rngs = find_rng_nodes(outputs)
+            self._draw = pm.compile([], outputs)
+        self._names = list(drawn)
+
+    def draw(self, random_seed: int) -> tuple[Any, xarray.Dataset]:
+        """Return data and the parameters that made them, as `simulate` does."""
+        from pymc.pytensorf import reseed_rngs
+
+        reseed_rngs(self._rngs, random_seed)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Numba will use object mode")
+            *values, state, label = self._draw()
+        known = {name: one.value for name, one in known_parameters(self.model, self.design).items()}
+        named = known | dict(zip(self._names, values, strict=True))
+        return _put_together(self.model, self.design, self.graph, named, state, label)
+
+
+def _put_together(
+    process: AnnotationModel,
+    design: Data,
+    graph: pymc.Model,
+    values: Mapping[str, np.ndarray],
+    state: np.ndarray,
+    label: np.ndarray,
+) -> tuple[Any, xarray.Dataset]:
+    """Return simulated data, and what made them."""
     data = put_labels(design, process, state, label)
     named = process.coords(design)
     dims = {name: graph.named_vars_to_dims.get(name, ()) for name in values}

@@ -1,0 +1,55 @@
+"""Calls side by side: in this process, in several, or on a Dask cluster; each result as it is there."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.progress import track
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Executor
+
+
+def run_all[T, R](
+    call: Callable[..., R], tasks: Sequence[T], *rest: Any, workers: int, client: Any, message: str, progressbar: bool
+) -> Iterator[tuple[T, R]]:
+    """Call `call(task, *rest)` for each task, and give task and result as each is done, in any order.
+
+    An interruption, or an error, cancels what has not begun.
+    """
+    with _make_executor(workers, client) as executor:
+        if executor is None:
+            for task in track(tasks, message, show=progressbar):
+                yield task, call(task, *rest)
+            return
+        futures = {executor.submit(call, task, *rest): task for task in tasks}
+        try:
+            for future in track(as_completed(futures), message, show=progressbar, total=len(futures)):
+                yield futures[future], future.result()
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def check_workers(workers: int) -> None:
+    """Raise a FitError unless so many processes can be asked for."""
+    if workers < 1:
+        raise FitError(f"workers is {workers}: it must be 1 or more")
+
+
+@contextmanager
+def _make_executor(workers: int, client: Any) -> Iterator[Executor | None]:
+    if client is not None:
+        with client.get_executor() as executor:
+            yield executor
+    elif workers > 1:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
+            yield executor
+    else:
+        yield None
