@@ -138,8 +138,8 @@ def p_under(prior, model, rng, n):
 
 def test_p_of_the_prior_is_uniform_under_the_right_model_and_not_under_another(rng):
     """What was seen and its replicates are drawn alike: p is uniform, but for the draws that all checks share."""
-    right = p_under(OneCoin(), OneCoin(), rng, 60)
-    other = p_under(OneCoin(accuracy_prior=(95, 5)), OneCoin(), rng, 20)
+    right = p_under(OneCoin(), OneCoin(), rng, 40)
+    other = p_under(OneCoin(accuracy_prior=(95, 5)), OneCoin(), rng, 12)
     for name in WHOLE:
         assert kstest(right[name], "uniform").pvalue > 1e-3, name
     assert kstest(other["unanimous"], "uniform").pvalue < 1e-4
