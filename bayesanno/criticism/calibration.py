@@ -88,7 +88,7 @@ def calibration_table(fit: xarray.DataTree | FitView, *, bins: int = BINS, confi
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
     >>> int(ba.calibration_table(fit)["n"].sum())
     300
     """
@@ -139,7 +139,7 @@ def calibration_scores(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
     >>> scores = ba.calibration_scores(fit, random_seed=1).set_index("score")
     >>> round(float(scores.loc["accuracy", "value"]), 2)
     0.95

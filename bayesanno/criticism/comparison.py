@@ -88,12 +88,11 @@ def compare(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> data = ba.read_annotations("@crowd")
+    >>> data = ba.simulate_pool(good=5, adverse=1, per_item=4, random_seed=1)
     >>> settings = {"method": "vb", "random_seed": 1, "progressbar": False}
-    >>> fits = {name: ba.fit(name, data, **settings) for name in ("one_coin", "mace")}
-    >>> table = ba.compare(fits)
+    >>> table = ba.compare({name: ba.fit(name, data, **settings) for name in ("model_b", "one_coin")})
     >>> table["name"].tolist()
-    ['mace', 'one_coin']
+    ['one_coin', 'model_b']
     """
     import pandas as pd
 

@@ -112,7 +112,7 @@ def predictive_check(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
     >>> check = ba.predictive_check(fit, ["unanimous", "rest_agreement"], random_seed=1)
     >>> check.table.query("of == ''")["statistic"].tolist()
     ['unanimous', 'rest_agreement']

@@ -44,7 +44,7 @@ def plot_predictive_check(check: PredictiveCheck) -> Figure:
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
     >>> figure = ba.plot_predictive_check(ba.predictive_check(fit, "unanimous", random_seed=1))
     >>> figure.axes[0].get_xlabel()
     'unanimous'
@@ -125,7 +125,7 @@ def plot_calibration(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
     >>> ba.plot_calibration(fit).axes[0].get_xlabel()
     'probability of the label'
     """
