@@ -127,7 +127,8 @@ def calibration_scores(
         between 0 and 2; `calibration_error`, the expected calibration error (Guo et al. 2017): how far the share that
         is right is from what is predicted, in absolute value, averaged over the items' bins. That error is too large on
         average where items are few, and in resamples still larger: the ends of its interval are mirrored at the value,
-        which corrects for that, and not below 0. Of several dimensions, those of each with gold, `dimension` first.
+        which corrects for most of that, and not below 0; on simulated data those at 95% held the true error in 86 to
+        93%. Of several dimensions, those of each with gold, `dimension` first.
 
     Raises
     ------
