@@ -85,14 +85,8 @@ def find_pairs(data: AnnotationData) -> Pairs:
     """Find the pairs of annotators who answered the same items."""
     from scipy.sparse import csr_array
 
-    order = np.lexsort([data.annotator, data.item])  # annotations of an item together, its annotators ascending
-    item, annotator, label = data.item[order], data.annotator[order], data.label[order]
-    last = np.searchsorted(item, item, side="right")  # of each annotation, where its item ends
-    after = last - np.arange(item.size) - 1  # annotations of its item that follow
-    left = np.repeat(np.arange(item.size), after)
-    right = left + 1 + np.arange(left.size) - np.repeat(np.cumsum(after) - after, after)
-    other = annotator[left] != annotator[right]
-    left, right = left[other], right[other]
+    left, right = match_answers(data)
+    item, annotator, label = data.item, data.annotator, data.label
     code, pair = np.unique(annotator[left] * data.n_annotators + annotator[right], return_inverse=True)
     cell = (pair * data.n_labels + label[left]) * data.n_labels + label[right]
     shape = (code.size * data.n_labels**2, data.n_items)
@@ -100,6 +94,24 @@ def find_pairs(data: AnnotationData) -> Pairs:
     shared = np.unique(np.stack([pair, item[left]]), axis=1)[0]
     n_items = np.bincount(shared, minlength=code.size)
     return Pairs(code // data.n_annotators, code % data.n_annotators, n_items, data.n_labels, answers)
+
+
+def match_answers(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
+    """Return every two answers to the same item by different annotators, as positions among the annotations.
+
+    Returns
+    -------
+    left, right : array of int, shape (match,)
+        The annotator of the left one comes before that of the right one among the data's.
+    """
+    order = np.lexsort([data.annotator, data.item])  # annotations of an item together, its annotators ascending
+    item, annotator = data.item[order], data.annotator[order]
+    last = np.searchsorted(item, item, side="right")  # of each annotation, where its item ends
+    after = last - np.arange(item.size) - 1  # annotations of its item that follow
+    left = np.repeat(np.arange(item.size), after)
+    right = left + 1 + np.arange(left.size) - np.repeat(np.cumsum(after) - after, after)
+    other = annotator[left] != annotator[right]
+    return order[left[other]], order[right[other]]
 
 
 def measure_tables(tables: np.ndarray) -> dict[str, np.ndarray]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesanno.cli.agreement import agreement
+from bayesanno.cli.compare import compare
 from bayesanno.cli.files import describe_result, new_folder, write_fit, write_simulation
 from bayesanno.cli.options import (
     DATA_HELP,
@@ -372,6 +373,7 @@ def modes(
 
 app.command()(agreement)
 app.command()(sensitivity)
+app.command()(compare)
 
 
 def _parse_range(text: str) -> int | tuple[int, int]:

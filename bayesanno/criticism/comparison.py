@@ -1,117 +1,223 @@
-"""How many types of items there are, as a Bayesian asks: PSIS-LOO, marginal likelihoods, predictive p-values.
+"""Fits of the same data beside each other: how they predict, and how their labels score where truth is known.
 
-The invariant: every log-likelihood here is that of the answers in their order, as the models of the zoo report it, and
-never with the binomial coefficients of a histogram; so that models of counts compare with each other, and with those
-that see who answered. What cannot be had honestly is nan, with the reason beside it.
+The invariant: every log-likelihood here is of an item's answers in their order, its latent summed out, as the models
+of the zoo report it, and never with the binomial coefficients of a histogram; so that all models of the same data
+compare. What cannot be had honestly is nan, and what is not to be relied on is said beside it.
 
 References
 ----------
 A. Vehtari, A. Gelman and J. Gabry (2017), Practical Bayesian model evaluation using leave-one-out cross-validation and
 WAIC, Statistics and Computing 27, 1413-1432, doi:10.1007/s11222-016-9696-4.
+Y. Yao, A. Vehtari, D. Simpson and A. Gelman (2018), Using stacking to average Bayesian predictive distributions,
+Bayesian Analysis 13(3), 917-1007, doi:10.1214/17-BA1091.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+import warnings
+from collections.abc import Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.criticism.histogram import histogram_predictive_check
-from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import FitError
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.parts import parts_of
+from bayesanno.criticism.calibration import BINS, predict_all, tabulate_scores
+from bayesanno.criticism.predictive import predictive_check
+from bayesanno.data.counts import CountData
+from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import check_seed
-from bayesanno.inference.bridge import estimate_marginal_likelihood, require_counts
+from bayesanno.ground.wording import counted
+from bayesanno.inference.bridge import estimate_marginal_likelihood
+from bayesanno.inference.diagnostics import MAX_PARETO_K
 from bayesanno.inference.loo import leave_one_out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
     import xarray
 
     from bayesanno.fits.view import FitView
 
 
-def compare_n_types(fits: Sequence[xarray.DataTree | FitView], *, random_seed: int | None = None) -> pd.DataFrame:
-    """Compare fits of the same counts with different numbers of item types.
+def compare(
+    fits: Mapping[str, xarray.DataTree | FitView], *, bins: int = BINS, random_seed: int | None = None
+) -> pd.DataFrame:
+    """Compare fits of the same data: how they predict an item from the others, and against gold.
 
     Parameters
     ----------
-    fits : sequence of xarray.DataTree or FitView
-        Fits of models of counts to the same data; no model with the same number of types twice.
+    fits : mapping of name to xarray.DataTree or FitView
+        Two or more, of the same data: of different models, of one with different fields (as numbers of item types), or
+        by different methods.
+    bins : int, default 10
+        Of the calibration error, as in `calibration_table`.
     random_seed : int, optional
+        Of counts only: of the marginal likelihood and the predictive check.
 
     Returns
     -------
-    DataFrame
-        One row per fit, by model and types. All log-likelihoods are of the answers in their order.
+    pandas.DataFrame
+        One row per fit, the best by `elpd_loo` first.
 
-        - elpd_loo, se, p_loo, max_pareto_k: PSIS-LOO over items, unreliable where max_pareto_k is above 0.7. Items
-          without answers count with an elpd of 0 and a Pareto k of -inf.
-        - elpd_diff, se_diff: elpd_loo less the best one's, and the standard error of that difference.
-        - log_marginal, se_log_marginal: as `estimate_marginal_likelihood`. It rests on the priors.
-        - p_types: posterior probability of the row among the rows, where all have equal prior odds; nan unless every
-          row has a marginal likelihood.
-        - p_predictive: as `histogram_predictive_check`.
-        - reason: why something is nan.
+        - `name`, `model` and `method`; of counts `types`, the number of item types.
+        - `elpd_loo`, `se`, `p_loo`: PSIS-LOO over items, each item's latent summed out; all log-likelihoods are of the
+          answers in their order. Items whose likelihood is the same in every draw, as those without answers, count with
+          that, and with a Pareto k of -inf.
+          A fit by VB or ADVI is an approximation, often too narrow, and its elpd_loo then too high: beside one by NUTS
+          it is no fair comparison.
+        - `max_pareto_k` and `n_high_pareto_k`, how many items have one above 0.7: for these elpd_loo is unreliable.
+        - `elpd_diff`, `se_diff`: elpd_loo less the best one's, and the standard error of that difference.
+        - `weight`: of stacking, the mixture of all fits that predicts best.
+        - Where gold is known and items have labels: `n_gold` items, `accuracy`, `log_score`, `brier` and
+          `calibration_error`, as in `calibration_scores`.
+        - Of counts: `log_marginal` and `se_log_marginal`, as from `estimate_marginal_likelihood`, which rest on the
+          priors; `p_model`, the posterior probability of the row among the rows, where all have equal prior odds, nan
+          unless every row has a marginal likelihood; `p_predictive`, that of the histogram in `predictive_check`.
+        - `note`: why something is nan, or not to be relied on.
 
     Raises
     ------
     FitError
-        If there is no fit, one is not of counts, they are of different data, or one number of types is there twice.
+        If there are fewer than two fits, they are of different data or have different gold, two are the same, one is a
+        point (by EM) or has no log_likelihood; or the seed cannot be.
+    DataError
+        If there is no bin.
 
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fits = [ba.load(f"types{k}") for k in (1, 2, 3)]  # doctest: +SKIP
-    >>> ba.compare_n_types(fits, random_seed=1)[["types", "elpd_diff", "p_types"]]  # doctest: +SKIP
+    >>> data = ba.simulate_pool(good=5, adverse=1, per_item=4, random_seed=1)
+    >>> settings = {"method": "vb", "random_seed": 1, "progressbar": False}
+    >>> table = ba.compare({name: ba.fit(name, data, **settings) for name in ("model_b", "one_coin")})
+    >>> table["name"].tolist()
+    ['one_coin', 'model_b']
     """
     import pandas as pd
-    from scipy.special import softmax
 
     check_seed(random_seed)
-    if not fits:
-        raise FitError("there is no fit to compare")
-    views = [view_of(fit) for fit in fits]
-    data, rows, pointwise = require_counts(views[0]), [], []
-    for view in views:
-        if require_counts(view).hash != data.hash:
-            raise FitError("the fits are of different data: fit all models to the same counts")
-        elpd = leave_one_out(view)
-        marginal = estimate_marginal_likelihood(view, random_seed=random_seed)
-        reasons, p_predictive = [marginal.reason], float("nan")
-        if np.unique(data.trials).size == 1:
-            p_predictive = histogram_predictive_check(view, random_seed).p_value
-        else:
-            reasons.append("p_predictive: items have different numbers of trials, and no common histogram")
-        pointwise.append(elpd.elpd_i.values)
-        rows.append(
-            {
-                "model": view.model.name,
-                "types": len(view.model.states(data)),
-                "elpd_loo": float(elpd.elpd),
-                "se": float(elpd.se),
-                "p_loo": float(elpd.p),
-                "max_pareto_k": float(np.max(elpd.pareto_k)),
-                "elpd_diff": 0.0,
-                "se_diff": 0.0,
-                "log_marginal": marginal.value,
-                "se_log_marginal": marginal.error,
-                "p_types": float("nan"),
-                "p_predictive": p_predictive,
-                "reason": "; ".join(filter(None, reasons)),
-            }
-        )
-    table = pd.DataFrame(rows)
-    twice = table.duplicated(["model", "types"])
-    if twice.any():
-        model, types = table.loc[twice, ["model", "types"]].iloc[0]
-        raise FitError(f"two fits are of {model} with {types} type{'s' if types > 1 else ''}: keep one of them")
-    away = np.array(pointwise) - pointwise[int(table["elpd_loo"].argmax())]  # (fit, item)
-    table["elpd_diff"], table["se_diff"] = away.sum(axis=1), np.sqrt(data.n_items) * away.std(axis=1)
+    if bins < 1:
+        raise DataError(f"bins is {bins}: it must be at least 1")
+    views = _check_fits(fits)
+    gold = _find_gold(views)
+    elpds = {name: _leave_one_out(name, view) for name, view in views.items()}
+    rows = []
+    for name, view in views.items():
+        elpd, notes = elpds[name], []
+        high = int((elpd.pareto_k.values > MAX_PARETO_K).sum())
+        if high:
+            notes.append(f"elpd_loo: {counted(high, 'item')} with a Pareto k above {MAX_PARETO_K}")
+        if view.yields == "approximation":
+            notes.append(f"elpd_loo: by {view.tree.attrs['method']}, an approximation; if too narrow, it is too high")
+        row: dict[str, Any] = {
+            "name": name,
+            "model": view.model.name,
+            "method": view.tree.attrs["method"],
+            "elpd_loo": float(elpd.elpd),
+            "se": float(elpd.se),
+            "p_loo": float(elpd.p),
+            "max_pareto_k": float(elpd.pareto_k.max()),
+            "n_high_pareto_k": high,
+            "elpd_diff": 0.0,
+            "se_diff": 0.0,
+            "weight": np.nan,
+        }
+        predicted = predict_all(view, gold) if gold else None
+        if predicted is not None:
+            scores = tabulate_scores(predicted, bins, 0.95, 0, None)
+            row |= {"n_gold": predicted.right.size} | dict(zip(scores["score"], scores["value"], strict=True))
+        if view.model.data_class is CountData:
+            row |= _describe_counts(view, notes, random_seed)
+        rows.append(row | {"note": "; ".join(notes)})
+    table = pd.DataFrame(rows).set_index("name", drop=False)
+    beside = _compare_elpds(elpds)
+    table["elpd_diff"], table["se_diff"], table["weight"] = beside["elpd_diff"], beside["dse"], beside["weight"]
+    if "log_marginal" in table:
+        _weigh_marginals(table)
+    ordered = [column for column in table if column not in ("types", "note")]
+    if "types" in table:
+        ordered.insert(2, "types")
+    table = table[[*ordered, "note"]].sort_values("elpd_loo", ascending=False, kind="stable")
+    return table.reset_index(drop=True)
+
+
+def _check_fits(fits: Mapping[str, xarray.DataTree | FitView]) -> dict[str, FitView]:
+    if not isinstance(fits, Mapping):
+        raise FitError(f"fits is a {type(fits).__name__}: give the fits by name, as in {{'mace': fit, ...}}")
+    if len(fits) < 2:
+        raise FitError(f"fits has {counted(len(fits), 'fit')}: there must be two or more to compare")
+    views = {str(name): view_for_table(fit) for name, fit in fits.items()}
+    (first, one), *others = views.items()
+    for name, view in others:
+        if view.data.hash != one.data.hash:
+            raise FitError(f"{first!r} and {name!r} are fits of different data: fit all models to the same")
+    for (first, one), (name, view) in combinations(views.items(), 2):
+        if one.model == view.model and one.posterior.equals(view.posterior):
+            raise FitError(f"{first!r} and {name!r} are the same fit: leave one of them out")
+    return views
+
+
+def _leave_one_out(name: str, view: FitView) -> Any:
+    try:
+        return leave_one_out(view)
+    except FitError as error:
+        raise FitError(f"{name!r}: {error}") from None
+
+
+def _find_gold(views: Mapping[str, FitView]) -> dict[str, Mapping[str, str]]:
+    """Return the gold labels of each dimension, of any fit that has some."""
+    found: dict[str, tuple[str, Mapping[str, str]]] = {}
+    for name, view in views.items():
+        for part in parts_of(view):
+            if part.gold:
+                first, gold = found.setdefault(part.dimension, (name, part.gold))
+                if dict(gold) != dict(part.gold):
+                    raise FitError(f"{first!r} and {name!r} have different gold labels: give all fits the same")
+    return {dimension: gold for dimension, (_, gold) in found.items()}
+
+
+def _compare_elpds(elpds: Mapping[str, Any]) -> pd.DataFrame:
+    """Return what ArviZ makes of leave-one-out of several fits, by name: differences, and weights of stacking."""
+    import arviz_stats as azs
+
+    best = np.max([elpd.elpd_i.values for elpd in elpds.values()], axis=0)  # (item,)
+    moved = {}
+    for name, elpd in elpds.items():  # changes neither, and keeps items of many answers from having no likelihood left
+        moved[name] = copy.copy(elpd)
+        moved[name].elpd_i = elpd.elpd_i - best
+    with warnings.catch_warnings():  # of few items, of unreliable ones: the table has both
+        warnings.simplefilter("ignore", UserWarning)
+        table = azs.compare(moved, method="stacking", round_to="none")
+    weight = table["weight"].astype(float).clip(lower=0)
+    found: pd.DataFrame = table.assign(weight=weight / weight.sum())[["elpd_diff", "dse", "weight"]].astype(float)
+    return found
+
+
+def _describe_counts(view: FitView, notes: list[str], random_seed: int | None) -> dict[str, Any]:
+    """Return what is known of a fit of counts beside its predictions; notes say why something is nan."""
+    marginal = estimate_marginal_likelihood(view, random_seed=random_seed)
+    p_predictive = float("nan")
+    if np.unique(view.data.trials).size == 1:
+        check = predictive_check(view, "histogram", replicates=1000, random_seed=random_seed).table
+        p_predictive = float(check.loc[check["of"] == "", "p"].item())
+    notes += [marginal.reason] if marginal.reason else []
+    if np.isnan(p_predictive):
+        notes.append("p_predictive: items have different numbers of trials, and no common histogram")
+    return {
+        "types": len(view.model.states(view.data)),
+        "log_marginal": marginal.value,
+        "se_log_marginal": marginal.error,
+        "p_model": float("nan"),
+        "p_predictive": p_predictive,
+    }
+
+
+def _weigh_marginals(table: pd.DataFrame) -> None:
+    from scipy.special import softmax
+
     if table["log_marginal"].notna().all():
-        table["p_types"] = softmax(table["log_marginal"].to_numpy())
+        table["p_model"] = softmax(table["log_marginal"].to_numpy())
     else:
-        why = "p_types: not every fit here has a marginal likelihood"
-        table["reason"] = [f"{reason}; {why}" if reason else why for reason in table["reason"]]
-    return table.sort_values(["model", "types"], ignore_index=True)
+        why = "p_model: not every fit here has a marginal likelihood"
+        table["note"] = [f"{note}; {why}" if note else why for note in table["note"]]

@@ -17,9 +17,9 @@ from bayesanno import (
     CountData,
     diagnostics_of,
     estimate_marginal_likelihood,
-    histogram_predictive_check,
     label_table,
     make_count_design,
+    predictive_check,
     read_annotations,
     simulate,
     summary,
@@ -132,7 +132,8 @@ def test_two_types_explain_the_histogram(two_types):
     found = estimate_marginal_likelihood(two_types, random_seed=1)
     assert found.error < 0.02
     assert abs(found.value - -4908.830095) < 4 * found.error
-    assert 0.08 < histogram_predictive_check(two_types, random_seed=1).p_value < 0.2
+    table = predictive_check(two_types, "histogram", replicates=1000, random_seed=1).table
+    assert 0.08 < table.loc[table["of"] == "", "p"].item() < 0.2
 
 
 def test_leaving_items_out_prefers_two_types_to_one(srte, two_types):

@@ -1,4 +1,4 @@
-"""How many types: marginal likelihoods against exact values, predictive p-values, tables, and what is refused."""
+"""Fits of counts beside each other: marginal likelihoods against exact values, predictive p-values, leave-one-out."""
 
 import json
 
@@ -10,7 +10,7 @@ from scipy.special import betaln, logsumexp
 from scipy.stats import multivariate_t, norm
 
 import bayesanno as ba
-from bayesanno import CountData, compare_n_types, estimate_marginal_likelihood, histogram_predictive_check
+from bayesanno import CountData, compare, estimate_marginal_likelihood, predictive_check
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.bridge import TAILS, _bridge
 from bayesanno.inference.loo import leave_one_out
@@ -34,7 +34,7 @@ def fits():
 
 @pytest.fixture(scope="module")
 def table(fits):
-    return compare_n_types(fits[::-1], random_seed=1)
+    return compare({"one": fits[0], "two": fits[1]}, random_seed=1)
 
 
 def exact_one():
@@ -119,22 +119,33 @@ def test_draws_that_are_repeated_say_no_more_to_a_bridge(rng):
     assert same == pytest.approx(error, rel=0.1)
 
 
+def histogram_p(fit, **options):
+    table = predictive_check(fit, "histogram", random_seed=1, **options).table
+    return table.loc[table["of"] == "", "p"].item()
+
+
 def test_the_table(fits, table):
-    assert table[["model", "types"]].to_numpy().tolist() == [["binomial_mixture", 1], ["binomial_mixture", 2]]
-    assert list(table) == [
-        "model", "types", "elpd_loo", "se", "p_loo", "max_pareto_k", "elpd_diff", "se_diff",
-        "log_marginal", "se_log_marginal", "p_types", "p_predictive", "reason",
+    assert table[["name", "model", "types"]].to_numpy().tolist() == [
+        ["two", "binomial_mixture", 2], ["one", "binomial_mixture", 1],
     ]  # fmt: skip
-    one, two = table.iloc[0], table.iloc[1]
+    assert list(table) == [
+        "name", "model", "types", "method", "elpd_loo", "se", "p_loo", "max_pareto_k", "n_high_pareto_k", "elpd_diff",
+        "se_diff", "weight", "log_marginal", "se_log_marginal", "p_model", "p_predictive", "note",
+    ]  # fmt: skip
+    two, one = table.iloc[0], table.iloc[1]
     assert (two["elpd_diff"], two["se_diff"]) == (0, 0)
     assert one["elpd_diff"] == pytest.approx(one["elpd_loo"] - two["elpd_loo"])
+    away = leave_one_out(fits[0]).elpd_i.values - leave_one_out(fits[1]).elpd_i.values  # (item,)
+    assert one["se_diff"] == pytest.approx(np.sqrt(ITEMS) * away.std())
     assert one["elpd_diff"] < -2 * one["se_diff"] < 0
     odds = np.exp(exact_one() - exact_two())
-    assert one["p_types"] == pytest.approx(odds / (1 + odds), rel=0.2)
-    assert table["p_types"].sum() == pytest.approx(1)
+    assert one["p_model"] == pytest.approx(odds / (1 + odds), rel=0.2)
+    assert table["p_model"].sum() == pytest.approx(1)
+    assert table["weight"].sum() == pytest.approx(1)
+    assert two["weight"] > 0.9
     assert (table["max_pareto_k"] < 0.7).all()
-    assert set(table["reason"]) == {""}
-    assert one["p_predictive"] == histogram_predictive_check(fits[0], random_seed=1).p_value
+    assert set(table["note"]) == {""}
+    assert one["p_predictive"] == histogram_p(fits[0], replicates=1000)
 
 
 def test_leaving_an_item_out_exactly_for_one_type(fits, table):
@@ -142,7 +153,7 @@ def test_leaving_an_item_out_exactly_for_one_type(fits, table):
 
     With 4,000 draws the estimate's standard deviation over seeds is 0.08, with 80,000 it is 0.02.
     """
-    assert table["elpd_loo"][0] == pytest.approx(leave_one_out(fits[0]).elpd)
+    assert table["elpd_loo"][1] == pytest.approx(leave_one_out(fits[0]).elpd)
     many = ba.fit(BinomialMixture(types=1), DATA, **(SETTINGS | {"draws": 20_000}))
     failures = ITEMS * TRIALS - SUCCESSES
     without = betaln(SUCCESSES - BINS + 1, failures - (TRIALS - BINS) + 1)
@@ -150,32 +161,35 @@ def test_leaving_an_item_out_exactly_for_one_type(fits, table):
 
 
 def test_a_model_that_does_not_fit_is_seen(fits):
-    wrong, right = (histogram_predictive_check(fit, random_seed=1) for fit in fits)
-    assert wrong.p_value < 0.01
-    assert 0.1 < right.p_value < 0.95
-    cells = wrong.cells
-    assert list(cells) == ["successes", "observed", "expected", "p_at_most", "p_at_least"]
+    wrong, right = (predictive_check(fit, "histogram", replicates=1000, random_seed=1) for fit in fits)
+    assert wrong.table["p"][0] < 0.01
+    assert 0.1 < right.table["p"][0] < 0.95
+    cells = wrong.table.iloc[1:].reset_index(drop=True)
+    assert list(cells) == ["statistic", "of", "observed", "mean", "low", "high", "p"]
+    assert cells["of"].tolist() == [str(number) for number in BINS]
     assert cells["observed"].tolist() == HISTOGRAM.tolist()
-    assert cells["p_at_least"][0] < 0.01  # too many items with no success,
-    assert cells["p_at_most"][3] < 0.01  # too few in the middle
+    assert cells["p"][0] < 0.02  # too many items with no success,
+    assert cells["p"][3] < 0.02  # too few in the middle
+    assert (cells["observed"] > cells["high"])[0]
+    assert (cells["observed"] < cells["low"])[3]
     for check in (wrong, right):
-        assert check.discrepancy.shape == check.replicated.shape == (1000,)
-        assert check.cells["expected"].sum() == pytest.approx(ITEMS)
-        assert ((check.cells["p_at_most"] + check.cells["p_at_least"]) >= 1).all()
-        assert check.p_value == (check.replicated >= check.discrepancy).mean()
+        assert check.replicated.shape == (1000, BINS.size + 1)
+        assert (check.replicated[:, 1:].sum(axis=1) == ITEMS).all()
+        assert check.table["mean"].tolist() == pytest.approx(check.replicated.mean(axis=0).tolist())
     df = BINS.size - 1  # replicates follow the draw's own expected histogram
-    assert right.replicated.mean() == pytest.approx(df, abs=0.6)
-    pd.testing.assert_frame_equal(cells, histogram_predictive_check(fits[0], random_seed=1).cells)
+    assert right.replicated[:, 0].mean() == pytest.approx(df, abs=0.6)
+    again = predictive_check(fits[0], "histogram", replicates=1000, random_seed=1)
+    pd.testing.assert_frame_equal(wrong.table, again.table)
 
 
 def test_what_draws_cannot_bear_is_nan_with_the_reason(fits):
     one, two = fits
     for rhat, why in ((1.2, "R-hat is 1.200, and must be at most 1.01"), (None, r"R-hat is unknown \(it takes NUTS")):
-        found = compare_n_types([one, altered(two, max_rhat=rhat)], random_seed=1)
-        assert found["log_marginal"].notna().tolist() == [True, False]
-        assert found["p_types"].isna().all()
-        assert found["reason"][0] == "p_types: not every fit here has a marginal likelihood"
-        assert found["reason"].str.contains(f"log_marginal: {why}")[1]
+        found = compare({"one": one, "two": altered(two, max_rhat=rhat)}, random_seed=1)
+        assert found["log_marginal"].notna().tolist() == [False, True]
+        assert found["p_model"].isna().all()
+        assert found["note"][1] == "p_model: not every fit here has a marginal likelihood"
+        assert found["note"].str.contains(f"log_marginal: {why}")[0]
 
 
 def test_a_posterior_far_from_the_proposal_is_nan(fits, monkeypatch):
@@ -198,25 +212,29 @@ def test_the_pareto_k_of_the_proposal_is_that_of_posterior_over_proposal(fits, m
 
 def test_items_with_different_numbers_of_trials(refuses):
     data = counts((1, 3), (4, 6), (5, 6), (0, 3), (3, 3), (2, 6))
-    fit = ba.fit(BinomialMixture(types=1), data, **SETTINGS)
+    fits = {name: ba.fit(BinomialMixture(types=1), data, **(SETTINGS | {"random_seed": seed}))
+            for name, seed in (("a", 1), ("b", 2))}  # fmt: skip
     with refuses(DataError, "'s2' has 6 trials and item 's1' 3: a histogram needs items with the same number"):
-        histogram_predictive_check(fit)
-    (row,) = compare_n_types([fit], random_seed=1).to_dict("records")
-    assert row["log_marginal"] == pytest.approx(betaln(16, 13), abs=4 * row["se_log_marginal"])
-    assert np.isnan(row["p_predictive"])
-    assert row["reason"] == "p_predictive: items have different numbers of trials, and no common histogram"
-    assert row["p_types"] == 1
+        predictive_check(fits["a"], "histogram")
+    check = predictive_check(fits["a"], random_seed=1).table.set_index("statistic")
+    assert check.index.tolist() == ["positive_share", "spread"]
+    assert check.loc["positive_share", "observed"] == 15 / 27
+    shares = np.array([1 / 3, 4 / 6, 5 / 6, 0, 1, 2 / 6])
+    assert check.loc["spread", "observed"] == pytest.approx(shares.std())
+    table = compare(fits, random_seed=1)
+    for row in table.to_dict("records"):
+        assert row["log_marginal"] == pytest.approx(betaln(16, 13), abs=4 * row["se_log_marginal"])
+        assert np.isnan(row["p_predictive"])
+        assert row["note"] == "p_predictive: items have different numbers of trials, and no common histogram"
+        assert row["p_model"] == pytest.approx(0.5, abs=0.1)
 
 
-def test_fits_that_cannot_be_compared_are_refused(fits, refuses, tiny_fit):
-    with refuses(FitError, "there is no fit to compare"):
-        compare_n_types([])
-    with refuses(FitError, "two fits are of binomial_mixture with 1 type: keep one of them"):
-        compare_n_types([fits[0], fits[0]], random_seed=1)
-    with refuses(FitError, "types of items are counted in fits of counts, and model_b is fitted to annotations"):
-        histogram_predictive_check(tiny_fit)
-    data = counts((1, 3), (4, 6), (5, 6), (0, 3), (3, 3), (2, 6))
-    with refuses(FitError, "the fits are of different data: fit all models to the same counts"):
-        compare_n_types([fits[0], ba.fit(BinomialMixture(types=1), data, **SETTINGS)])
+def test_fits_of_counts_that_cannot_be_compared_are_refused(fits, refuses, tiny_fit):
+    with refuses(FitError, "'one' and 'again' are the same fit: leave one of them out"):
+        compare({"one": fits[0], "two": fits[1], "again": fits[0]}, random_seed=1)
+    with refuses(FitError, "there is no statistic 'histogram': choose among votes_per_item, unanimous"):
+        predictive_check(tiny_fit, "histogram")
+    with refuses(FitError, "'one' and 'tiny' are fits of different data: fit all models to the same"):
+        compare({"one": fits[0], "tiny": tiny_fit})
     with refuses(FitError, "random_seed is -1"):
-        histogram_predictive_check(fits[0], random_seed=-1)
+        predictive_check(fits[0], random_seed=-1)

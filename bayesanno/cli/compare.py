@@ -1,0 +1,288 @@
+"""What `bayesanno compare` does: models of the same data, fitted alike, beside each other.
+
+The invariant: all that can be wrong with options, models and data is found before anything is sampled.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayesanno.cli.files import describe_data, new_folder, numbers_as_text
+from bayesanno.cli.options import (
+    AnnotatorColumn,
+    ControlsFile,
+    DataSource,
+    GoldColumn,
+    GoldFile,
+    ItemColumn,
+    LabelColumns,
+    LabelNames,
+    Overwrite,
+    PositiveLabel,
+    Seed,
+    SuccessesColumn,
+    TableFormat,
+    TrialsColumn,
+    parse_settings,
+)
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.inference.nuts import NUTSSettings
+from bayesanno.io.options import ReadOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
+
+    from bayesanno.modeling.base import AnnotationModel
+
+SAMPLING = "Sampling"
+SMALL = 0.05  # a p-value below it is told of
+
+
+def compare(
+    data: DataSource,
+    model: Annotated[
+        list[str],
+        typer.Option(
+            metavar="MODEL[,FIELD=VALUE...]", help="A model of the zoo, with fields to set; give two or more."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")],
+    method: Annotated[str, typer.Option(help="nuts, advi, fullrank_advi or vb.", rich_help_panel=SAMPLING)] = "nuts",
+    draws: Annotated[int, typer.Option(help="Draws kept, per chain.", rich_help_panel=SAMPLING)] = NUTSSettings.draws,
+    tune: Annotated[int, typer.Option(help="Tuning steps, per chain.", rich_help_panel=SAMPLING)] = NUTSSettings.tune,
+    chains: Annotated[int, typer.Option(help="Number of chains.", rich_help_panel=SAMPLING)] = NUTSSettings.chains,
+    replicates: Annotated[int, typer.Option(help="Of the predictive checks.")] = 500,
+    seed: Seed = None,
+    format_: TableFormat = "auto",
+    item: ItemColumn = None,
+    annotator: AnnotatorColumn = None,
+    label: LabelColumns = None,
+    labels: LabelNames = None,
+    gold: GoldColumn = None,
+    gold_file: GoldFile = None,
+    controls: ControlsFile = None,
+    positive: PositiveLabel = None,
+    successes: SuccessesColumn = None,
+    trials: TrialsColumn = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Fit models to DATA and write loo.csv, ppc.csv, run.json, figures and, with gold, calibration.csv to DIR."""
+    begin = time.perf_counter()
+    from bayesanno.criticism.predictive import check_replicates
+
+    models = parse_models(model)
+    sampling = {"draws": draws, "tune": tune, "chains": chains}
+    check_method(method, models, sampling)
+    check_seed(seed)
+    check_replicates(replicates)
+    options = ReadOptions(
+        format=format_,
+        item=item,
+        annotator=annotator,
+        label=tuple(label or ()),
+        gold=gold,
+        gold_file=gold_file,
+        controls=controls,
+        successes=successes,
+        trials=trials,
+    )
+    with new_folder(out, overwrite=overwrite) as folder:
+        answers, described = read_for_all(models, data, options, labels=labels or (), positive=positive)
+        check_size(answers.n_items, draws * chains)
+        typer.echo(described, err=True)
+        seed = known_seed(seed)
+        fits = fit_all(models, answers, method=method, random_seed=seed, **sampling)
+        tables = write_comparison(fits, folder, replicates=replicates, seed=seed, began=begin)
+        files = sorted(path.name for path in folder.iterdir())
+    for line in describe_comparison(tables):
+        typer.echo(line)
+    for name in files:
+        typer.echo(str(out / name))
+
+
+def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
+    """Return the models that --model names, by what was given.
+
+    Raises
+    ------
+    ModelError
+        If a model or a field is unknown, a value is out of its range, or an equals sign is missing.
+    FitError
+        If there are fewer than two, or two are the same.
+    """
+    from bayesanno.modeling.registry import get_model
+
+    models: dict[str, AnnotationModel] = {}
+    for spec in specs:
+        name, *settings = (part.strip() for part in spec.split(","))
+        found = get_model(name, parse_settings(settings, option="--model", example="mace,strategy_prior=3"))
+        same = next((other for other, known in models.items() if known == found), None)
+        if same is not None:
+            raise FitError(f"--model {spec} is the same as --model {same}: leave one of them out")
+        models[spec] = found
+    if len(models) < 2:
+        raise FitError(f"--model is given {len(specs)} time: give two models or more to compare")
+    return models
+
+
+def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict[str, Any]) -> None:
+    """Raise a FitError unless a method can be, fits all these models, and gives draws to compare them by."""
+    from bayesanno.inference.climb import require_updates
+    from bayesanno.inference.methods import choose_method
+
+    chosen, _ = choose_method(method, **sampling)
+    if chosen.yields == "point":
+        raise FitError(f"--method {method} gives one point, and models are compared by draws: take nuts, advi or vb")
+    if not chosen.needs_graph:
+        for found in models.values():
+            require_updates(found, method)
+
+
+def read_for_all(
+    models: dict[str, AnnotationModel],
+    source: str,
+    options: ReadOptions,
+    *,
+    labels: list[str] | tuple[()],
+    positive: str | None,
+) -> tuple[Any, str]:
+    """Read the data that all models take, and describe them in one line.
+
+    Raises
+    ------
+    DataFileError, DataError
+        As for the readers; if a model takes other data than the first; if a model cannot take them.
+    """
+    from bayesanno.cli.for_model import read_for
+
+    read: dict[Any, tuple[Any, str]] = {}
+    (first, _), *_ = models.items()
+    answers, described = None, ""
+    for spec, model in models.items():
+        kind = (model.data_class, model.two_labels)
+        if kind not in read:
+            read[kind] = read_for(model, source, options, labels=labels, positive=positive)
+        own = read[kind][0]
+        if answers is None:
+            answers, described = read[kind]
+        elif own.hash != answers.hash:
+            raise DataError(
+                f"--model {spec} takes other data than --model {first} ({own.describe()}, not {described}): compare "
+                "models of the same data"
+            )
+        model.check(own)
+    return answers, described
+
+
+def check_size(n_items: int, n_draws: int) -> None:
+    """Raise a FitError if the log-likelihoods of so many draws would be left out of a fit for their size."""
+    from bayesanno.inference.assemble import MAX_GROUP_BYTES
+
+    most = MAX_GROUP_BYTES // (8 * n_items)
+    if n_draws > most:
+        raise FitError(
+            f"the log-likelihoods of {n_items:,} items in {n_draws:,} draws would take more than "
+            f"{MAX_GROUP_BYTES / 2**30:.0f} GiB for each model: take {most:,} draws or fewer, over all chains"
+        )
+
+
+def fit_all(
+    models: dict[str, AnnotationModel], answers: Any, *, method: str, random_seed: int, **sampling: Any
+) -> dict[str, xarray.DataTree]:
+    """Fit all models alike."""
+    from bayesanno.inference.fit import fit
+
+    settings: dict[str, Any] = {"method": method, "random_seed": random_seed, "progressbar": sys.stderr.isatty()}
+    fits = {}
+    for spec, model in models.items():
+        typer.echo(f"fitting {spec}", err=True)
+        fits[spec] = fit(model, answers, **settings, **sampling)
+    return fits
+
+
+def write_comparison(
+    fits: dict[str, xarray.DataTree], folder: Path, *, replicates: int, seed: int, began: float
+) -> dict[str, pd.DataFrame]:
+    """Write the files of a comparison to a folder and return its tables by their names."""
+    from bayesanno.criticism.calibration import calibration_table
+    from bayesanno.criticism.comparison import compare as compare_fits
+    from bayesanno.criticism.predictive import predictive_check
+    from bayesanno.fits.view import view_of
+    from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
+    from bayesanno.report.plots.style import write_png
+
+    views = {spec: view_of(fit) for spec, fit in fits.items()}
+    tables = {"loo.csv": compare_fits(views, random_seed=seed)}
+    checks = {spec: predictive_check(view, replicates=replicates, random_seed=seed) for spec, view in views.items()}
+    tables["ppc.csv"] = _put_together({spec: check.table for spec, check in checks.items()})
+    if "n_gold" in tables["loo.csv"]:
+        scored = tables["loo.csv"].set_index("name")["n_gold"]
+        of_labels = {spec: view for spec, view in views.items() if scored[spec] > 0}  # those of types have none
+        tables["calibration.csv"] = _put_together({spec: calibration_table(view) for spec, view in of_labels.items()})
+        write_png(plot_calibration(of_labels), folder / "calibration.png")
+    for name, table in tables.items():
+        numbers_as_text(table).to_csv(folder / name, index=False)
+    figures = {}
+    for number, (spec, check) in enumerate(checks.items(), start=1):
+        figures[spec] = f"ppc_{number}_{views[spec].model.name}.png"
+        write_png(plot_predictive_check(check), folder / figures[spec])
+    attrs = next(iter(views.values())).tree.attrs
+    run = {
+        "models": {
+            spec: {
+                "model": view.model.name,
+                "fields": view.model.to_fields(),
+                "figure": figures[spec],
+                "diagnostics": view.diagnostics,
+            }
+            for spec, view in views.items()
+        },
+        "method": attrs["method"],
+        "settings": json.loads(attrs["settings"]),
+        "replicates": replicates,
+        "seed": seed,
+        "versions": json.loads(attrs["versions"]),
+        "data": describe_data(next(iter(views.values())).data) | {"hash": attrs["data_hash"]},
+        "seconds": {"total": time.perf_counter() - began},
+    }
+    (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+    return tables
+
+
+def _put_together(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.concat([table.assign(name=spec)[["name", *table]] for spec, table in tables.items()], ignore_index=True)
+
+
+def describe_comparison(tables: dict[str, pd.DataFrame]) -> list[str]:
+    """Return in words what came out of a comparison: a line for each model, and what it does not predict."""
+    loo, ppc = tables["loo.csv"], tables["ppc.csv"]
+    width = max(4, *map(len, loo["name"]))
+    header = f"{'model':<{width}} {'elpd_loo':>10} {'elpd_diff':>10} {'se_diff':>8} {'weight':>6} {'k > 0.7':>7}"
+    scored = "accuracy" in loo
+    lines = [header + ("  accuracy  log_score" if scored else "")]
+    for row in loo.to_dict("records"):
+        line = f"{row['name']:<{width}} {row['elpd_loo']:>10.1f} {row['elpd_diff']:>10.1f} {row['se_diff']:>8.1f} "
+        line += f"{row['weight']:>6.2f} {row['n_high_pareto_k']:>7}"
+        if scored and row["accuracy"] == row["accuracy"]:
+            line += f"  {row['accuracy']:>8.4f}  {row['log_score']:>9.4f}"
+        lines.append(line)
+    whole = ppc[ppc["of"] == ""]
+    for name in loo["name"]:
+        low = whole[(whole["name"] == name) & (whole["p"] < SMALL)].sort_values("p", kind="stable")
+        failed = [f"{_name_statistic(row)} (p = {row['p']:.3f})" for row in low.to_dict("records")]
+        lines.append(f"{name} does not predict {', '.join(failed)}" if failed else f"{name} predicts all statistics")
+    return lines
+
+
+def _name_statistic(row: dict[Any, Any]) -> str:
+    return f"{row['statistic']} of {row['dimension']}" if "dimension" in row else str(row["statistic"])

@@ -1,0 +1,256 @@
+"""Predictive checks: what a model, fitted or not, says that answers look like, beside the answers that were seen.
+
+The invariant: replicates are answers to the design of the data, with the same annotators and controls and with new
+states of the items, drawn given the parameters; one draw of the parameters makes one replicate.
+
+References
+----------
+A. Gelman, X.-L. Meng and H. Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies,
+Statistica Sinica 6, 733-807.
+G. E. P. Box (1980), Sampling and Bayes' inference in scientific modelling and robustness, Journal of the Royal
+Statistical Society A 143(4), 383-430, doi:10.2307/2982063 (of the prior).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.parameters import require_draws
+from bayesanno.criticism.histogram import expected_histograms, measure_chi_square
+from bayesanno.criticism.statistics import Statistic, Table, histogram, tables_of
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.validate import check_seed
+from bayesanno.ground.wording import nearest
+from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.simulation.replicate import draw_prior, replicate, take_draws
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    import xarray
+
+    from bayesanno.fits.view import FitView
+    from bayesanno.modeling.base import AnnotationModel
+    from bayesanno.modeling.data_kinds import Data
+
+LEVEL = 0.94  # of the predictive intervals
+LEAST_REPLICATES = 20  # of fewer no p-value could be below 0.05
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PredictiveCheck:
+    """What a model predicts of statistics of the answers, beside what was seen.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per number: `statistic`; `of`, what it is of; `observed`; `mean` of the replicates, and `low` and `high`
+        that hold the middle 94% of them; `p`. Of several dimensions, `dimension` first. The row in which `of` is empty
+        is of the statistic as a whole. Where that is several numbers, it is how far they are, together, from what is
+        predicted: the mean of their squared distances in standard deviations of the replicates; of a histogram,
+        chi-square from each draw's own expected histogram, averaged over draws. There p is the share of replicates
+        that are as far, or farther; in the other rows it is two-sided: twice the smaller of the shares that are
+        above and below, where equal ones count half. What was seen counts as one replicate, so that p is never 0.
+    replicated : array, shape (replicate, row)
+        What the replicates have in each row of the table.
+    """
+
+    table: pd.DataFrame
+    replicated: np.ndarray
+
+
+def predictive_check(
+    fit: xarray.DataTree | FitView,
+    statistic: str | Sequence[str] | None = None,
+    *,
+    replicates: int = 500,
+    prior: bool = False,
+    random_seed: int | None = None,
+) -> PredictiveCheck:
+    """Ask whether a model predicts what the answers look like (Gelman, Meng and Stern 1996).
+
+    Answers are drawn for the same design, by the model's generative process: with the parameters of draws that are
+    evenly spaced over the fit, and the states of all items (true labels, types) drawn anew given these parameters.
+    A small p says that a model which is right would seldom give such answers. The data were used twice, to fit and to
+    check, so that p of a right model is nearer to one half than uniform, most of all of what parameters are fitted to,
+    as the label counts. Of many rows some are small by chance: first look at those where `of` is empty.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    statistic : str or sequence of str, optional
+        By default all that the data have. Of annotations: `votes_per_item`, how many items have 0, 1, ... votes for a
+        label ("3 x yes"; of two labels the last); `unanimous`, the share of items with two annotations or more on
+        which all agree; `label_counts`, how often each annotator gives each label (of two labels the last);
+        `pair_agreement`, how often two annotators agree on the items that both answered, of the 5,000 pairs with most
+        such answers; `rest_agreement`, how often the answers of others agree with an annotator's. Of counts:
+        `histogram` of the successes, where all items have the same number of trials; `positive_share` of all answers;
+        `spread`, the standard deviation of the items' shares.
+    replicates : int, default 500
+        How many; no more than the fit has draws.
+    prior : bool, default False
+        Take parameters from the prior in place of the fit (Box 1980): what the model expects before data. What a model
+        takes from the data beforehand, such as pooled label frequencies, stays.
+    random_seed : int, optional
+
+    Returns
+    -------
+    PredictiveCheck
+
+    Raises
+    ------
+    FitError
+        If there is no such statistic, replicates are fewer than 20, or the fit is one point.
+    DataError
+        If the data do not have a statistic that is asked for: no item has two annotations, or trials differ.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> check = ba.predictive_check(fit, ["unanimous", "rest_agreement"], random_seed=1)
+    >>> check.table.query("of == ''")["statistic"].tolist()
+    ['unanimous', 'rest_agreement']
+    """
+    check_seed(random_seed)
+    check_replicates(replicates)
+    view = view_for_table(fit, from_draws=True)
+    if not prior:
+        require_draws(view, "a predictive check")
+    model, data, rng = view.model, view.data, np.random.default_rng(random_seed)
+    chosen = [choose_statistics(table, statistic) for table in tables_of(data)]  # refused before anything is drawn
+    draws = draw_prior(model, data, replicates, rng) if prior else take_draws(view.posterior, replicates)
+    return check_draws(model, data, draws, view.known, chosen, rng)
+
+
+def check_draws(
+    model: AnnotationModel,
+    data: Data,
+    draws: xarray.Dataset,
+    known: Mapping[str, np.ndarray],
+    chosen: Sequence[Mapping[str, Statistic]],
+    rng: np.random.Generator,
+) -> PredictiveCheck:
+    """Compare data with a replicate by each draw of the parameters, dims (chain, draw, ...).
+
+    Parameters
+    ----------
+    chosen : sequence of mapping of name to Statistic
+        The statistics of each table of the data.
+    """
+    import pandas as pd
+
+    tables, answers = tables_of(data), _observed(model, data)
+    measured: list[dict[str, list[np.ndarray]]] = [{name: [] for name in statistics} for statistics in chosen]
+    for again in replicate(model, data, draws, known, rng):
+        for table, statistics, found in zip(tables, chosen, measured, strict=True):
+            for name, one in statistics.items():
+                found[name].append(one.measure(again[table.own]))
+    parts, drawn = [], []
+    for table, statistics, found in zip(tables, chosen, measured, strict=True):
+        for name, one in statistics.items():
+            replicated = np.array(found[name], dtype=float)  # (replicate, of)
+            observed = np.asarray(one.measure(answers[table.own]), dtype=float)  # (of,)
+            rows = _tabulate(one, observed, replicated)
+            if one.of != ("",):
+                if table.statistics[name] is histogram:
+                    expected = expected_histograms(model, table.data, draws, known)
+                    far = measure_chi_square(observed, expected), measure_chi_square(replicated, expected)
+                else:
+                    far = _measure_distance(observed, replicated)
+                rows = pd.concat([_tabulate_whole(*far), rows])
+                replicated = np.column_stack([far[1], replicated])
+            rows.insert(0, "statistic", name)
+            if table.dimension:
+                rows.insert(0, "dimension", table.dimension)
+            parts.append(rows)
+            drawn.append(replicated)
+    return PredictiveCheck(table=pd.concat(parts, ignore_index=True), replicated=np.concatenate(drawn, axis=1))
+
+
+def check_replicates(replicates: int) -> None:
+    """Raise a FitError if replicates are too few for a p-value."""
+    if replicates < LEAST_REPLICATES:
+        raise FitError(f"replicates is {replicates}: it must be at least {LEAST_REPLICATES}")
+
+
+def choose_statistics(table: Table, asked: str | Sequence[str] | None) -> dict[str, Statistic]:
+    """Return the statistics of a table that are asked for, or all that it has, by name.
+
+    Raises
+    ------
+    FitError
+        If there is no such statistic.
+    DataError
+        If the data do not have one that is asked for.
+    """
+    names = [asked] if isinstance(asked, str) else asked
+    if names is None:
+        found = {}
+        for name, make in table.statistics.items():
+            try:
+                found[name] = make(table.data)
+            except DataError:  # such data do not have it, as that says, and it is not asked for
+                continue
+        return found
+    for name in names:
+        if name not in table.statistics:
+            hint = nearest(name, list(table.statistics))
+            raise FitError(f"there is no statistic {name!r}: choose among {', '.join(table.statistics)}{hint}")
+    if not names:
+        raise FitError(f"no statistic is asked for: choose among {', '.join(table.statistics)}")
+    return {name: table.statistics[name](table.data) for name in names}
+
+
+def _observed(model: AnnotationModel, data: Data) -> np.ndarray:
+    kind = KINDS[model.data_class]
+    return kind.arrays(data, kind.find_patterns(data, collapse=False), controlled=False)[kind.values].values
+
+
+def _tabulate(statistic: Statistic, observed: np.ndarray, replicated: np.ndarray) -> pd.DataFrame:
+    """Return rows of single numbers, with two-sided p-values."""
+    n = len(replicated)
+    equal = (replicated == observed).sum(axis=0) + 1  # the observed one among them
+    above = ((replicated > observed).sum(axis=0) + equal / 2) / (n + 1)
+    return _make_rows(statistic.of, observed, replicated, 2 * np.minimum(above, 1 - above))
+
+
+def _tabulate_whole(observed: np.ndarray, replicated: np.ndarray) -> pd.DataFrame:
+    """Return the row of a statistic as a whole, from the distances of what was seen and of replicates."""
+    p = ((replicated >= observed).sum() + 1) / (len(replicated) + 1)
+    return _make_rows(("",), observed.mean(keepdims=True), replicated[:, None], np.array([p]))
+
+
+def _make_rows(of: Sequence[str], observed: np.ndarray, replicated: np.ndarray, p: np.ndarray) -> pd.DataFrame:
+    import pandas as pd
+
+    low, high = np.quantile(replicated, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return pd.DataFrame(
+        {
+            "of": pd.Series(list(of), dtype="str"),
+            "observed": observed,
+            "mean": replicated.mean(axis=0),
+            "low": low,
+            "high": high,
+            "p": p,
+        }
+    )
+
+
+def _measure_distance(observed: np.ndarray, replicated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how far numbers are from those of all, together, of what was seen (1,) and of replicates (replicate,).
+
+    What was seen is among those by which means and standard deviations are known, so that all are treated alike.
+    """
+    every = np.vstack([observed, replicated])
+    spread = every.std(axis=0)
+    varies = spread > 0
+    far = (
+        (((every - every.mean(axis=0))[:, varies] / spread[varies]) ** 2).mean(axis=1) if varies.any() else every[:, 0]
+    )
+    return far[:1], far[1:]

@@ -1,0 +1,197 @@
+"""What is compared between answers that were seen and answers that a model gives: statistics, by name.
+
+The invariant: a statistic is a function of the answers alone, the design being fixed, and has a value for any answers:
+what is not defined in a design (agreement of two annotators without a common item) is not among its values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.agreement.histograms import count_histogram
+from bayesanno.agreement.pairs import match_answers
+from bayesanno.agreement.vote import disagreed_items, shared_items
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.data.dimensions import MultiAnnotationData
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+MOST_PAIRS = 5_000  # of annotators that are told of: a crowd has millions, and replicates of each are held
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One or several numbers that are computed from the answers to a design.
+
+    Attributes
+    ----------
+    of : tuple of str
+        What each number is of; ("",) where there is only one, which is of all the data.
+    measure : callable
+        From answers (annotation,), or successes (item,), to the numbers, (of,).
+    """
+
+    of: tuple[str, ...]
+    measure: Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of answers: which of a design's answers are its own, and which statistics it has.
+
+    Attributes
+    ----------
+    data : AnnotationData or CountData
+    own : slice
+        Where its answers are among all answers of the design.
+    statistics : mapping of name to callable
+        From the data to the statistic; a DataError is raised where such data have none.
+    dimension : str
+        Which of several dimensions it is; empty where there is one table.
+    """
+
+    data: Any
+    own: slice
+    statistics: Mapping[str, Callable[[Any], Statistic]]
+    dimension: str = ""
+
+
+@singledispatch
+def tables_of(data: Any) -> list[Table]:
+    """Return the tables of answers that data are made of."""
+    raise NotImplementedError(f"{type(data).__name__} has no statistics: register it here")  # abstract
+
+
+@tables_of.register(AnnotationData)
+def _(data: AnnotationData) -> list[Table]:
+    return [Table(data, slice(None), OF_ANNOTATIONS)]
+
+
+@tables_of.register(CountData)
+def _(data: CountData) -> list[Table]:
+    return [Table(data, slice(None), OF_COUNTS)]
+
+
+@tables_of.register(MultiAnnotationData)
+def _(data: MultiAnnotationData) -> list[Table]:
+    tables, begin = [], 0
+    for dimension, part in data.by_dimension.items():
+        tables.append(Table(part, slice(begin, begin + part.n_annotations), OF_ANNOTATIONS, dimension))
+        begin += part.n_annotations
+    return tables
+
+
+# --------------------------------------------------------------------------------------------------- of annotations
+
+
+def _told_labels(data: AnnotationData) -> list[int]:
+    """Return the labels whose counts say all: of two, one follows from the other, and the last is kept."""
+    return list(range(data.n_labels)) if data.n_labels > 2 else [1]
+
+
+def _count_votes(data: AnnotationData, label: np.ndarray) -> np.ndarray:
+    """Return how many annotations give an item a label, (item, label)."""
+    counts = np.bincount(data.item * data.n_labels + label, minlength=data.n_items * data.n_labels)
+    return counts.reshape(data.n_items, data.n_labels)
+
+
+def votes_per_item(data: AnnotationData) -> Statistic:
+    """Count the items that have 0, 1, 2, ... votes for a label: of each label, or of two labels the last."""
+    labels, most = _told_labels(data), int(np.bincount(data.item, minlength=1).max())
+
+    def measure(label: np.ndarray) -> np.ndarray:
+        votes = _count_votes(data, label)
+        return np.concatenate([np.bincount(votes[:, code], minlength=most + 1) for code in labels])
+
+    return Statistic(tuple(f"{n} x {data.labels[code]}" for code in labels for n in range(most + 1)), measure)
+
+
+def unanimous(data: AnnotationData) -> Statistic:
+    """Take the share of the items with two annotations or more on which all agree."""
+    several = shared_items(data.votes)
+    return Statistic(("",), lambda label: 1 - disagreed_items(_count_votes(data, label)[several]).mean(keepdims=True))
+
+
+def label_counts(data: AnnotationData) -> Statistic:
+    """Count how often each annotator gives each label; of two labels the last."""
+    labels, n = _told_labels(data), data.n_labels
+
+    def measure(label: np.ndarray) -> np.ndarray:
+        counts = np.bincount(data.annotator * n + label, minlength=data.n_annotators * n)
+        return counts.reshape(data.n_annotators, n)[:, labels].ravel()
+
+    return Statistic(tuple(f"{who}: {data.labels[code]}" for who in data.annotators for code in labels), measure)
+
+
+def pair_agreement(data: AnnotationData) -> Statistic:
+    """Take how often two annotators agree on the items that both answered, of the pairs that share most answers."""
+    shared_items(data.votes)
+    left, right = match_answers(data)
+    codes = data.annotator[left] * data.n_annotators + data.annotator[right]
+    code, pair, n = np.unique(codes, return_inverse=True, return_counts=True)
+    kept = np.sort(np.argsort(-n, kind="stable")[:MOST_PAIRS])
+    names = [tuple(data.annotators[who] for who in divmod(int(one), data.n_annotators)) for one in code[kept]]
+
+    def measure(label: np.ndarray) -> np.ndarray:
+        agreed = np.bincount(pair, weights=label[left] == label[right], minlength=code.size)
+        return agreed[kept] / n[kept]
+
+    return Statistic(tuple(f"{first} & {second}" for first, second in names), measure)
+
+
+def rest_agreement(data: AnnotationData) -> Statistic:
+    """Take how often others' answers to the same items agree with an annotator's, of each who shares an item."""
+    shared_items(data.votes)
+    left, right = match_answers(data)
+    who, n = np.concatenate([data.annotator[left], data.annotator[right]]), data.n_annotators
+    matches = np.bincount(who, minlength=n)
+    some = np.flatnonzero(matches)
+
+    def measure(label: np.ndarray) -> np.ndarray:
+        same = label[left] == label[right]
+        agreed = np.bincount(who, weights=np.concatenate([same, same]), minlength=n)
+        return agreed[some] / matches[some]
+
+    return Statistic(tuple(data.annotators[code] for code in some), measure)
+
+
+OF_ANNOTATIONS = {
+    "votes_per_item": votes_per_item,
+    "unanimous": unanimous,
+    "label_counts": label_counts,
+    "pair_agreement": pair_agreement,
+    "rest_agreement": rest_agreement,
+}
+
+
+# -------------------------------------------------------------------------------------------------------- of counts
+
+
+def histogram(data: CountData) -> Statistic:
+    """Count the items that have 0, 1, 2, ... successes, where all have the same number of trials."""
+    n_bins = count_histogram(data).size
+    return Statistic(
+        tuple(map(str, range(n_bins))), lambda successes: np.bincount(successes, minlength=n_bins).astype(float)
+    )
+
+
+def positive_share(data: CountData) -> Statistic:
+    """Take the share of positive answers among all."""
+    total = data.trials.sum()
+    return Statistic(("",), lambda successes: np.array([successes.sum() / total]))
+
+
+def spread(data: CountData) -> Statistic:
+    """Take the standard deviation, over items, of the share of positive answers."""
+    some = data.trials > 0
+    trials = data.trials[some]
+    return Statistic(("",), lambda successes: np.array([(successes[some] / trials).std()]))
+
+
+OF_COUNTS = {"histogram": histogram, "positive_share": positive_share, "spread": spread}

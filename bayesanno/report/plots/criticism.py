@@ -1,0 +1,165 @@
+"""Figures of whether a model is any good: what it predicts beside what was seen, how sure beside how often right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from bayesanno.criticism.calibration import BINS, calibration_table
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
+from bayesanno.report.plots.style import ACCENT, INK, MOST_NAMES, PALE, height_for, name_rows, new_figure, shades
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bayesanno.criticism.predictive import PredictiveCheck
+    from bayesanno.fits.view import FitView
+
+LEAST_HEIGHT = 4.0  # inches
+SMALL = 0.05  # a p-value below it is marked
+
+
+def plot_predictive_check(check: PredictiveCheck) -> Figure:
+    """Draw what was seen over what is predicted, a panel for each statistic.
+
+    A statistic of one number is a histogram of the replicates with a line where the data are. One of several has a row
+    for each: a bar that holds the middle 94% of the replicates, and a point for the data, which is a cross where its p
+    is below 0.05. Of more than 60 numbers, rows have no names and are in the order of what is predicted. The title has
+    the p of the statistic as a whole.
+
+    Parameters
+    ----------
+    check : PredictiveCheck
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> figure = ba.plot_predictive_check(ba.predictive_check(fit, "unanimous", random_seed=1))
+    >>> figure.axes[0].get_xlabel()
+    'unanimous'
+    """
+    by = [name for name in ("dimension", "statistic") if name in check.table]
+    groups = list(check.table.groupby(by, sort=False))
+    most = max((len(rows) for _, rows in groups if len(rows) <= MOST_NAMES), default=0)
+    figure, axes = new_figure(3.2 * len(groups) + 0.6, max(LEAST_HEIGHT, height_for(most)), len(groups))
+    for one, (names, rows) in zip(np.atleast_1d(axes), groups, strict=True):
+        name = ", ".join(map(str, names))
+        p = rows.loc[rows["of"] == "", "p"].item()
+        if len(rows) == 1:
+            _draw_distribution(one, check.replicated[:, rows.index[0]], rows["observed"].item())
+        else:
+            _draw_rows(one, rows[rows["of"] != ""])
+        one.set_xlabel(name, fontsize=9, parse_math=False)
+        one.set_title(f"p = {p:.3f}", fontsize=9, loc="left", color=INK, fontweight="bold" if p < SMALL else "normal")
+    return figure
+
+
+def _draw_distribution(axes: Axes, replicated: np.ndarray, observed: float) -> None:
+    axes.hist(replicated, bins="auto" if np.ptp(replicated) > 0 else 1, color=PALE)
+    axes.axvline(observed, color=ACCENT, linewidth=2)
+    axes.set_ylabel("replicates", fontsize=9)
+
+
+def _draw_rows(axes: Axes, rows: pd.DataFrame) -> None:
+    if len(rows) > MOST_NAMES:
+        rows = rows.sort_values("mean", ascending=False, kind="stable")
+    place = np.arange(len(rows))
+    axes.hlines(place, rows["low"], rows["high"], color=PALE, linewidth=max(0.5, min(4.0, 200 / len(rows))))
+    small = (rows["p"] < SMALL).to_numpy()
+    for marked, marker, colour in ((~small, "o", ACCENT), (small, "x", INK)):
+        axes.scatter(
+            rows["observed"].to_numpy()[marked],
+            place[marked],
+            s=max(3, 16 - len(rows) / 40),
+            marker=marker,
+            color=colour,
+            zorder=3,
+        )
+    if len(rows) > MOST_NAMES:
+        axes.set_yticks([])
+        axes.set_ylabel(f"{len(rows):,} of them, by what is predicted", fontsize=9)
+    else:
+        name_rows(axes, rows["of"].tolist())
+    axes.set_ylim(-0.6, len(rows) - 0.4)
+    axes.invert_yaxis()
+
+
+def plot_calibration(
+    fits: xarray.DataTree | FitView | Mapping[str, xarray.DataTree | FitView],
+    *,
+    bins: int = BINS,
+    confidence: float = 0.95,
+) -> Figure:
+    """Draw how often labels are right over how probable they are said to be, of one fit or of several.
+
+    On the diagonal a fit is as often right as it says, below it is too sure. Points are larger where there are more
+    items.
+
+    Parameters
+    ----------
+    fits : xarray.DataTree or FitView, or mapping of name to such
+        Of data with gold.
+    bins, confidence
+        As for `calibration_table`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    FitError, DataError
+        As for `calibration_table`; if there is no fit.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> ba.plot_calibration(fit).axes[0].get_xlabel()
+    'probability of the label'
+    """
+    # a DataTree is a mapping too, of its groups
+    several = isinstance(fits, Mapping) and not isinstance(fits, xr.DataTree)
+    named = dict(cast("Mapping[str, Any]", fits)) if several else {"": cast("Any", fits)}
+    if not named:
+        raise FitError("there is no fit to draw")
+    figure, axes = new_figure(5.6, 4.6)
+    axes.plot([0, 1], [0, 1], color=PALE, linewidth=1)
+    markers = "osD^vP*X"
+    least, lowest = 1.0, 1.0
+    for number, (name, fit) in enumerate(named.items()):
+        table = calibration_table(fit, bins=bins, confidence=confidence)
+        for dimension, rows in table.groupby("dimension", sort=False) if "dimension" in table else [("", table)]:
+            colour = ACCENT if len(named) == 1 and not dimension else shades(len(named) + 1)[number]
+            label = ", ".join(filter(None, (name, str(dimension))))
+            x = rows["predicted"]
+            axes.vlines(x, rows["low"], rows["high"], color=[colour], linewidth=1)
+            axes.plot(x, rows["right"], color=colour, linewidth=1)
+            axes.scatter(
+                x,
+                rows["right"],
+                s=12 + 120 * np.sqrt(rows["n"] / rows["n"].sum()),
+                color=[colour],
+                marker=markers[number % len(markers)],
+                label=label,
+                zorder=3,
+            )
+            least, lowest = min(least, float(x.min())), min(lowest, float(rows["low"].min()))
+    axes.set(xlim=(least - 0.05, 1.02), ylim=(min(lowest, least) - 0.05, 1.02))
+    axes.set(xlabel="probability of the label", ylabel="share that is right")
+    axes.set_title("Labels: how sure, and how often right", fontsize=10, loc="left")
+    if named.keys() != {""} or "dimension" in table:
+        for text in axes.legend(fontsize=7, loc="upper left").get_texts():
+            text.set_parse_math(False)
+    return figure

@@ -1,0 +1,113 @@
+"""Answers drawn again by a model, for the same design and many draws of its parameters.
+
+The invariant: a replicate has new states of the items, drawn given the draw's parameters (controls are kept), so that
+of a draw of the posterior it is a draw of other data by the same annotators. All replicates are of one compiled
+function, and are not kept: whoever takes them says what is to be kept of each.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.functions import compile_once
+from bayesanno.modeling.likelihood import find_patterns, index_arrays
+from bayesanno.modeling.parameters import Parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import xarray
+
+    from bayesanno.modeling.base import AnnotationModel
+    from bayesanno.modeling.data_kinds import Data, Key
+
+
+def replicate(
+    model: AnnotationModel,
+    design: Data,
+    draws: xarray.Dataset,
+    known: Mapping[str, np.ndarray],
+    rng: np.random.Generator,
+) -> Iterator[np.ndarray]:
+    """Draw the answers of a design by a model's generative process, once for each draw of its parameters.
+
+    Parameters
+    ----------
+    model : AnnotationModel
+    design : AnnotationData, CountData or MultiAnnotationData
+        Who is asked about what; its answers are not looked at, its controls are the truth of their items.
+    draws : xarray.Dataset
+        The parameters and what follows from them, dims (chain, draw, ...).
+    known : mapping of name to array
+        The parameters that the model has beforehand.
+    rng : numpy.random.Generator
+
+    Yields
+    ------
+    array of int
+        The label of each annotation, or the successes of each item, as codes in the data's order.
+    """
+    from pytensor.graph.replace import clone_replace
+    from pytensor.graph.traversal import graph_inputs
+    from pytensor.tensor.random.type import RandomType
+
+    values = {str(name): draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars}
+    values = {name: array.reshape(-1, *array.shape[2:]) for name, array in values.items()}  # (sample, ...)
+    symbols = {name: pt.tensor(name, shape=(None,) * (array.ndim - 1)) for name, array in values.items()}
+    symbols |= {name: pt.tensor(name, shape=(None,) * np.ndim(value)) for name, value in known.items()}
+    arrays = index_arrays(model, design, find_patterns(model, design), controlled=True)
+    given: dict[Key, pt.TensorVariable] = {
+        key: pt.tensor(key.name, dtype=array.values.dtype, shape=(None,) * array.values.ndim)
+        for key, array in arrays.items()
+    }
+    _, answers = _quietly(model.generate, KINDS[model.data_class].design(design, given), Parameters(symbols))
+    made = [variable for variable in graph_inputs([answers]) if isinstance(variable.type, RandomType)]
+    generators = {variable: variable.type() for variable in made}  # inputs, so that each call has its own
+    (answers,) = clone_replace([answers], generators)
+    function = _quietly(compile_once, [*symbols.values(), *given.values(), *generators.values()], [answers])
+    fixed = [*known.values(), *(array.values for array in arrays.values())]
+    for sample in range(draws.sizes["chain"] * draws.sizes["draw"]):
+        drawn = [array[sample] for array in values.values()]
+        yield _quietly(function, *drawn, *fixed, *rng.spawn(len(generators)))[0]
+
+
+def _quietly(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call what may be a process in NumPy, which PyTensor warns of when it is first put into a graph or called."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Numba will use object mode")
+        return function(*arguments)
+
+
+def draw_prior(model: AnnotationModel, data: Data, n: int, rng: np.random.Generator) -> xarray.Dataset:
+    """Draw the parameters of a model, and what follows from them, from its prior: dims (chain, draw, ...), one chain.
+
+    What a model takes from the data beforehand, such as label frequencies, is not drawn.
+    """
+    from pytensor.compile.mode import Mode
+
+    graph = model.build(data)
+    variables = [*graph.free_RVs, *graph.deterministics]
+    # evaluated by NumPy: it takes next to no time to compile, and there are few numbers to draw
+    drawn = pm.draw(variables, draws=n, random_seed=rng, mode=Mode(linker="py", optimizer="fast_compile"))
+    dims = graph.named_vars_to_dims
+    return xr.Dataset(
+        {
+            variable.name: (("chain", "draw", *dims.get(variable.name, ())), values[None])
+            for variable, values in zip(variables, drawn, strict=True)
+        }
+    )
+
+
+def take_draws(posterior: xarray.Dataset, n: int) -> xarray.Dataset:
+    """Return so many draws of a posterior, or all if there are fewer, evenly spaced over its chains, as one chain."""
+    whole = posterior.stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
+    at = np.linspace(0, whole.sizes["sample"] - 1, min(n, whole.sizes["sample"])).round().astype(int)
+    taken: xarray.Dataset = (
+        whole.isel(sample=at).drop_vars(["chain", "draw"], errors="ignore").rename_dims(sample="draw")
+    )
+    return taken.expand_dims("chain")

@@ -1,0 +1,114 @@
+"""Reliability tables and scores against gold: by counting, by scikit-learn, and intervals at their rate."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
+from statsmodels.stats.proportion import proportion_confint
+
+import bayesanno as ba
+from bayesanno.criticism.calibration import Predicted, tabulate_scores
+from bayesanno.ground.errors import DataError, FitError
+from tests.samples import tiny_data
+
+QUIET = {"random_seed": 1, "progressbar": False}
+
+
+@pytest.fixture(scope="module")
+def known(mace_fit):
+    """The true class of each item (item,), and the probabilities of all (item, class)."""
+    data = ba.data_of(mace_fit)
+    return data.gold_codes, mace_fit["latent"]["probability"].values
+
+
+def test_scores_are_those_of_scikit_learn(mace_fit, known):
+    truth, probability = known
+    scores = ba.calibration_scores(mace_fit, random_seed=1).set_index("score")
+    assert list(scores) == ["value", "low", "high", "n"]
+    assert (scores["n"] == 400).all()
+    value = scores["value"]
+    assert value["accuracy"] == pytest.approx(accuracy_score(truth, probability.argmax(axis=1)))
+    assert value["log_score"] == pytest.approx(-log_loss(truth, probability))
+    assert value["brier"] == pytest.approx(brier_score_loss(truth, probability, scale_by_half=False))
+    assert (scores["low"] <= value).all()
+    assert (value <= scores["high"]).all()
+
+
+def test_the_table_is_what_one_counts(mace_fit, known):
+    truth, probability = known
+    table = ba.calibration_table(mace_fit, bins=20)
+    sure, right = probability.max(axis=1), probability.argmax(axis=1) == truth
+    assert table["n"].sum() == truth.size
+    for row in table.to_dict("records"):
+        own = (row["from"] < sure) & (sure <= row["to"])
+        assert row["n"] == own.sum() > 0
+        assert row["predicted"] == pytest.approx(sure[own].mean())
+        assert row["right"] == pytest.approx(right[own].mean())
+        assert row["low"] <= row["right"] <= row["high"]
+    error = (table["n"] * (table["right"] - table["predicted"]).abs()).sum() / truth.size
+    scores = ba.calibration_scores(mace_fit, bins=20, resamples=0).set_index("score")
+    assert scores.loc["calibration_error", "value"] == pytest.approx(error)
+    assert scores["low"].isna().all()
+
+
+def test_a_wider_confidence_has_wider_intervals(mace_fit):
+    narrow, wide = (ba.calibration_table(mace_fit, confidence=level) for level in (0.5, 0.99))
+    assert (narrow["low"] >= wide["low"]).all()
+    assert (narrow["high"] - narrow["low"] < wide["high"] - wide["low"]).all()
+    for table, alpha in ((narrow, 0.5), (wide, 0.01)):
+        right = (table["right"] * table["n"]).round()
+        ends = proportion_confint(right, table["n"], alpha=alpha, method="wilson")
+        np.testing.assert_allclose(table[["low", "high"]], np.column_stack(ends), atol=1e-12)
+
+
+def make_predicted(rng, n, off):
+    sure = rng.uniform(0.5, 1, size=n)
+    right = rng.random(n) < np.clip(sure - off, 0, 1)
+    return Predicted(sure, right, np.log(np.where(right, sure, 1 - sure)), 2 * np.where(right, 1 - sure, sure) ** 2)
+
+
+@pytest.mark.parametrize("off", [0.0, 0.15])
+def test_intervals_of_the_calibration_error_hold_the_truth(rng, off):
+    """The error of the whole population is |off|; where it is 0, the interval's lower end is 0 or nearly so."""
+    held = []
+    for _ in range(100):
+        table = tabulate_scores(make_predicted(rng, 400, off), 10, 0.95, 200, 1).set_index("score")
+        low, high = table.loc["calibration_error", ["low", "high"]]
+        held.append(low <= off <= high if off else low < 0.02)
+    assert np.mean(held) > 0.85
+
+
+def test_items_whose_label_was_given_are_left_out():
+    gold = {"s1": "yes", "s2": "no", "s4": "yes"}
+    fits = [ba.fit("model_b", tiny_data(gold=gold, controls=controls), method="vb", **QUIET)
+            for controls in ({}, {"s1": "yes"})]  # fmt: skip
+    assert [int(ba.calibration_table(fit)["n"].sum()) for fit in fits] == [3, 2]
+    assert [ba.calibration_scores(fit, resamples=0)["n"][0] for fit in fits] == [3, 2]
+
+
+def test_a_true_label_without_probability_is_scored_so(rng):
+    predicted = make_predicted(rng, 50, 0.0)
+    impossible = replace(predicted, log_score=np.where(np.arange(50) == 3, -np.inf, predicted.log_score))
+    table = tabulate_scores(impossible, 10, 0.95, 50, 1).set_index("score")
+    assert table.loc["log_score", "value"] == -np.inf
+    assert np.isfinite(table.loc[["accuracy", "brier", "calibration_error"], ["value", "low", "high"]]).all(axis=None)
+
+
+def test_what_cannot_be_scored_is_refused(mace_fit, refuses):
+    vb = {"method": "vb", **QUIET}
+    without = ba.fit("model_b", tiny_data(), **vb)
+    only = ba.fit("model_b", tiny_data(gold={"s1": "yes"}, controls={"s1": "yes"}), **vb)
+    for function in (ba.calibration_table, ba.calibration_scores):
+        with refuses(FitError, "no gold label is known: read the data with a gold column"):
+            function(without)
+        with refuses(FitError, "no gold label is known of an item whose label was not given as a control"):
+            function(only)
+        with refuses(DataError, "bins is 0: it must be at least 1"):
+            function(mace_fit, bins=0)
+        with refuses(DataError, "confidence is 1: it must be above 0 and below 1"):
+            function(mace_fit, confidence=1)
+    with refuses(DataError, "resamples is -1"):
+        ba.calibration_scores(mace_fit, resamples=-1)
+    with refuses(FitError, "random_seed is -1"):
+        ba.calibration_scores(mace_fit, random_seed=-1)
