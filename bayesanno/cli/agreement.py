@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from bayesanno.cli.files import describe_data, new_folder, numbers_as_text
+from bayesanno.cli.files import describe_data, new_folder, write_results
 from bayesanno.cli.options import (
     AnnotatorColumn,
     DataSource,
@@ -92,11 +91,7 @@ def agreement(
         fit = fit_usage(answers, chosen, progressbar=show) if posterior else None
         if fit is not None:
             tables["annotators.csv"] = add_posterior(tables["annotators.csv"], fit)
-        for name, table in tables.items():
-            numbers_as_text(table).to_csv(folder / name, index=False)
         figures = draw(answers, tables["subsets.csv"], fit) if plots else {}
-        for name, figure in figures.items():
-            figure.savefig(folder / name, dpi=150)
         run = {
             "command": "agreement",
             "data": describe_data(answers) | {"hash": answers.hash},
@@ -105,12 +100,11 @@ def agreement(
             "resamples": resamples,
             "posterior": posterior,
             "seconds": time.perf_counter() - began,
-            "files": [*tables, *figures, "run.json"],
         }
-        (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+        files = write_results(folder, tables, figures, run)
     for line in describe(answers, tables):
         typer.echo(line)
-    for name in [*tables, *figures, "run.json"]:
+    for name in files:
         typer.echo(str(out / name))
 
 

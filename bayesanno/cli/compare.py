@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayesanno.cli.files import describe_data, new_folder, numbers_as_text
+from bayesanno.cli.files import describe_data, new_folder, write_results
 from bayesanno.cli.options import (
     AnnotatorColumn,
     ControlsFile,
@@ -217,25 +217,23 @@ def write_comparison(
     from bayesanno.criticism.predictive import predictive_check
     from bayesanno.fits.view import view_of
     from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
-    from bayesanno.report.plots.style import write_png
 
     views = {spec: view_of(fit) for spec, fit in fits.items()}
-    tables = {"loo.csv": compare_fits(views, random_seed=seed)}
+    tables, drawn = {"loo.csv": compare_fits(views, random_seed=seed)}, {}
     checks = {spec: predictive_check(view, replicates=replicates, random_seed=seed) for spec, view in views.items()}
     tables["ppc.csv"] = _put_together({spec: check.table for spec, check in checks.items()})
     if "n_gold" in tables["loo.csv"]:
         scored = tables["loo.csv"].set_index("name")["n_gold"]
         of_labels = {spec: view for spec, view in views.items() if scored[spec] > 0}  # those of types have none
         tables["calibration.csv"] = _put_together({spec: calibration_table(view) for spec, view in of_labels.items()})
-        write_png(plot_calibration(of_labels), folder / "calibration.png")
-    for name, table in tables.items():
-        numbers_as_text(table).to_csv(folder / name, index=False)
+        drawn["calibration.png"] = plot_calibration(of_labels)
     figures = {}
     for number, (spec, check) in enumerate(checks.items(), start=1):
         figures[spec] = f"ppc_{number}_{views[spec].model.name}.png"
-        write_png(plot_predictive_check(check), folder / figures[spec])
+        drawn[figures[spec]] = plot_predictive_check(check)
     attrs = next(iter(views.values())).tree.attrs
     run = {
+        "command": "compare",
         "models": {
             spec: {
                 "model": view.model.name,
@@ -253,7 +251,7 @@ def write_comparison(
         "data": describe_data(next(iter(views.values())).data) | {"hash": attrs["data_hash"]},
         "seconds": {"total": time.perf_counter() - began},
     }
-    (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+    write_results(folder, tables, drawn, run)
     return tables
 
 

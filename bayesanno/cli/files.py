@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import xarray
+    from matplotlib.figure import Figure
 
     from bayesanno.fits.view import FitView
     from bayesanno.modeling.base import AnnotationModel
@@ -86,6 +87,23 @@ def write_fit(fit: xarray.DataTree | FitView, folder: Path, *, coverage: float |
     run["files"] = ["posterior.nc", *tables, "run.json"]
     (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
     return run
+
+
+def write_results(
+    folder: Path, tables: Mapping[str, pd.DataFrame], figures: Mapping[str, Figure], run: Mapping[str, Any]
+) -> list[str]:
+    """Write what a command that fits no single model found, and run.json; return the names of the files."""
+    for name, table in tables.items():
+        numbers_as_text(table).to_csv(folder / name, index=False)
+    if figures:
+        from bayesanno.report.plots.style import write_png
+
+        for name, figure in figures.items():
+            write_png(figure, folder / name)
+    files = [*tables, *figures, "run.json"]
+    text = json.dumps({**run, "files": files}, indent=2)
+    (folder / "run.json").write_text(f"{text}\n", encoding="utf-8")
+    return files
 
 
 def numbers_as_text(table: pd.DataFrame) -> pd.DataFrame:

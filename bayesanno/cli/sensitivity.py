@@ -1,6 +1,5 @@
 """What `bayesanno sensitivity` does: what a stronger prior would change, and what other priors do change."""
 
-import json
 import os
 import sys
 import time
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayesanno.cli.files import describe_data, new_folder, numbers_as_text
+from bayesanno.cli.files import describe_data, new_folder, write_results
 from bayesanno.cli.options import (
     AnnotatorColumn,
     ControlsFile,
@@ -123,11 +122,6 @@ def sensitivity(
             )
             tables |= {"grid.csv": study.priors, "flips.csv": study.flips, "annotators.csv": study.annotators}
             figures["priors.png"] = _draw(study)
-        for name, table in tables.items():
-            numbers_as_text(table).to_csv(folder / name, index=False)
-        for name, figure in figures.items():
-            figure.savefig(folder / name, dpi=150)
-        files = [*tables, *figures, "run.json"]
         run = {
             "command": "sensitivity",
             "model": chosen.name,
@@ -137,9 +131,8 @@ def sensitivity(
             "seed": drawn,
             "data": describe_data(answers) | {"hash": answers.hash},
             "seconds": time.perf_counter() - began,
-            "files": files,
         }
-        (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+        files = write_results(folder, tables, figures, run)
     for line in [*_describe_scaling(tables), *(_describe_study(study, list(values)) if values else [])]:
         typer.echo(line)
     for name in files:
