@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,7 +32,7 @@ from bayesanno.inference.without_graph import (
     tabulate_parameters,
 )
 from bayesanno.modeling.capabilities import is_exchangeable
-from bayesanno.modeling.expectation import log_probabilities, make_blocks, sum_classes
+from bayesanno.modeling.expectation import Items, log_probabilities, make_blocks, sum_classes, sum_log_likelihood
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,25 +124,22 @@ def evaluate_draws(
     """Return the log likelihood of each draw (draw,), and if it is to be kept that of each pattern (draw, pattern)."""
     items = problem.items
     n_draws = len(next(iter(values.values())))
-    largest = max(block.weight.size for block in items.blocks)
-    n_chunks = min(n_draws, 1 + 8 * n_draws * largest * len(items.names_class) // CHUNK_BYTES)
+    n_chunks = min(n_draws, 1 + 8 * n_draws * items.largest * len(items.names_class) // CHUNK_BYTES)
     chunks = np.array_split(np.arange(n_draws), n_chunks)
 
     def evaluate(chunk: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         shares = [problem.as_shares({name: value[draw] for name, value in values.items()}) for draw in chunk]
-        logs = [log_probabilities(problem.model, items, one) for one in shares]
+        logs = [log_probabilities(problem.model, items.names_class, one) for one in shares]
         log_class = np.stack([of_class for of_class, _ in logs])  # (draw, true_class)
         log_answer = np.stack([of_answer for _, of_answer in logs], axis=-2)  # (annotator, response, draw, true_class)
-        parts, total = [], np.zeros(chunk.size)
-        for block in items.blocks:
-            joint = block.weigh_classes(log_class, log_answer)  # (pattern, draw, true_class)
-            part = sum_classes(joint).T
-            total += part @ block.weight
-            if keep:
-                parts.append(part)
-        return total, np.concatenate(parts, axis=1) if keep else None
+        if not keep:
+            return items.add_up(sum_log_likelihood, log_class, log_answer), None
+        assert isinstance(items, Items)
+        parts = [sum_classes(block.weigh_classes(log_class, log_answer)) for block in items.blocks]  # (pattern, draw)
+        total = sum(block.weight @ part for block, part in zip(items.blocks, parts, strict=True))
+        return np.asarray(total), np.concatenate(parts).T
 
-    with one_blas_thread(), ThreadPoolExecutor(min(n_chunks, cpu_count() or 1)) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(min(n_chunks, items.n_threads)) as pool:
         totals, parts = zip(*pool.map(evaluate, chunks), strict=True)
     return np.concatenate(totals), np.concatenate(parts) if keep else None
 
