@@ -73,7 +73,7 @@ class Layout:
 def _sort_answers(data: Coded) -> tuple[Index, Index, Index]:
     order = np.lexsort((data.label, data.annotator, data.item))  # (annotation,), each item's answers in a fixed order
     n_answers = np.bincount(data.item, minlength=data.n_items)  # (item,)
-    begin = np.concatenate([[0], np.cumsum(n_answers)[:-1]])  # (item,), where its answers begin in `order`
+    begin = np.cumsum(n_answers) - n_answers  # (item,), where its answers begin in `order`
     return order, n_answers, begin
 
 
@@ -112,7 +112,7 @@ def lay_out(data: Coded, pattern: Index | None = None) -> Layout:
     first = np.unique(pattern, return_index=True)[1]  # (pattern,)
 
     kept_pattern = np.repeat(np.arange(first.size), n_answers[first])  # (kept,)
-    kept_begin = np.concatenate([[0], np.cumsum(n_answers[first])[:-1]])  # (pattern,)
+    kept_begin = np.cumsum(n_answers[first]) - n_answers[first]  # (pattern,)
     rank = np.arange(kept_pattern.size) - kept_begin[kept_pattern]  # (kept,), position within the pattern
     kept = order[begin[first][kept_pattern] + rank]
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from bayesanno.ground.errors import FitError
 from bayesanno.ground.progress import status
 from bayesanno.ground.threads import one_blas_thread
 from bayesanno.ground.validate import check_seed, known_seed
@@ -15,9 +18,10 @@ from bayesanno.inference.climb import require_updates
 from bayesanno.inference.compiled import compile_anew_if_broken, exact_arithmetic
 from bayesanno.inference.found_modes import describe_modes
 from bayesanno.inference.identifiability import warn_of_design
-from bayesanno.inference.methods import choose_method
+from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.relabel import align_classes, require_class_matrices
 from bayesanno.inference.settings import GraphSettings
+from bayesanno.inference.spread import SpreadAnnotations, find_spread, lies_elsewhere, quiet
 from bayesanno.inference.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.registry import get_model
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import xarray
+    from dask.distributed import Client
 
     from bayesanno.inference.nuts import NUTSSampler
     from bayesanno.modeling.base import AnnotationModel
@@ -37,7 +42,7 @@ LEAST_GRADIENTS = 3_000  # on small data the search costs nothing
 
 def fit(
     model: str | AnnotationModel,
-    data: Data,
+    data: Data | SpreadAnnotations | str | os.PathLike[str],
     *,
     method: str = "nuts",
     draws: int = 1000,
@@ -50,6 +55,7 @@ def fit(
     relabel: bool = True,
     method_options: Mapping[str, Any] | None = None,
     progressbar: bool = True,
+    client: Client | None = None,
 ) -> xarray.DataTree:
     """Fit a model to annotations.
 
@@ -58,7 +64,9 @@ def fit(
     model : str or AnnotationModel
         A name in the zoo, or an instance (with priors of your own).
     data : AnnotationData, CountData or MultiAnnotationData, as the model takes
-        Which annotator gave which item which label; or how many of an item's annotations were positive.
+        Which annotator gave which item which label; or how many of an item's annotations were positive. By EM and VB
+        also annotations on a Dask cluster: what `spread_annotations` returns, or with a `client` what it takes, a
+        folder of Parquet files or a dask.dataframe.
     method : {"nuts", "advi", "fullrank_advi", "em", "vb"}
         NUTS samples the posterior; ADVI fits a normal approximation to it on the unconstrained scale (independent, or
         with all correlations). EM finds the one point that makes the data most probable, in a fraction of the time;
@@ -93,6 +101,8 @@ def fit(
         `bayesanno.inference.em.EMSettings`.
     progressbar : bool
         Whether to show progress.
+    client : dask.distributed.Client, optional
+        Of the cluster that reads and holds annotations which are not in memory: the extra `bayesanno[dask]`.
 
     Returns
     -------
@@ -108,6 +118,10 @@ def fit(
         A fit by VB has draws of the approximation, with their `log_ratio` and the Pareto k of these ratios; `latent` is
         the approximation's own, and no average over draws. Its diagnostics have `vb`, as those of EM, with the `elbo`.
 
+        A fit on a Dask cluster holds nothing of items: no latent, no log_likelihood and no observed_data. It has the
+        parameters, and in `e_step` what labels are computed with: `write_labels` writes them where they lie, and
+        `annotator_table` and `summary` are as ever. Its estimates are those in memory.
+
         All draws count alike, also where chains are in several modes: a warning then names `combine_modes`, which
         weighs modes by their mass, `split_modes`, and `drop_chains`. These compute labels, tables and diagnostics anew;
         `fit.isel(chain=...)` alone leaves `latent`, `convergence` and the diagnostics those of all chains.
@@ -116,6 +130,8 @@ def fit(
     ------
     ModelError
         If the model is unknown.
+    ExtraError
+        If Dask is asked for and not installed.
     DataError
         If the data are not of the kind that the model takes, or cannot support it.
     FitError
@@ -158,14 +174,23 @@ def fit(
         require_updates(model, "em")
     if not chosen.needs_graph:
         require_updates(model, method)
-    model.check(data)
-    warn_of_design(data, caveats(model, data))
+    if client is not None or isinstance(data, SpreadAnnotations) or lies_elsewhere(data):
+        if chosen.needs_graph:
+            raise FitError(
+                f"{method} takes data in memory (read_annotations): on a Dask cluster there are "
+                + " and ".join(name for name, one in METHODS.items() if not one.needs_graph)
+            )
+        data = find_spread(data, client)
+    else:
+        model.check(data)
+        warn_of_design(data, caveats(model, data))  # type: ignore[arg-type]  # it has been checked
     seed = known_seed(random_seed)
     about = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
     if not chosen.needs_graph:
-        tree: xarray.DataTree = chosen.run(
-            model, data, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
-        )
+        with quiet() if isinstance(data, SpreadAnnotations) else nullcontext():
+            tree: xarray.DataTree = chosen.run(
+                model, data, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
+            )
         tree.attrs = about | tree.attrs
         return tree
     assert isinstance(settings, GraphSettings)
