@@ -84,6 +84,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "simulation.simulate": ["simulate"],
         "fits.storage": ["data_of", "diagnostics_of", "load", "model_of", "save"],
         "analysis.labels": ["label_table"],
+        "analysis.spread_labels": ["write_labels"],
         "criticism.comparison": ["compare_n_types"],
         "criticism.experiments": [
             "compare_coverage",

@@ -7,7 +7,7 @@ from functools import singledispatch
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -160,10 +160,7 @@ def data_of(fit: xarray.DataTree) -> Any:
     """
     require_fit(fit)
     if is_spread(fit):
-        raise FitError(
-            "this fit was made on Dask and holds parameters, but no items and no annotations: "
-            "bayesanno.write_labels(fit, data, folder) writes the labels, annotator_table and summary need no items"
-        )
+        refuse_items()
     read = READERS[model_of(fit).data_class]
     return read(fit["observed_data"].to_dataset(), fit["constant_data"].to_dataset())
 
@@ -171,6 +168,14 @@ def data_of(fit: xarray.DataTree) -> Any:
 def is_spread(fit: xarray.DataTree) -> bool:
     """Whether a fit is of annotations that lay on the workers of a cluster: it holds no items."""
     return "e_step" in fit.children
+
+
+def refuse_items() -> NoReturn:
+    """Raise a FitError that says that a fit holds no items, and where to find them."""
+    raise FitError(
+        "this fit was made on Dask and holds parameters, but no items and no annotations: write_labels(fit, data, "
+        "folder) writes the labels as Parquet; annotator_table, summary and confusion_table need no items"
+    )
 
 
 def named_data_of(fit: xarray.DataTree) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from bayesanno.fits.storage import data_of, diagnostics_of, is_spread, model_of, named_data_of, require_fit
+from bayesanno.fits.storage import data_of, diagnostics_of, is_spread, model_of, named_data_of, refuse_items, require_fit
 from bayesanno.modeling.capabilities import known_parameters
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class FitView:
     def latent(self) -> xarray.Dataset:
         """The posterior of the items' states, and what else is read off."""
         if is_spread(self.tree):
-            return self.data  # type: ignore[no-any-return]  # says that there is none
+            refuse_items()
         return self._group("latent")
 
     @cached_property

@@ -59,6 +59,8 @@ class Part:
 
     Attributes
     ----------
+    number : int
+        Of the part, from 0.
     items : Items
     names, gold : arrays of str, shape (item,)
         The names of the items, and their true labels for evaluation, "" where not known; None if there is no gold.
@@ -68,6 +70,7 @@ class Part:
         Of the annotations, in whatever order.
     """
 
+    number: int
     items: Items
     names: Any
     gold: Any
@@ -335,11 +338,14 @@ def _bring_together(
     n_parts = max(math.ceil(n_rows / PART_ROWS), min(n_threads, math.ceil(n_rows / LEAST_ROWS)))
     n_parts = n_threads * math.ceil(n_parts / n_threads) if n_parts > n_threads else n_parts  # as many for each thread
     shuffled = coded.shuffle(on="item", npartitions=n_parts, shuffle_method="p2p")
-    parts = [delayed(make_part)(part, len(annotators), tuple(labels), table.name) for part in shuffled.to_delayed()]
+    parts = [
+        delayed(make_part)(part, number, len(annotators), tuple(labels), table.name)
+        for number, part in enumerate(shuffled.to_delayed())
+    ]
     return list(client.compute(parts))
 
 
-def make_part(frame: pd.DataFrame, n_annotators: int, labels: Sequence[str], name: str) -> Part:
+def make_part(frame: pd.DataFrame, number: int, n_annotators: int, labels: Sequence[str], name: str) -> Part:
     """Lay out the annotations of some items: of each row `item`, `annotator`, `label` and, where there is one, `gold`.
 
     Raises
@@ -364,6 +370,7 @@ def make_part(frame: pd.DataFrame, n_annotators: int, labels: Sequence[str], nam
     cells = coded.annotator * len(labels) + coded.label
     mixed = pd.util.hash_array(pd.util.hash_array(names.to_numpy(dtype=object))[coded.item] + cells.astype(np.uint64))
     return Part(
+        number=number,
         items=make_blocks(coded),
         names=names.array,
         gold=gold,

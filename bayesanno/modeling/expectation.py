@@ -322,7 +322,11 @@ def sum_log_likelihood(block: Block, log_class: np.ndarray, log_answer: np.ndarr
 
 def read_items(model: HasUpdates, items: Items, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
     """Return p(class | answers) (item, true_class) and log p(answers) (item,)."""
-    logs = log_probabilities(model, items.names_class, shares)
+    return read_posterior(items, log_probabilities(model, items.names_class, shares))
+
+
+def read_posterior(items: Items, logs: Logs) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `read_items` does, of logs of probabilities."""
     found = [find_posterior(block.weigh_classes(*logs)) for block in items.blocks]
     posterior, log_likelihood = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return posterior[items.pattern], log_likelihood[items.pattern]
