@@ -5,7 +5,6 @@ The invariant: a folder of labels is whole or not there, and a file of it too, h
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,13 +15,14 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from bayesanno.analysis.parts import tabulate_posterior
-from bayesanno.fits.storage import is_spread, model_of, named_data_of
+from bayesanno.fits.storage import is_spread, model_of, totals_of
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.inference.climb import require_updates
 from bayesanno.inference.spread import find_spread, quiet
 from bayesanno.modeling.expectation import log_probabilities, read_posterior
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     import xarray
@@ -46,9 +46,7 @@ class WrittenLabels:
     n_right: int
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(
-            self.n_items + other.n_items, self.n_gold + other.n_gold, self.n_right + other.n_right
-        )
+        return type(self)(self.n_items + other.n_items, self.n_gold + other.n_gold, self.n_right + other.n_right)
 
     @cached_property
     def accuracy(self) -> float | None:
@@ -106,7 +104,7 @@ def write_labels(
         raise DataFileError(f"{path} exists: choose another folder for the labels")
     if not path.parent.is_dir():
         raise DataFileError(f"there is no folder {path.parent} to write {path.name} into")
-    spread, known = find_spread(data, client), named_data_of(fit)
+    spread, known = find_spread(data, client), totals_of(fit)
     for what in ("annotators", "labels"):
         if getattr(known, what) != getattr(spread, what):
             raise FitError(f"the {what} of {spread.name} are not those of this fit, in the same order: fit it anew")

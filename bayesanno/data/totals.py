@@ -46,12 +46,12 @@ class CodedPart:
         """Number of annotations."""
         return int(self.item.size)
 
-    @property
+    @cached_property
     def class_codes(self) -> Codes:
         """Index of each class among the labels; shape (true_class,)."""
         return np.arange(self.n_labels)
 
-    @property
+    @cached_property
     def control_codes(self) -> Codes:
         """No item has a known class that a model sees: -1 of each; shape (item,)."""
         return np.full(self.n_items, -1)

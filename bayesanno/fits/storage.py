@@ -178,10 +178,8 @@ def refuse_items() -> NoReturn:
     )
 
 
-def named_data_of(fit: xarray.DataTree) -> Any:
-    """Return the data of a fit, or of one that holds none what is known of the whole of them."""
-    if not is_spread(fit):
-        return data_of(fit)
+def totals_of(fit: xarray.DataTree) -> AnnotationTotals:
+    """Return what is known of the whole of the data of a fit that holds none."""
     constant = fit["constant_data"].to_dataset()
     return AnnotationTotals(
         annotators=_names(constant, "annotator"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from bayesanno.fits.storage import data_of, diagnostics_of, is_spread, model_of, named_data_of, refuse_items, require_fit
+from bayesanno.fits.storage import data_of, diagnostics_of, is_spread, model_of, refuse_items, require_fit, totals_of
 from bayesanno.modeling.capabilities import known_parameters
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class FitView:
     @cached_property
     def named_data(self) -> Any:
         """The data, or of a fit that holds none what is known of the whole of them: who annotated, and how much."""
-        return named_data_of(self.tree)
+        return totals_of(self.tree) if is_spread(self.tree) else self.data
 
     @cached_property
     def posterior(self) -> xarray.Dataset:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.ground.errors import FitError
 from bayesanno.ground.progress import status
 from bayesanno.ground.threads import one_blas_thread
 from bayesanno.ground.validate import check_seed, known_seed
@@ -18,7 +16,7 @@ from bayesanno.inference.climb import require_updates
 from bayesanno.inference.compiled import compile_anew_if_broken, exact_arithmetic
 from bayesanno.inference.found_modes import describe_modes
 from bayesanno.inference.identifiability import warn_of_design
-from bayesanno.inference.methods import METHODS, choose_method
+from bayesanno.inference.methods import check_method_on_dask, choose_method
 from bayesanno.inference.relabel import align_classes, require_class_matrices
 from bayesanno.inference.settings import GraphSettings
 from bayesanno.inference.spread import SpreadAnnotations, find_spread, lies_elsewhere, quiet
@@ -27,6 +25,7 @@ from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     import xarray
@@ -175,29 +174,26 @@ def fit(
     if not chosen.needs_graph:
         require_updates(model, method)
     if client is not None or isinstance(data, SpreadAnnotations) or lies_elsewhere(data):
-        if chosen.needs_graph:
-            raise FitError(
-                f"{method} takes data in memory (read_annotations): on a Dask cluster there are "
-                + " and ".join(name for name, one in METHODS.items() if not one.needs_graph)
-            )
-        data = find_spread(data, client)
+        check_method_on_dask(method)
+        answers: Any = find_spread(data, client)
     else:
-        model.check(data)
-        warn_of_design(data, caveats(model, data))  # type: ignore[arg-type]  # it has been checked
+        answers = data
+        model.check(answers)
+        warn_of_design(answers, caveats(model, answers))
     seed = known_seed(random_seed)
     about = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
     if not chosen.needs_graph:
-        with quiet() if isinstance(data, SpreadAnnotations) else nullcontext():
+        with quiet() if isinstance(answers, SpreadAnnotations) else nullcontext():
             tree: xarray.DataTree = chosen.run(
-                model, data, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
+                model, answers, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
             )
         tree.attrs = about | tree.attrs
         return tree
     assert isinstance(settings, GraphSettings)
 
     def run() -> xarray.DataTree:
-        graph = model.build(data)
-        exchangeable = relabel and is_exchangeable(model, data)
+        graph = model.build(answers)
+        exchangeable = relabel and is_exchangeable(model, answers)
         if exchangeable:
             dims = graph.named_vars_to_dims
             require_class_matrices([dims.get(variable.name, ()) for variable in graph.free_RVs])
@@ -206,7 +202,7 @@ def fit(
             starts = choose_starts(
                 graph,
                 model,
-                data,
+                answers,
                 initvals,
                 n_starts=settings.starts,
                 most_gradients=max(LEAST_GRADIENTS, int(SHARE_OF_GRADIENTS * settings.n_gradients)),
@@ -227,13 +223,13 @@ def fit(
         with status("computing labels and diagnostics", show=progressbar):
             return assemble(
                 model,
-                data,
+                answers,
                 graph,
                 posterior,
                 drawn.sample_stats,
                 attrs=attrs,
                 permutation=permutation,
-                more_diagnostics=drawn.diagnostics | describe_modes(model, data, graph, starts, drawn.posterior),
+                more_diagnostics=drawn.diagnostics | describe_modes(model, answers, graph, starts, drawn.posterior),
             )
 
     with exact_arithmetic(), one_blas_thread():

@@ -143,9 +143,7 @@ def as_draw(problem: Problem, data: Named, shares: Shares) -> xarray.Dataset:
     return as_draws(problem.model.parameter_dims, data, values)
 
 
-def as_draws(
-    dims: Mapping[str, Sequence[str]], data: Named, values: Mapping[str, np.ndarray]
-) -> xarray.Dataset:
+def as_draws(dims: Mapping[str, Sequence[str]], data: Named, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
     """Return values (draw, ...) of parameters as the draws of one chain, those of most dimensions first.
 
     In another order, ArviZ 1.3's summary mixes up the rows of a variable: see `bayesanno.inference.assemble`.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import os
 from contextlib import contextmanager
@@ -122,14 +123,16 @@ class SpreadItems(AddsUp):
 
     def add_up[T](self, of_block: Callable[..., T], *arguments: Any) -> T:
         """Return the sum over all blocks of all parts."""
-        return self.add_up_parts(_add_up_part, of_block, arguments)
+        found: T = self.add_up_parts(_add_up_part, of_block, arguments)
+        return found
 
     def add_up_parts[T](self, of_part: Callable[..., T], *arguments: Any) -> T:
         """Return the sum over parts of `of_part(part, *arguments)`, a function of a module."""
         # an argument of one task, and not scattered data: what only workers hold is lost with them
         sent = self.client.submit(_same, arguments, pure=False)
         n = len(self.parts)
-        return add_all(self.client, self.client.map(_call, self.parts, [of_part] * n, [sent] * n, pure=False))
+        found: T = add_all(self.client, self.client.map(_call, self.parts, [of_part] * n, [sent] * n, pure=False))
+        return found
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -285,13 +288,14 @@ def connect(address: str) -> Client:
         If there is no scheduler at the address.
     """
     require_dask()
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     if address == "local":
-        cluster = LocalCluster(n_workers=os.cpu_count() or 1, threads_per_worker=1, dashboard_address=None)  # type: ignore[no-untyped-call]
-        return Client(cluster)  # type: ignore[no-untyped-call]
+        return Client(
+            n_workers=os.cpu_count() or 1, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+        )
     try:
-        return Client(address, timeout=TIMEOUT)  # type: ignore[no-untyped-call]
+        return Client(address, timeout=TIMEOUT)
     except (OSError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise FitError(

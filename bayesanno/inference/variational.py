@@ -77,8 +77,7 @@ def fit_by_vb(
     q = found.best.point
     n_draws = _choose_n_draws(data, q, settings)
     drawn = draw_from(problem, q, n_draws, np.random.default_rng(draw_seed))
-    in_memory = isinstance(data, AnnotationData)
-    keeps_items = in_memory and 8 * n_draws * data.n_items <= MAX_GROUP_BYTES
+    keeps_items = isinstance(data, AnnotationData) and 8 * n_draws * data.n_items <= MAX_GROUP_BYTES
     log_likelihood, by_pattern = evaluate_draws(problem, drawn.values, keep=keeps_items)
     stats = of_draws(weigh_draws(problem, q, drawn.log_shares, log_likelihood))
     log_prior = {name: log_dirichlet(logs, problem.prior[name]) for name, logs in drawn.log_shares.items()}
@@ -98,8 +97,10 @@ def fit_by_vb(
         groups["e_step"] = tabulate_e_step(problem, data, q)
     if by_pattern is not None:
         assert isinstance(problem.items, Items)
-        groups["log_likelihood"] = of_draws({"annotations": by_pattern[:, problem.items.pattern]}, data.items)
-    elif in_memory:
+        groups["log_likelihood"] = of_draws(
+            {"annotations": by_pattern[:, problem.items.pattern]}, list(groups["latent"]["item"].values)
+        )
+    elif isinstance(data, AnnotationData):
         warn_of_size(data.n_items, n_draws)
     diagnostics = describe_found(found) | {
         "n_draws": n_draws,

@@ -7,7 +7,6 @@ first appearance, part by part, and labels in their order, so that numbers are t
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +21,7 @@ from bayesanno.io.columns import check_distinct
 from bayesanno.io.text_table import TextTable, as_text, is_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
@@ -95,7 +94,7 @@ def open_partitions(source: Any, columns: Mapping[str, str | None], *, with_gold
     schemas = [_read_schema(path) for path in files]
     chosen = _find_columns(str(source), list(schemas[0]), columns, with_gold=with_gold)
     _check_alike(files, schemas, chosen, columns, with_gold=with_gold)
-    frame = dd.read_parquet([str(path) for path in files], columns=list(chosen.values()), index=False)
+    frame = dd.read_parquet([str(path.absolute()) for path in files], columns=list(chosen.values()), index=False)
     return PartitionedTable(str(source), frame, chosen)
 
 

@@ -224,7 +224,7 @@ class Items(AddsUp):
 
     def add_up[T](self, of_block: Callable[..., T], *arguments: Any) -> T:
         """Return the sum over blocks, one after the other."""
-        return reduce(add, (of_block(block, *arguments) for block in self.blocks))  # type: ignore[arg-type]
+        return reduce(add, (of_block(block, *arguments) for block in self.blocks))
 
 
 def make_blocks(data: Coded, size: int = BLOCK) -> Items:
@@ -246,7 +246,7 @@ def make_blocks(data: Coded, size: int = BLOCK) -> Items:
     return Items(tuple(blocks), names_class, layout.pattern)
 
 
-Logs = tuple[np.ndarray, np.ndarray]  # of p(class) (true_class,) and p(answer | class) (annotator, response, true_class)
+Logs = tuple[np.ndarray, np.ndarray]  # of p(class) and of p(answer | class), as `log_probabilities` returns them
 
 
 def log_probabilities(model: HasUpdates, names_class: np.ndarray, shares: Shares) -> Logs:
