@@ -69,6 +69,9 @@ class AnnotationTotals(Described):
         Number of items, those without annotations included.
     by_annotator : array of int, shape (annotator,)
         How many annotations each annotator made.
+    label_shares, label_alphas : array, shape (label,)
+        The share of each label among the answers, each item's counting as one; and Krippendorff's alpha of the label
+        against all others, nan where it cannot be told.
     n_gold : int
         Of how many items the true label is known, for evaluation.
     hash : str
@@ -84,6 +87,8 @@ class AnnotationTotals(Described):
     labels: tuple[str, ...]
     n_items: int
     by_annotator: Codes
+    label_shares: np.ndarray
+    label_alphas: np.ndarray
     n_gold: int = 0
     hash: str = ""
     controls: Mapping[str, str] = field(default_factory=dict)  # none: a model asks whether there are any
@@ -143,7 +148,12 @@ class AnnotationTotals(Described):
         >>> import numpy as np
         >>> from bayesanno.data.totals import AnnotationTotals
         >>> AnnotationTotals(
-        ...     annotators=("ada", "bo"), labels=("no", "yes"), n_items=8, by_annotator=np.array([8, 3])
+        ...     annotators=("ada", "bo"),
+        ...     labels=("no", "yes"),
+        ...     n_items=8,
+        ...     by_annotator=np.array([8, 3]),
+        ...     label_shares=np.array([0.6, 0.4]),
+        ...     label_alphas=np.array([0.2, 0.2]),
         ... ).describe()
         '11 annotations of 8 items by 2 annotators; labels no, yes'
         """

@@ -63,6 +63,8 @@ def _(data: MultiAnnotationData) -> dict[str, xarray.Dataset]:
 def _(data: AnnotationTotals) -> dict[str, xarray.Dataset]:
     variables = {
         "n_annotations": ("annotator", data.by_annotator),
+        "label_shares": ("response", data.label_shares),
+        "label_alphas": ("response", data.label_alphas),
         "n_items": ((), data.n_items),
         "n_gold": ((), data.n_gold),
     }
@@ -186,6 +188,8 @@ def totals_of(fit: xarray.DataTree) -> AnnotationTotals:
         labels=_names(constant, "response"),
         n_items=int(constant["n_items"]),
         by_annotator=constant["n_annotations"].values,
+        label_shares=constant["label_shares"].values,
+        label_alphas=constant["label_alphas"].values,
         n_gold=int(constant["n_gold"]),
         hash=fit.attrs["data_hash"],
     )

@@ -179,7 +179,7 @@ def fit(
     else:
         answers = data
         model.check(answers)
-        warn_of_design(answers, caveats(model, answers))
+    warn_of_design(answers, caveats(model, answers))
     seed = known_seed(random_seed)
     about = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
     if not chosen.needs_graph:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bayesanno.agreement.skew import LabelCounts, count_labels
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals, CodedPart
 from bayesanno.ground.errors import DataError, FitError
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from dask.distributed import Client, Future
 
     from bayesanno.data.totals import Named
+    from bayesanno.modeling.expectation import Block
 
 PART_ROWS = 1_000_000  # annotations of a part: some tens of megabytes
 LEAST_ROWS = 10_000  # of a part that is there only so that every thread has one
@@ -212,17 +214,20 @@ def spread_annotations(
             table = replace(table, whole={name: all(each.get(name, True) for each in found_whole) for name in names})
         found = add_all(client, _map_frames(client, table.frame, find_names, replace(table, frame=None)))
         known = order_labels(found, declared, table.name)
-        if not found.annotators:
+        if not found.labels:
             raise DataError("there is no annotation: the table has no row with an item, an annotator and a label")
         parts = _bring_together(client, table, tuple(found.annotators), known, found.n_rows)
         items = SpreadItems(client, parts, np.eye(len(known), dtype=bool))
         totals = items.add_up_parts(_describe)
+        counts = items.add_up(_count_labels)
     digest = hashlib.sha256(json.dumps([list(found.annotators), known, totals.n_items, totals.digest]).encode())
     return SpreadAnnotations(
         annotators=tuple(found.annotators),
         labels=known,
         n_items=totals.n_items,
         by_annotator=totals.by_annotator,
+        label_shares=counts.average,
+        label_alphas=counts.alphas,
         n_gold=totals.n_gold,
         hash=digest.hexdigest(),
         spread=SpreadItems(client, parts, items.names_class, totals),
@@ -292,7 +297,7 @@ def connect(address: str) -> Client:
 
     if address == "local":
         return Client(
-            n_workers=os.cpu_count() or 1, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+            n_workers=os.cpu_count() or 1, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.ERROR
         )
     try:
         return Client(address, timeout=TIMEOUT)
@@ -404,6 +409,10 @@ def _describe(part: Part) -> PartTotals:
     return PartTotals(
         len(part.names), part.by_annotator, n_gold, part.digest, part.items.n_different, part.items.largest
     )
+
+
+def _count_labels(block: Block) -> LabelCounts:
+    return count_labels(block.votes, block.weight)
 
 
 def _add_up_part(part: Part, of_block: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
