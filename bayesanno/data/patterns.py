@@ -71,7 +71,8 @@ class Layout:
 
 
 def _sort_answers(data: Coded) -> tuple[Index, Index, Index]:
-    order = np.lexsort((data.label, data.annotator, data.item))  # (annotation,), each item's answers in a fixed order
+    answer = (data.item * data.n_annotators + data.annotator) * data.n_labels + data.label  # (annotation,)
+    order = np.argsort(answer, kind="stable")  # (annotation,), each item's answers in a fixed order
     n_answers = np.bincount(data.item, minlength=data.n_items)  # (item,)
     begin = np.cumsum(n_answers) - n_answers  # (item,), where its answers begin in `order`
     return order, n_answers, begin

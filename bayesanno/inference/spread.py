@@ -297,7 +297,10 @@ def connect(address: str) -> Client:
 
     if address == "local":
         return Client(
-            n_workers=os.cpu_count() or 1, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.ERROR
+            n_workers=os.cpu_count() or 1,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.ERROR,
         )
     try:
         return Client(address, timeout=TIMEOUT)
@@ -391,16 +394,19 @@ def make_part(frame: pd.DataFrame, number: int, n_annotators: int, labels: Seque
 
 def _gold_of(frame: pd.DataFrame, item: np.ndarray, names: pd.Index[str], table: str) -> np.ndarray:
     """Return the true label of each item, "" where it is not known; shape (item,)."""
-    gold = np.full(len(names), "", dtype=object)
-    said = frame["gold"].to_numpy(dtype=object)
-    known = np.flatnonzero(said != "")
-    gold[item[known]] = said[known]
-    odd = np.flatnonzero(gold[item[known]] != said[known])
+    import pandas as pd
+
+    codes, distinct = pd.factorize(frame["gold"])
+    labels: np.ndarray = np.array([*distinct, ""], dtype=object)
+    known = np.flatnonzero(labels[codes] != "")
+    of_item = np.full(len(names), -1)
+    of_item[item[known]] = codes[known]
+    odd = np.flatnonzero(of_item[item[known]] != codes[known])
     if odd.size:
         row = known[odd[0]]
-        raise DataError(
-            f"{table}: item {names[item[row]]!r} has two gold labels, {said[row]!r} and {gold[item[row]]!r}: keep one"
-        )
+        one, other = labels[codes[row]], labels[of_item[item[row]]]
+        raise DataError(f"{table}: item {names[item[row]]!r} has two gold labels, {one!r} and {other!r}: keep one")
+    gold: np.ndarray = labels[of_item]
     return gold
 
 

@@ -214,35 +214,37 @@ def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
     DataError
         If an answer lacks its item or annotator.
     """
-    cells = {role: _factorise(frame[column], table, column) for role, column in table.columns.items()}
-    item, annotator, label = (cells[role][0] for role in ROLES[:3])
-    said = [label >= 0, annotator >= 0, cells["gold"][0] >= 0 if "gold" in cells else np.zeros(item.shape, bool)]
-    nameless = np.flatnonzero((item < 0) & np.any(said, axis=0))
+    cells = {role: read_names(frame[column], table.whole.get(column)) for role, column in table.columns.items()}
+    there = {role: (names != "").to_numpy(dtype=bool) for role, names in cells.items()}
+    said = {role: there[role] for role in ("label", "annotator", "gold") if role in there}
+    nameless = np.flatnonzero(~there["item"] & np.any(list(said.values()), axis=0))
     if nameless.size:
-        row = nameless[0]
-        role = next(role for role, there in zip(("label", "annotator", "gold"), said, strict=True) if there[row])
-        value = cells[role][1][cells[role][0][row]]
-        raise DataError(f"{table.name}: {role} {value!r} has no item: fill in the column {table.columns['item']!r}")
-    unsigned = np.flatnonzero((label >= 0) & (annotator < 0))
-    if unsigned.size:
-        row = unsigned[0]
+        row = int(nameless[0])
+        role = next(role for role, of_row in said.items() if of_row[row])
         raise DataError(
-            f"{table.name}: label {cells['label'][1][label[row]]!r} of item {cells['item'][1][item[row]]!r} has no "
+            f"{table.name}: {role} {str(cells[role].iloc[row])!r} has no item: fill in the column "
+            f"{table.columns['item']!r}"
+        )
+    unsigned = np.flatnonzero(there["label"] & ~there["annotator"])
+    if unsigned.size:
+        row = int(unsigned[0])
+        raise DataError(
+            f"{table.name}: label {str(cells['label'].iloc[row])!r} of item {str(cells['item'].iloc[row])!r} has no "
             f"annotator: fill in the column {table.columns['annotator']!r}"
         )
-    return FoundNames(dict.fromkeys(cells["annotator"][1]), dict.fromkeys(cells["label"][1]), len(frame))
+    annotators, labels = (cells[role].unique().tolist() for role in ("annotator", "label"))
+    return FoundNames(dict.fromkeys(filter(None, annotators)), dict.fromkeys(filter(None, labels)), len(frame))
 
 
-def _factorise(column: pd.Series[Any], table: PartitionedTable, name: str) -> tuple[np.ndarray, list[str]]:
-    """Return where each cell stands among the distinct texts of a column, -1 where it is missing, and the texts."""
+def read_names(column: pd.Series[Any], whole: bool | None = None) -> pd.Series[str]:
+    """Return the cells of a column as text, "" where one is missing; see `as_text`."""
     import pandas as pd
 
+    if isinstance(column.dtype, pd.StringDtype):  # as Parquet has it: without a Python object of each cell
+        return column.str.strip().fillna("")
     codes, values = pd.factorize(column)
-    texts = as_text(pd.Series(values), whole=table.whole.get(name))
-    names = [text for text in dict.fromkeys(texts) if text]
-    position = {text: code for code, text in enumerate(names)} | {"": -1}
-    of_value = np.array([*(position[text] for text in texts), -1], dtype=np.int64)  # a missing cell has code -1
-    return of_value[codes], names
+    texts = [*as_text(pd.Series(values), whole=whole), ""]  # a missing cell has code -1
+    return pd.Series(np.array(texts, dtype=object)[codes], index=column.index, dtype="str")
 
 
 def order_labels(found: FoundNames, declared: Sequence[str] | None, name: str) -> tuple[str, ...]:
@@ -271,14 +273,12 @@ def encode(
 
     numbers = {"annotator": annotators, "label": {label: code for code, label in enumerate(labels)}}
     made: dict[str, Any] = {}
-    for role in ROLES:
-        if role not in table.columns:
-            continue
-        codes, names = _factorise(frame[table.columns[role]], table, table.columns[role])
+    for role, column in table.columns.items():
+        names: Any = read_names(frame[column], table.whole.get(column))
         if role in numbers:
-            made[role] = np.array([*map(numbers[role].__getitem__, names), -1], dtype=np.int64)[codes]
-        else:
-            made[role] = pd.Series([*names, ""], dtype="str").to_numpy(dtype=object)[codes]
+            codes, distinct = pd.factorize(names)
+            names = np.array([numbers[role].get(name, -1) for name in distinct], dtype=np.int64)[codes]
+        made[role] = names
     coded = pd.DataFrame(made).astype(coded_types(table))
     return coded[coded["item"] != ""].reset_index(drop=True)  # a blank row says nothing
 

@@ -245,7 +245,9 @@ def test_a_worker_that_is_killed_within_an_iteration_changes_nothing(folder, cro
 
 class TestRefused:
     def test_methods_models_and_clients(self, client, folder, crowd, refuses):
-        with refuses(FitError, r"nuts takes data in memory \(read_annotations\): on a Dask cluster there are em and vb"):
+        with refuses(
+            FitError, r"nuts takes data in memory \(read_annotations\): on a Dask cluster there are em and vb"
+        ):
             ba.fit("mace", folder, client=client)
         with refuses(FitError, "advi takes data in memory"):
             ba.fit("mace", dd.from_pandas(crowd[0].to_frame(), npartitions=1), method="advi")
