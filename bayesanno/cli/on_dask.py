@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -73,7 +74,7 @@ def fit_on_dask(
             labels=parse_labels(request.labels),
         )
         typer.echo(f"{request.model.name}: {data.describe()}", err=True)
-        fitted = fit(request.model, data, method=method, progressbar=False, **settings)
+        fitted = fit(request.model, data, method=method, progressbar=sys.stderr.isatty(), **settings)
         written = write_labels(fitted, data, folder / "labels")
     return write_fit(fitted, folder, labels=written, began=began)
 

@@ -1,4 +1,4 @@
-"""Annotations on a Dask cluster: the same estimates and labels as in memory, whatever lies where and whoever is lost."""
+"""Annotations on a Dask cluster: estimates and labels are those in memory, wherever parts lie or are lost."""
 
 import json
 import os
@@ -213,7 +213,7 @@ class TestDesign:
         assert said[0] == said[1]
 
 
-def test_a_worker_that_is_killed_within_an_iteration_changes_nothing(folder, crowd, monkeypatch, tmp_path):
+def test_a_worker_that_is_killed_within_an_iteration_changes_nothing(folder, monkeypatch, tmp_path):
     monkeypatch.setattr(spread, "PART_ROWS", 600)
     settings = ONE | {"method": "em", "method_options": {"restarts": 1}}
     with (
