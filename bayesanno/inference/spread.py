@@ -18,6 +18,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import pairwise
 from operator import add
 from typing import TYPE_CHECKING, Any, Self
 
@@ -80,6 +81,18 @@ class Part:
     n_annotations: np.ndarray
     by_annotator: np.ndarray
     digest: int
+
+    def __sizeof__(self) -> int:
+        """Return how many bytes it holds, by which Dask tells that work should come to it, not it to the work."""
+        said = [block.answers for block in self.items.blocks]
+        arrays = [
+            self.items.pattern,
+            self.n_annotations,
+            self.names,
+            *(m.data for m in said),
+            *(m.indices for m in said),
+        ]
+        return sum(int(array.nbytes) for array in arrays)
 
 
 @dataclass(frozen=True)
@@ -323,8 +336,9 @@ def add_all(client: Client, sums: Sequence[Future]) -> Any:
     level = list(sums)
     with _clear_errors():
         while len(level) > 1:
-            groups = [level[at : at + FAN_IN] for at in range(0, len(level), FAN_IN)]
-            level = client.map(_add, groups, pure=False)
+            n_groups = math.ceil(len(level) / FAN_IN)
+            ends = [len(level) * at // n_groups for at in range(n_groups + 1)]
+            level = client.map(_add, [level[a:b] for a, b in pairwise(ends)], pure=False)
         return level[0].result()
 
 
