@@ -42,7 +42,7 @@ def fit_on_dask(
         Of a scheduler; "local" for a cluster of this machine's own cores.
     folder : path
         Where labels go, too.
-    coverage : float, optional
+    coverage : float or None
         Refused: it takes the entropies of all items in order.
     began : float
         When the command began.
