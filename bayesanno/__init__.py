@@ -31,6 +31,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "ConvergenceWarning",
             "DataError",
             "DataFileError",
+            "ExtraError",
             "FitError",
             "IdentifiabilityWarning",
             "ModelError",
@@ -44,6 +45,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "agreement.histogram_mixtures": ["fit_binomials", "fit_diligence", "fit_gaussians", "select_n_types"],
         "agreement.histograms": ["chi_square_test", "count_histogram"],
         "inference.fit": ["fit"],
+        "inference.spread": ["SpreadAnnotations", "spread_annotations"],
         "inference.modes": ["find_modes"],
         "inference.combine": ["concat_chains", "relabel"],
         "inference.split": ["combine_modes", "drop_chains", "split_modes"],
@@ -85,6 +87,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "analysis.labels": ["label_table"],
         "criticism.calibration": ["calibration_scores", "calibration_table"],
         "criticism.comparison": ["compare"],
+        "analysis.spread_labels": ["write_labels"],
         "criticism.experiments": [
             "compare_coverage",
             "vary_annotations",

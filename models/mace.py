@@ -54,7 +54,7 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, override
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, override
 
 import numpy as np
 
@@ -63,14 +63,14 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasUpdates, HasViews, View
 from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.ops.probit import beta_by_probit
-from bayesanno.modeling.starts import agreement_with_vote, in_proportion
+from bayesanno.modeling.starts import in_proportion, votes_of
 from bayesanno.models._habit import ask_whether_class_or_habit
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.expectation import Expected, Shares
+    from bayesanno.modeling.expectation import Expected, Shares, Votes
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
@@ -144,15 +144,16 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates):
         return {"spam": View(("annotation",), 1 - right * know / (know + spam))}
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        agreed, n_annotations = agreement_with_vote(data)  # (annotator,)
-        strategy = np.ones((data.n_annotators, data.n_labels))
-        np.add.at(strategy, (data.annotator, data.label), 1 / (1 + n_annotations[data.annotator]))
+        return self.start_from(votes_of(data), data)
+
+    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
+        n_annotations = votes.given.sum(axis=1)  # (annotator,)
         values = {
-            "competence": np.clip((agreed + 0.5) / (n_annotations + 1), 0.1, 0.9),
-            "strategy": in_proportion(strategy),
+            "competence": np.clip((votes.agreed + 0.5) / (n_annotations + 1), 0.1, 0.9),
+            "strategy": in_proportion(1 + votes.given / (1 + n_annotations)[:, None]),
         }
         if self.class_prior == "learnt":
-            values["prevalence"] = in_proportion(data.vote_shares.take(data.class_codes, axis=1).sum(axis=0) + 1)
+            values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
         return values
 
     def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:

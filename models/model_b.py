@@ -45,7 +45,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, override
+from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
@@ -53,7 +53,7 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasUpdates, Relabels, are_equal_as_typed
 from bayesanno.modeling.fields import Fraction, Positive
-from bayesanno.modeling.starts import in_proportion
+from bayesanno.modeling.starts import in_proportion, votes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.expectation import Expected, Shares
+    from bayesanno.modeling.expectation import Expected, Shares, Votes
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
@@ -134,13 +134,13 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
         return pt.log(p.prevalence) + answers.sum_over_annotations(log_lambda)  # (item, true_class), (33)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        truth = data.vote_shares.take(data.class_codes, axis=1)  # (item, true_class)
-        counts = np.full(
-            (data.n_annotators, data.n_classes, data.n_labels), self.confusion_strength / data.n_labels / 2
-        )
-        counts[:, np.arange(data.n_classes), data.class_codes] += self.confusion_strength / 2
-        np.add.at(counts.transpose(0, 2, 1), (data.annotator, data.label), truth[data.item])
-        prevalence = truth.sum(axis=0) + self.prevalence_prior  # (true_class,)
+        return self.start_from(votes_of(data), data)
+
+    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
+        classes = data.class_codes
+        counts = votes.answers[:, :, classes].transpose(0, 2, 1) + self.confusion_strength / data.n_labels / 2
+        counts[:, np.arange(data.n_classes), classes] += self.confusion_strength / 2
+        prevalence = votes.shares[classes] + self.prevalence_prior  # (true_class,)
         return {"prevalence": in_proportion(prevalence), "confusion": in_proportion(counts)}
 
     def is_exchangeable(self, data: AnnotationData) -> bool:

@@ -43,7 +43,7 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -52,13 +52,13 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.ops.probit import beta_by_probit
-from bayesanno.modeling.starts import agreement_with_vote, in_proportion
+from bayesanno.modeling.starts import in_proportion, votes_of
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.expectation import Expected, Shares
+    from bayesanno.modeling.expectation import Expected, Shares, Votes
     from bayesanno.modeling.observations import Answers, Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
@@ -120,10 +120,13 @@ class OneCoin(AnnotationModel, HasUpdates):
         return pt.switch(same | pt.eq(prevalence, 0)[:, None], -np.inf, pt.log(prevalence)[:, None] - pt.log(others))
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        agreed, n_annotations = agreement_with_vote(data)  # (annotator,)
+        return self.start_from(votes_of(data), data)
+
+    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
+        n_annotations = votes.given.sum(axis=1)  # (annotator,)
         return {
-            "accuracy": np.clip((agreed + 1.5) / (n_annotations + 2), 0.55, 0.95),
-            "prevalence": in_proportion(data.vote_shares.take(data.class_codes, axis=1).sum(axis=0) + 1),
+            "accuracy": np.clip((votes.agreed + 1.5) / (n_annotations + 2), 0.55, 0.95),
+            "prevalence": in_proportion(votes.shares[data.class_codes] + 1),
         }
 
     def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:

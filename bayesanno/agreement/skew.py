@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bayesanno.data.annotations import AnnotationData
 
 
@@ -28,6 +31,71 @@ class Skew(NamedTuple):
     alpha: float
 
 
+@dataclass(frozen=True)
+class LabelCounts:
+    """What the shares and the alphas of labels add up from, of some items or of all.
+
+    Attributes
+    ----------
+    shares : array, shape (label,)
+        Of items with annotations, the shares that a label has of each, added up.
+    n_items : float
+        How many these are.
+    split, given : array, shape (label,)
+        Of items with two annotations or more: how far a label and the others split them, n (m - n) / (m - 1) of n out
+        of m annotations; and how often it was given.
+    n_given : float
+        How many annotations these items have.
+    """
+
+    shares: np.ndarray
+    n_items: float
+    split: np.ndarray
+    given: np.ndarray
+    n_given: float
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+    @property
+    def average(self) -> np.ndarray:
+        """The share of each label among the answers, each item's counting as one; shape (label,)."""
+        found: np.ndarray = self.shares / self.n_items
+        return found
+
+    @property
+    def alphas(self) -> np.ndarray:
+        """Krippendorff's alpha of each label against all others, nan where it cannot be told; shape (label,).
+
+        1 - (n - 1) sum over items of n_i (m_i - n_i) / (m_i - 1)  /  (n_label n_others), the nominal alpha of two
+        values (Krippendorff 2011, https://repository.upenn.edu/asc_papers/43).
+        """
+        others = self.given * (self.n_given - self.given)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(others > 0, 1 - (self.n_given - 1) * self.split / others, np.nan)
+
+
+def count_labels(votes: np.ndarray, weight: np.ndarray) -> LabelCounts:
+    """Count labels of patterns of answers, (pattern, label), each of so many items, (pattern,)."""
+    total = votes.sum(axis=1)  # (pattern,)
+    some, several = total > 0, total > 1
+    shares = votes[some] / total[some, None]
+    n, m, items = votes[several], total[several, None], weight[several]
+    return LabelCounts(
+        shares=weight[some] @ shares,
+        n_items=float(weight[some].sum()),
+        split=items @ (n * (m - n) / (m - 1)),
+        given=items @ n,
+        n_given=float(items @ total[several]),
+    )
+
+
+def skew_of(labels: Sequence[str], shares: np.ndarray, alphas: np.ndarray) -> Skew:
+    """Return the commonest answer, of the shares and alphas of all labels, (label,)."""
+    commonest = int(shares.argmax())
+    return Skew(str(labels[commonest]), float(shares[commonest]), float(alphas[commonest]))
+
+
 def measure_skew(data: AnnotationData) -> Skew:
     """Find the commonest answer, its share, and how far annotators agree on which items have it.
 
@@ -44,13 +112,5 @@ def measure_skew(data: AnnotationData) -> Skew:
     >>> skew.label, skew.share, round(skew.alpha, 3)
     ('no', 0.625, 0.533)
     """
-    import krippendorff
-
-    shares = data.vote_shares[np.bincount(data.item, minlength=data.n_items) > 0]
-    average = shares.mean(axis=0)  # (label,)
-    commonest = int(average.argmax())
-    is_it = data.label == commonest
-    counts = np.stack([np.bincount(data.item, weights=w, minlength=data.n_items) for w in (is_it, ~is_it)], axis=1)
-    varies = counts.sum(axis=0).all() and (counts.sum(axis=1) > 1).any()
-    alpha = krippendorff.alpha(value_counts=counts, level_of_measurement="nominal") if varies else np.nan
-    return Skew(str(data.labels[commonest]), float(average[commonest]), float(alpha))
+    counts = count_labels(data.votes, np.ones(data.n_items))
+    return skew_of(data.labels, counts.average, counts.alphas)

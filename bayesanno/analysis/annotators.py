@@ -64,7 +64,7 @@ def _list_annotators(part: Part) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "annotator": pd.Series(list(part.data.annotators), dtype="str"),
-            "n_annotations": np.bincount(part.data.annotator, minlength=part.data.n_annotators),
+            "n_annotations": part.data.by_annotator,
         }
     )
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.storage import refuse_items
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import listed
 
 if TYPE_CHECKING:
@@ -36,6 +39,34 @@ LABEL_PROBABILITY = "label_probability"  # (item, label), where the last state i
 HARD = "hard"  # (item,), P(the item is of the hard type)
 
 ITEM_TYPE = "item_type"  # the dimension of states that are types of items, and no labels
+
+
+def measure_entropy(probability: np.ndarray) -> np.ndarray:
+    """Return the entropy of posteriors (item, label), in nats; shape (item,)."""
+    from scipy.special import xlogy
+
+    entropy: np.ndarray = -xlogy(probability, probability).sum(axis=1)
+    return entropy
+
+
+def tabulate_posterior(
+    items: Any, states: Sequence[str], probability: np.ndarray, n_annotations: np.ndarray, *, name: str = "label"
+) -> pd.DataFrame:
+    """Return the columns that a table of labels begins with, of posteriors (item, state)."""
+    import pandas as pd
+
+    table = pd.DataFrame(
+        {
+            "item": pd.Series(items, dtype="str"),
+            name: pd.Series([states[state] for state in probability.argmax(axis=1)], dtype="str"),
+            "probability": probability.max(axis=1),
+            "entropy": measure_entropy(probability),
+            "n_annotations": n_annotations,
+        }
+    )
+    for code, state in enumerate(states):
+        table[f"p[{state}]"] = probability[:, code]
+    return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,30 +145,20 @@ class AnnotationPart(Part):
     @property
     def entropy(self) -> np.ndarray:
         """The entropy of the mean posterior of the true label, (item,)."""
-        from scipy.special import xlogy
-
-        probability = self.posterior.values  # (item, label)
-        entropy: np.ndarray = -xlogy(probability, probability).sum(axis=1)
-        return entropy
+        return measure_entropy(self.posterior.values)
 
     def tabulate(self) -> pd.DataFrame:
         """Return the label table: the most probable label, or type, and the posterior of each."""
         import pandas as pd
 
-        data, states, probability = self.data, self.states, self.posterior.values  # (item, label)
-        table = pd.DataFrame(
-            {
-                "item": pd.Series(list(data.items), dtype="str"),
-                ITEM_TYPE if self.is_of_types else "label": pd.Series(
-                    [states[state] for state in probability.argmax(axis=1)], dtype="str"
-                ),
-                "probability": probability.max(axis=1),
-                "entropy": self.entropy,
-                "n_annotations": np.bincount(data.item, minlength=data.n_items),
-            }
+        data = self.data
+        table = tabulate_posterior(
+            list(data.items),
+            self.states,
+            self.posterior.values,
+            np.bincount(data.item, minlength=data.n_items),
+            name=ITEM_TYPE if self.is_of_types else "label",
         )
-        for code, state in enumerate(states):
-            table[f"p[{state}]"] = probability[:, code]
         if HARD in self.latent:
             table["hard"] = self.latent[HARD].values
         if LABEL_PROBABILITY in self.latent:
@@ -145,6 +166,34 @@ class AnnotationPart(Part):
         if self.gold:
             table["gold"] = pd.Series([self.gold.get(item, "") for item in data.items], dtype="str")
         return table
+
+
+class ElsewherePart(Part):
+    """Annotations that lie elsewhere: who annotated is known, and of no item anything."""
+
+    @property
+    def posterior(self) -> NoReturn:
+        """Not here."""
+        refuse_items()
+
+    @property
+    def gold(self) -> NoReturn:
+        """Not here."""
+        refuse_items()
+
+    @property
+    def votes(self) -> NoReturn:
+        """Not here."""
+        refuse_items()
+
+    @property
+    def entropy(self) -> NoReturn:
+        """Not here."""
+        refuse_items()
+
+    def tabulate(self) -> NoReturn:
+        """Refuse: labels are where the items are."""
+        refuse_items()
 
 
 class CountPart(Part):
@@ -272,6 +321,8 @@ def _recode_table(known: AnnotationData, new: AnnotationData) -> AnnotationData:
 
 def parts_of(view: FitView) -> list[Part]:
     """Return the parts of a fit: one for each dimension, or the only one."""
+    if isinstance(view.named_data, AnnotationTotals):
+        return [ElsewherePart(view.named_data, xr.Dataset())]
     return split_data(view.data, view.latent)
 
 

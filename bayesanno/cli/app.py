@@ -22,6 +22,7 @@ from bayesanno.cli.options import (
     DATA_HELP,
     AnnotatorColumn,
     ControlsFile,
+    DaskAddress,
     DataSource,
     GoldColumn,
     GoldFile,
@@ -38,6 +39,7 @@ from bayesanno.cli.options import (
     TableFormat,
     TrialsColumn,
     parse_labels,
+    parse_range,
     parse_settings,
 )
 from bayesanno.cli.sensitivity import sensitivity
@@ -166,16 +168,19 @@ def fit(
     coverage: Annotated[
         float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")
     ] = None,
+    dask: DaskAddress = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Fit MODEL to DATA and write posterior.nc, labels.csv, annotators.csv, summary.csv and run.json to DIR.
 
-    A model of counts reads a table of successes and trials, or counts a label of annotations (--positive). A model of
-    several dimensions reads a long table with a label column for each (--label A --label B).
+    With --dask, labels are Parquet files in a folder, labels. A model of counts reads a table of successes and trials,
+    or counts a label of annotations (--positive). A model of several dimensions reads a long table with a label column
+    for each (--label A --label B).
     """
     begin = time.perf_counter()
     from bayesanno.analysis.labels import check_coverage
-    from bayesanno.cli.for_model import read_for
+    from bayesanno.cli.for_model import Request, read_for
+    from bayesanno.cli.on_dask import fit_on_dask
     from bayesanno.inference.starts import check_initvals
     from bayesanno.modeling.registry import get_model
 
@@ -206,10 +211,14 @@ def fit(
             successes=successes,
             trials=trials,
         )
-        answers, described = read_for(chosen, data, options, labels=labels or (), positive=positive)
-        typer.echo(f"{chosen.name}: {described}", err=True)
-        fitted = _fit(chosen, answers, method=method, random_seed=seed, initvals=initvals, **sampling)
-        run = write_fit(fitted, folder, coverage=coverage, began=begin)
+        sampling |= {"method": method, "random_seed": seed, "initvals": initvals}
+        if dask is not None:
+            request = Request(model=chosen, source=data, options=options, labels=labels or (), positive=positive)
+            run = fit_on_dask(request, dask, folder, coverage=coverage, began=begin, **sampling)
+        else:
+            answers, described = read_for(chosen, data, options, labels=labels or (), positive=positive)
+            typer.echo(f"{chosen.name}: {described}", err=True)
+            run = write_fit(_fit(chosen, answers, **sampling), folder, coverage=coverage, began=begin)
     _report(run, out)
 
 
@@ -255,7 +264,7 @@ def simulate(
     asked = Design(
         items=items,
         annotators=annotators,
-        per_item=_parse_range(per_item),
+        per_item=parse_range(per_item),
         labels=labels,
         dimensions=dimensions,
         random_seed=seed,
@@ -374,14 +383,6 @@ def modes(
 app.command()(agreement)
 app.command()(sensitivity)
 app.command()(compare)
-
-
-def _parse_range(text: str) -> int | tuple[int, int]:
-    parts = text.split("-")
-    if not 1 <= len(parts) <= 2 or not all(part.strip().isdecimal() for part in parts):
-        raise typer.BadParameter(f"{text!r} is no whole number, nor a range such as 3-7", param_hint="--per-item")
-    numbers = [int(part) for part in parts]
-    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
 def _report(run: dict[str, Any], out: Path) -> None:

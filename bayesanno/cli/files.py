@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.wording import counted
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
+    from bayesanno.analysis.spread_labels import WrittenLabels
     from bayesanno.fits.view import FitView
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
@@ -64,10 +66,18 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def write_fit(fit: xarray.DataTree | FitView, folder: Path, *, coverage: float | None, began: float) -> dict[str, Any]:
+def write_fit(
+    fit: xarray.DataTree | FitView,
+    folder: Path,
+    *,
+    began: float,
+    coverage: float | None = None,
+    labels: WrittenLabels | None = None,
+) -> dict[str, Any]:
     """Write a fit's files to a folder and return what run.json holds.
 
-    Numbers in the tables have six significant digits; posterior.nc has all.
+    Numbers in the tables have six significant digits; posterior.nc has all. Of a fit that holds no items, `labels` are
+    those that are in the folder already.
     """
     from bayesanno.analysis.annotators import annotator_table
     from bayesanno.analysis.labels import label_table
@@ -77,14 +87,14 @@ def write_fit(fit: xarray.DataTree | FitView, folder: Path, *, coverage: float |
 
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
     save(view.tree, folder / "posterior.nc")
-    tables = {"labels.csv": label_table(view, coverage=coverage)}
+    tables = {} if labels is not None else {"labels.csv": label_table(view, coverage=coverage)}
     if view.model.competence is not None:
         tables["annotators.csv"] = annotator_table(view)
     tables["summary.csv"] = summary(view)
     for name, table in tables.items():
         numbers_as_text(table).to_csv(folder / name, index=False)
-    run = describe_run(view, total=time.perf_counter() - began)
-    run["files"] = ["posterior.nc", *tables, "run.json"]
+    run = describe_run(view, total=time.perf_counter() - began, labels=labels)
+    run["files"] = ["posterior.nc", *(["labels"] if labels is not None else []), *tables, "run.json"]
     (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
     return run
 
@@ -121,13 +131,16 @@ def numbers_as_text(table: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index(drop=True).assign(**{str(name): text for name, text in texts.items()})
 
 
-def describe_run(fit: xarray.DataTree | FitView, *, total: float) -> dict[str, Any]:
+def describe_run(
+    fit: xarray.DataTree | FitView, *, total: float, labels: WrittenLabels | None = None
+) -> dict[str, Any]:
     """Return what a run was and what came of it, as JSON can hold it."""
     from bayesanno.analysis.accuracy import score
     from bayesanno.fits.view import view_of
 
     view = view_of(fit)
     attrs = view.tree.attrs
+    scored = score(view) if labels is None else {} if labels.accuracy is None else {"accuracy": labels.accuracy}
     return {
         "model": attrs["model"],
         "fields": json.loads(attrs["fields"]),
@@ -136,10 +149,10 @@ def describe_run(fit: xarray.DataTree | FitView, *, total: float) -> dict[str, A
         "settings": json.loads(attrs["settings"]),
         "seed": attrs["random_seed"],
         "versions": json.loads(attrs["versions"]),
-        "data": describe_data(view.data) | {"hash": attrs["data_hash"]},
+        "data": describe_data(view.named_data) | {"hash": attrs["data_hash"]},
         "seconds": {"compile": attrs["seconds_compile"], "sample": attrs["seconds_sample"], "total": total},
         "diagnostics": view.diagnostics,
-        **score(view),
+        **scored,
     }
 
 
@@ -147,6 +160,8 @@ def describe_accuracy(run: Mapping[str, Any]) -> list[str]:
     """Return accuracy against gold in words: one line, or one for each of several dimensions; none without gold."""
     if "accuracy" not in run:
         return []
+    if "accuracy_at_90" not in run:  # that takes the entropies of all items in order
+        return [f"accuracy against gold {run['accuracy']:.4f}"]
     found = [run[name] for name in ("accuracy", "accuracy_at_90", "accuracy_at_75")]
     several = isinstance(run["accuracy"], dict)
     rows = {f" in {name}": [values[name] for values in found] for name in run["accuracy"]} if several else {"": found}
@@ -226,7 +241,7 @@ def describe_data(data: Any) -> dict[str, Any]:
 
 
 @describe_data.register
-def _(data: AnnotationData) -> dict[str, Any]:
+def _(data: AnnotationData | AnnotationTotals) -> dict[str, Any]:
     return {
         "items": data.n_items,
         "annotators": data.n_annotators,

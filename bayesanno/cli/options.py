@@ -17,6 +17,16 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="FIELD=VALUE", help="Set a field of the model; tuples are written 0.5:0.5."),
 ]
+DaskAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="local|ADDRESS",
+        help="Read DATA, a folder of Parquet files, on a Dask cluster: one of this machine's cores, or that of a "
+        "scheduler, as tcp://10.0.0.1:8786 (em and vb; the extra bayesanno[dask]).",
+        rich_help_panel=PANEL,
+    ),
+]
 Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 ControlsFile = Annotated[
@@ -88,6 +98,15 @@ def parse_settings(
             raise ModelError(f"{option} {setting}: write {form}, as in {option} {example}")
         parsed[name.strip()] = value.strip()
     return parsed
+
+
+def parse_range(text: str) -> int | tuple[int, int]:
+    """Return the number or the range that --per-item was given."""
+    parts = text.split("-")
+    if not 1 <= len(parts) <= 2 or not all(part.strip().isdecimal() for part in parts):
+        raise typer.BadParameter(f"{text!r} is no whole number, nor a range such as 3-7", param_hint="--per-item")
+    numbers = [int(part) for part in parts]
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
 def split_names(names: str) -> list[str]:

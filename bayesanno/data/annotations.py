@@ -189,6 +189,11 @@ class AnnotationData(Described):
         return int(self.item.size)
 
     @cached_property
+    def by_annotator(self) -> Codes:
+        """How many annotations each annotator made; shape (annotator,)."""
+        return np.bincount(self.annotator, minlength=self.n_annotators)
+
+    @cached_property
     def gold_codes(self) -> Codes:
         """Position of each item's gold label in `classes`, -1 where it has none or one that is no class; (item,)."""
         return self._class_codes(self.gold)

@@ -7,16 +7,37 @@ once and gathered back per item.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayesanno.data.annotations import AnnotationData
-
     Index = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+
+
+class Coded(Protocol):
+    """Annotations by numbers, as AnnotationData has them; a part of a table is such as well."""
+
+    @property
+    def item(self) -> Index: ...  # noqa: D102
+    @property
+    def annotator(self) -> Index: ...  # noqa: D102
+    @property
+    def label(self) -> Index: ...  # noqa: D102
+    @property
+    def n_items(self) -> int: ...  # noqa: D102
+    @property
+    def n_annotators(self) -> int: ...  # noqa: D102
+    @property
+    def n_labels(self) -> int: ...  # noqa: D102
+    @property
+    def n_annotations(self) -> int: ...  # noqa: D102
+    @property
+    def class_codes(self) -> Index: ...  # noqa: D102
+    @property
+    def control_codes(self) -> Index: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -49,14 +70,15 @@ class Layout:
         return int(self.first.size)
 
 
-def _sort_answers(data: AnnotationData) -> tuple[Index, Index, Index]:
-    order = np.lexsort((data.label, data.annotator, data.item))  # (annotation,), each item's answers in a fixed order
+def _sort_answers(data: Coded) -> tuple[Index, Index, Index]:
+    answer = (data.item * data.n_annotators + data.annotator) * data.n_labels + data.label  # (annotation,)
+    order = np.argsort(answer, kind="stable")  # (annotation,), each item's answers in a fixed order
     n_answers = np.bincount(data.item, minlength=data.n_items)  # (item,)
-    begin = np.concatenate([[0], np.cumsum(n_answers)[:-1]])  # (item,), where its answers begin in `order`
+    begin = np.cumsum(n_answers) - n_answers  # (item,), where its answers begin in `order`
     return order, n_answers, begin
 
 
-def find_patterns(data: AnnotationData) -> Index:
+def find_patterns(data: Coded) -> Index:
     """Give items with equal answers, in whatever order, and equal controls the same number."""
     order, n_answers, begin = _sort_answers(data)
     code = (data.annotator * data.n_labels + data.label)[order]  # (annotation,)
@@ -75,7 +97,7 @@ def find_joint_patterns(columns: Sequence[Index]) -> Index:
     return np.array([seen.setdefault(row, len(seen)) for row in rows], dtype=np.int64)
 
 
-def lay_out(data: AnnotationData, pattern: Index | None = None) -> Layout:
+def lay_out(data: Coded, pattern: Index | None = None) -> Layout:
     """Lay out a table by its patterns, or by finer ones (`pattern`, of shape (item,)).
 
     Examples
@@ -91,7 +113,7 @@ def lay_out(data: AnnotationData, pattern: Index | None = None) -> Layout:
     first = np.unique(pattern, return_index=True)[1]  # (pattern,)
 
     kept_pattern = np.repeat(np.arange(first.size), n_answers[first])  # (kept,)
-    kept_begin = np.concatenate([[0], np.cumsum(n_answers[first])[:-1]])  # (pattern,)
+    kept_begin = np.cumsum(n_answers[first]) - n_answers[first]  # (pattern,)
     rank = np.arange(kept_pattern.size) - kept_begin[kept_pattern]  # (kept,), position within the pattern
     kept = order[begin[first][kept_pattern] + rank]
 

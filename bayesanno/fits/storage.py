@@ -7,13 +7,14 @@ from functools import singledispatch
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.registry import get_model
@@ -56,6 +57,19 @@ def _(data: MultiAnnotationData) -> dict[str, xarray.Dataset]:
         | {what: (("dimension", "item"), names) for what, names in known.items()},
         {"dimension": list(parts)} | {f"response_{name}": list(part.labels) for name, part in parts.items()},
     )
+
+
+@data_groups.register(AnnotationTotals)
+def _(data: AnnotationTotals) -> dict[str, xarray.Dataset]:
+    variables = {
+        "n_annotations": ("annotator", data.by_annotator),
+        "label_shares": ("response", data.label_shares),
+        "label_alphas": ("response", data.label_alphas),
+        "n_items": ((), data.n_items),
+        "n_gold": ((), data.n_gold),
+    }
+    coords = {"annotator": list(data.annotators), "response": list(data.labels)}
+    return {"constant_data": xr.Dataset(variables, coords=coords)}
 
 
 @data_groups.register(CountData)
@@ -144,10 +158,41 @@ def data_of(fit: xarray.DataTree) -> Any:
     Raises
     ------
     FitError
-        If this is not a fit by bayesanno.
+        If this is not a fit by bayesanno, or one of annotations that lay on the workers of a cluster.
     """
+    require_fit(fit)
+    if is_spread(fit):
+        refuse_items()
     read = READERS[model_of(fit).data_class]
     return read(fit["observed_data"].to_dataset(), fit["constant_data"].to_dataset())
+
+
+def is_spread(fit: xarray.DataTree) -> bool:
+    """Whether a fit is of annotations that lay on the workers of a cluster: it holds no items."""
+    return "e_step" in fit.children
+
+
+def refuse_items() -> NoReturn:
+    """Raise a FitError that says that a fit holds no items, and where to find them."""
+    raise FitError(
+        "this fit was made on Dask and holds parameters, but no items and no annotations: write_labels(fit, data, "
+        "folder) writes the labels as Parquet; annotator_table, summary and confusion_table need no items"
+    )
+
+
+def totals_of(fit: xarray.DataTree) -> AnnotationTotals:
+    """Return what is known of the whole of the data of a fit that holds none."""
+    constant = fit["constant_data"].to_dataset()
+    return AnnotationTotals(
+        annotators=_names(constant, "annotator"),
+        labels=_names(constant, "response"),
+        n_items=int(constant["n_items"]),
+        by_annotator=constant["n_annotations"].values,
+        label_shares=constant["label_shares"].values,
+        label_alphas=constant["label_alphas"].values,
+        n_gold=int(constant["n_gold"]),
+        hash=fit.attrs["data_hash"],
+    )
 
 
 def _names(dataset: xarray.Dataset, dim: str) -> tuple[str, ...]:
@@ -240,8 +285,7 @@ def load(path: str | Path) -> xarray.DataTree:
 
 def require_fit(fit: xarray.DataTree) -> None:
     """Raise a FitError unless this is a fit by bayesanno."""
-    missing = [
-        group for group in ("posterior", "latent", "constant_data", "observed_data") if group not in fit.children
-    ]
+    groups = ["posterior", "constant_data", *([] if is_spread(fit) else ["latent", "observed_data"])]
+    missing = [group for group in groups if group not in fit.children]
     if missing or "model" not in fit.attrs:
         raise FitError(f"this is not a fit by bayesanno: it lacks {', '.join(missing) or 'the name of its model'}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from bayesanno.fits.storage import data_of, diagnostics_of, model_of, require_fit
+from bayesanno.fits.storage import data_of, diagnostics_of, is_spread, model_of, refuse_items, require_fit, totals_of
 from bayesanno.modeling.capabilities import known_parameters
 
 if TYPE_CHECKING:
@@ -45,6 +45,11 @@ class FitView:
         return data_of(self.tree)
 
     @cached_property
+    def named_data(self) -> Any:
+        """The data, or of a fit that holds none what is known of the whole of them: who annotated, and how much."""
+        return totals_of(self.tree) if is_spread(self.tree) else self.data
+
+    @cached_property
     def posterior(self) -> xarray.Dataset:
         """The draws of the parameters, dims (chain, draw, ...)."""
         return self._group("posterior")
@@ -52,6 +57,8 @@ class FitView:
     @cached_property
     def latent(self) -> xarray.Dataset:
         """The posterior of the items' states, and what else is read off."""
+        if is_spread(self.tree):
+            refuse_items()
         return self._group("latent")
 
     @cached_property

@@ -33,6 +33,10 @@ class SamplerError(BayesannoError, ImportError):
     """A sampler that is not installed."""
 
 
+class ExtraError(BayesannoError, ImportError):
+    """A part of the package that is not installed."""
+
+
 class FitError(BayesannoError, ValueError):
     """A request that this fit, or this method of fitting, cannot serve."""
 

@@ -10,7 +10,6 @@ The invariant: what is returned is a fixed point of plain steps to the tolerance
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -28,8 +27,8 @@ from bayesanno.modeling.registry import list_model_classes
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.expectation import Items, Shares
+    from bayesanno.data.totals import Named
+    from bayesanno.modeling.expectation import AddsUp, Shares
 
 LEAST_SHARE = 0.01  # in a start: from nearer to 0, steps take long to come away
 GROWTH = 4.0  # of the longest extrapolation, where it was taken, and where it failed
@@ -119,15 +118,15 @@ class Problem(ABC):
     Parameters
     ----------
     model : HasUpdates
-    data : AnnotationData
-    items : Items
-        The annotations as `make_blocks` lays them out.
+    data : Named
+    items : AddsUp
+        The annotations, in memory as `make_blocks` lays them out.
     settings : ClimbSettings
     """
 
     name: ClassVar[str]
 
-    def __init__(self, model: HasUpdates, data: AnnotationData, items: Items, settings: ClimbSettings) -> None:
+    def __init__(self, model: HasUpdates, data: Named, items: AddsUp, settings: ClimbSettings) -> None:
         self.model, self.items, self.settings = model, items, settings
         self.prior = model.concentrations(data)
 
@@ -272,10 +271,10 @@ def climb_from_all(
     rng = np.random.default_rng(random_seed)
     given = [] if start is None else [start]
     starts = given + [problem.draw(rng) for _ in range(problem.settings.restarts - len(given))]
-    if sum(block.answers.nnz for block in problem.items.blocks) < MANY:
+    if problem.items.n_different < MANY:
         return [climb(problem, one) for one in track(starts, problem.name, show=progressbar)]
     tolerance = problem.settings.tolerance
-    with ThreadPoolExecutor(min(len(starts), os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(len(starts), problem.items.n_threads)) as pool:
         try:
             begun = [pool.submit(_climb_coarsely, problem, one) for one in starts]
             ends = [end.result() for end in track(begun, problem.name, show=progressbar)]

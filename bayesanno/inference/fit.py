@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +16,20 @@ from bayesanno.inference.climb import require_updates
 from bayesanno.inference.compiled import compile_anew_if_broken, exact_arithmetic
 from bayesanno.inference.found_modes import describe_modes
 from bayesanno.inference.identifiability import warn_of_design
-from bayesanno.inference.methods import choose_method
+from bayesanno.inference.methods import check_method_on_dask, choose_method
 from bayesanno.inference.relabel import align_classes, require_class_matrices
 from bayesanno.inference.settings import GraphSettings
+from bayesanno.inference.spread import SpreadAnnotations, find_spread, lies_elsewhere, quiet
 from bayesanno.inference.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     import xarray
+    from dask.distributed import Client
 
     from bayesanno.inference.nuts import NUTSSampler
     from bayesanno.modeling.base import AnnotationModel
@@ -37,7 +41,7 @@ LEAST_GRADIENTS = 3_000  # on small data the search costs nothing
 
 def fit(
     model: str | AnnotationModel,
-    data: Data,
+    data: Data | SpreadAnnotations | str | os.PathLike[str],
     *,
     method: str = "nuts",
     draws: int = 1000,
@@ -50,6 +54,7 @@ def fit(
     relabel: bool = True,
     method_options: Mapping[str, Any] | None = None,
     progressbar: bool = True,
+    client: Client | None = None,
 ) -> xarray.DataTree:
     """Fit a model to annotations.
 
@@ -58,7 +63,9 @@ def fit(
     model : str or AnnotationModel
         A name in the zoo, or an instance (with priors of your own).
     data : AnnotationData, CountData or MultiAnnotationData, as the model takes
-        Which annotator gave which item which label; or how many of an item's annotations were positive.
+        Which annotator gave which item which label; or how many of an item's annotations were positive. By EM and VB
+        also annotations on a Dask cluster: what `spread_annotations` returns, or with a `client` what it takes, a
+        folder of Parquet files or a dask.dataframe.
     method : {"nuts", "advi", "fullrank_advi", "em", "vb"}
         NUTS samples the posterior; ADVI fits a normal approximation to it on the unconstrained scale (independent, or
         with all correlations). EM finds the one point that makes the data most probable, in a fraction of the time;
@@ -93,6 +100,8 @@ def fit(
         `bayesanno.inference.em.EMSettings`.
     progressbar : bool
         Whether to show progress.
+    client : dask.distributed.Client, optional
+        Of the cluster that reads and holds annotations which are not in memory: the extra `bayesanno[dask]`.
 
     Returns
     -------
@@ -108,6 +117,10 @@ def fit(
         A fit by VB has draws of the approximation, with their `log_ratio` and the Pareto k of these ratios; `latent` is
         the approximation's own, and no average over draws. Its diagnostics have `vb`, as those of EM, with the `elbo`.
 
+        A fit on a Dask cluster holds nothing of items: no latent, no log_likelihood and no observed_data. It has the
+        parameters, and in `e_step` what labels are computed with: `write_labels` writes them where they lie, and
+        `annotator_table` and `summary` are as ever. Its estimates are those in memory.
+
         All draws count alike, also where chains are in several modes: a warning then names `combine_modes`, which
         weighs modes by their mass, `split_modes`, and `drop_chains`. These compute labels, tables and diagnostics anew;
         `fit.isel(chain=...)` alone leaves `latent`, `convergence` and the diagnostics those of all chains.
@@ -116,6 +129,8 @@ def fit(
     ------
     ModelError
         If the model is unknown.
+    ExtraError
+        If Dask is asked for and not installed.
     DataError
         If the data are not of the kind that the model takes, or cannot support it.
     FitError
@@ -158,21 +173,27 @@ def fit(
         require_updates(model, "em")
     if not chosen.needs_graph:
         require_updates(model, method)
-    model.check(data)
-    warn_of_design(data, caveats(model, data))
+    if client is not None or isinstance(data, SpreadAnnotations) or lies_elsewhere(data):
+        check_method_on_dask(method)
+        answers: Any = find_spread(data, client)
+    else:
+        answers = data
+        model.check(answers)
+    warn_of_design(answers, caveats(model, answers))
     seed = known_seed(random_seed)
     about = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
     if not chosen.needs_graph:
-        tree: xarray.DataTree = chosen.run(
-            model, data, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
-        )
+        with quiet() if isinstance(answers, SpreadAnnotations) else nullcontext():
+            tree: xarray.DataTree = chosen.run(
+                model, answers, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
+            )
         tree.attrs = about | tree.attrs
         return tree
     assert isinstance(settings, GraphSettings)
 
     def run() -> xarray.DataTree:
-        graph = model.build(data)
-        exchangeable = relabel and is_exchangeable(model, data)
+        graph = model.build(answers)
+        exchangeable = relabel and is_exchangeable(model, answers)
         if exchangeable:
             dims = graph.named_vars_to_dims
             require_class_matrices([dims.get(variable.name, ()) for variable in graph.free_RVs])
@@ -181,7 +202,7 @@ def fit(
             starts = choose_starts(
                 graph,
                 model,
-                data,
+                answers,
                 initvals,
                 n_starts=settings.starts,
                 most_gradients=max(LEAST_GRADIENTS, int(SHARE_OF_GRADIENTS * settings.n_gradients)),
@@ -202,13 +223,13 @@ def fit(
         with status("computing labels and diagnostics", show=progressbar):
             return assemble(
                 model,
-                data,
+                answers,
                 graph,
                 posterior,
                 drawn.sample_stats,
                 attrs=attrs,
                 permutation=permutation,
-                more_diagnostics=drawn.diagnostics | describe_modes(model, data, graph, starts, drawn.posterior),
+                more_diagnostics=drawn.diagnostics | describe_modes(model, answers, graph, starts, drawn.posterior),
             )
 
     with exact_arithmetic(), one_blas_thread():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -11,11 +12,62 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import IdentifiabilityWarning, warn
+from bayesanno.inference.spread import SpreadAnnotations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bayesanno.data.totals import Named
     from bayesanno.modeling.data_kinds import Data
+    from bayesanno.modeling.expectation import Block
+
+
+@dataclass(frozen=True)
+class Links:
+    """Who is linked to whom by items in common, of some items or of all.
+
+    Attributes
+    ----------
+    leader : array of int, shape (annotator,)
+        The first annotator of the group that an annotator is in.
+    checks : bool
+        Whether any item has more than one annotator.
+    """
+
+    leader: np.ndarray
+    checks: bool
+
+    def __add__(self, other: Self) -> Self:
+        everybody = np.arange(self.leader.size)
+        edges = np.concatenate([everybody, everybody]), np.concatenate([self.leader, other.leader])
+        return type(self)(_find_leaders(*edges, self.leader.size), self.checks or other.checks)
+
+
+def link_annotators(item: np.ndarray, annotator: np.ndarray, n_items: int, n_annotators: int) -> Links:
+    """Return who is linked to whom by annotations (annotation,)."""
+    pairs = np.unique(item * n_annotators + annotator)
+    item, annotator = np.divmod(pairs, n_annotators)  # (pair,) each
+    checks = bool(pairs.size and np.bincount(item).max() > 1)
+    leader = _find_leaders(annotator, n_annotators + item, n_annotators + n_items)[:n_annotators]
+    return Links(leader, checks)
+
+
+def link_block(block: Block) -> Links:
+    """Return who is linked to whom by the items of a block."""
+    said = block.answers.tocoo()
+    pattern, cell = (part.astype(np.int64) for part in said.coords)
+    n_patterns, n_cells = block.answers.shape
+    return link_annotators(pattern, cell // block.n_labels, n_patterns, n_cells // block.n_labels)
+
+
+def _find_leaders(one: np.ndarray, other: np.ndarray, size: int) -> np.ndarray:
+    """Return of each node the first node that edges lead to."""
+    import scipy.sparse as sp
+
+    graph = sp.coo_array((np.ones(one.size), (one, other)), shape=(size, size))
+    piece = sp.csgraph.connected_components(graph, directed=False)[1]
+    first: np.ndarray = np.unique(piece, return_index=True)[1][piece]
+    return first
 
 
 def design_problems(data: AnnotationData) -> list[str]:
@@ -29,32 +81,29 @@ def design_problems(data: AnnotationData) -> list[str]:
     >>> design_problems(alone)[0]
     'every item has only one annotator: nobody can be checked against anybody, so competence follows its prior alone'
     """
-    import scipy.sparse as sp
+    return describe_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
 
+
+def describe_links(links: Links, data: Named) -> list[str]:
+    """Return what `design_problems` does, of who is linked to whom."""
     problems = []
-    pairs = np.stack(
-        np.divmod(np.unique(data.item * data.n_annotators + data.annotator), data.n_annotators)
-    )  # (2, pair)
-    if np.bincount(pairs[0]).max() == 1:
+    if not links.checks:
         problems.append(
             "every item has only one annotator: nobody can be checked against anybody, "
             "so competence follows its prior alone"
         )
-    active = np.unique(data.annotator).size
-    if active < 3:
+    active = np.flatnonzero(data.by_annotator)
+    if active.size < 3:
         problems.append(
-            f"there {'is' if active == 1 else 'are'} only {active} annotator{'' if active == 1 else 's'}: "
-            "agreement of fewer than three does not tell who is right, so competence rests on its prior"
+            f"there {'is' if active.size == 1 else 'are'} only {active.size} annotator"
+            f"{'' if active.size == 1 else 's'}: agreement of fewer than three does not tell who is right, so "
+            "competence rests on its prior"
         )
-    size = data.n_items + data.n_annotators
-    graph = sp.coo_array((np.ones(pairs.shape[1]), (pairs[0], data.n_items + pairs[1])), shape=(size, size))
-    piece = sp.csgraph.connected_components(graph, directed=False)[1]
-    pieces = np.unique(piece[pairs[0]])
-    if pieces.size > 1 and active >= 3:
-        members = np.bincount(piece[data.n_items + np.unique(data.annotator)])
-        smallest = data.annotators[int(np.argmax(piece[data.n_items :] == pieces[np.argmin(members[pieces])]))]
+    leaders, members = np.unique(links.leader[active], return_counts=True)
+    if leaders.size > 1 and active.size >= 3:
+        smallest = data.annotators[leaders[np.argmin(members)]]
         problems.append(
-            f"annotators and items fall into {pieces.size} groups with nothing in common (the smallest is around "
+            f"annotators and items fall into {leaders.size} groups with nothing in common (the smallest is around "
             f"annotator {smallest!r}): competences of different groups are linked by the prior alone"
         )
     return problems
@@ -81,9 +130,12 @@ def _(_: CountData) -> list[AnnotationData]:
     return []
 
 
-def warn_of_design(data: Data, caveats: Sequence[str] = ()) -> list[str]:
+def warn_of_design(data: Data | SpreadAnnotations, caveats: Sequence[str] = ()) -> list[str]:
     """Warn of each problem of the design, and of a model's own caveats, and return them."""
-    found = dict.fromkeys(problem for table in tables_of(data) for problem in design_problems(table))
+    if isinstance(data, SpreadAnnotations):
+        found = dict.fromkeys(describe_links(data.spread.add_up(link_block), data))
+    else:
+        found = dict.fromkeys(problem for table in tables_of(data) for problem in design_problems(table))
     problems = [*found, *caveats]
     for problem in problems:
         warn(problem, IdentifiabilityWarning)

@@ -102,3 +102,10 @@ def choose_method(
     known = {setting.name for setting in fields(method.settings)}
     taken = {setting: value for setting, value in arguments.items() if setting in known}
     return method, method.settings(**taken, **options)
+
+
+def check_method_on_dask(name: str) -> None:
+    """Raise a FitError unless a method can fit data on a Dask cluster."""
+    if METHODS[name].needs_graph:
+        able = " and ".join(name for name, one in METHODS.items() if not one.needs_graph)
+        raise FitError(f"{name} takes data in memory (read_annotations): on a Dask cluster there are {able}")

@@ -11,30 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.inference.climb import away_from_zero, require_updates
 from bayesanno.inference.em import EM, EMSettings
 from bayesanno.inference.restarts import find_best
+from bayesanno.inference.spread import items_of
 from bayesanno.inference.without_graph import (
     describe_found,
     make_fit,
     of_draws,
+    tabulate_e_step,
     tabulate_items,
     tabulate_parameters,
 )
 from bayesanno.modeling.capabilities import Relabels, is_exchangeable
-from bayesanno.modeling.expectation import make_blocks
 
 if TYPE_CHECKING:
     import xarray
 
-    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.data.totals import Named
     from bayesanno.inference.restarts import Found
     from bayesanno.modeling.base import AnnotationModel
 
 
 def fit_by_em(
     model: AnnotationModel,
-    data: AnnotationData,
+    data: Named,
     settings: EMSettings,
     *,
     initvals: Any,
@@ -55,17 +57,20 @@ def fit_by_em(
     values = problem.as_values(found.best.point)
     groups = {
         "posterior": tabulate_parameters(problem, data, {name: value[None] for name, value in values.items()}),
-        "sample_stats": of_draws(data, {"lp": np.array([found.best.objective])}),
-        "log_likelihood": of_draws(data, {"annotations": found.log_likelihood[None]}),
-        "latent": tabulate_items(problem, data, found.probability, values),
+        "sample_stats": of_draws({"lp": np.array([found.best.objective])}),
     }
+    if isinstance(data, AnnotationData):
+        groups["log_likelihood"] = of_draws({"annotations": found.log_likelihood[None]}, data.items)
+        groups["latent"] = tabulate_items(problem, data, found.probability, values)
+    else:
+        groups["e_step"] = tabulate_e_step(problem, data, found.best.point)
     diagnostics = describe_found(found) | {"n_draws": 1, "em": found.comparison}
     return make_fit(model, data, groups, seconds=seconds, random_seed=random_seed, diagnostics=diagnostics)
 
 
 def find_point(
     model: AnnotationModel,
-    data: AnnotationData,
+    data: Named,
     settings: EMSettings,
     *,
     initvals: Any = "auto",
@@ -74,7 +79,7 @@ def find_point(
     progressbar: bool = False,
 ) -> tuple[EM, Found]:
     """Run EM from all starts, and compare where they ended."""
-    problem = EM(require_updates(model, "em"), data, make_blocks(data), settings)
+    problem = EM(require_updates(model, "em"), data, items_of(data), settings)
     exchangeable = relabel and (
         is_exchangeable(model, data)
         if settings.objective == "map"

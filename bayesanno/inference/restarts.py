@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,14 +13,14 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.threads import one_blas_thread
 from bayesanno.inference.climb import away_from_zero, climb_from_all
 from bayesanno.inference.relabel import align_classes
-from bayesanno.modeling.expectation import read_items
+from bayesanno.modeling.expectation import Items, count_differing, count_votes, log_probabilities, read_items
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import xarray
 
-    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.data.totals import Named
     from bayesanno.inference.climb import Ascent, Point, Problem
     from bayesanno.modeling.expectation import Shares
 
@@ -28,30 +29,46 @@ AGREE = 1e-2  # nats between the ends of starts that found the same maximum: mor
 
 @dataclass(frozen=True)
 class Found:
-    """What climbing found: the best end, its items, and how all ends compare.
+    """What climbing found: the best end, and how all ends compare.
 
     Attributes
     ----------
+    problem : Problem
+        What was climbed.
     best : Ascent
         With the classes under their own names.
     permutation : array of int, shape (true_class,)
         The class of the best end as it was reached that is now called so.
-    probability : array, shape (item, true_class)
-    log_likelihood : array, shape (item,)
     comparison : dict
         As `compare_ends` gives it.
     """
 
+    problem: Problem
     best: Ascent
     permutation: np.ndarray
-    probability: np.ndarray
-    log_likelihood: np.ndarray
     comparison: dict[str, Any]
+
+    @property
+    def probability(self) -> np.ndarray:
+        """The posterior of each item's class at the best end, (item, true_class); of items in memory only."""
+        return self._items[0]
+
+    @property
+    def log_likelihood(self) -> np.ndarray:
+        """The log likelihood of each item at the best end, (item,); of items in memory only."""
+        return self._items[1]
+
+    @cached_property
+    def _items(self) -> tuple[np.ndarray, np.ndarray]:
+        items = self.problem.items
+        assert isinstance(items, Items)
+        with one_blas_thread():
+            return read_items(self.problem.model, items, self.problem.e_step_shares(self.best.point))
 
 
 def find_best(
     problem: Problem,
-    data: AnnotationData,
+    data: Named,
     initvals: str | Mapping[str, Any],
     *,
     exchangeable: bool,
@@ -63,7 +80,7 @@ def find_best(
     Parameters
     ----------
     problem : Problem
-    data : AnnotationData
+    data : Named
     initvals : str or mapping of name to array
         The first start: a mapping is that point; "prior", a draw like the others; else it is near the majority vote.
     exchangeable : bool
@@ -75,7 +92,8 @@ def find_best(
     first = None
     if not (isinstance(initvals, str) and initvals == "prior"):
         given = {} if isinstance(initvals, str) else initvals
-        start = problem.as_shares(_checked(problem, {**problem.model.start(data), **given}))  # type: ignore[attr-defined]
+        vote = problem.model.start_from(problem.items.add_up(count_votes), data)
+        start = problem.as_shares(_checked(problem, {**vote, **given}))
         first = start if given else {name: away_from_zero(values) for name, values in start.items()}
     with one_blas_thread():
         ends = climb_from_all(problem, first, random_seed, progressbar=progressbar)
@@ -83,10 +101,12 @@ def find_best(
         named = [
             _name_classes(problem, data, end) if exchangeable else (end, np.arange(data.n_classes)) for end in ends
         ]
-        read = [read_items(problem.model, problem.items, problem.e_step_shares(end.point)) for end, _ in named]
-    comparison = compare_ends(ends, [one[0] for one in read], problem.settings.tolerance)
-    (best, permutation), (probability, log_likelihood) = named[0], read[0]
-    return Found(best, permutation, probability, log_likelihood, comparison)
+        points = [problem.e_step_shares(end.point) for end, _ in named]
+        logs = [log_probabilities(problem.model, problem.items.names_class, point) for point in points]
+        differ = problem.items.add_up(count_differing, logs)
+    comparison = compare_ends(ends, differ, problem.settings.tolerance)
+    best, permutation = named[0]
+    return Found(problem, best, permutation, comparison)
 
 
 def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -106,7 +126,7 @@ def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray
     return values
 
 
-def _name_classes(problem: Problem, data: AnnotationData, end: Ascent) -> tuple[Ascent, np.ndarray]:
+def _name_classes(problem: Problem, data: Named, end: Ascent) -> tuple[Ascent, np.ndarray]:
     """Return an end with its classes under the names by which annotators are right most often, and what they were."""
     permutation = align_classes(as_draw(problem, data, problem.mean_shares(end.point)))[1].values[0, 0]
     dims = problem.model.parameter_dims
@@ -117,15 +137,13 @@ def _name_classes(problem: Problem, data: AnnotationData, end: Ascent) -> tuple[
     return replace(end, point=point), permutation
 
 
-def as_draw(problem: Problem, data: AnnotationData, shares: Shares) -> xarray.Dataset:
+def as_draw(problem: Problem, data: Named, shares: Shares) -> xarray.Dataset:
     """Return parameters as the one draw of one chain."""
     values = {name: value[None] for name, value in problem.as_values(shares).items()}
     return as_draws(problem.model.parameter_dims, data, values)
 
 
-def as_draws(
-    dims: Mapping[str, Sequence[str]], data: AnnotationData, values: Mapping[str, np.ndarray]
-) -> xarray.Dataset:
+def as_draws(dims: Mapping[str, Sequence[str]], data: Named, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
     """Return values (draw, ...) of parameters as the draws of one chain, those of most dimensions first.
 
     In another order, ArviZ 1.3's summary mixes up the rows of a variable: see `bayesanno.inference.assemble`.
@@ -141,14 +159,15 @@ def as_draws(
     )
 
 
-def compare_ends(ends: Sequence[Ascent], probability: Sequence[np.ndarray], tolerance: float) -> dict[str, Any]:
+def compare_ends(ends: Sequence[Ascent], items_differ: np.ndarray, tolerance: float) -> dict[str, Any]:
     """Say how many starts agree with the best one, and how far from it the others ended.
 
     Parameters
     ----------
     ends : sequence of Ascent
         The highest first.
-    probability : sequence of array, each of shape (item, true_class)
+    items_differ : array, shape (end,)
+        How many items have another most probable class than at the first end.
     tolerance : float
 
     Returns
@@ -159,7 +178,7 @@ def compare_ends(ends: Sequence[Ascent], probability: Sequence[np.ndarray], tole
         `unfinished`, how many did not converge; and of each that ended elsewhere, the highest first, in `others`:
         `nats_lower`, `items_differ` (whose most probable class is another), `starts` that ended there.
     """
-    best, labels = ends[0], [values.argmax(axis=1) for values in probability]
+    best = ends[0]
     lower = [best.objective - end.objective for end in ends]
     others: list[dict[str, Any]] = []
     for at, nats in enumerate(lower):
@@ -168,8 +187,7 @@ def compare_ends(ends: Sequence[Ascent], probability: Sequence[np.ndarray], tole
         if others and nats - others[-1]["nats_lower"] <= AGREE:
             others[-1]["starts"] += 1
         else:
-            differ = int((labels[at] != labels[0]).sum())
-            others.append({"nats_lower": float(nats), "items_differ": differ, "starts": 1})
+            others.append({"nats_lower": float(nats), "items_differ": int(items_differ[at]), "starts": 1})
     return {
         "objective": float(best.objective),
         "log_likelihood": float(best.log_likelihood),

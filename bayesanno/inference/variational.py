@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import SizeWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.threads import one_blas_thread
@@ -24,23 +24,25 @@ from bayesanno.inference.climb import require_updates, to_shares
 from bayesanno.inference.diagnostics import find_pareto_k
 from bayesanno.inference.point import start_at_point
 from bayesanno.inference.restarts import as_draws, find_best
+from bayesanno.inference.spread import items_of
 from bayesanno.inference.vb import VB, VBSettings, draw_log_shares, log_dirichlet
 from bayesanno.inference.without_graph import (
     describe_found,
     make_fit,
     of_draws,
+    tabulate_e_step,
     tabulate_items,
     tabulate_parameters,
 )
 from bayesanno.modeling.capabilities import is_exchangeable
-from bayesanno.modeling.expectation import log_probabilities, make_blocks, sum_classes
+from bayesanno.modeling.expectation import Items, log_probabilities, sum_classes, sum_log_likelihood
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import xarray
 
-    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.data.totals import Named
     from bayesanno.inference.climb import Point
     from bayesanno.modeling.base import AnnotationModel
 
@@ -52,7 +54,7 @@ NEAREST = 1e-15  # how near to 0 and 1 a probability comes, as for a sampler: ne
 
 def fit_by_vb(
     model: AnnotationModel,
-    data: AnnotationData,
+    data: Named,
     settings: VBSettings,
     *,
     initvals: Any,
@@ -67,7 +69,7 @@ def fit_by_vb(
     begin = time.perf_counter()
     start_seed, draw_seed = np.random.SeedSequence(random_seed).spawn(2)
     seed = int(start_seed.generate_state(1)[0])
-    problem = VB(require_updates(model, "vb"), data, make_blocks(data), settings)
+    problem = VB(require_updates(model, "vb"), data, items_of(data), settings)
     if isinstance(initvals, str) and initvals == "em":
         initvals = start_at_point(model, data, seed)
     exchangeable = relabel and is_exchangeable(model, data)
@@ -75,9 +77,9 @@ def fit_by_vb(
     q = found.best.point
     n_draws = _choose_n_draws(data, q, settings)
     drawn = draw_from(problem, q, n_draws, np.random.default_rng(draw_seed))
-    keeps_items = 8 * n_draws * data.n_items <= MAX_GROUP_BYTES
+    keeps_items = isinstance(data, AnnotationData) and 8 * n_draws * data.n_items <= MAX_GROUP_BYTES
     log_likelihood, by_pattern = evaluate_draws(problem, drawn.values, keep=keeps_items)
-    stats = of_draws(data, weigh_draws(problem, q, drawn.log_shares, log_likelihood))
+    stats = of_draws(weigh_draws(problem, q, drawn.log_shares, log_likelihood))
     log_prior = {name: log_dirichlet(logs, problem.prior[name]) for name, logs in drawn.log_shares.items()}
     seconds = time.perf_counter() - begin
 
@@ -88,12 +90,18 @@ def fit_by_vb(
         "posterior": posterior,
         "sample_stats": stats,
         "log_prior": as_draws(problem.model.parameter_dims, data, log_prior),
-        "latent": tabulate_items(problem, data, found.probability, _values_for_views(problem, q)),
     }
-    if by_pattern is None:
-        warn_of_size(data.n_items, n_draws)
+    if isinstance(data, AnnotationData):
+        groups["latent"] = tabulate_items(problem, data, found.probability, _values_for_views(problem, q))
     else:
-        groups["log_likelihood"] = of_draws(data, {"annotations": by_pattern[:, problem.items.pattern]})
+        groups["e_step"] = tabulate_e_step(problem, data, q)
+    if by_pattern is not None:
+        assert isinstance(problem.items, Items)
+        groups["log_likelihood"] = of_draws(
+            {"annotations": by_pattern[:, problem.items.pattern]}, list(groups["latent"]["item"].values)
+        )
+    elif isinstance(data, AnnotationData):
+        warn_of_size(data.n_items, n_draws)
     diagnostics = describe_found(found) | {
         "n_draws": n_draws,
         "pareto_k": find_pareto_k(stats["log_ratio"].values[0]),
@@ -125,25 +133,22 @@ def evaluate_draws(
     """Return the log likelihood of each draw (draw,), and if it is to be kept that of each pattern (draw, pattern)."""
     items = problem.items
     n_draws = len(next(iter(values.values())))
-    largest = max(block.weight.size for block in items.blocks)
-    n_chunks = min(n_draws, 1 + 8 * n_draws * largest * len(items.names_class) // CHUNK_BYTES)
+    n_chunks = min(n_draws, 1 + 8 * n_draws * items.largest * len(items.names_class) // CHUNK_BYTES)
     chunks = np.array_split(np.arange(n_draws), n_chunks)
 
     def evaluate(chunk: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         shares = [problem.as_shares({name: value[draw] for name, value in values.items()}) for draw in chunk]
-        logs = [log_probabilities(problem.model, items, one) for one in shares]
+        logs = [log_probabilities(problem.model, items.names_class, one) for one in shares]
         log_class = np.stack([of_class for of_class, _ in logs])  # (draw, true_class)
         log_answer = np.stack([of_answer for _, of_answer in logs], axis=-2)  # (annotator, response, draw, true_class)
-        parts, total = [], np.zeros(chunk.size)
-        for block in items.blocks:
-            joint = block.weigh_classes(log_class, log_answer)  # (pattern, draw, true_class)
-            part = sum_classes(joint).T
-            total += part @ block.weight
-            if keep:
-                parts.append(part)
-        return total, np.concatenate(parts, axis=1) if keep else None
+        if not keep:
+            return items.add_up(sum_log_likelihood, log_class, log_answer), None
+        assert isinstance(items, Items)
+        parts = [sum_classes(block.weigh_classes(log_class, log_answer)) for block in items.blocks]  # (pattern, draw)
+        total = sum(block.weight @ part for block, part in zip(items.blocks, parts, strict=True))
+        return np.asarray(total), np.concatenate(parts).T
 
-    with one_blas_thread(), ThreadPoolExecutor(min(n_chunks, cpu_count() or 1)) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(min(n_chunks, items.n_threads)) as pool:
         totals, parts = zip(*pool.map(evaluate, chunks), strict=True)
     return np.concatenate(totals), np.concatenate(parts) if keep else None
 
@@ -171,7 +176,7 @@ def _log_jacobian(log_shares: np.ndarray, *, pair: bool) -> np.ndarray:
     return of_probit
 
 
-def _choose_n_draws(data: AnnotationData, q: Point, settings: VBSettings) -> int:
+def _choose_n_draws(data: Named, q: Point, settings: VBSettings) -> int:
     """Return how many draws are kept; warn if that is fewer than were asked for."""
     asked = settings.draws * settings.chains
     each = 8 * (sum(values.size for values in q.values()) + data.n_items)  # bytes

@@ -17,17 +17,18 @@ from bayesanno.modeling.observations import Answers
 from bayesanno.modeling.parameters import Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import xarray
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.inference.climb import Problem
+    from bayesanno.data.totals import Named
+    from bayesanno.inference.climb import Point, Problem
     from bayesanno.inference.restarts import Found
     from bayesanno.modeling.base import AnnotationModel
 
 
-def tabulate_parameters(problem: Problem, data: AnnotationData, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
+def tabulate_parameters(problem: Problem, data: Named, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
     """Return draws of the parameters on their own scale, (draw, ...), with what follows from them, as one chain."""
     model, names_class = problem.model, problem.items.names_class
     each = [
@@ -65,6 +66,20 @@ def tabulate_items(
     return xr.Dataset(variables, coords={"item": list(data.items), "true_class": list(data.classes)})
 
 
+def tabulate_e_step(problem: Problem, data: Named, point: Point) -> xarray.Dataset:
+    """Return the shares that an item's posterior is computed with: of a fit that holds no items, all of its labels.
+
+    Of a probability there are two, along a last dimension `<name>_share`; see `HasUpdates`.
+    """
+    coords: dict[str, Any] = data.coords(true_class=data.classes)
+    variables: dict[str, Any] = {}
+    for name, values in problem.e_step_shares(point).items():
+        dims = problem.model.parameter_dims[name]
+        variables[name] = ((*dims, f"{name}_share") if problem.is_pair(name) else dims, values)
+    used = {dim for dims, _ in variables.values() for dim in dims}
+    return xr.Dataset(variables, coords={dim: names for dim, names in coords.items() if dim in used})
+
+
 def describe_found(found: Found) -> dict[str, Any]:
     """Return the diagnostics that every fit has, of a method without chains."""
     swapped = bool((found.permutation != np.arange(found.permutation.size)).any())
@@ -79,7 +94,7 @@ def describe_found(found: Found) -> dict[str, Any]:
 
 def make_fit(
     model: AnnotationModel,
-    data: AnnotationData,
+    data: Named,
     groups: Mapping[str, xarray.Dataset],
     *,
     seconds: float,
@@ -103,11 +118,11 @@ def make_fit(
     return tree
 
 
-def of_draws(data: AnnotationData, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
+def of_draws(values: Mapping[str, np.ndarray], items: Sequence[str] | None = None) -> xarray.Dataset:
     """Return numbers of draws, (draw,) or (draw, item), as the variables of one chain."""
     dims = ("chain", "draw", "item")
     n_draws = len(next(iter(values.values())))
     coords: dict[str, Any] = {"chain": [0], "draw": np.arange(n_draws)}
-    if any(value.ndim > 1 for value in values.values()):
-        coords["item"] = list(data.items)
+    if items is not None:
+        coords["item"] = list(items)
     return xr.Dataset({name: (dims[: value.ndim + 1], value[None]) for name, value in values.items()}, coords=coords)

@@ -165,7 +165,10 @@ def _read_bytes(path: Path) -> bytes:
     except FileNotFoundError:
         raise DataFileError(f"there is no file {str(path)!r}: check the path, or give a data set by '@name'") from None
     except IsADirectoryError:
-        raise DataFileError(f"{str(path)!r} is a folder: give the path of a file in it") from None
+        raise DataFileError(
+            f"{str(path)!r} is a folder: give the path of a file in it, or fit a folder of Parquet "
+            "files by em or vb on Dask: client=... (--dask local)"
+        ) from None
     except (OSError, ValueError) as error:  # ValueError: a path that no file system takes, as one with a zero byte
         reason = error.strerror if isinstance(error, OSError) else error
         raise DataFileError(f"{str(path)!r} cannot be read: {reason}") from None
@@ -253,20 +256,27 @@ def _from_parquet(raw: bytes, name: str) -> TextTable:
 def _from_frame(frame: pd.DataFrame, name: str) -> TextTable:
     levels = [level for level, level_name in enumerate(frame.index.names) if level_name is not None]
     header = [str(frame.index.names[level]) for level in levels] + [str(column) for column in frame.columns]
-    columns = [_as_text(frame.index.get_level_values(level).to_series()) for level in levels]
-    columns += [_as_text(frame.iloc[:, column]) for column in range(frame.shape[1])]
+    columns = [as_text(frame.index.get_level_values(level).to_series()) for level in levels]
+    columns += [as_text(frame.iloc[:, column]) for column in range(frame.shape[1])]
     return _checked(name, header, columns, range(1, len(frame) + 1), "row")
 
 
-def _as_text(series: pd.Series[Any]) -> list[str]:
+def is_whole(series: pd.Series[Any]) -> bool:
+    """Whether all numbers of a column of floats are whole."""
+    return all(float(value).is_integer() for value in series.dropna().tolist())
+
+
+def as_text(series: pd.Series[Any], *, whole: bool | None = None) -> list[str]:
+    """Return the cells of a column as text, "" where one is missing.
+
+    `whole` says of a part of a column of floats whether all of the column's numbers are whole.
+    """
     if series.dtype == object:
         series = series.infer_objects()
     missing = series.isna().to_numpy(dtype=bool)
     values = series.tolist()
-    if series.dtype.kind == "f":
-        known = [value for value, absent in zip(values, missing, strict=True) if not absent]
-        if all(float(value).is_integer() for value in known):
-            return ["" if absent else str(int(value)) for value, absent in zip(values, missing, strict=True)]
+    if series.dtype.kind == "f" and (is_whole(series) if whole is None else whole):
+        return ["" if absent else str(int(value)) for value, absent in zip(values, missing, strict=True)]
     return ["" if absent else str(value).strip() for value, absent in zip(values, missing, strict=True)]
 
 

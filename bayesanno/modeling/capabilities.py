@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.modeling.data_kinds import Arrays, Patterns
-    from bayesanno.modeling.expectation import Expected, Shares
+    from bayesanno.modeling.expectation import Expected, Shares, Votes
     from bayesanno.modeling.parameters import Parameters
 
 
@@ -179,6 +179,10 @@ class HasUpdates(ABC):
     @abstractmethod
     def concentrations(self, data: Any) -> dict[str, np.ndarray]:
         """Return the prior of each parameter: concentrations, of the shape of its shares."""
+
+    @abstractmethod
+    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
+        """Return parameter values near the majority vote, of which sums over items are known; `start` returns them."""
 
     @abstractmethod
     def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

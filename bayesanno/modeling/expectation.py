@@ -2,22 +2,27 @@
 
 What it computes for an item is the posterior of the class that a fit reads, by the formula that the graph has; the
 contract of the zoo compares the two. What a step needs of an item is what it adds to a sum, so that a block of items
-may lie anywhere.
+may lie anywhere: `AddsUp` is all that climbing asks of them.
 """
 
 from __future__ import annotations
 
+import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bayesanno.data.patterns import lay_out
 
 if TYPE_CHECKING:
-    from bayesanno.data.annotations import AnnotationData
+    from collections.abc import Callable, Sequence
+
+    from bayesanno.data.patterns import Coded
     from bayesanno.modeling.capabilities import HasUpdates
 
 Shares = Mapping[str, np.ndarray]  # parameters: of each, shares of 1 along the last axis
@@ -42,6 +47,39 @@ class Expected:
     answers: np.ndarray
     log_likelihood: float
 
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.classes + other.classes, self.answers + other.answers, self.log_likelihood + other.log_likelihood
+        )
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What the majority vote adds up to: of each item, the share of its annotations that give a label.
+
+    Attributes
+    ----------
+    shares : array, shape (response,)
+        The shares of a label, of all items; of an item without annotations, those of all labels are even.
+    answers : array, shape (annotator, response, response)
+        Of an annotator's annotations with a response (second dimension), the shares that labels have in their items.
+    given : array, shape (annotator, response)
+        How often an annotator gave a response.
+    """
+
+    shares: np.ndarray
+    answers: np.ndarray
+    given: np.ndarray
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.shares + other.shares, self.answers + other.answers, self.given + other.given)
+
+    @property
+    def agreed(self) -> np.ndarray:
+        """How much of the vote each annotator had with them, added up over their annotations; shape (annotator,)."""
+        found: np.ndarray = np.trace(self.answers, axis1=1, axis2=2)
+        return found
+
 
 @dataclass(frozen=True)
 class Block:
@@ -55,11 +93,21 @@ class Block:
         How many items have these answers.
     control : array of int, shape (pattern,)
         The known class, -1 where there is none.
+    n_labels : int
+        The number of responses.
     """
 
     answers: Any
     weight: np.ndarray
     control: np.ndarray
+    n_labels: int
+
+    @cached_property
+    def votes(self) -> np.ndarray:
+        """How often each label was given, (pattern, response)."""
+        n_annotators = self.answers.shape[1] // self.n_labels
+        votes: np.ndarray = self.answers @ np.tile(np.eye(self.n_labels), (n_annotators, 1))
+        return votes
 
     def weigh_classes(self, log_class: np.ndarray, log_answer: np.ndarray) -> np.ndarray:
         """Return log p(class, answers), shape (pattern, true_class).
@@ -116,33 +164,70 @@ def _add_logs(highest: np.ndarray, total: np.ndarray) -> np.ndarray:
     return np.where(np.isneginf(highest), -np.inf, highest + np.log(total))
 
 
+class AddsUp(ABC):
+    """Items in blocks, wherever these lie: what a function says of each block can be added up.
+
+    Attributes
+    ----------
+    names_class : array of bool, shape (true_class, response)
+        Whether a response names a class.
+    n_different : int
+        The annotations of the patterns, each pattern's once: what a step has to go through.
+    largest : int
+        The most patterns that a block has.
+    n_threads : int
+        How many climbs may be followed at a time.
+    """
+
+    names_class: np.ndarray
+    n_different: int
+    largest: int
+    n_threads: int
+
+    @abstractmethod
+    def add_up[T](self, of_block: Callable[..., T], *arguments: Any) -> T:
+        """Return the sum over blocks of `of_block(block, *arguments)`, a function of a module."""
+
+
 @dataclass(frozen=True)
-class Items:
-    """The items of a table of annotations, in blocks.
+class Items(AddsUp):
+    """The items of a table of annotations, in blocks, in memory.
 
     Attributes
     ----------
     blocks : tuple of Block
+        At least one.
     names_class : array of bool, shape (true_class, response)
         Whether a response names a class.
     pattern : array of int, shape (item,)
         The pattern of each item, numbered through all blocks.
-    n_annotators : int
     """
 
     blocks: tuple[Block, ...]
     names_class: np.ndarray
     pattern: np.ndarray
-    n_annotators: int
 
-    @cached_property
-    def votes(self) -> tuple[np.ndarray, ...]:
-        """How often each class was named, (pattern, true_class), of each block."""
-        named = np.tile(self.names_class.T.astype(float), (self.n_annotators, 1))  # (annotator * response, true_class)
-        return tuple(block.answers @ named for block in self.blocks)
+    @property
+    def n_different(self) -> int:  # type: ignore[override]  # an attribute that is computed
+        """The annotations of the patterns."""
+        return sum(int(block.answers.nnz) for block in self.blocks)
+
+    @property
+    def largest(self) -> int:  # type: ignore[override]
+        """The most patterns that a block has."""
+        return max(block.weight.size for block in self.blocks)
+
+    @property
+    def n_threads(self) -> int:  # type: ignore[override]
+        """The number of cores."""
+        return os.cpu_count() or 1
+
+    def add_up[T](self, of_block: Callable[..., T], *arguments: Any) -> T:
+        """Return the sum over blocks, one after the other."""
+        return reduce(add, (of_block(block, *arguments) for block in self.blocks))
 
 
-def make_blocks(data: AnnotationData, size: int = BLOCK) -> Items:
+def make_blocks(data: Coded, size: int = BLOCK) -> Items:
     """Lay out annotations for E-steps, in blocks of so many patterns."""
     from scipy.sparse import csr_array
 
@@ -154,45 +239,52 @@ def make_blocks(data: AnnotationData, size: int = BLOCK) -> Items:
     weight = np.bincount(layout.pattern, minlength=layout.n_patterns).astype(float)
     control = data.control_codes[layout.first]
     blocks = []
-    for start in range(0, layout.n_patterns, size):
+    for start in range(0, max(1, layout.n_patterns), size):
         rows = slice(start, start + size)
-        blocks.append(Block(said[rows], weight[rows], control[rows]))
+        blocks.append(Block(said[rows], weight[rows], control[rows], data.n_labels))
     names_class = np.equal.outer(data.class_codes, np.arange(data.n_labels))
-    return Items(tuple(blocks), names_class, layout.pattern, data.n_annotators)
+    return Items(tuple(blocks), names_class, layout.pattern)
 
 
-def log_probabilities(model: HasUpdates, items: Items, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
+Logs = tuple[np.ndarray, np.ndarray]  # of p(class) and of p(answer | class), as `log_probabilities` returns them
+
+
+def log_probabilities(model: HasUpdates, names_class: np.ndarray, shares: Shares) -> Logs:
     """Return the logs of p(class) (true_class,) and of p(answer | class) (annotator, response, true_class)."""
-    of_class, of_answer = model.probabilities(shares, items.names_class)
+    of_class, of_answer = model.probabilities(shares, names_class)
     with np.errstate(divide="ignore"):
         return np.log(of_class), np.log(of_answer)
 
 
-def expect(model: HasUpdates, items: Items, shares: Shares, *, epsilon: float = 0.0) -> Expected:
+def expect(model: HasUpdates, items: AddsUp, shares: Shares, *, epsilon: float = 0.0) -> Expected:
     """Take an E-step: add up over all blocks what the posterior of the classes leads one to expect.
 
     Parameters
     ----------
     model : HasUpdates
-    items : Items
+    items : AddsUp
     shares : mapping of name to array
         The parameters, as the model's `concentrations` have them.
     epsilon : float, default 0
         By how much the posterior leans to what annotators said, as in (52) of Rzhetsky et al. (2008): to each class,
         epsilon times the votes for it is added to its joint probability with the answers.
     """
-    log_class, log_answer = log_probabilities(model, items, shares)
-    classes, answers, total = np.zeros(log_class.size), np.zeros((log_answer[..., 0].size, log_class.size)), 0.0
-    for number, block in enumerate(items.blocks):
-        joint = block.weigh_classes(log_class, log_answer)
-        posterior, log_likelihood = find_posterior(joint)
-        if epsilon:
-            posterior = _lean(joint, items.votes[number], block.control, epsilon)
-        classes += block.weight @ posterior
-        posterior *= block.weight[:, None]
-        answers += block.answers.T @ posterior
-        total += float(block.weight @ log_likelihood)
-    return Expected(classes, answers.reshape(log_answer.shape), total)
+    logs = log_probabilities(model, items.names_class, shares)
+    return items.add_up(expect_of_block, *logs, epsilon, items.names_class)
+
+
+def expect_of_block(
+    block: Block, log_class: np.ndarray, log_answer: np.ndarray, epsilon: float, names_class: np.ndarray
+) -> Expected:
+    """Return what a block adds to an E-step."""
+    joint = block.weigh_classes(log_class, log_answer)
+    posterior, log_likelihood = find_posterior(joint)
+    if epsilon:
+        posterior = _lean(joint, block.votes @ names_class.T, block.control, epsilon)
+    classes = block.weight @ posterior
+    posterior *= block.weight[:, None]
+    answers = block.answers.T @ posterior
+    return Expected(classes, answers.reshape(log_answer.shape), float(block.weight @ log_likelihood))
 
 
 def _lean(joint: np.ndarray, votes: np.ndarray, control: np.ndarray, epsilon: float) -> np.ndarray:
@@ -206,9 +298,35 @@ def _lean(joint: np.ndarray, votes: np.ndarray, control: np.ndarray, epsilon: fl
     return leant
 
 
+def count_votes(block: Block) -> Votes:
+    """Return what a block adds to the votes."""
+    total = block.votes.sum(axis=1, keepdims=True)  # (pattern, 1)
+    shares = np.where(total > 0, block.votes / np.maximum(total, 1), 1 / block.n_labels)  # (pattern, response)
+    shares *= block.weight[:, None]
+    answers = (block.answers.T @ shares).reshape(-1, block.n_labels, block.n_labels)
+    given = (block.answers.T @ block.weight).reshape(-1, block.n_labels)
+    return Votes(shares.sum(axis=0), answers, given)
+
+
+def count_differing(block: Block, logs: Sequence[Logs]) -> np.ndarray:
+    """Return how many items have under each of several points another most probable class than under the first."""
+    labels = [block.weigh_classes(*each).argmax(axis=1) for each in logs]
+    return np.array([block.weight @ (each != labels[0]) for each in labels])
+
+
+def sum_log_likelihood(block: Block, log_class: np.ndarray, log_answer: np.ndarray) -> np.ndarray:
+    """Return the log likelihood of a block's items, of one or several draws; see `Block.weigh_classes`."""
+    total: np.ndarray = block.weight @ sum_classes(block.weigh_classes(log_class, log_answer))
+    return total
+
+
 def read_items(model: HasUpdates, items: Items, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
     """Return p(class | answers) (item, true_class) and log p(answers) (item,)."""
-    log_class, log_answer = log_probabilities(model, items, shares)
-    found = [find_posterior(block.weigh_classes(log_class, log_answer)) for block in items.blocks]
+    return read_posterior(items, log_probabilities(model, items.names_class, shares))
+
+
+def read_posterior(items: Items, logs: Logs) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `read_items` does, of logs of probabilities."""
+    found = [find_posterior(block.weigh_classes(*logs)) for block in items.blocks]
     posterior, log_likelihood = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return posterior[items.pattern], log_likelihood[items.pattern]

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.modeling.expectation import count_votes, make_blocks
+
 if TYPE_CHECKING:
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.expectation import Votes
+
+
+def votes_of(data: AnnotationData) -> Votes:
+    """Return what the majority vote adds up to over the items of a table."""
+    return make_blocks(data).add_up(count_votes)
 
 
 def agreement_with_vote(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:

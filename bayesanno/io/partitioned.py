@@ -1,0 +1,289 @@
+"""Annotations in many files: a folder of Parquet files, or a Dask DataFrame, read part by part where the parts lie.
+
+The invariant: a cell means what it means to `read_annotations`, whatever part it lies in; annotators are numbered by
+first appearance, part by part, and labels in their order, so that numbers are those of the same table read whole.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from bayesanno.data.names import sort_labels
+from bayesanno.ground.errors import DataError, DataFileError, ExtraError
+from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.columns import check_distinct
+from bayesanno.io.text_table import TextTable, as_text, is_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+ROLES = ("item", "annotator", "label", "gold")
+
+
+def require_dask() -> None:
+    """Raise an ExtraError unless Dask, its DataFrames and its distributed scheduler are installed."""
+    if any(find_spec(name) is None for name in ("dask", "distributed", "pyarrow")):
+        raise ExtraError("Dask is not installed: pip install 'bayesanno[dask]'")
+
+
+@dataclass(frozen=True)
+class PartitionedTable:
+    """A long table in partitions, with the columns that annotations are read from.
+
+    Attributes
+    ----------
+    name : str
+        What messages call the table.
+    frame : dask.dataframe.DataFrame
+        Its columns of annotations.
+    columns : mapping of role to str
+        The names of these, of item, annotator, label and, where there is one, gold.
+    whole : mapping of str to bool
+        Of the columns of floats, whether all numbers are whole, so that they are written without decimals.
+    """
+
+    name: str
+    frame: Any
+    columns: Mapping[str, str]
+    whole: Mapping[str, bool] = field(default_factory=dict)
+
+
+def open_partitions(source: Any, columns: Mapping[str, str | None], *, with_gold: bool = True) -> PartitionedTable:
+    """Open a folder of Parquet files, a Parquet file, or a Dask DataFrame; nothing is read but headers.
+
+    Parameters
+    ----------
+    source : path or dask.dataframe.DataFrame
+        Of a folder all files ending in `.parquet` or `.pq`, also of folders in it, in the order of their names, numbers
+        in them counting as numbers.
+    columns : mapping of role to str or None
+        The columns' names, where they are not known by their names; see `read_annotations`.
+    with_gold : bool
+        Whether a column of gold is looked for.
+
+    Raises
+    ------
+    ExtraError
+        If Dask is not installed.
+    DataFileError
+        If there is no such folder, or no Parquet file in it.
+    DataError
+        If a file is no Parquet file, files differ in the columns of annotations, or a column is not found.
+    """
+    require_dask()
+    import dask.dataframe as dd
+
+    if isinstance(source, dd.DataFrame):
+        name, header, read = "the Dask DataFrame", [str(column) for column in source.columns], source
+        chosen = _find_columns(name, header, columns, with_gold=with_gold)
+        return PartitionedTable(name, read.rename(columns=str)[list(chosen.values())], chosen)
+    if not isinstance(source, str | os.PathLike):
+        raise DataError(
+            f"cannot read parts of annotations from {type(source).__name__}: give a folder of Parquet files or a "
+            "dask.dataframe"
+        )
+    files = _list_files(Path(source))
+    schemas = [_read_schema(path) for path in files]
+    chosen = _find_columns(str(source), list(schemas[0]), columns, with_gold=with_gold)
+    _check_alike(files, schemas, chosen, columns, with_gold=with_gold)
+    frame = dd.read_parquet([str(path.absolute()) for path in files], columns=list(chosen.values()), index=False)
+    return PartitionedTable(str(source), frame, chosen)
+
+
+def _list_files(path: Path) -> list[Path]:
+    from dask.utils import natural_sort_key
+
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise DataFileError(f"there is no folder {str(path)!r}: check the path")
+    files = [file for file in path.rglob("*") if file.suffix.lower() in (".parquet", ".pq") and file.is_file()]
+    if not files:
+        others = sum(1 for _ in path.iterdir())
+        what = f"none of the {others} things in it" if others else "it is empty, and no file in it"
+        raise DataFileError(f"folder {str(path)!r} has no Parquet files: {what} ends in .parquet or .pq")
+    return sorted(files, key=lambda file: natural_sort_key(str(file)))
+
+
+def _read_schema(path: Path) -> dict[str, str]:
+    """Return the columns of a file and the kind of value of each."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{path} cannot be read as Parquet: {' '.join(str(error).split())}") from None
+    return {column.name: _kind_of(column.type) for column in schema}
+
+
+def _kind_of(kind: Any) -> str:
+    import pyarrow.types as kinds
+
+    value = kind.value_type if kinds.is_dictionary(kind) else kind
+    of_text = kinds.is_string(value) or kinds.is_large_string(value) or kinds.is_string_view(value)
+    return "string" if of_text else str(value)
+
+
+def _find_columns(
+    name: str, header: Sequence[str], options: Mapping[str, str | None], *, with_gold: bool
+) -> dict[str, str]:
+    """Return the column of each role, found as in any long table."""
+    table = TextTable(name=name, header=tuple(header), columns=(), lines=(), unit="row")
+    found: dict[str, int | None] = {role: table.need(role, options.get(role)) for role in ROLES[:3]}
+    found["gold"] = table.find("gold", options.get("gold")) if with_gold else None
+    check_distinct(table, found)
+    return {role: header[column] for role, column in found.items() if column is not None}
+
+
+def _check_alike(
+    files: Sequence[Path],
+    schemas: Sequence[Mapping[str, str]],
+    chosen: Mapping[str, str],
+    options: Mapping[str, str | None],
+    *,
+    with_gold: bool,
+) -> None:
+    """Raise a DataError unless each file has the columns of annotations of the first, with the same kind of values."""
+    first, kinds = files[0], schemas[0]
+    for file, schema in zip(files[1:], schemas[1:], strict=True):
+        for column in chosen.values():
+            if column not in schema:
+                raise DataError(
+                    f"{file} has no column {column!r}, which {first} has: its columns are {listed(list(schema))}; "
+                    "give all files of a folder the same columns"
+                )
+            if schema[column] != kinds[column]:
+                raise DataError(
+                    f"column {column!r} is {schema[column]} in {file} and {kinds[column]} in {first}: write it alike "
+                    "in all files"
+                )
+        others = _find_columns(str(file), list(schema), options, with_gold=with_gold)
+        if others != chosen:
+            role = next(role for role in others if others[role] != chosen.get(role))
+            raise DataError(
+                f"{file} has a column {others[role]!r} for the {role}, and {first} "
+                + (f"takes {chosen[role]!r}" if role in chosen else "has none")
+                + ": give all files of a folder the same columns"
+            )
+
+
+@dataclass(frozen=True)
+class FoundNames:
+    """The names in some parts: annotators and labels by first appearance."""
+
+    annotators: dict[str, None]
+    labels: dict[str, None]
+    n_rows: int
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.annotators | other.annotators, self.labels | other.labels, self.n_rows + other.n_rows
+        )  # dictionaries keep the order of the first appearance
+
+
+def find_whole(frame: pd.DataFrame) -> dict[str, bool]:
+    """Return of each column of floats of a part whether all numbers are whole."""
+    return {str(name): is_whole(column) for name, column in frame.items() if _of_floats(column.dtype)}
+
+
+def _of_floats(kind: Any) -> bool:
+    import pandas as pd
+
+    return bool(pd.api.types.is_float_dtype(kind))
+
+
+def has_floats(table: PartitionedTable) -> bool:
+    """Whether a column of annotations holds floats, of which all parts together say how they are written."""
+    return any(_of_floats(kind) for kind in table.frame.dtypes)
+
+
+def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
+    """Return the names of a part, if each row of it says what it must.
+
+    Raises
+    ------
+    DataError
+        If an answer lacks its item or annotator.
+    """
+    cells = {role: read_names(frame[column], table.whole.get(column)) for role, column in table.columns.items()}
+    there = {role: (names != "").to_numpy(dtype=bool) for role, names in cells.items()}
+    said = {role: there[role] for role in ("label", "annotator", "gold") if role in there}
+    nameless = np.flatnonzero(~there["item"] & np.any(list(said.values()), axis=0))
+    if nameless.size:
+        row = int(nameless[0])
+        role = next(role for role, of_row in said.items() if of_row[row])
+        raise DataError(
+            f"{table.name}: {role} {str(cells[role].iloc[row])!r} has no item: fill in the column "
+            f"{table.columns['item']!r}"
+        )
+    unsigned = np.flatnonzero(there["label"] & ~there["annotator"])
+    if unsigned.size:
+        row = int(unsigned[0])
+        raise DataError(
+            f"{table.name}: label {str(cells['label'].iloc[row])!r} of item {str(cells['item'].iloc[row])!r} has no "
+            f"annotator: fill in the column {table.columns['annotator']!r}"
+        )
+    annotators, labels = (cells[role].unique().tolist() for role in ("annotator", "label"))
+    return FoundNames(dict.fromkeys(filter(None, annotators)), dict.fromkeys(filter(None, labels)), len(frame))
+
+
+def read_names(column: pd.Series[Any], whole: bool | None = None) -> pd.Series[str]:
+    """Return the cells of a column as text, "" where one is missing; see `as_text`."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.StringDtype):  # as Parquet has it: without a Python object of each cell
+        return column.str.strip().fillna("")
+    codes, values = pd.factorize(column)
+    texts = [*as_text(pd.Series(values), whole=whole), ""]  # a missing cell has code -1
+    return pd.Series(np.array(texts, dtype=object)[codes], index=column.index, dtype="str")
+
+
+def order_labels(found: FoundNames, declared: Sequence[str] | None, name: str) -> tuple[str, ...]:
+    """Return all possible labels, in order: those declared, or those found, sorted.
+
+    Raises
+    ------
+    DataError
+        If one that was found is not among those declared.
+    """
+    if declared is None:
+        return sort_labels(found.labels)
+    odd = next((label for label in found.labels if label not in declared), None)
+    if odd is not None:
+        raise DataError(
+            f"{name}: label {odd!r} is not among those declared, {listed(declared)}{nearest(odd, declared)}"
+        )
+    return tuple(declared)
+
+
+def encode(
+    frame: pd.DataFrame, table: PartitionedTable, annotators: Mapping[str, int], labels: Sequence[str]
+) -> pd.DataFrame:
+    """Return a part with items and gold as text, annotators and labels by number, -1 where missing."""
+    import pandas as pd
+
+    numbers = {"annotator": annotators, "label": {label: code for code, label in enumerate(labels)}}
+    made: dict[str, Any] = {}
+    for role, column in table.columns.items():
+        names: Any = read_names(frame[column], table.whole.get(column))
+        if role in numbers:
+            codes, distinct = pd.factorize(names)
+            names = np.array([numbers[role].get(name, -1) for name in distinct], dtype=np.int64)[codes]
+        made[role] = names
+    coded = pd.DataFrame(made).astype(coded_types(table))
+    return coded[coded["item"] != ""].reset_index(drop=True)  # a blank row says nothing
+
+
+def coded_types(table: PartitionedTable) -> dict[str, str]:
+    """Return the columns that `encode` makes, and their types."""
+    types = {"item": "str", "annotator": "int64", "label": "int64", "gold": "str"}
+    return {role: kind for role, kind in types.items() if role in table.columns}

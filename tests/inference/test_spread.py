@@ -1,0 +1,349 @@
+"""Annotations on a Dask cluster: estimates and labels are those in memory, wherever parts lie or are lost."""
+
+import json
+import os
+import signal
+
+import krippendorff
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.agreement.skew import count_labels
+from bayesanno.ground.errors import DataError, DataFileError, ExtraError, FitError
+from bayesanno.inference import spread
+from bayesanno.inference.identifiability import describe_links, design_problems, link_block
+from bayesanno.io import partitioned
+from bayesanno.modeling.expectation import make_blocks
+from tests.samples import tiny_data
+
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own reader of Parquet, pandas 3.1
+ONE = {"random_seed": 1, "progressbar": False}
+NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
+
+
+def write_parts(frame, folder, n):
+    folder.mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(frame)), n)):
+        frame.iloc[rows].to_parquet(folder / f"part{number}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers in this process, and parts so small that each has several."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        patch.setattr(spread, "PART_ROWS", 450)
+        patch.setattr(spread, "FAN_IN", 3)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def folder(crowd, tmp_path_factory):
+    """The crowd in eleven files, of which the last by text is not the last by number."""
+    return write_parts(crowd[0].to_frame(), tmp_path_factory.mktemp("spread") / "answers", 11)
+
+
+@pytest.fixture(scope="module")
+def there(client, folder):
+    return ba.spread_annotations(folder, client)
+
+
+def fit_both(model, data, there, method, **options):
+    settings = ONE | {"method": method, "method_options": {"restarts": 2} | options, "draws": 50}
+    return ba.fit(model, data, **settings), ba.fit(model, there, **settings)
+
+
+class TestSpread:
+    def test_names_and_numbers_are_those_of_the_table_read_whole(self, there, crowd):
+        data = crowd[0]
+        assert (there.annotators, there.labels, there.n_items) == (data.annotators, data.labels, data.n_items)
+        assert there.describe() == data.describe()
+        np.testing.assert_array_equal(there.by_annotator, data.by_annotator)
+        assert there.n_gold == len(data.gold)
+        parts = there.spread.client.gather(there.spread.parts)
+        assert len(parts) == 4
+        assert sorted(name for part in parts for name in part.names) == sorted(data.items)
+
+    @NOISY
+    @pytest.mark.parametrize("method", ["em", "vb"])
+    @pytest.mark.parametrize("model", ["mace", "model_b"])
+    def test_estimates_and_labels_are_those_in_memory(self, model, method, there, crowd, tmp_path):
+        here, far = fit_both(model, crowd[0], there, method)
+        for name, values in here["posterior"].data_vars.items():
+            np.testing.assert_allclose(far["posterior"][name], values, rtol=0, atol=1e-8)
+        one, other = (ba.diagnostics_of(fit)[method] for fit in (here, far))
+        assert one["total_steps"] == other["total_steps"]
+        assert one["objective"] == pytest.approx(other["objective"], rel=1e-12)
+        assert [end["items_differ"] for end in one["others"]] == [end["items_differ"] for end in other["others"]]
+        xr.testing.assert_allclose(far["sample_stats"].to_dataset(), here["sample_stats"].to_dataset(), rtol=1e-9)
+        pd.testing.assert_frame_equal(ba.annotator_table(far), ba.annotator_table(here))
+        pd.testing.assert_frame_equal(ba.summary(far), ba.summary(here))
+
+        written = ba.write_labels(far, there, tmp_path / "labels")
+        labels = ba.label_table(here)
+        found = pd.read_parquet(tmp_path / "labels").set_index("item").loc[labels["item"]].reset_index()
+        pd.testing.assert_frame_equal(found, labels, check_exact=False, rtol=0, atol=1e-8)
+        assert (written.n_items, written.n_gold) == (400, 400)
+        assert written.accuracy == (labels["label"] == labels["gold"]).mean()
+        assert len(list((tmp_path / "labels").iterdir())) == 4
+
+    def test_leaning_and_other_starts(self, there, crowd, client, folder):
+        for initvals in ("prior", "vote"):
+            here = ba.fit("one_coin", crowd[0], method="em", initvals=initvals, method_options={"restarts": 1}, **ONE)
+            far = ba.fit("one_coin", there, method="em", initvals=initvals, method_options={"restarts": 1}, **ONE)
+            np.testing.assert_allclose(far["posterior"]["accuracy"], here["posterior"]["accuracy"], atol=1e-10)
+        options = {"restarts": 1, "epsilon": 0.1, "objective": "map"}
+        here = ba.fit("model_b", crowd[0], method="em", method_options=options, **ONE)
+        far = ba.fit("model_b", folder, method="em", method_options=options, client=client, **ONE)
+        np.testing.assert_allclose(far["posterior"]["confusion"], here["posterior"]["confusion"], atol=1e-10)
+        pd.testing.assert_frame_equal(ba.confusion_table(far), ba.confusion_table(here))
+
+    @NOISY
+    def test_starts_that_are_followed_at_a_time_end_where_they_do_in_turn(self, there, monkeypatch):
+        import bayesanno.inference.climb as climb
+
+        settings = ONE | {"method": "em", "method_options": {"restarts": 3, "steps": 20}}
+        in_turn = ba.fit("mace", there, **settings)
+        monkeypatch.setattr(climb, "MANY", 1)
+        monkeypatch.setattr(climb, "COARSE", 0.0)
+        xr.testing.assert_identical(
+            ba.fit("mace", there, **settings)["posterior"].to_dataset(), in_turn["posterior"].to_dataset()
+        )
+
+    def test_a_fit_is_saved_and_says_that_it_holds_no_items(self, there, tmp_path, refuses):
+        fit = ba.fit("mace", there, method="em", method_options={"restarts": 1}, **ONE)
+        assert set(fit.children) == {"posterior", "sample_stats", "e_step", "constant_data"}
+        assert "item" not in {dim for group in fit.children.values() for dim in group.dims}
+        ba.save(fit, tmp_path / "posterior.nc")
+        loaded = ba.load(tmp_path)
+        xr.testing.assert_identical(loaded, fit)
+        assert ba.write_labels(loaded, there, tmp_path / "labels").n_items == 400
+        for ask in (ba.label_table, ba.data_of, ba.coverage_table, lambda one: ba.predict_labels(one, tiny_data())):
+            with refuses(FitError, "made on Dask and holds parameters, but no items .*write_labels"):
+                ask(fit)
+        with refuses(DataFileError, "labels exists"):
+            ba.write_labels(fit, there, tmp_path / "labels")
+        assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+    def test_what_is_asked_of_the_wrong_fit(self, there, client, crowd, tmp_path, refuses):
+        with refuses(FitError, r"holds its items: label_table\(fit\)"):
+            ba.write_labels(ba.fit("mace", crowd[0], method="em", method_options={"restarts": 1}, **ONE), there, "x")
+        fit = ba.fit("mace", there, method="em", method_options={"restarts": 1}, **ONE)
+        others = dd.from_pandas(tiny_data().to_frame(), npartitions=1)
+        with refuses(FitError, "the annotators of the Dask DataFrame are not those of this fit"):
+            ba.write_labels(fit, others, tmp_path / "labels", client=client)
+
+
+def frames():
+    """Tables whose cells are read with care, by what is awkward about them."""
+    rows = [(f"s{i % 7}", f"w{i % 4}", "yes" if i % 3 else "no") for i in range(40)]
+    text = pd.DataFrame(rows, columns=["Task", "worker", "rating"])
+    missing = text.astype(object)
+    missing.loc[5:8, "rating"] = None
+    missing.loc[len(missing)] = ["s9", "w9", None]  # an item and an annotator of whom nothing is known but the names
+    missing.loc[len(missing)] = [None, None, None]
+    whole = text.assign(rating=[float(i % 3) if i % 5 else np.nan for i in range(40)], worker=range(40, 0, -1))
+    halves = whole.assign(rating=[1.0] * 30 + [0.5] * 10)
+    spaces = text.assign(rating=[f" {label} " if at % 2 else label for at, label in enumerate(text["rating"])])
+    known = text.assign(truth=["yes" if task in ("s1", "s2") else None for task in text["Task"]])
+    return {
+        "text": text, "missing": missing, "whole": whole, "halves": halves, "spaces": spaces, "gold": known,
+        "categories": text.astype("category"),
+    }  # fmt: skip
+
+
+@NOISY
+@pytest.mark.parametrize("what", frames())
+def test_cells_are_read_as_in_memory(what, client):
+    frame = frames()[what]
+    data = ba.read_annotations(frame)
+    there = ba.spread_annotations(dd.from_pandas(frame, npartitions=3, sort=False), client)
+    assert (there.annotators, there.labels, there.n_items) == (data.annotators, data.labels, data.n_items)
+    assert (there.n_annotations, there.n_gold) == (data.n_annotations, len(data.gold))
+    here, far = fit_both("one_coin", data, there, "em")
+    np.testing.assert_allclose(far["posterior"]["accuracy"], here["posterior"]["accuracy"], rtol=0, atol=1e-8)
+
+
+class TestDesign:
+    def test_alphas_and_shares_are_those_of_krippendorff(self, there, crowd):
+        data = crowd[0]
+        np.testing.assert_allclose(there.label_shares, data.vote_shares.mean(axis=0))
+        for label, alpha in enumerate(there.label_alphas):
+            counts = np.stack([data.votes[:, label], data.votes.sum(axis=1) - data.votes[:, label]], axis=1)
+            expected = krippendorff.alpha(value_counts=counts, level_of_measurement="nominal")
+            assert alpha == pytest.approx(expected, abs=1e-12)
+        assert np.isnan(count_labels(np.array([[2.0, 0.0]]), np.ones(1)).alphas).all()
+
+    @pytest.mark.parametrize("size", [1, 3, 100])
+    def test_who_is_linked_to_whom_adds_up_over_blocks(self, size):
+        pieces = [("s1", "ada"), ("s1", "bo"), ("s2", "bo"), ("s2", "cy"), ("s3", "di"), ("s3", "ed"), ("s4", "flo")]
+        alone = [("s1", "ada"), ("s2", "bo"), ("s3", "cy")]
+        for pairs, n in ((pieces, 1), (alone, 2), (pieces[:4], 0), (pieces[:2], 1)):
+            data = ba.AnnotationData.from_records(
+                [(item, who, str(at % 2)) for at, (item, who) in enumerate(pairs)], labels=["0", "1"]
+            )
+            problems = describe_links(make_blocks(data, size).add_up(link_block), data)
+            assert problems == design_problems(data)
+            assert len(problems) == n
+
+    def test_the_user_is_warned_as_in_memory(self, client):
+        rng = np.random.default_rng(1)
+        rows = [(f"s{i}", f"w{w}", "no" if rng.uniform() < 0.85 else "yes") for i in range(60) for w in range(4)]
+        frame = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+        settings = ONE | {"method": "em", "method_options": {"restarts": 1}}
+        said = []
+        for data, more in (
+            (ba.read_annotations(frame), {}), (dd.from_pandas(frame, npartitions=2), {"client": client}),
+        ):  # fmt: skip
+            with pytest.warns(ba.IdentifiabilityWarning, match="hardly agree on where it is not") as caught:
+                ba.fit("mace", data, **settings, **more)
+            said.append([str(one.message) for one in caught])
+        assert said[0] == said[1]
+
+
+def test_a_worker_that_is_killed_within_an_iteration_changes_nothing(folder, monkeypatch, tmp_path):
+    monkeypatch.setattr(spread, "PART_ROWS", 600)
+    settings = ONE | {"method": "em", "method_options": {"restarts": 1}}
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        there = ba.spread_annotations(folder, client)
+        whole = ba.fit("mace", there, **settings)
+        pids, add_all, calls = client.run(os.getpid), spread.add_all, []
+
+        def kill_at_the_fifth(client, sums):
+            calls.append(len(sums))
+            if len(calls) == 5:  # the tasks of this step are on their way
+                holds = {worker for workers in client.who_has(there.spread.parts).values() for worker in workers}
+                os.kill(pids[sorted(holds)[0]], signal.SIGKILL)
+            return add_all(client, sums)
+
+        monkeypatch.setattr(spread, "add_all", kill_at_the_fifth)
+        broken = ba.fit("mace", there, **settings)
+        assert len(calls) > 10
+        assert set(client.run(os.getpid).values()) != set(pids.values())
+        written = ba.write_labels(broken, there, tmp_path / "labels")
+    xr.testing.assert_identical(broken["posterior"].to_dataset(), whole["posterior"].to_dataset())
+    assert (written.n_items, written.n_gold) == (400, 400)
+    assert json.loads(broken.attrs["diagnostics"]) == json.loads(whole.attrs["diagnostics"])
+
+
+class TestRefused:
+    def test_methods_models_and_clients(self, client, folder, crowd, refuses):
+        with refuses(
+            FitError, r"nuts takes data in memory \(read_annotations\): on a Dask cluster there are em and vb"
+        ):
+            ba.fit("mace", folder, client=client)
+        with refuses(FitError, "advi takes data in memory"):
+            ba.fit("mace", dd.from_pandas(crowd[0].to_frame(), npartitions=1), method="advi")
+        with refuses(FitError, "easy_hard has no EM: models that have are mace, model_b, one_coin"):
+            ba.fit("easy_hard", folder, method="em", client=client)
+        with refuses(FitError, r"answers' is read on a Dask cluster: give client=dask\.distributed\.Client"):
+            ba.fit("mace", folder, method="em")
+        with refuses(FitError, "a Dask DataFrame is read on a Dask cluster: give client"):
+            ba.fit("mace", dd.from_pandas(crowd[0].to_frame(), npartitions=1), method="em")
+        with refuses(FitError, "client=... is for a folder .* and AnnotationData is in memory: leave it out"):
+            ba.fit("mace", crowd[0], method="em", client=client)
+        with refuses(FitError, r"client is 'local': it must be a dask\.distributed\.Client"):
+            ba.fit("mace", folder, method="em", client="local")
+
+    def test_a_scheduler_that_is_not_there(self, monkeypatch, refuses):
+        monkeypatch.setattr(spread, "TIMEOUT", "100 ms")
+        with refuses(FitError, "there is no Dask scheduler at 'tcp://127.0.0.1:9' .*start one with `dask scheduler`"):
+            spread.connect("tcp://127.0.0.1:9")
+        with refuses(FitError, "there is no Dask scheduler at 'nowhere:at all'"):
+            spread.connect("nowhere:at all")
+
+    def test_dask_that_is_not_installed(self, monkeypatch, folder, refuses):
+        monkeypatch.setattr(partitioned, "find_spec", lambda _: None)
+        for ask in (
+            lambda: ba.fit("mace", folder, method="em", client="any"),
+            lambda: ba.spread_annotations(folder, None),
+            lambda: spread.connect("local"),
+        ):
+            with refuses(ExtraError, r"Dask is not installed: pip install 'bayesanno\[dask\]'"):
+                ask()
+
+    def test_folders_and_files(self, client, tmp_path, crowd, refuses):
+        frame = crowd[0].to_frame()
+        with refuses(DataFileError, "there is no folder"):
+            ba.spread_annotations(tmp_path / "nowhere", client)
+        empty = tmp_path / "empty"
+        empty.mkdir()
+        with refuses(DataFileError, "has no Parquet files: it is empty"):
+            ba.spread_annotations(empty, client)
+        frame.to_csv(empty / "answers.csv", index=False)
+        with refuses(DataFileError, "has no Parquet files: none of the 1 things in it ends in .parquet"):
+            ba.spread_annotations(empty, client)
+        (empty / "answers.parquet").write_text("item,annotator,label")
+        with refuses(DataError, r"answers\.parquet cannot be read as Parquet"):
+            ba.spread_annotations(empty, client)
+        with refuses(DataError, "cannot read parts of annotations from list"):
+            ba.spread_annotations([1], client)
+
+    @pytest.mark.parametrize(
+        ("change", "what"),
+        [
+            (lambda frame: frame.drop(columns="label"), "b.parquet has no column 'label', which .*a.parquet has"),
+            (lambda frame: frame.assign(label=1), "column 'label' is int64 in .*b.parquet and string in .*a.parquet"),
+            (lambda frame: frame.rename(columns={"gold": "other"}), "b.parquet has no column 'gold'"),
+            (lambda frame: frame.assign(task="x"), None),
+        ],
+    )
+    def test_files_whose_columns_differ(self, change, what, client, tmp_path, crowd, refuses):
+        frame = crowd[0].to_frame()
+        frame.to_parquet(tmp_path / "a.parquet")
+        change(frame).to_parquet(tmp_path / "b.parquet")
+        if what is None:  # columns that are not asked for may differ
+            assert ba.spread_annotations(tmp_path, client).n_annotations == 2 * len(frame)
+            return
+        with refuses(DataError, what):
+            ba.spread_annotations(tmp_path, client)
+
+    def test_a_gold_column_that_only_some_have(self, client, tmp_path, crowd, refuses):
+        frame = crowd[0].to_frame()
+        frame.drop(columns="gold").to_parquet(tmp_path / "a.parquet")
+        frame.to_parquet(tmp_path / "b.parquet")
+        with refuses(DataError, "b.parquet has a column 'gold' for the gold, and .*a.parquet has none"):
+            ba.spread_annotations(tmp_path, client)
+
+    @pytest.mark.parametrize(
+        ("rows", "options", "what"),
+        [
+            ([(None, "ada", "no")], {}, "label 'no' has no item: fill in the column 'item'"),
+            ([("s1", None, "no")], {}, "label 'no' of item 's1' has no annotator: fill in the column 'annotator'"),
+            ([], {"labels": ["no", "maybe"]}, "label 'yes' is not among those declared, 'no', 'maybe'"),
+            ([], {"item": "task"}, "there is no column 'task' to take as item"),
+            ([], {"labels": "no"}, "labels must be a sequence of names"),
+        ],
+    )
+    def test_rows_and_options(self, rows, options, what, client, refuses):
+        good = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "yes")]
+        frame = pd.DataFrame([*good, *rows], columns=["item", "annotator", "label"])
+        with refuses(DataError, what):
+            ba.spread_annotations(dd.from_pandas(frame, npartitions=2), client, **options)
+
+    def test_tables_without_annotations_and_with_two_golds(self, client, refuses):
+        frame = pd.DataFrame({"item": ["s1", "s1"], "annotator": ["ada", "bo"], "label": ["no", "yes"]})
+        for change, what in (
+            ({"label": ["no", "no"]}, "only one label, 'no'"),
+            ({"label": [None, None]}, "there is no annotation"),
+            ({"gold": ["no", "yes"]}, "item 's1' has two gold labels, '(no|yes)' and '(yes|no)': keep one"),
+        ):
+            with refuses(DataError, what):
+                ba.spread_annotations(dd.from_pandas(frame.assign(**change), npartitions=1), client)
