@@ -140,10 +140,8 @@ def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     Examples
     --------
     >>> import bayesanno as ba
-    >>> settings = {"method": "vb", "method_options": {"restarts": 1}, "random_seed": 1, "progressbar": False}
-    >>> fit = ba.fit("model_b", ba.read_annotations("@crowd"), **settings)
-    >>> ba.confusion_table(fit).columns[:3].tolist()
-    ['true_class', 'response', 'mean']
+    >>> fit = ba.load("crowd_b")  # doctest: +SKIP
+    >>> ba.confusion_table(fit).head(3)  # doctest: +SKIP
     """
     import pandas as pd
 

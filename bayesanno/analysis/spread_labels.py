@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import xarray
     from dask.distributed import Client
 
-    from bayesanno.inference.spread import Part, SpreadAnnotations
+    from bayesanno.inference.spread import SpreadAnnotations
+    from bayesanno.inference.spread_parts import Part
     from bayesanno.modeling.expectation import Logs
 
 

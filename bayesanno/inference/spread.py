@@ -20,14 +20,21 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
 from operator import add
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.agreement.skew import LabelCounts, count_labels
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.totals import AnnotationTotals, CodedPart
+from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.inference.spread_parts import (
+    PartTotals,
+    add_up_part,
+    count_block_labels,
+    describe_part,
+    itself,
+    make_part,
+)
 from bayesanno.io.options import label_names
 from bayesanno.io.partitioned import (
     coded_types,
@@ -39,82 +46,20 @@ from bayesanno.io.partitioned import (
     order_labels,
     require_dask,
 )
-from bayesanno.modeling.expectation import AddsUp, Items, make_blocks
+from bayesanno.modeling.expectation import AddsUp, make_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    import pandas as pd
     from dask.distributed import Client, Future
 
     from bayesanno.data.totals import Named
-    from bayesanno.modeling.expectation import Block
 
 PART_ROWS = 1_000_000  # annotations of a part: some tens of megabytes
 LEAST_ROWS = 10_000  # of a part that is there only so that every thread has one
 FAN_IN = 8  # sums that one task adds up
 CLIMBS = 32  # that are followed at a time: they wait for workers, and take no time here
 TIMEOUT = "10 s"  # to reach a scheduler
-
-
-@dataclass(frozen=True)
-class Part:
-    """Some items with all of their annotations, as a worker holds them.
-
-    Attributes
-    ----------
-    number : int
-        Of the part, from 0.
-    items : Items
-    names, gold : arrays of str, shape (item,)
-        The names of the items, and their true labels for evaluation, "" where not known; None if there is no gold.
-    n_annotations : array of int, shape (item,)
-    by_annotator : array of int, shape (annotator,)
-    digest : int
-        Of the annotations, in whatever order.
-    """
-
-    number: int
-    items: Items
-    names: Any
-    gold: Any
-    n_annotations: np.ndarray
-    by_annotator: np.ndarray
-    digest: int
-
-    def __sizeof__(self) -> int:
-        """Return how many bytes it holds, by which Dask tells that work should come to it, not it to the work."""
-        said = [block.answers for block in self.items.blocks]
-        arrays = [
-            self.items.pattern,
-            self.n_annotations,
-            self.names,
-            *(m.data for m in said),
-            *(m.indices for m in said),
-        ]
-        return sum(int(array.nbytes) for array in arrays)
-
-
-@dataclass(frozen=True)
-class PartTotals:
-    """What is to be known of parts beside their names."""
-
-    n_items: int
-    by_annotator: np.ndarray
-    n_gold: int
-    digest: int
-    n_different: int
-    largest: int
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(
-            self.n_items + other.n_items,
-            self.by_annotator + other.by_annotator,
-            self.n_gold + other.n_gold,
-            (self.digest + other.digest) % 2**64,
-            self.n_different + other.n_different,
-            max(self.largest, other.largest),
-        )
 
 
 class SpreadItems(AddsUp):
@@ -138,13 +83,13 @@ class SpreadItems(AddsUp):
 
     def add_up[T](self, of_block: Callable[..., T], *arguments: Any) -> T:
         """Return the sum over all blocks of all parts."""
-        found: T = self.add_up_parts(_add_up_part, of_block, arguments)
+        found: T = self.add_up_parts(add_up_part, of_block, arguments)
         return found
 
     def add_up_parts[T](self, of_part: Callable[..., T], *arguments: Any) -> T:
         """Return the sum over parts of `of_part(part, *arguments)`, a function of a module."""
         # an argument of one task, and not scattered data: what only workers hold is lost with them
-        sent = self.client.submit(_same, arguments, pure=False)
+        sent = self.client.submit(itself, arguments, pure=False)
         n = len(self.parts)
         found: T = add_all(self.client, self.client.map(_call, self.parts, [of_part] * n, [sent] * n, pure=False))
         return found
@@ -231,8 +176,8 @@ def spread_annotations(
             raise DataError("there is no annotation: the table has no row with an item, an annotator and a label")
         parts = _bring_together(client, table, tuple(found.annotators), known, found.n_rows)
         items = SpreadItems(client, parts, np.eye(len(known), dtype=bool))
-        totals = items.add_up_parts(_describe)
-        counts = items.add_up(_count_labels)
+        totals = items.add_up_parts(describe_part)
+        counts = items.add_up(count_block_labels)
     digest = hashlib.sha256(json.dumps([list(found.annotators), known, totals.n_items, totals.digest]).encode())
     return SpreadAnnotations(
         annotators=tuple(found.annotators),
@@ -346,7 +291,7 @@ def _map_frames(client: Client, frame: Any, of_frame: Callable[..., Any], *argum
     """Return the futures of a function of each partition of a Dask DataFrame."""
     from dask import delayed
 
-    sent = delayed(_same)(arguments)
+    sent = delayed(itself)(arguments)
     return list(client.compute([delayed(_call)(part, of_frame, sent) for part in frame.to_delayed()]))
 
 
@@ -371,74 +316,6 @@ def _bring_together(
     return list(client.compute(parts))
 
 
-def make_part(frame: pd.DataFrame, number: int, n_annotators: int, labels: Sequence[str], name: str) -> Part:
-    """Lay out the annotations of some items: of each row `item`, `annotator`, `label` and, where there is one, `gold`.
-
-    Raises
-    ------
-    DataError
-        If an item has two gold labels.
-    """
-    import pandas as pd
-
-    item, names = pd.factorize(frame["item"], sort=True)
-    item = item.astype(np.int64)
-    answered = frame["label"].to_numpy() >= 0
-    coded = CodedPart(
-        item=item[answered],
-        annotator=frame["annotator"].to_numpy()[answered],
-        label=frame["label"].to_numpy()[answered],
-        n_items=len(names),
-        n_annotators=n_annotators,
-        n_labels=len(labels),
-    )
-    gold = _gold_of(frame, item, names, name) if "gold" in frame else None
-    cells = coded.annotator * len(labels) + coded.label
-    mixed = pd.util.hash_array(pd.util.hash_array(names.to_numpy(dtype=object))[coded.item] + cells.astype(np.uint64))
-    return Part(
-        number=number,
-        items=make_blocks(coded),
-        names=names.array,
-        gold=gold,
-        n_annotations=np.bincount(coded.item, minlength=coded.n_items),
-        by_annotator=np.bincount(coded.annotator, minlength=n_annotators),
-        digest=int(mixed.sum(dtype=np.uint64)),
-    )
-
-
-def _gold_of(frame: pd.DataFrame, item: np.ndarray, names: pd.Index[str], table: str) -> np.ndarray:
-    """Return the true label of each item, "" where it is not known; shape (item,)."""
-    import pandas as pd
-
-    codes, distinct = pd.factorize(frame["gold"])
-    labels: np.ndarray = np.array([*distinct, ""], dtype=object)
-    known = np.flatnonzero(labels[codes] != "")
-    of_item = np.full(len(names), -1)
-    of_item[item[known]] = codes[known]
-    odd = np.flatnonzero(of_item[item[known]] != codes[known])
-    if odd.size:
-        row = known[odd[0]]
-        one, other = labels[codes[row]], labels[of_item[item[row]]]
-        raise DataError(f"{table}: item {names[item[row]]!r} has two gold labels, {one!r} and {other!r}: keep one")
-    gold: np.ndarray = labels[of_item]
-    return gold
-
-
-def _describe(part: Part) -> PartTotals:
-    n_gold = 0 if part.gold is None else int((part.gold != "").sum())
-    return PartTotals(
-        len(part.names), part.by_annotator, n_gold, part.digest, part.items.n_different, part.items.largest
-    )
-
-
-def _count_labels(block: Block) -> LabelCounts:
-    return count_labels(block.votes, block.weight)
-
-
-def _add_up_part(part: Part, of_block: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    return part.items.add_up(of_block, *arguments)
-
-
 def _call(first: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     return function(first, *arguments)
 
@@ -449,10 +326,6 @@ def _add(sums: Sequence[Any]) -> Any:
 
 def _number(names: Sequence[str]) -> dict[str, int]:
     return {name: code for code, name in enumerate(names)}
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 @contextmanager

@@ -1,0 +1,159 @@
+"""What a worker of a cluster holds: some items with all of their annotations, laid out, and what is added up of them.
+
+The invariant: a part follows from its rows alone, in whatever order they come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from bayesanno.agreement.skew import LabelCounts, count_labels
+from bayesanno.data.totals import CodedPart
+from bayesanno.ground.errors import DataError
+from bayesanno.modeling.expectation import Items, make_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+
+    from bayesanno.modeling.expectation import Block
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some items with all of their annotations, as a worker holds them.
+
+    Attributes
+    ----------
+    number : int
+        Of the part, from 0.
+    items : Items
+    names, gold : arrays of str, shape (item,)
+        The names of the items, and their true labels for evaluation, "" where not known; None if there is no gold.
+    n_annotations : array of int, shape (item,)
+    by_annotator : array of int, shape (annotator,)
+    digest : int
+        Of the annotations, in whatever order.
+    """
+
+    number: int
+    items: Items
+    names: Any
+    gold: Any
+    n_annotations: np.ndarray
+    by_annotator: np.ndarray
+    digest: int
+
+    def __sizeof__(self) -> int:
+        """Return how many bytes it holds, by which Dask tells that work should come to it, not it to the work."""
+        said = [block.answers for block in self.items.blocks]
+        arrays = [
+            self.items.pattern,
+            self.n_annotations,
+            self.names,
+            *(m.data for m in said),
+            *(m.indices for m in said),
+        ]
+        return sum(int(array.nbytes) for array in arrays)
+
+
+@dataclass(frozen=True)
+class PartTotals:
+    """What is to be known of parts beside their names."""
+
+    n_items: int
+    by_annotator: np.ndarray
+    n_gold: int
+    digest: int
+    n_different: int
+    largest: int
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.n_items + other.n_items,
+            self.by_annotator + other.by_annotator,
+            self.n_gold + other.n_gold,
+            (self.digest + other.digest) % 2**64,
+            self.n_different + other.n_different,
+            max(self.largest, other.largest),
+        )
+
+
+def make_part(frame: pd.DataFrame, number: int, n_annotators: int, labels: Sequence[str], name: str) -> Part:
+    """Lay out the annotations of some items: of each row `item`, `annotator`, `label` and, where there is one, `gold`.
+
+    Raises
+    ------
+    DataError
+        If an item has two gold labels.
+    """
+    import pandas as pd
+
+    item, names = pd.factorize(frame["item"], sort=True)
+    item = item.astype(np.int64)
+    answered = frame["label"].to_numpy() >= 0
+    coded = CodedPart(
+        item=item[answered],
+        annotator=frame["annotator"].to_numpy()[answered],
+        label=frame["label"].to_numpy()[answered],
+        n_items=len(names),
+        n_annotators=n_annotators,
+        n_labels=len(labels),
+    )
+    gold = _gold_of(frame, item, names, name) if "gold" in frame else None
+    cells = coded.annotator * len(labels) + coded.label
+    mixed = pd.util.hash_array(pd.util.hash_array(names.to_numpy(dtype=object))[coded.item] + cells.astype(np.uint64))
+    return Part(
+        number=number,
+        items=make_blocks(coded),
+        names=names.array,
+        gold=gold,
+        n_annotations=np.bincount(coded.item, minlength=coded.n_items),
+        by_annotator=np.bincount(coded.annotator, minlength=n_annotators),
+        digest=int(mixed.sum(dtype=np.uint64)),
+    )
+
+
+def _gold_of(frame: pd.DataFrame, item: np.ndarray, names: pd.Index[str], table: str) -> np.ndarray:
+    """Return the true label of each item, "" where it is not known; shape (item,)."""
+    import pandas as pd
+
+    codes, distinct = pd.factorize(frame["gold"])
+    labels: np.ndarray = np.array([*distinct, ""], dtype=object)
+    known = np.flatnonzero(labels[codes] != "")
+    of_item = np.full(len(names), -1)
+    of_item[item[known]] = codes[known]
+    odd = np.flatnonzero(of_item[item[known]] != codes[known])
+    if odd.size:
+        row = known[odd[0]]
+        one, other = labels[codes[row]], labels[of_item[item[row]]]
+        raise DataError(f"{table}: item {names[item[row]]!r} has two gold labels, {one!r} and {other!r}: keep one")
+    gold: np.ndarray = labels[of_item]
+    return gold
+
+
+def describe_part(part: Part) -> PartTotals:
+    """Return what is known of a part beforehand."""
+    n_gold = 0 if part.gold is None else int((part.gold != "").sum())
+    return PartTotals(
+        len(part.names), part.by_annotator, n_gold, part.digest, part.items.n_different, part.items.largest
+    )
+
+
+def count_block_labels(block: Block) -> LabelCounts:
+    """Return what the skew of the answers is found from."""
+    return count_labels(block.votes, block.weight)
+
+
+def add_up_part(part: Part, of_block: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Return the sum of a function over the blocks of a part."""
+    return part.items.add_up(of_block, *arguments)
+
+
+def itself(value: Any) -> Any:
+    """Return a value, as a task of its own, so that it travels once."""
+    return value
