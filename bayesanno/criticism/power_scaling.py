@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import logging
 import math
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,11 +25,12 @@ import numpy as np
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.quiet import quiet_logger
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import scale_states
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
     import xarray
@@ -85,7 +85,7 @@ def power_scaling_table(
     require_draws(view, "power-scaling")
     scaled, names = _log_densities(view, prior_var_names), _known_names(view, var_names)
     priors = _scaled_priors(view, prior_var_names)
-    with _quiet_arviz():
+    with quiet_logger("arviz_stats", logging.ERROR):  # the table says what it would
         found = psense_summary(view.tree, var_names=names, prior_var_names=priors, round_to=12)
     parts = []
     for name in names:
@@ -216,15 +216,3 @@ def _known_names(view: FitView, var_names: Sequence[str] | None) -> list[str]:
         if name not in names:
             raise FitError(f"the fit has no variable {name!r}: it has {', '.join(names)}")
     return names if var_names is None else list(var_names)
-
-
-@contextmanager
-def _quiet_arviz() -> Iterator[None]:
-    """Keep ArviZ from telling of problems: the table does."""
-    logger = logging.getLogger("arviz_stats")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)

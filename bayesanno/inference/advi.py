@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from bayesanno.ground.lazy import pm, xr
+from bayesanno.ground.quiet import quiet_logger
 from bayesanno.inference.diagnostics import find_pareto_k
 from bayesanno.inference.settings import AtLeast, Draws, GraphSettings
 from bayesanno.inference.unconstrained import constrain, density_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pymc
 
     from bayesanno.inference.starts import Starts
@@ -74,7 +72,7 @@ def approximate(
     begin = time.perf_counter()
     *fit_seeds, draw_seed = np.random.SeedSequence(random_seed).spawn(3)
     seeds = [int(seed.generate_state(1)[0]) for seed in fit_seeds]
-    with _quiet_pymc():
+    with quiet_logger("pymc", logging.WARNING):  # PyMC reports every round
         advi = pm.ADVI(model=graph, start=dict(start.values), random_seed=seeds[0])
         converged, done = _climb(advi, settings.steps, LEARNING_RATE, progressbar)
         mean, scale = advi.approx.mean.eval(), advi.approx.std.eval()  # (dimension,)
@@ -145,15 +143,3 @@ def _draw_normal(
     z = mean + (standard * scale if scale.ndim == 1 else standard @ scale.T)
     log_q = -0.5 * (standard**2 + np.log(2 * np.pi)).sum(axis=1) - np.log(sd).sum()
     return z, log_q
-
-
-@contextmanager
-def _quiet_pymc() -> Iterator[None]:
-    """Keep PyMC from reporting every round."""
-    logger = logging.getLogger("pymc")
-    level = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)

@@ -1,7 +1,5 @@
 """A study of priors: what it compares, that a row rests on itself alone, and that it goes on where it stopped."""
 
-import json
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +8,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.criticism import sensitivity as module
-from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError, ModelError
+from bayesanno.ground.errors import DataError, FitError, ModelError
 from tests.samples import tiny_data
 
 BY_EM = {"method": "em", "method_options": {"objective": "map", "restarts": 2}, "random_seed": 1, "progressbar": False}
@@ -145,62 +143,3 @@ def test_a_figure_of_a_study(study):
     assert left.get_yticklabels()[2].get_text().startswith("competence_prior=2:")
     without = replace(study, priors=study.priors.drop(columns="largest_rank_move"))
     assert len(ba.plot_priors(without).axes) == 1
-
-
-# --------------------------------------------------------------------------------------------------- the command line
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path, crowd):
-    """Run `bayesanno sensitivity` with short chains."""
-    import sys
-
-    from bayesanno.cli import app as cli
-
-    monkeypatch.chdir(tmp_path)
-    ba.write_annotations(crowd[0], tmp_path / "crowd.csv")
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bayesanno", "sensitivity", *arguments])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        return code, *capsys.readouterr()
-
-    return call
-
-
-def test_the_command_writes_tables_and_tells_of_them(run, tmp_path):
-    short = ["--draws", "100", "--tune", "150", "--chains", "2", "--seed", "1", "--workers", "1"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws are not to be believed
-        code, out, err = run("mace", "crowd.csv", "--out", "found", "--grid", "strategy_prior=1", *short)
-    assert code == 0
-    assert err.splitlines()[0].startswith("mace: 1,646 annotations")
-    names = ["powerscale.csv", "labels.csv", "grid.csv", "flips.csv", "annotators.csv", "priors.png", "run.json"]
-    assert [line for line in out.splitlines() if line.startswith("found/")] == [f"found/{name}" for name in names]
-    assert "would change their label if the prior were doubled or halved" in out
-    grid = pd.read_csv(tmp_path / "found" / "grid.csv")
-    assert grid["strategy_prior"].tolist() == [10, 1]
-    assert f"strategy_prior=1: {grid['labels_changed'][1]:.0f} item" in out
-    assert json.loads((tmp_path / "found" / "run.json").read_text())["grid"] == {"strategy_prior": ["1"]}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        ("--grid strategy_prior", "--grid strategy_prior: write FIELD=V1,V2,..., as in --grid strategy_prior=1,10,100"),
-        ("--grid strategy_prior=1,,2", "--grid strategy_prior=1,,2 has an empty value"),
-        ("--grid strategy_prior=-3", "strategy_prior is -3"),
-        ("--grid strategy=1", "did you mean 'strategy_prior'"),
-        ("--draws 0", "draws is 0"),
-        ("--resume kept", "give --seed as well"),
-    ],
-)
-def test_what_cannot_be_is_one_line_and_nothing_is_written(run, tmp_path, arguments, match):
-    code, out, err = run("mace", "crowd.csv", "--out", "found", *arguments.split())
-    assert (code, out) == (1, "")
-    assert match in err.splitlines()[-1]
-    assert not (tmp_path / "found").exists()
