@@ -13,13 +13,15 @@ from bayesanno.agreement.skew import measure_skew, skew_of
 from bayesanno.data.totals import AnnotationTotals
 
 if TYPE_CHECKING:
-    from bayesanno.data.totals import Named
+    from bayesanno.data.annotations import AnnotationData
 
 SKEWED = {"learnt": 1 / 2, "uniform": 1 / 4}  # of the way from even answers to all the same: where a prior may mislead
 AGREED = 0.4  # the alpha from which on annotators agree on where the commonest label is not
 
 
-def ask_whether_class_or_habit(data: Named, class_prior: Literal["learnt", "uniform"]) -> list[str]:
+def ask_whether_class_or_habit(
+    data: AnnotationData | AnnotationTotals, class_prior: Literal["learnt", "uniform"]
+) -> list[str]:
     """Return what to say of answers that the class prior explains in one way, and the other prior in the other."""
     if isinstance(data, AnnotationTotals):
         skew = skew_of(data.labels, data.label_shares, data.label_alphas)

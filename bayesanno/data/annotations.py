@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bayesanno.data.described import Described
+from bayesanno.data.labelled import NO_ANNOTATION, Labelled
 from bayesanno.data.names import check_names, sort_labels
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted, enumerated, listed, nearest
+from bayesanno.ground.wording import counted, listed, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
-    Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
+    from bayesanno.data.labelled import Codes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class AnnotationData(Described):
+class AnnotationData(Labelled):
     """Which label which annotator gave to which item, in long form: one entry of each array is one annotation.
 
     Designs may be unbalanced, an annotator may answer an item twice, an item may have no annotation at all, and a label
@@ -73,7 +73,7 @@ class AnnotationData(Described):
     def __post_init__(self) -> None:
         """Check every field and freeze the arrays."""
         if np.size(self.item) == 0:
-            raise DataError("there is no annotation: the table has no row with an item, an annotator and a label")
+            raise DataError(NO_ANNOTATION)
         for what in ("items", "annotators", "labels"):
             names = tuple(str(name) for name in getattr(self, what))
             check_names(what, names)
@@ -92,11 +92,7 @@ class AnnotationData(Described):
                 raise DataError(f"{what} has an index outside 0..{len(names) - 1}: {codes.min()}..{codes.max()}")
             codes.flags.writeable = False
             object.__setattr__(self, what, codes)
-        if len(self.labels) < 2:
-            raise DataError(
-                f"only one label, {self.labels[0]!r}: a model needs at least two; "
-                "if others were possible but never used, declare them (labels=..., --labels)"
-            )
+        self._check_labels()
         for what in ("gold", "controls"):
             known = {str(item): str(label) for item, label in dict(getattr(self, what)).items()}
             unknown = next((item for item in known if item not in self._item_index), None)
@@ -155,35 +151,6 @@ class AnnotationData(Described):
         return len(self.items)
 
     @property
-    def n_annotators(self) -> int:
-        """Number of annotators."""
-        return len(self.annotators)
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels that annotators can give, those nobody used included."""
-        return len(self.labels)
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The labels that an item can truly have, in the order of the labels.
-
-        Today these are all labels. Answers that are no class, such as "unsure", are to come: they will be among
-        `labels` and not among `classes`.
-        """
-        return self.labels
-
-    @property
-    def n_classes(self) -> int:
-        """Number of labels that an item can truly have."""
-        return len(self.classes)
-
-    @cached_property
-    def class_codes(self) -> Codes:
-        """Index of each class among the labels; shape (true_class,)."""
-        return np.array([self.labels.index(name) for name in self.classes], dtype=np.int64)
-
-    @property
     def n_annotations(self) -> int:
         """Number of annotations."""
         return int(self.item.size)
@@ -229,8 +196,7 @@ class AnnotationData(Described):
 
     def coords(self, **more: Sequence[str]) -> dict[str, list[Any]]:
         """Return the named coordinates of a model of these annotations, and `more`."""
-        named = {"item": self.items, "annotator": self.annotators, "response": self.labels, **more}
-        return {dim: list(names) for dim, names in named.items()} | {"annotation": list(range(self.n_annotations))}
+        return {"item": list(self.items), **super().coords(**more), "annotation": list(range(self.n_annotations))}
 
     @cached_property
     def hash(self) -> str:
@@ -241,28 +207,10 @@ class AnnotationData(Described):
             digest.update(codes.astype("<i8").tobytes())
         return digest.hexdigest()
 
-    def describe(self) -> str:
-        """Return in one line how many annotations of what these are.
-
-        Examples
-        --------
-        >>> from bayesanno import read_annotations
-        >>> read_annotations("@table9").describe()
-        '30,000 annotations of 10,000 items by 3 annotators; labels 1, 2, 3'
-        """
-        return (
-            f"{counted(self.n_annotations, 'annotation')} of {counted(self.n_items, 'item')} by "
-            f"{counted(self.n_annotators, 'annotator')}; labels {enumerated(self.labels)}"
-        )
-
     def _facts(self) -> list[tuple[str, str]]:
         known = {"gold": self.gold, "controls": self.controls}
-        return [
-            ("annotations", f"{self.n_annotations:,}"),
-            ("items", f"{self.n_items:,}"),
-            ("annotators", f"{self.n_annotators:,}"),
-            ("labels", enumerated(self.labels)),
-            *((what, f"of {counted(len(labels), 'item')}") for what, labels in known.items() if labels),
+        return super()._facts() + [
+            (what, f"of {counted(len(labels), 'item')}") for what, labels in known.items() if labels
         ]
 
     def binarise(self, *, positive: str) -> Self:

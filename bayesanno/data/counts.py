@@ -18,7 +18,8 @@ from bayesanno.ground.wording import counted, listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayesanno.data.annotations import AnnotationData, Codes
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.data.labelled import Codes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

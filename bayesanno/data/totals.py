@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.described import Described
+from bayesanno.data.labelled import NO_ANNOTATION, Labelled
 from bayesanno.data.names import check_names
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted, enumerated
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from bayesanno.data.annotations import Codes
+    from bayesanno.data.labelled import Codes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,7 +56,7 @@ class CodedPart:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class AnnotationTotals(Described):
+class AnnotationTotals(Labelled):
     """What is known of annotations that lie elsewhere: who annotated, with which labels, and how much.
 
     Parameters
@@ -96,79 +94,12 @@ class AnnotationTotals(Described):
     def __post_init__(self) -> None:
         """Check the names."""
         if not self.n_annotations:
-            raise DataError("there is no annotation: the table has no row with an item, an annotator and a label")
+            raise DataError(NO_ANNOTATION)
         check_names("annotators", self.annotators)
         check_names("labels", self.labels)
-        if len(self.labels) < 2:
-            raise DataError(
-                f"only one label, {self.labels[0]!r}: a model needs at least two; "
-                "if others were possible but never used, declare them (labels=..., --labels)"
-            )
+        self._check_labels()
 
     @property
     def n_annotations(self) -> int:
         """Number of annotations."""
         return int(self.by_annotator.sum())
-
-    @property
-    def n_annotators(self) -> int:
-        """Number of annotators."""
-        return len(self.annotators)
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels that annotators can give."""
-        return len(self.labels)
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The labels that an item can truly have: all."""
-        return self.labels
-
-    @property
-    def n_classes(self) -> int:
-        """Number of labels that an item can truly have."""
-        return len(self.classes)
-
-    @cached_property
-    def class_codes(self) -> Codes:
-        """Index of each class among the labels; shape (true_class,)."""
-        return np.arange(self.n_labels)
-
-    def coords(self, **more: Sequence[str]) -> dict[str, list[Any]]:
-        """Return the named coordinates of the parameters of a model of these annotations, and `more`."""
-        named = {"annotator": self.annotators, "response": self.labels, **more}
-        return {dim: list(names) for dim, names in named.items()}
-
-    def describe(self) -> str:
-        """Return in one line how many annotations of what these are.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bayesanno.data.totals import AnnotationTotals
-        >>> AnnotationTotals(
-        ...     annotators=("ada", "bo"),
-        ...     labels=("no", "yes"),
-        ...     n_items=8,
-        ...     by_annotator=np.array([8, 3]),
-        ...     label_shares=np.array([0.6, 0.4]),
-        ...     label_alphas=np.array([0.2, 0.2]),
-        ... ).describe()
-        '11 annotations of 8 items by 2 annotators; labels no, yes'
-        """
-        return (
-            f"{counted(self.n_annotations, 'annotation')} of {counted(self.n_items, 'item')} by "
-            f"{counted(self.n_annotators, 'annotator')}; labels {enumerated(self.labels)}"
-        )
-
-    def _facts(self) -> list[tuple[str, str]]:
-        return [
-            ("annotations", f"{self.n_annotations:,}"),
-            ("items", f"{self.n_items:,}"),
-            ("annotators", f"{self.n_annotators:,}"),
-            ("labels", enumerated(self.labels)),
-        ]
-
-
-Named = AnnotationData | AnnotationTotals  # what has the names that parameters are of

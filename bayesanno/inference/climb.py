@@ -27,7 +27,7 @@ from bayesanno.modeling.registry import list_model_classes
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from bayesanno.data.totals import Named
+    from bayesanno.data.labelled import Labelled
     from bayesanno.modeling.expectation import AddsUp, Shares
 
 LEAST_SHARE = 0.01  # in a start: from nearer to 0, steps take long to come away
@@ -118,7 +118,7 @@ class Problem(ABC):
     Parameters
     ----------
     model : HasUpdates
-    data : Named
+    data : Labelled
     items : AddsUp
         The annotations, in memory as `make_blocks` lays them out.
     settings : ClimbSettings
@@ -126,7 +126,7 @@ class Problem(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, model: HasUpdates, data: Named, items: AddsUp, settings: ClimbSettings) -> None:
+    def __init__(self, model: HasUpdates, data: Labelled, items: AddsUp, settings: ClimbSettings) -> None:
         self.model, self.items, self.settings = model, items, settings
         self.prior = model.concentrations(data)
 

@@ -19,7 +19,7 @@ from bayesanno.inference.settings import NotBelow
 from bayesanno.modeling.expectation import expect
 
 if TYPE_CHECKING:
-    from bayesanno.data.totals import Named
+    from bayesanno.data.labelled import Labelled
     from bayesanno.inference.climb import Point
     from bayesanno.modeling.capabilities import HasUpdates
     from bayesanno.modeling.expectation import AddsUp, Shares
@@ -67,7 +67,7 @@ class EM(Problem):
     name: ClassVar[str] = "EM"
     settings: EMSettings
 
-    def __init__(self, model: HasUpdates, data: Named, items: AddsUp, settings: EMSettings) -> None:
+    def __init__(self, model: HasUpdates, data: Labelled, items: AddsUp, settings: EMSettings) -> None:
         super().__init__(model, data, items, settings)
         self.constant = 0.0
         if settings.objective == "map":

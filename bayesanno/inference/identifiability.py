@@ -17,7 +17,7 @@ from bayesanno.inference.spread import SpreadAnnotations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayesanno.data.totals import Named
+    from bayesanno.data.labelled import Labelled
     from bayesanno.modeling.data_kinds import Data
     from bayesanno.modeling.expectation import Block
 
@@ -84,7 +84,7 @@ def design_problems(data: AnnotationData) -> list[str]:
     return describe_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
 
 
-def describe_links(links: Links, data: Named) -> list[str]:
+def describe_links(links: Links, data: Labelled) -> list[str]:
     """Return what `design_problems` does, of who is linked to whom."""
     problems = []
     if not links.checks:

@@ -29,14 +29,14 @@ from bayesanno.modeling.capabilities import Relabels, is_exchangeable
 if TYPE_CHECKING:
     import xarray
 
-    from bayesanno.data.totals import Named
+    from bayesanno.data.labelled import Labelled
     from bayesanno.inference.restarts import Found
     from bayesanno.modeling.base import AnnotationModel
 
 
 def fit_by_em(
     model: AnnotationModel,
-    data: Named,
+    data: Labelled,
     settings: EMSettings,
     *,
     initvals: Any,
@@ -70,7 +70,7 @@ def fit_by_em(
 
 def find_point(
     model: AnnotationModel,
-    data: Named,
+    data: Labelled,
     settings: EMSettings,
     *,
     initvals: Any = "auto",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import xarray
 
-    from bayesanno.data.totals import Named
+    from bayesanno.data.labelled import Labelled
     from bayesanno.inference.climb import Ascent, Point, Problem
     from bayesanno.modeling.expectation import Shares
 
@@ -68,7 +68,7 @@ class Found:
 
 def find_best(
     problem: Problem,
-    data: Named,
+    data: Labelled,
     initvals: str | Mapping[str, Any],
     *,
     exchangeable: bool,
@@ -80,7 +80,7 @@ def find_best(
     Parameters
     ----------
     problem : Problem
-    data : Named
+    data : Labelled
     initvals : str or mapping of name to array
         The first start: a mapping is that point; "prior", a draw like the others; else it is near the majority vote.
     exchangeable : bool
@@ -126,7 +126,7 @@ def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray
     return values
 
 
-def _name_classes(problem: Problem, data: Named, end: Ascent) -> tuple[Ascent, np.ndarray]:
+def _name_classes(problem: Problem, data: Labelled, end: Ascent) -> tuple[Ascent, np.ndarray]:
     """Return an end with its classes under the names by which annotators are right most often, and what they were."""
     permutation = align_classes(as_draw(problem, data, problem.mean_shares(end.point)))[1].values[0, 0]
     dims = problem.model.parameter_dims
@@ -137,13 +137,13 @@ def _name_classes(problem: Problem, data: Named, end: Ascent) -> tuple[Ascent, n
     return replace(end, point=point), permutation
 
 
-def as_draw(problem: Problem, data: Named, shares: Shares) -> xarray.Dataset:
+def as_draw(problem: Problem, data: Labelled, shares: Shares) -> xarray.Dataset:
     """Return parameters as the one draw of one chain."""
     values = {name: value[None] for name, value in problem.as_values(shares).items()}
     return as_draws(problem.model.parameter_dims, data, values)
 
 
-def as_draws(dims: Mapping[str, Sequence[str]], data: Named, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
+def as_draws(dims: Mapping[str, Sequence[str]], data: Labelled, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
     """Return values (draw, ...) of parameters as the draws of one chain, those of most dimensions first.
 
     In another order, ArviZ 1.3's summary mixes up the rows of a variable: see `bayesanno.inference.assemble`.

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from dask.distributed import Client, Future
 
-    from bayesanno.data.totals import Named
+    from bayesanno.data.labelled import Labelled
 
 PART_ROWS = 1_000_000  # annotations of a part: some tens of megabytes
 LEAST_ROWS = 10_000  # of a part that is there only so that every thread has one
@@ -193,7 +193,7 @@ def spread_annotations(
     )
 
 
-def items_of(data: Named) -> AddsUp:
+def items_of(data: Labelled) -> AddsUp:
     """Return the items of annotations, in blocks: in memory, or where they lie."""
     if isinstance(data, SpreadAnnotations):
         return data.spread

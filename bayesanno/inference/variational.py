@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     import xarray
 
-    from bayesanno.data.totals import Named
+    from bayesanno.data.labelled import Labelled
     from bayesanno.inference.climb import Point
     from bayesanno.modeling.base import AnnotationModel
 
@@ -54,7 +54,7 @@ NEAREST = 1e-15  # how near to 0 and 1 a probability comes, as for a sampler: ne
 
 def fit_by_vb(
     model: AnnotationModel,
-    data: Named,
+    data: Labelled,
     settings: VBSettings,
     *,
     initvals: Any,
@@ -176,7 +176,7 @@ def _log_jacobian(log_shares: np.ndarray, *, pair: bool) -> np.ndarray:
     return of_probit
 
 
-def _choose_n_draws(data: Named, q: Point, settings: VBSettings) -> int:
+def _choose_n_draws(data: Labelled, q: Point, settings: VBSettings) -> int:
     """Return how many draws are kept; warn if that is fewer than were asked for."""
     asked = settings.draws * settings.chains
     each = 8 * (sum(values.size for values in q.values()) + data.n_items)  # bytes

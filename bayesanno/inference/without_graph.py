@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     import xarray
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.data.totals import Named
+    from bayesanno.data.labelled import Labelled
     from bayesanno.inference.climb import Point, Problem
     from bayesanno.inference.restarts import Found
     from bayesanno.modeling.base import AnnotationModel
 
 
-def tabulate_parameters(problem: Problem, data: Named, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
+def tabulate_parameters(problem: Problem, data: Labelled, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
     """Return draws of the parameters on their own scale, (draw, ...), with what follows from them, as one chain."""
     model, names_class = problem.model, problem.items.names_class
     each = [
@@ -66,7 +66,7 @@ def tabulate_items(
     return xr.Dataset(variables, coords={"item": list(data.items), "true_class": list(data.classes)})
 
 
-def tabulate_e_step(problem: Problem, data: Named, point: Point) -> xarray.Dataset:
+def tabulate_e_step(problem: Problem, data: Labelled, point: Point) -> xarray.Dataset:
     """Return the shares that an item's posterior is computed with: of a fit that holds no items, all of its labels.
 
     Of a probability there are two, along a last dimension `<name>_share`; see `HasUpdates`.
@@ -94,7 +94,7 @@ def describe_found(found: Found) -> dict[str, Any]:
 
 def make_fit(
     model: AnnotationModel,
-    data: Named,
+    data: Labelled,
     groups: Mapping[str, xarray.Dataset],
     *,
     seconds: float,

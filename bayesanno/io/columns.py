@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from bayesanno.data.annotations import Codes
+    from bayesanno.data.labelled import Codes
 
 SNOW_COLUMNS = {"item": "orig_id", "annotator": "!amt_worker_ids", "label": "response"}
 

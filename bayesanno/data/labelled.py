@@ -1,0 +1,120 @@
+"""What annotations have in common wherever they lie: who annotated, with which labels, and how much."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.data.described import Described
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import counted, enumerated
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+NO_ANNOTATION = "there is no annotation: the table has no row with an item, an annotator and a label"
+
+
+class Labelled(Described):
+    """Annotations of items with labels: the names that parameters of a model are of, and the numbers of everything.
+
+    Attributes
+    ----------
+    annotators, labels : tuple of str
+        The names, in the order of the indices; labels are all that an annotator can give.
+    """
+
+    annotators: tuple[str, ...]
+    labels: tuple[str, ...]
+
+    if TYPE_CHECKING:  # fields of one, properties of the other: a property here would be a field's default
+
+        @property
+        def n_items(self) -> int:
+            """Number of items, those without annotations included."""
+
+        @property
+        def by_annotator(self) -> Codes:
+            """How many annotations each annotator made; shape (annotator,)."""
+
+        @property
+        def controls(self) -> Mapping[str, str]:
+            """Known true labels that enter the likelihood as constraints."""
+
+        @property
+        def hash(self) -> str:
+            """A digest of everything that a model sees."""
+
+    @property
+    @abstractmethod
+    def n_annotations(self) -> int:
+        """Number of annotations."""
+
+    @property
+    def n_annotators(self) -> int:
+        """Number of annotators."""
+        return len(self.annotators)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels that annotators can give, those nobody used included."""
+        return len(self.labels)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels that an item can truly have, in the order of the labels.
+
+        Today these are all labels. Answers that are no class, such as "unsure", are to come: they will be among
+        `labels` and not among `classes`.
+        """
+        return self.labels
+
+    @property
+    def n_classes(self) -> int:
+        """Number of labels that an item can truly have."""
+        return len(self.classes)
+
+    @cached_property
+    def class_codes(self) -> Codes:
+        """Index of each class among the labels; shape (true_class,)."""
+        return np.array([self.labels.index(name) for name in self.classes], dtype=np.int64)
+
+    def coords(self, **more: Sequence[str]) -> dict[str, list[Any]]:
+        """Return the named coordinates of the parameters of a model of these annotations, and `more`."""
+        named = {"annotator": self.annotators, "response": self.labels, **more}
+        return {dim: list(names) for dim, names in named.items()}
+
+    def describe(self) -> str:
+        """Return in one line how many annotations of what these are.
+
+        Examples
+        --------
+        >>> from bayesanno import read_annotations
+        >>> read_annotations("@table9").describe()
+        '30,000 annotations of 10,000 items by 3 annotators; labels 1, 2, 3'
+        """
+        return (
+            f"{counted(self.n_annotations, 'annotation')} of {counted(self.n_items, 'item')} by "
+            f"{counted(self.n_annotators, 'annotator')}; labels {enumerated(self.labels)}"
+        )
+
+    def _check_labels(self) -> None:
+        """Raise a DataError where there is but one label."""
+        if len(self.labels) < 2:
+            raise DataError(
+                f"only one label, {self.labels[0]!r}: a model needs at least two; "
+                "if others were possible but never used, declare them (labels=..., --labels)"
+            )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [
+            ("annotations", f"{self.n_annotations:,}"),
+            ("items", f"{self.n_items:,}"),
+            ("annotators", f"{self.n_annotators:,}"),
+            ("labels", enumerated(self.labels)),
+        ]
