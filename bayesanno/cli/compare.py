@@ -15,9 +15,12 @@ import typer
 
 from bayesanno.cli.files import describe_data, new_folder, write_results
 from bayesanno.cli.options import (
+    SAMPLING,
     AnnotatorColumn,
+    Chains,
     ControlsFile,
     DataSource,
+    Draws,
     GoldColumn,
     GoldFile,
     ItemColumn,
@@ -29,6 +32,7 @@ from bayesanno.cli.options import (
     SuccessesColumn,
     TableFormat,
     TrialsColumn,
+    Tune,
     parse_settings,
 )
 from bayesanno.ground.errors import DataError, FitError
@@ -42,7 +46,6 @@ if TYPE_CHECKING:
 
     from bayesanno.modeling.base import AnnotationModel
 
-SAMPLING = "Sampling"
 SMALL = 0.05  # a p-value below it is told of
 
 
@@ -56,9 +59,9 @@ def compare(
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")],
     method: Annotated[str, typer.Option(help="nuts, advi, fullrank_advi or vb.", rich_help_panel=SAMPLING)] = "nuts",
-    draws: Annotated[int, typer.Option(help="Draws kept, per chain.", rich_help_panel=SAMPLING)] = NUTSSettings.draws,
-    tune: Annotated[int, typer.Option(help="Tuning steps, per chain.", rich_help_panel=SAMPLING)] = NUTSSettings.tune,
-    chains: Annotated[int, typer.Option(help="Number of chains.", rich_help_panel=SAMPLING)] = NUTSSettings.chains,
+    draws: Draws = NUTSSettings.draws,
+    tune: Tune = NUTSSettings.tune,
+    chains: Chains = NUTSSettings.chains,
     replicates: Annotated[int, typer.Option(help="Of the predictive checks.")] = 500,
     seed: Seed = None,
     format_: TableFormat = "auto",

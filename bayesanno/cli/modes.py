@@ -1,10 +1,33 @@
-"""What `bayesanno modes` says of the modes that were found, in words."""
+"""What `bayesanno modes` does, and what it says of the modes that were found, in words."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from bayesanno.cli.options import (
+    AnnotatorColumn,
+    ControlsFile,
+    DataSource,
+    ItemColumn,
+    LabelColumns,
+    LabelNames,
+    ModelName,
+    Overwrite,
+    PositiveLabel,
+    Seed,
+    Settings,
+    SuccessesColumn,
+    TableFormat,
+    TrialsColumn,
+    parse_settings,
+)
+from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.wording import counted
+from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,6 +39,64 @@ MOST_ROWS = 10  # modes that are shown,
 MOST_NAMED = 3  # and parameters on the boundary, of each
 CLOSE = 5.0  # nats between modes that chains may both be in
 WHAT = {"ml": "likelihood", "map": "posterior density"}
+
+
+def modes(
+    model: ModelName,
+    data: DataSource,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Where to write all modes and their parameters.")
+    ] = None,
+    settings: Settings = None,
+    objective: Annotated[str, typer.Option(help="ml (the likelihood) or map (the posterior density).")] = "ml",
+    starts: Annotated[int, typer.Option(help="How many points to start from.")] = 200,
+    seed: Seed = None,
+    format_: TableFormat = "auto",
+    item: ItemColumn = None,
+    annotator: AnnotatorColumn = None,
+    label: LabelColumns = None,
+    labels: LabelNames = None,
+    controls: ControlsFile = None,
+    positive: PositiveLabel = None,
+    successes: SuccessesColumn = None,
+    trials: TrialsColumn = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and say what they mean."""
+    from bayesanno.cli.for_model import read_for
+    from bayesanno.inference.modes import check_search, find_modes
+    from bayesanno.io.write import write_table
+    from bayesanno.modeling.registry import get_model
+
+    chosen = get_model(model, parse_settings(settings))
+    check_search(objective, starts, seed)
+    if out is not None and out.exists() and not overwrite:
+        raise DataFileError(f"{out} exists: choose another --out, or --overwrite")
+    if out is not None and not out.absolute().parent.is_dir():
+        raise DataFileError(f"there is no folder {out.absolute().parent} to write {out} into")
+    options = ReadOptions(
+        format=format_,
+        item=item,
+        annotator=annotator,
+        label=tuple(label or ()),
+        controls=controls,
+        successes=successes,
+        trials=trials,
+    )
+    answers, described = read_for(chosen, data, options, labels=labels or (), positive=positive)
+    typer.echo(f"{chosen.name}: {described}", err=True)
+    found = find_modes(
+        chosen,
+        answers,
+        objective=objective,  # type: ignore[arg-type]  # it has been checked
+        starts=starts,
+        random_seed=seed,
+        progressbar=sys.stderr.isatty(),
+    )
+    typer.echo(format_modes(found))
+    if out is not None:
+        write_table(found.reset_index(), out)
+        typer.echo(out)
 
 
 def format_modes(modes: pd.DataFrame) -> str:

@@ -4,15 +4,69 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from bayesanno.agreement.noise import bound_noise, bound_noise_of
+from bayesanno.cli.options import (
+    DATA_HELP,
+    AnnotatorColumn,
+    GoldColumn,
+    GoldFile,
+    ItemColumn,
+    LabelColumn,
+    LabelNames,
+    TableFormat,
+    parse_labels,
+)
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
+from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
     from bayesanno.agreement.noise import NoiseBound
-    from bayesanno.io.options import ReadOptions
+
+
+def noise(
+    data: Annotated[str | None, typer.Argument(metavar="DATA", help=f"{DATA_HELP} Or give the counts.")] = None,
+    items: Annotated[int | None, typer.Option(metavar="N", help="Number of items.")] = None,
+    disagreements: Annotated[
+        int | None, typer.Option(metavar="D", help="Number of items on which annotators disagree.")
+    ] = None,
+    chance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="Chance that annotators agree on a hard item; estimated from DATA if not given."
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of the bounds.")] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    format_: TableFormat = "auto",
+    item: ItemColumn = None,
+    annotator: AnnotatorColumn = None,
+    label: LabelColumn = None,
+    labels: LabelNames = None,
+    gold: GoldColumn = None,
+    gold_file: GoldFile = None,
+) -> None:
+    """Bound how many of the items that all annotators agree on may be agreed on by chance.
+
+    From DATA, or from --items, --disagreements and --chance.
+    """
+    options = ReadOptions(
+        format=format_,
+        item=item,
+        annotator=annotator,
+        label=() if label is None else (label,),
+        labels=parse_labels(labels or ()),
+        gold=gold,
+        gold_file=gold_file,
+    )
+    level, left_out = find_noise(data, items, disagreements, chance, confidence=confidence, options=options)
+    if left_out:
+        typer.echo(f"items with fewer than two annotations, left out: {left_out}", err=True)
+    typer.echo(format_noise(level, as_json=as_json))
 
 
 def find_noise(

@@ -10,6 +10,7 @@ from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.io.options import label_names
 
 PANEL = "Data"
+SAMPLING = "Sampling"
 DATA_HELP = "A CSV, TSV or Parquet file, or a named data set such as @crowd."
 
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the zoo: see `bayesanno models`.")]
@@ -33,6 +34,10 @@ ControlsFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Known true labels (item,label) for the model to use.", rich_help_panel=PANEL),
 ]
+Draws = Annotated[int, typer.Option(help="Draws kept, per chain.", rich_help_panel=SAMPLING)]
+Tune = Annotated[int, typer.Option(help="Tuning steps, per chain.", rich_help_panel=SAMPLING)]
+Chains = Annotated[int, typer.Option(help="Number of chains.", rich_help_panel=SAMPLING)]
+TargetAccept = Annotated[float, typer.Option(help="Target acceptance rate of NUTS.", rich_help_panel=SAMPLING)]
 DataSource = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
 TableFormat = Annotated[str, typer.Option("--format", help="auto, long, wide, grouped or snow.", rich_help_panel=PANEL)]
 ItemColumn = Annotated[str | None, typer.Option(metavar="COL", help="The item column.", rich_help_panel=PANEL)]

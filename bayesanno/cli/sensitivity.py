@@ -10,9 +10,12 @@ import typer
 
 from bayesanno.cli.files import describe_data, new_folder, write_results
 from bayesanno.cli.options import (
+    SAMPLING,
     AnnotatorColumn,
+    Chains,
     ControlsFile,
     DataSource,
+    Draws,
     GoldColumn,
     GoldFile,
     ItemColumn,
@@ -24,6 +27,7 @@ from bayesanno.cli.options import (
     Seed,
     Settings,
     TableFormat,
+    Tune,
     parse_settings,
 )
 from bayesanno.ground.errors import ModelError
@@ -37,7 +41,6 @@ if TYPE_CHECKING:
 
     from bayesanno.criticism.sensitivity import Study
 
-SAMPLING = "Sampling"
 MOST_TOLD = 5  # rows of a table that are told of on the screen
 
 
@@ -52,9 +55,9 @@ def sensitivity(
         ),
     ] = None,
     settings: Settings = None,
-    draws: Annotated[int, typer.Option(help="Draws kept, per chain.", rich_help_panel=SAMPLING)] = NUTSSettings.draws,
-    tune: Annotated[int, typer.Option(help="Tuning steps, per chain.", rich_help_panel=SAMPLING)] = NUTSSettings.tune,
-    chains: Annotated[int, typer.Option(help="Number of chains.", rich_help_panel=SAMPLING)] = NUTSSettings.chains,
+    draws: Draws = NUTSSettings.draws,
+    tune: Tune = NUTSSettings.tune,
+    chains: Chains = NUTSSettings.chains,
     workers: Annotated[
         int, typer.Option(help="Fits side by side; 0 for as many as there are cores.", rich_help_panel=SAMPLING)
     ] = 0,

@@ -15,7 +15,8 @@ import pytest
 
 import bayesanno as ba
 from bayesanno import MultiAnnotationData, read_multi_annotations
-from bayesanno.cli import app as cli
+from bayesanno.cli import fit as fitting
+from bayesanno.cli.app import main
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.models.model_a_multi import ModelAMulti
 
@@ -40,7 +41,7 @@ def run(folder, *arguments):
     ):
         warnings.simplefilter("always")
         try:
-            cli.main()
+            main()
             code = 0
         except SystemExit as stop:
             code = stop.code or 0
@@ -137,7 +138,7 @@ def test_declared_labels_of_the_command_reach_the_data(tmp_path, monkeypatch):
         seen.append(data)
         raise FitError("that will do")
 
-    monkeypatch.setattr(cli, "_fit", started)
+    monkeypatch.setattr(fitting, "_fit", started)
     (tmp_path / "a.csv").write_text(LONG)
     options = "--label focus --label polarity --labels focus=result,method,other --labels polarity=-,0,+"
     code, _, err = run(tmp_path, "fit", "model_a_multi", "a.csv", *options.split(), "--out", "run")
@@ -235,7 +236,7 @@ def test_what_cannot_be_fitted_is_refused_in_one_line_and_nothing_is_written(tmp
     def started(*_, **__):
         raise AssertionError("a fit was started, where the request should have been refused")
 
-    monkeypatch.setattr(cli, "_fit", started)
+    monkeypatch.setattr(fitting, "_fit", started)
     (tmp_path / "a.csv").write_text(LONG)
     arguments, match = NOT_FITTED[wrong]
     code, out, err = run(tmp_path, "fit", *arguments.split(), "--out", "run")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.cli import app as cli
+from bayesanno.cli import fit as fitting
 from bayesanno.ground.errors import FitError
 from bayesanno.inference import nuts as samplers
 
@@ -92,7 +92,7 @@ def test_what_is_wrong_is_said_in_one_line_and_nothing_is_written(command, tmp_p
     def started(*_, **__):
         raise AssertionError("a fit was started, where the request should have been refused")
 
-    monkeypatch.setattr(cli, "_fit", started)
+    monkeypatch.setattr(fitting, "_fit", started)
     content, arguments, match = REFUSED[wrong]
     (tmp_path / "answers.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     (tmp_path / "controls.csv").write_text("item,label\ns1,perhaps\n")
@@ -121,7 +121,7 @@ def test_a_sampler_that_is_not_installed_is_refused(command, tmp_path, monkeypat
 
 def test_a_table_with_a_byte_order_mark_and_other_line_ends_is_simply_read(command, tmp_path, tiny_fit, monkeypatch):
     seen = []
-    monkeypatch.setattr(cli, "_fit", lambda _, data, **__: seen.append(data) or tiny_fit)
+    monkeypatch.setattr(fitting, "_fit", lambda _, data, **__: seen.append(data) or tiny_fit)
     (tmp_path / "answers.csv").write_bytes(b'\xef\xbb\xbfitem;annotator;label\r\n"s;1";ada;no\r\ns2;bo;"yes"\r\n')
     assert command("fit", "mace", "answers.csv", "--out", "run")[0] == 0
     assert seen[0].items == ("s;1", "s2")
@@ -131,7 +131,7 @@ def test_a_table_with_a_byte_order_mark_and_other_line_ends_is_simply_read(comma
 @pytest.mark.parametrize(("given", "reaches"), [((), "auto"), (("--initvals", "vote"), "vote")])
 def test_where_chains_start_reaches_the_fit(command, tmp_path, tiny_fit, monkeypatch, given, reaches):
     seen = []
-    monkeypatch.setattr(cli, "_fit", lambda *_, **settings: seen.append(settings["initvals"]) or tiny_fit)
+    monkeypatch.setattr(fitting, "_fit", lambda *_, **settings: seen.append(settings["initvals"]) or tiny_fit)
     (tmp_path / "answers.csv").write_text(LONG)
     assert command("fit", "mace", "answers.csv", "--out", "run", *given)[0] == 0
     assert seen == [reaches]
@@ -151,7 +151,7 @@ def old_run(tmp_path):
 
 
 def test_overwrite_replaces_the_folder(command, old_run, tiny_fit, monkeypatch):
-    monkeypatch.setattr(cli, "_fit", lambda *_, **__: tiny_fit)
+    monkeypatch.setattr(fitting, "_fit", lambda *_, **__: tiny_fit)
     code, out, _ = command("fit", "model_b", "answers.csv", "--out", "run", "--overwrite")
     assert code == 0
     assert "run/labels.csv" in out.splitlines()
@@ -174,7 +174,7 @@ def test_a_failed_run_leaves_the_folder_it_was_to_replace(command, old_run, monk
     def fails(*_, **__):
         raise raised
 
-    monkeypatch.setattr(cli, "_fit", fails)
+    monkeypatch.setattr(fitting, "_fit", fails)
     before = listing(old_run.parent)
     found = command("fit", "mace", "answers.csv", "--out", "run", "--overwrite")
     assert (found[0], found[1]) == (code, "")
@@ -189,7 +189,7 @@ def test_a_run_whose_tables_cannot_be_written_leaves_nothing(command, tmp_path, 
         raise OSError("No space left on device")
 
     (tmp_path / "answers.csv").write_text(LONG)
-    monkeypatch.setattr(cli, "_fit", lambda *_, **__: tiny_fit)
+    monkeypatch.setattr(fitting, "_fit", lambda *_, **__: tiny_fit)
     monkeypatch.setattr(bayesanno.cli.files, "describe_run", fails)
     with pytest.raises(OSError, match="No space"):
         command("fit", "mace", "answers.csv", "--out", "run")
