@@ -77,6 +77,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "agreement.behaviour": ["usage_table"],
         "agreement.groups": ["confusable_labels", "group_annotators"],
         "agreement.subsets": ["drop_outliers", "subset_table"],
+        "report.page": ["write_report"],
         "report.plots.criticism": ["plot_calibration", "plot_predictive_check"],
         "report.plots.sensitivity": ["plot_priors"],
         "report.plots.agreement": ["plot_distances", "plot_divergence", "plot_subsets", "plot_usage"],

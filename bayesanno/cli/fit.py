@@ -91,9 +91,10 @@ def fit(
         float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")
     ] = None,
     dask: DaskAddress = None,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html as well.")] = True,
     overwrite: Overwrite = False,
 ) -> None:
-    """Fit MODEL to DATA and write posterior.nc, labels.csv, annotators.csv, summary.csv and run.json to DIR.
+    """Fit MODEL to DATA; write posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html to DIR.
 
     With --dask, labels are Parquet files in a folder, labels. A model of counts reads a table of successes and trials,
     or counts a label of annotations (--positive). A model of several dimensions reads a long table with a label column
@@ -103,6 +104,7 @@ def fit(
     from bayesanno.analysis.labels import check_coverage
     from bayesanno.cli.for_model import Request, read_for
     from bayesanno.cli.on_dask import fit_on_dask
+    from bayesanno.fits.view import view_of
     from bayesanno.inference.starts import check_initvals
     from bayesanno.modeling.registry import get_model
 
@@ -136,12 +138,18 @@ def fit(
         sampling |= {"method": method, "random_seed": seed, "initvals": initvals}
         if dask is not None:
             request = Request(model=chosen, source=data, options=options, labels=labels or (), positive=positive)
-            run = fit_on_dask(request, dask, folder, coverage=coverage, began=begin, **sampling)
+            fitted, written = fit_on_dask(request, dask, folder, coverage=coverage, **sampling)
         else:
             answers, described = read_for(chosen, data, options, labels=labels or (), positive=positive)
             typer.echo(f"{chosen.name}: {described}", err=True)
-            run = write_fit(_fit(chosen, answers, **sampling), folder, coverage=coverage, began=begin)
-    _report(run, out)
+            fitted, written = _fit(chosen, answers, **sampling), None
+        view = view_of(fitted)
+        run = write_fit(view, folder, coverage=coverage, labels=written, began=begin)
+    _tell(run, out)
+    if report:  # the fit is safe by now, whatever becomes of its pictures
+        from bayesanno.report.page import write_report
+
+        typer.echo(write_report(view, out / "report.html", checks=False))
 
 
 def _fit(*arguments: Any, **settings: Any) -> xarray.DataTree:
@@ -150,7 +158,7 @@ def _fit(*arguments: Any, **settings: Any) -> xarray.DataTree:
     return fit_model(*arguments, progressbar=sys.stderr.isatty(), **settings)
 
 
-def _report(run: dict[str, Any], out: Path) -> None:
+def _tell(run: dict[str, Any], out: Path) -> None:
     """Say in a few lines what came out."""
     from bayesanno.inference.found_modes import explain_chains
 

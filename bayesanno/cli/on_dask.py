@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bayesanno.cli.files import write_fit
 from bayesanno.cli.options import parse_labels
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.climb import require_updates
@@ -17,6 +16,9 @@ from bayesanno.inference.spread import connect, spread_annotations
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import xarray
+
+    from bayesanno.analysis.spread_labels import WrittenLabels
     from bayesanno.cli.for_model import Request
 
 REFUSED = ("--gold-file", "--controls", "--successes", "--trials", "--positive", "--format")
@@ -28,11 +30,10 @@ def fit_on_dask(
     folder: Path,
     *,
     coverage: float | None,
-    began: float,
     method: str,
     **settings: Any,
-) -> dict[str, Any]:
-    """Fit annotations on a Dask cluster, write a fit's files to a folder, and return what run.json holds.
+) -> tuple[xarray.DataTree, WrittenLabels]:
+    """Fit annotations on a Dask cluster, write their labels to a folder, and return the fit, and what was written.
 
     Parameters
     ----------
@@ -41,11 +42,9 @@ def fit_on_dask(
     address : str
         Of a scheduler; "local" for a cluster of this machine's own cores.
     folder : path
-        Where labels go, too.
+        Where labels go.
     coverage : float or None
         Refused: it takes the entropies of all items in order.
-    began : float
-        When the command began.
     method, **settings
         Those of `fit`.
 
@@ -76,7 +75,7 @@ def fit_on_dask(
         typer.echo(f"{request.model.name}: {data.describe()}", err=True)
         fitted = fit(request.model, data, method=method, progressbar=sys.stderr.isatty(), **settings)
         written = write_labels(fitted, data, folder / "labels")
-    return write_fit(fitted, folder, labels=written, began=began)
+    return fitted, written
 
 
 def _check_options(request: Request, coverage: float | None) -> None:

@@ -265,7 +265,7 @@ def load(path: str | Path) -> xarray.DataTree:
     DataFileError
         If there is no such file.
     FitError
-        If the file is not a fit by bayesanno.
+        If the file is not a fit by bayesanno, or is one by a newer version.
     """
     path = Path(path)
     if path.is_dir():
@@ -280,7 +280,18 @@ def load(path: str | Path) -> xarray.DataTree:
     except (OSError, KeyError, ValueError) as error:
         raise FitError(f"{path} cannot be read as a fit: {error}") from error
     require_fit(fit)
+    _refuse_newer(fit, path)
     return fit
+
+
+def _refuse_newer(fit: xarray.DataTree, path: Path) -> None:
+    from packaging.version import Version
+
+    written, here = (json.loads(fit.attrs["versions"])["bayesanno"], version("bayesanno"))
+    if Version(written) > Version(here):
+        raise FitError(
+            f"{path} was written by bayesanno {written}, and this is {here}: install that version or a newer one"
+        )
 
 
 def require_fit(fit: xarray.DataTree) -> None:

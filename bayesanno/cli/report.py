@@ -1,0 +1,42 @@
+"""What `bayesanno report` does: the page on a fit that `bayesanno fit` has written."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bayesanno.cli.options import Seed
+from bayesanno.ground.errors import DataFileError
+from bayesanno.ground.progress import status
+from bayesanno.ground.validate import check_seed
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `bayesanno fit` wrote.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Where to write it; by default DIR/report.html.")
+    ] = None,
+    checks: Annotated[
+        bool, typer.Option("--checks/--no-checks", help="Compare predictions with the answers, and scale the prior.")
+    ] = True,
+    seed: Seed = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.html.")] = False,
+) -> None:
+    """Write the report of the fit in DIR: one page, to be opened in a browser, that needs no network."""
+    check_seed(seed)
+    path = folder / "report.html" if out is None else out
+    if out is not None and out.exists() and not overwrite:
+        raise DataFileError(f"{out} exists: choose another --out, or --overwrite")
+    if not path.absolute().parent.is_dir():
+        raise DataFileError(f"there is no fit at {folder}: name a folder that `bayesanno fit` wrote")
+    from bayesanno.fits.storage import load
+
+    fit = load(folder)
+    from bayesanno.report.page import write_report
+
+    with status("writing the report", show=sys.stderr.isatty()):
+        write_report(fit, path, checks=checks, random_seed=seed)
+    typer.echo(path)

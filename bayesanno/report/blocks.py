@@ -1,0 +1,166 @@
+"""What a page is made of: a verdict, sentences, pictures, small tables, large tables, a card.
+
+The invariant: a block holds plain text and numbers; that they cannot be read as HTML or as a script is the template's
+doing, which escapes every one of them.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+DPI = 144  # of pictures: twice what a page shows, so that they are sharp on any screen
+MOST_CHOICES = 40  # names that a column may have to be filtered by
+DIGITS = 4  # of numbers in tables, after the point,
+MOST_FRACTIONAL = 100.0  # unless one is above this
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """One sentence that answers the question, for or against."""
+
+    kind: ClassVar[str] = "verdict"
+    text: str
+    well: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problems:
+    """What is to be known of a fit, and done about it."""
+
+    kind: ClassVar[str] = "problems"
+    texts: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text:
+    """A paragraph."""
+
+    kind: ClassVar[str] = "text"
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """A heading within a section."""
+
+    kind: ClassVar[str] = "heading"
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A figure, `png` in base64; `alt` is what it shows, for those who cannot see it."""
+
+    kind: ClassVar[str] = "picture"
+    png: str
+    width: int
+    alt: str
+    caption: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A small table as text; without a header the first column names the rows."""
+
+    kind: ClassVar[str] = "table"
+    rows: Sequence[Sequence[str]]
+    caption: str = ""
+    header: Sequence[str] = ()
+    numbers: Sequence[bool] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """A table that sorts, filters and searches, of which the page shows some rows at a time."""
+
+    kind: ClassVar[str] = "grid"
+    name: str
+    content: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """A long text that opens when asked for."""
+
+    kind: ClassVar[str] = "card"
+    caption: str
+    text: str
+
+
+Block = Verdict | Problems | Text | Heading | Picture | Table | Grid | Card
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A question, and what answers it."""
+
+    name: str
+    question: str
+    blocks: Sequence[Block]
+
+
+def draw(figure: Figure, *, alt: str, caption: str) -> Picture:
+    """Return a figure as a picture."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=DPI)
+    width = round(float(figure.get_size_inches()[0]) * DPI / 1.5)
+    return Picture(png=base64.b64encode(file.getvalue()).decode(), width=width, alt=alt, caption=caption)
+
+
+def table_of(table: pd.DataFrame, *, caption: str = "") -> Table:
+    """Return a short DataFrame as a table of text."""
+    numbers = [column.dtype.kind in "iuf" for _, column in table.items()]
+    columns = [
+        [_as_text(value) for value in column.tolist()] if number else [str(value) for value in column.tolist()]
+        for number, (_, column) in zip(numbers, table.items(), strict=True)
+    ]
+    header = [str(name) for name in table.columns]
+    return Table(caption=caption, header=header, numbers=numbers, rows=list(zip(*columns, strict=True)))
+
+
+def grid_of(table: pd.DataFrame, *, name: str, what: str, by: str, down: bool = True) -> Grid:
+    """Return a DataFrame, long as it may be, as a table that sorts, filters and searches.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Of text and numbers.
+    name, what : str
+        The element's id, and what its rows are.
+    by : str
+        The column that rows are sorted by at first, the largest on top if `down`.
+    """
+    columns = [_column(str(column), values) for column, values in table.items()]
+    return Grid(name=name, content={"what": what, "columns": columns, "sort": {"by": by, "down": down}})
+
+
+def _column(name: str, values: pd.Series) -> dict[str, Any]:
+    if values.dtype.kind in "iu":
+        return {"name": name, "kind": "number", "digits": 0, "values": values.tolist()}
+    if values.dtype.kind == "f":
+        digits = DIGITS if not (values.abs() > MOST_FRACTIONAL).any() else 0
+        rounded = np.round(values.to_numpy(), digits).tolist()
+        shown = [None if value != value else value for value in rounded]
+        return {"name": name, "kind": "number", "digits": digits, "values": shown}
+    codes, names = values.astype(str).factorize(sort=True)
+    if len(names) > len(values) / 2:
+        return {"name": name, "kind": "text", "values": values.astype(str).tolist()}
+    choices = {"values": codes.tolist(), "names": names.tolist(), "filter": 1 < len(names) <= MOST_CHOICES}
+    return {"name": name, "kind": "text", **choices}
+
+
+def _as_text(value: float) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "" if value != value else f"{value:.{DIGITS}g}"

@@ -1,0 +1,103 @@
+"""The report: one page on a fit, which needs no network and answers what one asks of it, in the order one asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.fits.storage import require_fit
+from bayesanno.ground.errors import DataFileError
+from bayesanno.report.blocks import Section
+from bayesanno.report.sections.annotators import show_annotators
+from bayesanno.report.sections.checks import check_model
+from bayesanno.report.sections.labels import show_items
+from bayesanno.report.sections.origin import tell_origin
+from bayesanno.report.sections.trust import judge_fit
+
+if TYPE_CHECKING:
+    import xarray
+
+    from bayesanno.fits.view import FitView
+
+
+def write_report(
+    fit: xarray.DataTree | FitView, path: str | Path, *, checks: bool = True, random_seed: int | None = None
+) -> Path:
+    """Write a fit's report: one HTML page that holds all it shows, pictures and tables included.
+
+    It says, in this order, whether the fit can be trusted; what the labels are, and which items need another look; who
+    the annotators are; what the model fails to predict, and how much the prior mattered; and how the fit was made.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        By any method.
+    path : str or Path
+        The file; one that exists is replaced, once the new one is whole.
+    checks : bool
+        Whether to simulate answers and compare them with those that were seen (`predictive_check`), and to scale prior
+        and likelihood (`power_scaling_table`): some seconds, which a fit of one point cannot use.
+    random_seed : int, optional
+        Of the checks.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    FitError
+        If this is not a fit by bayesanno, or its data are not whole.
+    DataFileError
+        If there is no folder to write to.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd")  # doctest: +SKIP
+    >>> ba.write_report(fit, "crowd.html")  # doctest: +SKIP
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    path = Path(path)
+    if not path.absolute().parent.is_dir():
+        raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
+    view = view_for_table(fit)
+    require_fit(view.tree)
+    environment = Environment(
+        loader=PackageLoader("bayesanno.report"),
+        autoescape=True,  # every value; tojson writes < as \u003c as well
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = environment.get_template("report.html").render(
+        title=f"{view.model.name}: {view.named_data.describe()}",
+        subtitle=f"fitted by {view.tree.attrs['method']}, seed {view.tree.attrs['random_seed']}",
+        sections=list_sections(view, checks=checks, random_seed=random_seed),
+        footer="Written by bayesanno. The numbers are those of the tables beside this page, rounded.",
+    )
+    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
+    try:
+        temporary.write_text(page, encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def list_sections(view: FitView, *, checks: bool, random_seed: int | None) -> list[Section]:
+    """Return the sections of a fit's report, in the order in which one asks."""
+    sections = [
+        Section(name="trust", question="Can I trust this fit?", blocks=judge_fit(view)),
+        Section(name="labels", question="What are the labels?", blocks=show_items(view)),
+    ]
+    if view.model.competence is not None:
+        sections.append(Section(name="annotators", question="Who are the annotators?", blocks=show_annotators(view)))
+    said = check_model(view, checks=checks, random_seed=random_seed)
+    sections.append(Section(name="model", question="What does the model say about itself?", blocks=said))
+    sections.append(Section(name="made", question="How was it made?", blocks=tell_origin(view)))
+    return sections

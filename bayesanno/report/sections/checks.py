@@ -1,0 +1,84 @@
+"""What does the model say about itself? What it fails to predict, how calibrated it is, how much its prior mattered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.parts import parts_of
+from bayesanno.criticism.calibration import calibration_scores
+from bayesanno.criticism.power_scaling import power_scaling_table
+from bayesanno.criticism.predictive import predictive_check
+from bayesanno.data.totals import AnnotationTotals
+from bayesanno.ground.wording import counted, enumerated
+from bayesanno.report.blocks import Block, Heading, Text, draw, table_of
+from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
+from bayesanno.report.plots.types import plot_types
+
+if TYPE_CHECKING:
+    from bayesanno.fits.view import FitView
+
+SMALL = 0.05  # a p-value below it is told of
+MOST_ROWS = 10  # parameters that are listed
+SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", "diagnosis"]
+
+
+def check_model(view: FitView, *, checks: bool, random_seed: int | None) -> list[Block]:
+    """Return what a model says of the answers that were seen, of gold, and of its own prior."""
+    if isinstance(view.named_data, AnnotationTotals):
+        return [Text(text="The fit holds no answers to compare with: compare models on a part of them, in memory.")]
+    blocks: list[Block] = []
+    if any(part.is_of_types and part.votes is None for part in parts_of(view)):
+        said = "Counts as they were seen, and as the types of items explain them."
+        blocks.append(draw(plot_types(view), alt=said, caption=said))
+    if checks:
+        blocks += _predict(view, random_seed)
+    else:
+        blocks.append(
+            Text(text="The model's predictions were not compared with the answers: `bayesanno report` does that.")
+        )
+    if score(view):
+        blocks += _calibrate(view)
+    if checks and view.yields == "mcmc" and {"log_prior", "log_likelihood"} <= set(view.tree.children):
+        blocks += _scale(view)
+    return blocks
+
+
+def _predict(view: FitView, random_seed: int | None) -> list[Block]:
+    check = predictive_check(view, random_seed=random_seed)
+    whole = check.table[check.table["of"] == ""]
+    names = whole["statistic"] if "dimension" not in whole else whole["dimension"] + ": " + whole["statistic"]
+    failed = [f"{name} (p = {p:.3f})" for name, p in zip(names, whole["p"], strict=True) if p < SMALL]
+    verdict = f"It does not predict {enumerated(failed)}" if failed else "It predicts every statistic that was tried"
+    how = "answers simulated from the posterior, beside those that were seen"
+    return [
+        Heading(text="Does it predict the answers that were seen?"),
+        Text(text=f"{verdict}: {how}, in {counted(len(whole), 'statistic')}."),
+        draw(
+            plot_predictive_check(check),
+            alt=f"Predictive checks: {how}",
+            caption="Points are what was seen, bars the middle 94% of what is predicted.",
+        ),
+    ]
+
+
+def _calibrate(view: FitView) -> list[Block]:
+    said = "How often labels are right (vertical), over how probable they are said to be."
+    return [
+        Heading(text="Are labels as often right as it says?"),
+        draw(plot_calibration(view), alt=said, caption=said),
+        table_of(calibration_scores(view)),
+    ]
+
+
+def _scale(view: FitView) -> list[Block]:
+    table = power_scaling_table(view)
+    told = table[table["diagnosis"] != ""]
+    how = "(power-scaling: how far a posterior moves when its prior, or its likelihood, is made stronger)"
+    if not len(told):
+        return [Heading(text="How much did the prior matter?"), Text(text=f"No parameter rests on its prior {how}.")]
+    return [
+        Heading(text="How much did the prior matter?"),
+        Text(text=f"{len(told):,} of {counted(len(table), 'parameter')} rest on the prior {how}; those that most do:"),
+        table_of(told.nlargest(MOST_ROWS, "prior")[SENSITIVITY]),
+    ]

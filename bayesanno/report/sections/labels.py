@@ -1,0 +1,163 @@
+"""What are the labels? How many of each, how sure, and every item in a table, the most uncertain first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.labels import label_table
+from bayesanno.analysis.parts import concat_parts, parts_of
+from bayesanno.data.totals import AnnotationTotals
+from bayesanno.ground.wording import counted
+from bayesanno.report.blocks import Block, Heading, Text, draw, grid_of, table_of
+from bayesanno.report.plots.items import plot_coverage, plot_entropy, plot_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bayesanno.analysis.parts import Part
+    from bayesanno.fits.view import FitView
+
+UNSURE = 0.9  # a label less probable than that may need another look
+
+
+def show_items(view: FitView) -> list[Block]:
+    """Return what the items are, how sure that is, and all of them in a table."""
+    if isinstance(view.named_data, AnnotationTotals):
+        return [
+            Text(
+                text="The fit was made where the annotations lie and holds none of the items: "
+                "bayesanno.write_labels writes their labels there."
+            )
+        ]
+    scored = score(view)
+    blocks: list[Block] = []
+    for part in parts_of(view):
+        if part.dimension:
+            blocks.append(Heading(text=part.dimension))
+        blocks += _show_part(view, part, _score_of(scored, part))
+    rows = item_rows(view)
+    what = "items" if "dimension" not in rows else "items, each in every dimension"
+    return [
+        *blocks,
+        Heading(text="Every item, the most uncertain first"),
+        grid_of(rows, name="item-table", what=what, by="entropy"),
+    ]
+
+
+def _score_of(scored: dict[str, Any], part: Part) -> dict[str, float]:
+    if not part.dimension:
+        return scored
+    return {name: values[part.dimension] for name, values in scored.items() if part.dimension in values}
+
+
+def _show_part(view: FitView, part: Part, scored: dict[str, float]) -> list[Block]:
+    state = "type" if part.is_of_types else "label"
+    blocks: list[Block] = [Text(text=_tell_certainty(part, state))]
+    if scored:
+        blocks.append(
+            Text(
+                text=f"Against gold {scored['accuracy']:.1%} are right; of the surest 90% of items "
+                f"{scored['accuracy_at_90']:.1%}, of the surest 75% {scored['accuracy_at_75']:.1%}."
+            )
+        )
+    blocks.append(table_of(_count_states(part, state)))
+    name = part.dimension or None
+    figures = {f"The items whose {state} is least certain.": plot_labels(view, dimension=name)}
+    figures["How many items are how uncertain."] = plot_entropy(view, dimension=name)
+    if scored and not part.dimension:
+        figures["Accuracy of the surest items, by how many are kept."] = plot_coverage(view)
+    return [*blocks, *(draw(figure, alt=said, caption=said) for said, figure in figures.items())]
+
+
+def _tell_certainty(part: Part, state: str) -> str:
+    best = part.posterior.values.max(axis=1)
+    unsure, wrong = int((best < UNSURE).sum()), (1 - best).sum()
+    return (
+        f"Of {counted(best.size, 'item')}, {unsure:,} ({unsure / best.size:.0%}) have no {state} of probability "
+        f"{UNSURE} or more. If the probabilities are right, {wrong:,.1f} of the most probable {state}s are wrong."
+    )
+
+
+def _count_states(part: Part, state: str) -> pd.DataFrame:
+    """Return how many items have each label or type, expected and by the most probable one."""
+    import pandas as pd
+
+    probability, states = part.posterior.values, part.states
+    table = pd.DataFrame({state: states, "items, expected": probability.sum(axis=0).round(1)})
+    table["items, most probable"] = np.bincount(probability.argmax(axis=1), minlength=len(states))
+    if part.votes is not None and not part.is_of_types:
+        given = dict(zip(part.data.labels, part.votes.sum(axis=0) / part.votes.sum(), strict=True))
+        table["share of answers"] = [given.get(name, 0.0) for name in states]
+    return table
+
+
+def item_rows(view: FitView) -> pd.DataFrame:
+    """Return the label table as one reads it: in place of each label's probability, the runner-up and what was said.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of `label_table` without `p[...]`, the most probable state and its probability first, then
+        `runner_up`, its probability `p_runner_up`, `said` (the votes, most first) and, where gold is known, `right`.
+    """
+    import pandas as pd
+
+    table = label_table(view)
+    own = concat_parts(parts_of(view), _rank_states)
+    state = next((name for name in ("label", "item_type") if name in table), "type")
+    if state == "type":  # of counts, whose table has the probabilities alone
+        table.insert(1, "type", own["first"].to_numpy())
+        table.insert(2, "probability", own["p_first"].to_numpy())
+        table.insert(3, "entropy", own["entropy"].to_numpy())
+    place = list(table.columns).index("probability") + 1
+    table.insert(place, "runner_up", own["second"].to_numpy())
+    table.insert(place + 1, "p_runner_up", own["p_second"].to_numpy())
+    if "said" in own:
+        table.insert(place + 2, "said", own["said"].to_numpy())
+    if "gold" in table and state == "label":
+        known, right = table["gold"] != "", table["gold"] == table["label"]
+        table["right"] = pd.Series(np.where(known, np.where(right, "yes", "no"), ""), dtype="str")
+    return table[[name for name in table if not str(name).startswith("p[")]]
+
+
+def _rank_states(part: Part) -> pd.DataFrame:
+    import pandas as pd
+
+    probability, states = part.posterior.values, np.array(part.states, dtype=object)
+    order = np.argsort(-probability, axis=1, kind="stable")[:, :2]
+    rows = np.arange(len(probability))
+    table = pd.DataFrame({"first": states[order[:, 0]], "p_first": probability[rows, order[:, 0]]})
+    table = table.assign(second=states[order[:, 1]], p_second=probability[rows, order[:, 1]], entropy=part.entropy)
+    if part.votes is not None:
+        table["said"] = list_votes(part.votes, part.data.labels)
+    return table
+
+
+def list_votes(votes: np.ndarray, labels: tuple[str, ...]) -> np.ndarray:
+    """Return what was said of each item in words, the most frequent label first.
+
+    Parameters
+    ----------
+    votes : array, shape (item, label)
+    labels : tuple of str
+
+    Returns
+    -------
+    array of str, shape (item,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.report.sections.labels import list_votes
+    >>> list_votes(np.array([[1, 3], [0, 2], [0, 0]]), ("no", "yes")).tolist()
+    ['3 yes, 1 no', '2 yes', '']
+    """
+    distinct, which = np.unique(votes, axis=0, return_inverse=True)
+    words = []
+    for row in distinct:
+        order = [code for code in np.argsort(-row, kind="stable") if row[code]]
+        words.append(", ".join(f"{row[code]:.0f} {labels[code]}" for code in order))
+    return np.array(words, dtype=object)[which.reshape(-1)]

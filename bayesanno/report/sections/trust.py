@@ -1,0 +1,102 @@
+"""Can I trust this fit? What the diagnostics say, in words, and the numbers they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.data.totals import AnnotationTotals
+from bayesanno.ground.wording import counted
+from bayesanno.inference.diagnostics import explain
+from bayesanno.inference.identifiability import design_problems, tables_of
+from bayesanno.modeling.capabilities import caveats
+from bayesanno.report.blocks import Block, Heading, Problems, Table, Verdict, draw
+from bayesanno.report.plots.chains import plot_traces
+
+if TYPE_CHECKING:
+    from bayesanno.fits.view import FitView
+
+
+def judge_fit(view: FitView) -> list[Block]:
+    """Return whether to believe a fit, why, and the numbers it rests on."""
+    found = view.diagnostics
+    problems = explain(found)
+    cannot = list(caveats(view.model, view.named_data))
+    if not isinstance(view.named_data, AnnotationTotals):
+        cannot = [*dict.fromkeys(one for table in tables_of(view.data) for one in design_problems(table)), *cannot]
+    blocks: list[Block] = [Verdict(text=_judge(view, problems), well=not problems)]
+    if problems:
+        blocks.append(Problems(texts=problems))
+    if cannot:
+        blocks += [Heading(text="What these data cannot tell this model"), Problems(texts=cannot)]
+    blocks.append(Table(rows=list(_facts_of(view).items())))
+    modes = found.get("modes", {}).get("found", [])
+    if len(modes) > 1:
+        blocks.append(_list_modes(modes))
+    if problems and view.yields == "mcmc":
+        figure = plot_traces(view).viz["figure"].item()
+        blocks.append(
+            draw(figure, alt="Traces of the parameters that mix worst", caption="Chains that agree lie on each other.")
+        )
+    return blocks
+
+
+def _judge(view: FitView, problems: list[str]) -> str:
+    found = view.diagnostics
+    if view.yields == "point":
+        what = "One point, as EM finds it: estimates without intervals, whose labels are surer than they should be."
+        return f"{what} {'See what is wrong with it below.' if problems else 'Its starts agree.'}"
+    if view.yields == "approximation":
+        what = "Draws of an approximation: means are often good, intervals are too narrow and labels too sure."
+        return f"{what} {'See what is wrong with it below.' if problems else ''}".strip()
+    if problems:
+        return f"With care: {counted(len(problems), 'thing')} to know before these numbers are used."
+    chains = f"{counted(found['n_chains'], 'chain')} agree" if found.get("n_chains") else "the draws are"
+    rhat = f" (largest R-hat {found['max_rhat']:.3f})" if found.get("max_rhat") is not None else ""
+    ess = f", worth {found['min_ess_bulk']:,.0f} independent draws at the least" if found.get("min_ess_bulk") else ""
+    return f"Nothing speaks against it: {chains}{rhat}{ess}, {found.get('divergences') or 'no'} divergences."
+
+
+def _facts_of(view: FitView) -> dict[str, str]:
+    """Return the diagnostics as words: those that the method of fitting has."""
+    found, worst = view.diagnostics, view.diagnostics.get("worst", {})
+    facts = {"method": view.tree.attrs["method"]}
+    if found.get("n_draws"):
+        chains = f" of {counted(found['n_chains'], 'chain')}" if found.get("n_chains") else ""
+        facts["draws"] = f"{found['n_draws']:,}{chains}"
+    for name, what, digits in (
+        ("max_rhat", "largest R-hat (should be at most 1.01)", 4),
+        ("min_ess_bulk", "least bulk ESS (should be at least 400)", 0),
+        ("min_ess_tail", "least tail ESS (should be at least 400)", 0),
+        ("min_bfmi", "E-BFMI (should be at least 0.3)", 2),
+        ("pareto_k", "Pareto k (should be at most 0.7)", 2),
+    ):
+        if found.get(name) is not None:
+            of = f", of {worst[name]}" if name in worst else ""
+            facts[what] = f"{found[name]:,.{digits}f}{of}"
+    if found.get("divergences") is not None:
+        facts["divergences"] = f"{found['divergences']:,}"
+    for method in ("em", "vb"):
+        if method in found:
+            climb = found[method]
+            facts["starts that agree"] = f"{climb['agreed']} of {climb['restarts']}"
+            what = "elbo" if "elbo" in climb else "log_likelihood"
+            facts["ELBO" if what == "elbo" else "log likelihood"] = f"{climb[what]:,.4f}"
+    seconds = view.tree.attrs.get("seconds_sample")
+    if seconds is not None:
+        facts["seconds"] = f"{view.tree.attrs['seconds_compile']:.1f} compiling, {seconds:.1f} fitting"
+    return facts
+
+
+def _list_modes(modes: list[dict[str, Any]]) -> Table:
+    rows = [
+        [
+            str(number),
+            f"{mode['mass']:.3f}" if mode["mass"] == mode["mass"] else "",
+            f"{mode['nats']:.2f}",
+            ", ".join(map(str, mode["chains"])) or "none",
+            str(mode.get("items_differ", "")),
+        ]
+        for number, mode in enumerate(modes, 1)
+    ]
+    header = ["mode", "share of the mass", "nats below the highest", "chains in it", "items labelled differently"]
+    return Table(caption="Modes of the posterior", header=header, numbers=[True, True, True, False, True], rows=rows)
