@@ -1,0 +1,87 @@
+"""The notebooks: they run from top to bottom, and what is stored in them is what a run gave."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("[0-9][0-9]-*.ipynb"))
+SHORT = {"draws": 300, "tune": 300, "repeats": 2}  # what a notebook's parameters are in a short run
+MOST_BYTES = 1_000_000
+WORDS_A_MINUTE = 150  # with formulas, tables and figures between them
+MINUTES = 15
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def cells(notebook, kind):
+    return [cell for cell in notebook.cells if cell.cell_type == kind]
+
+
+def test_there_are_notebooks():
+    numbers = [int(path.name[:2]) for path in NOTEBOOKS]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert numbers
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+class TestStored:
+    def test_it_opens_with_a_question_and_ends_with_exercises(self, path):
+        text = cells(read(path), "markdown")
+        assert text[0].source.startswith(f"# {int(path.name[:2])}. ")
+        assert "**The question.**" in text[0].source
+        assert text[-1].source.startswith("## Exercises")
+        assert re.findall(r"^(\d)\. ", text[-1].source, flags=re.MULTILINE) == ["1", "2", "3"]
+
+    def test_its_exercises_have_answers(self, path):
+        answers = (FOLDER / "answers.md").read_text(encoding="utf-8")
+        own = re.search(rf"^## {int(path.name[:2])}\. .*?(?=^## |\Z)", answers, flags=re.MULTILINE | re.DOTALL)
+        assert own is not None
+        assert re.findall(r"^(\d)\. ", own.group(), flags=re.MULTILINE) == ["1", "2", "3"]
+
+    def test_it_was_run_from_top_to_bottom(self, path):
+        code = cells(read(path), "code")
+        assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+        kinds = [output.output_type for cell in code for output in cell.outputs]
+        assert "error" not in kinds
+        pictures = [cell for cell in code for output in cell.outputs if "image/png" in output.get("data", {})]
+        assert pictures
+
+    def test_it_asserts_its_headline(self, path):
+        assert any(re.search(r"^assert ", cell.source, flags=re.MULTILINE) for cell in cells(read(path), "code"))
+
+    def test_it_is_short_and_small(self, path):
+        assert path.stat().st_size < MOST_BYTES
+        words = sum(len(cell.source.split()) for cell in read(path).cells)
+        assert words / WORDS_A_MINUTE < MINUTES
+
+    def test_nothing_of_the_machine_is_stored(self, path):
+        text = path.read_text(encoding="utf-8")
+        assert re.search(r"/(home|root|work|tmp|Users)/", text) is None
+        assert set(read(path).metadata) <= {"kernelspec", "language_info"}
+
+
+def run(path, folder):
+    """Run a notebook with the short settings of those of its parameters that have them."""
+    import papermill
+
+    known = papermill.inspect_notebook(path)
+    parameters = {name: value for name, value in SHORT.items() if name in known}
+    papermill.execute_notebook(path, folder / path.name, parameters=parameters, progress_bar=False, cwd=folder)
+
+
+@pytest.mark.filterwarnings("default")  # papermill's own
+@pytest.mark.parametrize("path", NOTEBOOKS[:1], ids=lambda path: path.stem)
+def test_the_first_runs(path, tmp_path):
+    run(path, tmp_path)
+
+
+@pytest.mark.notebooks
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("path", NOTEBOOKS[1:], ids=lambda path: path.stem)
+def test_it_runs(path, tmp_path):
+    run(path, tmp_path)

@@ -1,0 +1,157 @@
+"""The report: what it says is what the fit says; whatever the method and the data, there is one."""
+
+import html
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import DataFileError, FitError
+from bayesanno.report.blocks import grid_of, table_of
+from bayesanno.report.sections.labels import list_votes
+from bayesanno.report.sections.trust import judge_fit
+
+
+def grids(page):
+    """The tables of a page that sort, by the id of their element."""
+    found = re.findall(r'class="grid" id="([^"]+)"><script type="application/json">(.*?)</script>', page)
+    return {name: json.loads(content) for name, content in found}
+
+
+def frame_of(grid):
+    columns = {
+        one["name"]: [one["names"][code] for code in one["values"]] if "names" in one else one["values"]
+        for one in grid["columns"]
+    }
+    return pd.DataFrame(columns)
+
+
+def written(fit, tmp_path, **options):
+    path = ba.write_report(fit, tmp_path / "report.html", checks=False, **options)
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_tables_are_those_of_the_fit(tiny_fit, tmp_path):
+    page = written(tiny_fit, tmp_path)
+    found = grids(page)
+    labels, shown = ba.label_table(tiny_fit), frame_of(found["item-table"])
+    assert shown["item"].tolist() == labels["item"].tolist()
+    assert shown["label"].tolist() == labels["label"].tolist()
+    np.testing.assert_allclose(shown["probability"], labels["probability"], atol=5e-5)
+    np.testing.assert_allclose(shown["entropy"], labels["entropy"], atol=5e-5)
+    other = np.where(labels["label"] == "yes", "no", "yes")
+    assert shown["runner_up"].tolist() == other.tolist()
+    assert shown.set_index("item").loc["s1", "said"] == "3 yes, 1 no"
+    right = np.where(labels["gold"] == "", "", np.where(labels["gold"] == labels["label"], "yes", "no"))
+    assert shown["right"].tolist() == right.tolist()
+    annotators = frame_of(found["annotator-table"])
+    np.testing.assert_allclose(annotators["mean"], ba.annotator_table(tiny_fit)["competence_mean"], atol=5e-5)
+    assert found["item-table"]["sort"] == {"by": "entropy", "down": True}
+
+
+def test_questions_come_in_order_and_say_how_it_was_made(tiny_fit, tmp_path):
+    page = written(tiny_fit, tmp_path)
+    assert re.findall(r"<h2>(.*?)</h2>", page) == [
+        "Can I trust this fit?",
+        "What are the labels?",
+        "Who are the annotators?",
+        "What does the model say about itself?",
+        "How was it made?",
+    ]
+    made = html.unescape(page[page.index('id="made"') :])
+    for said in (tiny_fit.attrs["data_hash"], "draws=1000", "confusion_strength", "Generative process."):
+        assert said in made
+    assert f"<td>{tiny_fit.attrs['random_seed']}</td>" in made
+
+
+def test_a_page_asks_for_nothing_from_elsewhere(tiny_fit, tmp_path):
+    page = written(tiny_fit, tmp_path)
+    assert re.findall(r'(?:src|href)="(?!data:|#)([^"]*)"', page) == []
+    assert "@import" not in page
+    assert "url(" not in page
+
+
+def test_names_from_data_are_never_markup(tmp_path):
+    evil, closing = "<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>"
+    records = [(item, who, label) for item in (evil, "s2", closing) for who, label in (("a", evil), ("b", "no"))]
+    records += [("s2", "c", "no"), (evil, "c", evil)]
+    data = ba.AnnotationData.from_records(records)
+    page = written(ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False), tmp_path)
+    assert evil not in page
+    assert closing not in page
+    assert evil in frame_of(grids(page)["item-table"])["item"].tolist()  # escaped for JSON, and back again
+    assert page.count("<script") == 3  # two tables and our own
+
+
+def test_doubts_are_on_top_and_their_chains_drawn(tiny_fit, tmp_path):
+    assert "Nothing speaks against it: 4 chains agree" in written(tiny_fit, tmp_path)
+    doubtful = tiny_fit.copy()
+    diagnostics = json.loads(doubtful.attrs["diagnostics"])
+    doubtful.attrs["diagnostics"] = json.dumps(diagnostics | {"divergences": 7})
+    page = html.unescape(written(doubtful, tmp_path))
+    assert "With care: 1 thing to know" in page
+    assert "7 divergent transitions" in page
+    assert page.count("<img") == written(tiny_fit, tmp_path).count("<img") + 1
+
+
+def test_what_data_cannot_tell_is_said(tmp_path):
+    records = [(f"s{number}", who, "yes" if number % 2 else "no") for number in range(6) for who in ("ada", "bo")]
+    fit = ba.fit("one_coin", ba.AnnotationData.from_records(records), method="vb", random_seed=1, progressbar=False)
+    page = html.unescape(written(fit, tmp_path))
+    assert "What these data cannot tell this model" in page
+    assert "agreement of fewer than three does not tell who is right" in page
+
+
+@pytest.mark.parametrize("method", ["em", "vb"])
+def test_fits_without_chains_have_a_report(tmp_path, method):
+    fit = ba.fit("mace", ba.read_annotations("@crowd"), method=method, random_seed=1, progressbar=False)
+    page = written(fit, tmp_path)
+    assert ("One point" if method == "em" else "Draws of an approximation") in page
+    assert "Against gold" in page
+    annotators = frame_of(grids(page)["annotator-table"])
+    assert ("sd" in annotators) == (method == "vb")
+    assert "r_hat" not in annotators
+
+
+def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
+    path = ba.write_report(tiny_fit, tmp_path / "report.html", random_seed=1)
+    page = path.read_text(encoding="utf-8")
+    assert "Does it predict the answers that were seen?" in page
+    assert "How much did the prior matter?" in page
+    again = ba.write_report(tiny_fit, tmp_path / "again.html", random_seed=1).read_text(encoding="utf-8")
+    assert page == again
+
+
+def test_votes_in_words():
+    assert list_votes(np.array([[0, 2, 2], [1, 0, 0]]), ("a", "b", "c")).tolist() == ["2 b, 2 c", "1 a"]
+
+
+def test_numbers_are_rounded_and_missing_ones_are_left_out():
+    table = pd.DataFrame({"name": ["x", "y", "x", "x"], "value": [0.123456, np.nan, 1, 2], "n": [1, 2000, 3, 4]})
+    content = grid_of(table, name="t", what="rows", by="value").content
+    name, value, n = content["columns"]
+    assert name == {"name": "name", "kind": "text", "values": [0, 1, 0, 0], "names": ["x", "y"], "filter": True}
+    assert value["values"] == [0.1235, None, 1.0, 2.0]
+    assert n["digits"] == 0
+    assert table_of(table).rows[:2] == [("x", "0.1235", "1"), ("y", "", "2,000")]
+
+
+def test_nothing_is_written_where_it_cannot_be(tiny_fit, tmp_path):
+    with pytest.raises(DataFileError, match="there is no folder"):
+        ba.write_report(tiny_fit, tmp_path / "none" / "report.html")
+    broken = tiny_fit.copy()
+    del broken["constant_data"]
+    with pytest.raises(FitError, match="not a fit by bayesanno: it lacks constant_data"):
+        ba.write_report(broken, tmp_path / "report.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_verdict_counts_what_is_wrong(tiny_fit):
+    from bayesanno.fits.view import view_of
+
+    first = judge_fit(view_of(tiny_fit))[0]
+    assert first.well
+    assert "no divergences" in first.text
