@@ -1,0 +1,88 @@
+"""The documentation site: the notebooks as they are stored, the zoo's own cards, and the docstrings.
+
+    uv run --group docs sphinx-build -W -b html notebooks build/site
+"""
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import bayesanno
+from bayesanno.modeling.registry import describe_models, model_class
+
+project = "bayesanno"
+author = "The bayesanno developers"
+release = version("bayesanno")
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+exclude_patterns = ["_build"]
+html_theme = "pydata_sphinx_theme"
+html_title = "bayesanno"
+html_show_sourcelink = False
+html_theme_options = {"show_prev_next": True, "navigation_with_keys": False, "secondary_sidebar_items": ["page-toc"]}
+
+nb_execution_mode = "off"  # what is stored was run: see tests/notebooks
+myst_enable_extensions = ["dollarmath", "deflist"]
+suppress_warnings = ["mystnb.unknown_mime_type"]
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc has the types in words
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+GENERATED = Path(__file__).parent / "_generated"
+
+GROUPS = {
+    "Data in and out": ["data.", "io."],
+    "Fitting": ["inference.", "fits.", "modeling."],
+    "Tables: labels, annotators, types": ["analysis."],
+    "Agreement and behaviour": ["agreement."],
+    "Is the model any good, did the prior matter": ["criticism."],
+    "Figures and the report": ["report."],
+    "Made-up data": ["simulation."],
+    "Errors and warnings": ["ground."],
+}
+
+
+def write_cards(folder: Path) -> None:
+    """Write a page for each model of the zoo, its card as it stands in its file, and a page that lists them."""
+    rows = ["| model | in one line |", "|---|---|"]
+    names = []
+    for row in describe_models():
+        name = row["name"]
+        card = (sys.modules[model_class(name).__module__].__doc__ or "").strip()
+        first, _, rest = card.partition("\n")
+        also = f"\n\nAlso called {row['aliases']}." if row["aliases"] else ""
+        fields = "\n".join(f"- `{field}`" for field in row["fields"].split(", ") if field) or "- none"
+        (folder / f"{name}.md").write_text(
+            f"# {name}\n\n{first}{also}\n\nFields, with their defaults:\n\n{fields}\n\n```text\n{rest.strip()}\n```\n",
+            encoding="utf-8",
+        )
+        rows.append(f"| [{name}]({name}.md) | {first.partition(': ')[2]} |")
+        names.append(name)
+    toc = "\n".join(names)
+    page = "\n".join(rows)
+    (folder / "zoo.md").write_text(
+        f"# The zoo\n\nEach model is one file that reads like a lesson; its card is here as it stands there.\n\n{page}\n\n"
+        f"```{{toctree}}\n:hidden:\n\n{toc}\n```\n",
+        encoding="utf-8",
+    )
+
+
+def write_reference(folder: Path) -> None:
+    """Write a page that lists all public names by what they are for."""
+    groups: dict[str, list[str]] = {group: [] for group in GROUPS}
+    for name in sorted(set(bayesanno.__all__) - {"models"}):
+        room = getattr(bayesanno, name).__module__.removeprefix("bayesanno.")
+        groups[next(group for group, rooms in GROUPS.items() if room.startswith(tuple(rooms)))].append(name)
+    parts = ["# Every public name\n\nAll of them are in `bayesanno`, which one imports as `ba`.\n"]
+    for group, names in groups.items():
+        listed = "\n".join(f"   {name}" for name in names)
+        parts.append(
+            f"## {group}\n\n```{{eval-rst}}\n.. currentmodule:: bayesanno\n\n.. autosummary::\n   :toctree: .\n\n{listed}\n```\n"
+        )
+    (folder / "reference.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+GENERATED.mkdir(exist_ok=True)
+write_cards(GENERATED)
+write_reference(GENERATED)
