@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 LOW = 0.5  # a competence below it is low, and an annotator of whom that is more probable than this is marked
 MOST_MATRICES = 12
 MATRIX_COLUMNS = 4
+DARK = 0.4  # a probability from which a cell is dark
+HARDLY = 0.05  # an interval that ends below it is not drawn as a line: it would be a dot
 MOST_PRINTED = 5  # labels up to which the numbers are printed into the cells
 
 
@@ -139,8 +141,8 @@ def plot_confusion(
     matplotlib.figure.Figure
         A panel for each annotator. The darker a cell, the more often that response is given to items of that class:
         the posterior mean, with its 94% interval, which is printed where labels are 5 or fewer. Of more labels it is a
-        line across the cell, of which the left edge is 0 and the right edge 1. Of a fit that is one point, as EM gives
-        it, there is no interval.
+        line across the cell, of which the left edge is 0 and the right edge 1; none where it would end below 0.05. Of a
+        fit that is one point, as EM gives it, there is no interval.
 
     Raises
     ------
@@ -188,9 +190,11 @@ def plot_confusion(
     bar.ax.tick_params(labelsize=7)
     figure.supxlabel("response", fontsize=9)
     figure.supylabel("true class", fontsize=9)
-    which = f", the {len(chosen)} with most answers" if annotators is None and len(chosen) < len(everybody) else ""
+    whose = f"{len(chosen)} annotators" if len(chosen) > 1 else f"{cut_name(chosen[0])}"
+    if annotators is None and len(chosen) < len(everybody):
+        whose = f"the {len(chosen)} of {len(everybody):,} annotators with most answers"
     what = "one point, without intervals" if view.yields == "point" else "posterior mean and 94% interval"
-    figure.suptitle(f"Confusion of {len(chosen)} of {len(everybody):,} annotators{which}: {what}", fontsize=10)
+    figure.suptitle(f"Confusion of {whose}: {what}", fontsize=10, parse_math=False)
     return figure
 
 
@@ -204,10 +208,10 @@ def _draw_intervals(axes: Axes, found: dict[str, np.ndarray], *, printed: bool) 
             text = f"{mean[row, column]:.2f}"
             if known[row, column]:
                 text += f"\n{low[row, column]:.2f}–{high[row, column]:.2f}"
-            colour = "white" if mean[row, column] > 0.5 else INK
+            colour = "white" if mean[row, column] > DARK else INK
             axes.text(column, row, text, ha="center", va="center", fontsize=6, color=colour, linespacing=1.3)
         return
-    for dark, colour in ((mean > 0.5, "white"), (mean <= 0.5, INK)):
-        shown = dark & known
+    for there, colour in ((mean > DARK, "white"), (mean <= DARK, INK)):
+        shown = there & known & (high > HARDLY)
         left = columns[shown] - 0.5
         axes.hlines(rows[shown], left + low[shown], left + high[shown], color=colour, linewidth=0.8)
