@@ -173,7 +173,7 @@ def plot_confusion(
 
     columns = min(MATRIX_COLUMNS, len(chosen))
     side = min(3.2, max(1.9, 0.5 * data.n_labels if data.n_labels <= MOST_PRINTED else 0.16 * data.n_labels))
-    figure, panels = new_grid(len(chosen), columns, side)
+    figure, panels = new_grid(len(chosen), columns, (side, side))
     for number, (axes, name, code) in enumerate(zip(panels, chosen, codes, strict=False)):
         one = {what: values[number] for what, values in found.items()}
         image = axes.imshow(one["mean"], cmap=f"{SEQUENCE}_r", vmin=0, vmax=1, interpolation="nearest")

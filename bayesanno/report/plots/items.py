@@ -38,9 +38,11 @@ if TYPE_CHECKING:
     from bayesanno.fits.view import FitView
 
 MOST_ITEMS = 30  # that are drawn unless some are asked for
+MOST_GOLD = 14  # letters of a known label beside its bar
 LETTER = 0.014  # of the width of a bar, with a little room
 MARKED = (0.75, 0.9)  # shares of items that are marked where they end
 BINS = 40
+MANY = 50  # items in one bin from which on their number is drawn on a logarithmic scale
 LINES = ("-", "--", "-.", ":")
 
 
@@ -98,7 +100,18 @@ def plot_labels(
     if items is None:
         which = f"all {len(names)} items" if len(chosen) == len(names) else f"the {which} that are least sure"
     axes.set_title(f"{what.capitalize()}s of {which}", fontsize=10, loc="left")
-    write_legend(axes, title=what, loc="upper left", bbox_to_anchor=(1.2 if gold else 1.01, 1), frameon=False)
+    handles, labels = axes.get_legend_handles_labels()
+    first = len(labels) - len(states)  # the marks of gold, which come last
+    right = 1.04 + LETTER * max((len(cut_name(name, MOST_GOLD)) for name in gold.values()), default=-2)
+    write_legend(
+        axes,
+        handles=handles[first:] + handles[:first],
+        labels=labels[first:] + labels[:first],
+        title=what,
+        loc="upper left",
+        bbox_to_anchor=(right, 1),
+        frameon=False,
+    )
     return figure
 
 
@@ -131,7 +144,7 @@ def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Seq
     of_gold = probability[place, known[place]]
     middle = np.array([probability[row, : known[row]].sum() for row in place]) + of_gold / 2
     right = probability[place].argmax(axis=1) == known[place]
-    for marked, marker, label in ((right, "o", "gold, the most probable"), (~right, "X", "gold, another is")):
+    for marked, marker, label in ((right, "o", "gold, and the most probable"), (~right, "X", "gold, and not the most probable")):
         if marked.any():
             axes.scatter(
                 middle[marked],
@@ -147,10 +160,10 @@ def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Seq
             )
     beside = axes.secondary_yaxis("right")
     named = np.flatnonzero([bool(name) for name in gold])
-    beside.set_yticks(named.tolist(), [cut_name(gold[row], 14) for row in named], parse_math=False, fontsize=7)
+    beside.set_yticks(named.tolist(), [cut_name(gold[row], MOST_GOLD) for row in named], parse_math=False, fontsize=7)
     beside.tick_params(length=0)
     beside.spines[:].set_visible(False)
-    axes.set_title("gold", fontsize=8, loc="right")
+    axes.text(1.01, 1.0, "gold", fontsize=8, transform=axes.transAxes, va="bottom")
 
 
 def plot_entropy(fit: xarray.DataTree | FitView, *, dimension: str | None = None) -> Figure:
@@ -178,24 +191,28 @@ def plot_entropy(fit: xarray.DataTree | FitView, *, dimension: str | None = None
     >>> import bayesanno as ba
     >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
     >>> ba.plot_entropy(fit).axes[0].get_ylabel()
-    'items'
+    'items (on a logarithmic scale)'
     """
     view = view_for_table(fit)
     part = part_of(view, dimension)
     entropy, most = part.entropy, float(np.log(max(len(part.states), 2)))
     what = "type" if part.is_of_types else "label"
     figure, axes = new_figure(6.5, 3.6)
-    axes.hist(entropy, bins=BINS, range=(0, max(most, float(entropy.max()))), color=PALE, edgecolor="white")
+    n, _, _ = axes.hist(entropy, bins=BINS, range=(0, max(most, float(entropy.max()))), color=PALE, edgecolor="white")
     ordered = np.sort(entropy)
     for coverage, line in zip(MARKED, ("--", ":"), strict=True):
-        n = n_kept(entropy.size, coverage)
-        label = f"{coverage:.0%} of the items ({n:,}): up to {ordered[n - 1]:.2g}"
-        axes.axvline(ordered[n - 1], color=ACCENT, linestyle=line, linewidth=1.5, label=label)
-    axes.axvline(most, color=INK, linewidth=0.8, label=f"each of {len(part.states)} {what}s as probable: {most:.2g}")
+        kept = n_kept(entropy.size, coverage)
+        label = f"the surest {coverage:.0%} ({kept:,} items): up to {ordered[kept - 1]:.2g}"
+        axes.axvline(ordered[kept - 1], color=ACCENT, linestyle=line, linewidth=1.5, label=label)
+    axes.axvline(most, color=INK, linewidth=0.8, label=f"all {len(part.states)} {what}s as probable: {most:.2g}")
     axes.set(xlabel=f"entropy of the {what} (nats)", ylabel="items")
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    if n.max() > MANY:
+        axes.set_yscale("log")
+        axes.set(ylim=(0.7, None), ylabel="items (on a logarithmic scale)")
+    else:
+        axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set_title(f"How unsure the {what}s of {entropy.size:,} items are", fontsize=10, loc="left")
-    write_legend(axes, loc="best")
+    write_legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, frameon=False)
     return figure
 
 

@@ -34,14 +34,16 @@ def new_figure(width: float = 7.0, height: float = 4.0, columns: int = 1, **opti
     return figure, axes
 
 
-def new_grid(n: int, columns: int, side: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure, and so many square panels, in rows of so many columns, of about that side in inches."""
+def new_grid(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+    """Return a figure, and so many panels, in rows of so many columns, each of about that width and height in inches."""
     from matplotlib.figure import Figure
 
     rows = -(-n // columns)
-    size = max(5.5, columns * side + 1.6), rows * (side + 0.25) + 1.2
-    figure = Figure(figsize=size, layout="constrained")
+    whole = max(5.5, columns * size[0] + 1.6), rows * (size[1] + 0.25) + 1.2
+    figure = Figure(figsize=whole, layout="constrained")
     panels = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
+    for one in panels[:n]:
+        one.spines[["top", "right"]].set_visible(False)
     for empty in panels[n:]:
         empty.remove()
     return figure, panels[:n]
