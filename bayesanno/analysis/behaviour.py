@@ -15,6 +15,8 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
+from bayesanno.modeling.capabilities import HasUpdates
+from bayesanno.simulation.replicate import take_draws
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 Measure = Literal["leverage", "kld", "jsd_mean"]
 
+MOST_DERIVED = 1_000  # draws of confusion matrices that are computed from other parameters
 MAX_CELLS = 20_000_000  # divergences of pairs that are held at a time
 
 
@@ -158,6 +161,48 @@ def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     table = pd.DataFrame({"true_class": classes[row], "response": responses[column]}, dtype="str")
     table = table.assign(**{what: values[row, column] for what, values in described.items()})
     return table.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
+
+
+def find_confusion(view: FitView, annotators: Sequence[int]) -> xarray.DataArray:
+    """Return draws of what annotators, by their codes, say of items of each class.
+
+    They are in the fit, or follow from it where a model says how probable an answer is under each class. Of such models,
+    draws of chains are taken evenly spaced.
+
+    Returns
+    -------
+    xarray.DataArray
+        Dims (chain, draw, annotator, true_class, response).
+
+    Raises
+    ------
+    FitError
+        If the model has no confusion matrices.
+    """
+    codes = list(annotators)
+    if "confusion" in view.posterior:
+        confusion = view.posterior["confusion"].transpose("chain", "draw", "annotator", "true_class", "response")
+        return confusion.isel(annotator=codes)
+    model = view.model
+    if not isinstance(model, HasUpdates):
+        raise FitError(f"a fit of {model.name} has no confusion matrices: fit model_b, mace or one_coin")
+    data = view.named_data
+    names_class = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
+    draws = take_draws(view.posterior, MOST_DERIVED)
+    shares = {}
+    for name, prior in model.concentrations(data).items():
+        values = draws[name].transpose("chain", "draw", *model.parameter_dims[name])
+        if "annotator" in values.dims:
+            values = values.isel(annotator=codes)
+        array = values.values[0]  # (draw, ...)
+        is_probability = prior.ndim > len(model.parameter_dims[name])  # two shares: itself, and what is left of 1
+        shares[name] = np.stack([array, 1 - array], axis=-1) if is_probability else array
+    found = [
+        model.probabilities({name: values[draw] for name, values in shares.items()}, names_class)[1]
+        for draw in range(draws.sizes["draw"])
+    ]  # of each (annotator, response, true_class)
+    dims = ("chain", "draw", "annotator", "true_class", "response")
+    return xr.DataArray(np.swapaxes(found, 2, 3)[None], dims=dims)
 
 
 def _usage_of(fit: xarray.DataTree | FitView) -> tuple[FitView, xarray.DataArray]:

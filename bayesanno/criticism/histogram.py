@@ -1,20 +1,22 @@
-"""How far histograms of successes are from what each draw of a model of counts expects."""
+"""What each draw of a model of types expects of histograms of successes, and how far these are from it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesanno.agreement.histograms import log_binomial_coefficients
 from bayesanno.data.counts import CountData
-from bayesanno.modeling.posterior import log_likelihood_of
+from bayesanno.modeling.posterior import log_joint_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import xarray
 
+    from bayesanno.data.annotations import AnnotationData
     from bayesanno.modeling.base import AnnotationModel
 
 
@@ -22,12 +24,19 @@ def expected_histograms(
     model: AnnotationModel, data: CountData, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
 ) -> np.ndarray:
     """Return how many items each draw expects to have 0, 1, 2, ... successes, (draw, bin); trials are those of all."""
+    total: np.ndarray = expected_by_type(model, data, draws, known).sum(axis=1)
+    return total
+
+
+def expected_by_type(
+    model: AnnotationModel, data: CountData, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """Return how many items of each type each draw expects to have 0, 1, 2, ... successes, (draw, type, bin)."""
     trials = int(data.trials[0])
     bins = np.arange(trials + 1)
     every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
-    ordered = log_likelihood_of(model, every, draws, known)
-    probability = np.exp(ordered.reshape(-1, trials + 1) + log_binomial_coefficients(trials))  # (draw, bin)
-    expected: np.ndarray = data.n_items * probability / probability.sum(axis=1, keepdims=True)  # of rounding errors
+    joint = np.exp(log_joint_of(model, every, draws, known).swapaxes(1, 2) + log_binomial_coefficients(trials))
+    expected: np.ndarray = data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # of rounding errors
     return expected
 
 
@@ -43,3 +52,69 @@ def measure_chi_square(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
     squares = (seen - expected) ** 2 / np.where(possible, expected, 1.0)  # (draw, bin)
     total: np.ndarray = np.where(possible, squares, np.where(seen > 0, np.inf, 0.0)).sum(axis=1)
     return total
+
+
+def expected_of_annotators(
+    model: AnnotationModel,
+    data: AnnotationData,
+    draws: xarray.Dataset,
+    known: Mapping[str, np.ndarray],
+    *,
+    items: np.ndarray,
+    label: int,
+) -> np.ndarray:
+    """Return how many items of each type each draw expects to have 0, 1, 2, ... answers of one label.
+
+    Of a model whose annotators answer independently of each other once the type of an item is known: how often an item
+    gets the label is a sum of draws with a probability each (Poisson's binomial), those of the annotators who answered.
+
+    Parameters
+    ----------
+    items : array of int, shape (item,)
+        Which items; all have the same number of answers.
+    label : int
+        The label that is counted.
+
+    Returns
+    -------
+    array, shape (draw, type, bin)
+    """
+    weight, rate = _find_rates(model, data, draws, known, label)  # (draw, type), (draw, annotator, type)
+    of_item = data.annotator[np.argsort(data.item, kind="stable")]
+    ends = np.cumsum(np.bincount(data.item, minlength=data.n_items))
+    answers = int(ends[items[0]] - (ends[items[0] - 1] if items[0] else 0))
+    who = np.sort(of_item[ends[items][:, None] - answers + np.arange(answers)], axis=1)  # (item, answer)
+    groups, n = np.unique(who, axis=0, return_counts=True)
+    expected = np.zeros((*weight.shape, answers + 1))
+    for group, many in zip(groups, n, strict=True):
+        chance = np.zeros_like(expected)  # of each number of answers
+        chance[..., 0] = 1
+        for annotator in group:
+            positive = rate[:, annotator, :, None]
+            chance[..., 1:] = chance[..., 1:] * (1 - positive) + chance[..., :-1] * positive
+            chance[..., :1] *= 1 - positive
+        expected += many * chance
+    return weight[:, :, None] * expected
+
+
+def _find_rates(
+    model: AnnotationModel, data: AnnotationData, draws: xarray.Dataset, known: Mapping[str, np.ndarray], label: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how common each type is (draw, type), and how often each annotator gives the label (draw, annotator, type).
+
+    The model's own formula says so of an item without answers, and of items with a single one.
+    """
+    n = data.n_annotators
+    single = replace(
+        data,
+        item=np.arange(n),
+        annotator=np.arange(n),
+        label=np.full(n, label),
+        items=tuple(map(str, range(n + 1))),
+        gold={},
+        controls={},
+    )
+    joint = np.exp(log_joint_of(model, single, draws, known))  # (draw, item, type)
+    weight = joint[:, -1]
+    rate = np.divide(joint[:, :-1], weight[:, None], out=np.zeros_like(joint[:, :-1]), where=weight[:, None] > 0)
+    return weight, np.clip(rate, 0, 1)

@@ -147,6 +147,26 @@ def log_likelihood_of(
     return by_item
 
 
+def log_joint_of(
+    model: AnnotationModel, data: Data, posterior: xarray.Dataset, known: Mapping[str, np.ndarray] | None = None
+) -> np.ndarray:
+    """Return log p(the item's answers, its state | parameters) of every draw, (sample, item, state); as for `recover`.
+
+    Of a model with one latent. The samples are the draws, chain after chain.
+    """
+    formula = compile_formula(model, data, posterior, known)
+    (latent,) = formula.latents
+    with np.errstate(divide="ignore"):
+        by_pattern = [
+            np.where(
+                np.isneginf(one.log_likelihood)[:, None], -np.inf, one.log_likelihood[:, None] + np.log(one.probability[latent])
+            )
+            for one in formula.evaluate()
+        ]
+    by_item: np.ndarray = np.stack(by_pattern)[:, formula.patterns.back["item"]]
+    return by_item
+
+
 def _mcse(p: np.ndarray) -> np.ndarray:
     """Return the MCSE of means over (chain, draw, ...); 0 where all draws are equal."""
     from arviz_stats.base import array_stats

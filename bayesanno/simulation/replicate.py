@@ -19,7 +19,7 @@ from bayesanno.modeling.likelihood import find_patterns, index_arrays
 from bayesanno.modeling.parameters import Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import xarray
 
@@ -83,15 +83,17 @@ def _quietly(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
 
 
-def draw_prior(model: AnnotationModel, data: Data, n: int, rng: np.random.Generator) -> xarray.Dataset:
+def draw_prior(
+    model: AnnotationModel, data: Data, n: int, rng: np.random.Generator, *, names: Sequence[str] | None = None
+) -> xarray.Dataset:
     """Draw the parameters of a model, and what follows from them, from its prior: dims (chain, draw, ...), one chain.
 
-    What a model takes from the data beforehand, such as label frequencies, is not drawn.
+    Or only those of some names. What a model takes from the data beforehand, such as label frequencies, is not drawn.
     """
     from pytensor.compile.mode import Mode
 
     graph = model.build(data)
-    variables = [*graph.free_RVs, *graph.deterministics]
+    variables = [one for one in (*graph.free_RVs, *graph.deterministics) if names is None or one.name in names]
     # evaluated by NumPy: it takes next to no time to compile, and there are few numbers to draw
     drawn = pm.draw(variables, draws=n, random_seed=rng, mode=Mode(linker="py", optimizer="fast_compile"))
     dims = graph.named_vars_to_dims

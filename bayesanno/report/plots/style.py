@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -18,6 +19,7 @@ SEQUENCE = "cividis"  # a colour map whose lightness rises throughout, for every
 ROW = 0.2  # inches of a row with a name
 MOST_HEIGHT = 14.0
 MOST_NAMES = 60  # rows of which each has its name
+MOST_LETTERS = 20  # of a name
 
 
 def new_figure(width: float = 7.0, height: float = 4.0, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
@@ -32,6 +34,45 @@ def new_figure(width: float = 7.0, height: float = 4.0, columns: int = 1, **opti
     return figure, axes
 
 
+def new_grid(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+    """Return a figure, and so many panels, in rows of so many columns, each of about that width and height in inches."""
+    from matplotlib.figure import Figure
+
+    rows = -(-n // columns)
+    whole = max(5.5, columns * size[0] + 1.6), rows * (size[1] + 0.25) + 1.2
+    figure = Figure(figsize=whole, layout="constrained")
+    panels = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
+    for one in panels[:n]:
+        one.spines[["top", "right"]].set_visible(False)
+    for empty in panels[n:]:
+        empty.remove()
+    return figure, panels[:n]
+
+
+def keep_dimension(table: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
+    """Return the rows of a dimension, of a table that may be of several."""
+    return table if dimension is None else table[table["dimension"] == dimension].reset_index(drop=True)
+
+
+def cut_name(name: str, most: int = MOST_LETTERS) -> str:
+    """Return a name, or its beginning if it is long.
+
+    Examples
+    --------
+    >>> from bayesanno.report.plots.style import cut_name
+    >>> cut_name("ana"), cut_name("a name without an end", 8)
+    ('ana', 'a name …')
+    """
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def write_legend(axes: Axes, **options: Any) -> None:
+    """Add a legend whose texts are what they say, and no formulas."""
+    legend = axes.legend(**{"fontsize": 7, "title_fontsize": 8, **options})
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
 def height_for(rows: int) -> float:
     """Return the height of a figure with a row each, in inches."""
     return float(min(1.4 + ROW * rows, MOST_HEIGHT))
@@ -41,8 +82,7 @@ def name_rows(axes: Axes, names: Sequence[str], *, along: str = "y") -> None:
     """Name rows (or columns), every one where there is room, else evenly spaced ones; long names are cut."""
     step = -(-len(names) // MOST_NAMES)
     at = range(0, len(names), step)
-    short = [name if len(name) <= 20 else f"{name[:19]}…" for name in names]
-    labels = [short[place] for place in at]
+    labels = [cut_name(names[place]) for place in at]
     if along == "y":
         axes.set_yticks(list(at), labels, parse_math=False)
     else:

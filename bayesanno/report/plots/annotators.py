@@ -1,0 +1,217 @@
+"""Figures of annotators, from a fit: how competent each is, and what each says for what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.analysis.annotators import annotator_table, low_competence_probability
+from bayesanno.analysis.behaviour import find_confusion
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.parts import part_of
+from bayesanno.ground.errors import FitError
+from bayesanno.report.plots.style import (
+    ACCENT,
+    INK,
+    PALE,
+    SEQUENCE,
+    cut_name,
+    height_for,
+    keep_dimension,
+    name_rows,
+    new_figure,
+    new_grid,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bayesanno.fits.view import FitView
+
+LOW = 0.5  # a competence below it is low, and an annotator of whom that is more probable than this is marked
+MOST_MATRICES = 12
+MATRIX_COLUMNS = 4
+DARK = 0.4  # a probability from which a cell is dark
+HARDLY = 0.05  # an interval that ends below it is not drawn as a line: it would be a dot
+MOST_PRINTED = 5  # labels up to which the numbers are printed into the cells
+
+
+def plot_annotators(fit: xarray.DataTree | FitView, *, dimension: str | None = None) -> Figure:
+    """Draw the competence of every annotator, the most competent on top.
+
+    A point is larger where an annotator gave more answers, and hollow where competence is more probably below one half
+    than above it.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    dimension : str, optional
+        Which dimension, where several were annotated together.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Posterior means with 94% intervals; of a fit that is one point, as EM gives it, that point.
+
+    Raises
+    ------
+    FitError
+        If the model has no competence, or the dimension is not one of the fit's.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> ba.plot_annotators(fit).axes[0].get_xlabel()
+    'competence (a share of answers, 0 to 1)'
+    """
+    view = view_for_table(fit)
+    part_of(view, dimension)  # refuses a dimension that is not there
+    table = keep_dimension(annotator_table(view), dimension)
+    is_point = view.yields == "point"
+    if is_point:
+        low = table["competence_mean"].to_numpy() < LOW
+    else:
+        probability = keep_dimension(low_competence_probability(view, below=LOW), dimension)["probability"]
+        low = probability.to_numpy() > LOW
+    order = np.argsort(table["competence_mean"].to_numpy(), kind="stable")
+    table, low = table.iloc[order], low[order]
+
+    figure, axes = new_figure(7, max(2.4, height_for(len(table))))
+    axes.axvline(LOW, color=PALE, linewidth=0.8, linestyle="--", zorder=0)
+    place = np.arange(len(table))
+    if not is_point:
+        width = max(0.5, min(2.0, 120 / len(table)))
+        axes.hlines(place, table["competence_hdi94_lb"], table["competence_hdi94_ub"], color=PALE, linewidth=width)
+    _draw_sizes(axes, table, place, low)
+    name_rows(axes, table["annotator"].tolist())
+    name = view.model.competence
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(table) - 0.4))
+    axes.set_xlabel(f"{name} (a share of answers, 0 to 1)")
+    axes.set_ylabel("annotator")
+    what = "one point, without intervals" if is_point else "posterior mean and 94% interval"
+    axes.set_title(f"{name.capitalize()} of {len(table):,} annotators: {what}", fontsize=10, loc="left")
+    return figure
+
+
+def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray, low: np.ndarray) -> None:
+    """Draw points by how many answers there are, and say beside the figure which size is how many."""
+    n = table["n_annotations"].to_numpy()
+    largest = 60.0 if len(table) <= 60 else 24.0
+
+    def size(many: Any) -> Any:
+        return 4 + largest * np.asarray(many) / n.max()
+
+    mean = table["competence_mean"].to_numpy()
+    for marked, face, label in ((~low, ACCENT, ""), (low, "white", f"more probably below {LOW:g}")):
+        axes.scatter(
+            mean[marked], place[marked], s=size(n[marked]), facecolor=face, edgecolor=INK, linewidth=0.8, zorder=3
+        )
+        if label and low.any():
+            axes.scatter([], [], s=size(n.max()), facecolor=face, edgecolor=INK, linewidth=0.8, label=label)
+    for many in dict.fromkeys(int(q) for q in np.quantile(n, [0, 0.5, 1], method="nearest")):
+        answers = f"{many:,} answer{'' if many == 1 else 's'}"
+        axes.scatter([], [], s=size(many), facecolor=ACCENT, edgecolor=INK, linewidth=0.8, label=answers)
+    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+
+
+def plot_confusion(
+    fit: xarray.DataTree | FitView, annotators: Sequence[str] | None = None, *, dimension: str | None = None
+) -> Figure:
+    """Draw the confusion matrices of annotators: how often each says what of items of each class.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Of a model with confusion matrices, or from which they follow: `model_b`, `mace`, `one_coin`.
+    annotators : sequence of str, optional
+        Whose; by default of the 12 with the most answers.
+    dimension : str, optional
+        Which dimension, where several were annotated together.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A panel for each annotator. The darker a cell, the more often that response is given to items of that class:
+        the posterior mean, with its 94% interval, which is printed where labels are 5 or fewer. Of more labels it is a
+        line across the cell, of which the left edge is 0 and the right edge 1; none where it would end below 0.05. Of a
+        fit that is one point, as EM gives it, there is no interval.
+
+    Raises
+    ------
+    FitError
+        If the model has no confusion matrices, nobody or an annotator who is not in the fit is asked for, or the
+        dimension is not one of the fit's.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("model_b", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> figure = ba.plot_confusion(fit, ["ana", "bruno"])
+    >>> [axes.get_title(loc="left").split(",")[0] for axes in figure.axes[:2]]
+    ['ana', 'bruno']
+    """
+    view = view_for_table(fit)
+    data = part_of(view, dimension).data
+    everybody, n = list(data.annotators), data.by_annotator
+    most = np.argsort(-n, kind="stable")[:MOST_MATRICES]
+    chosen = [everybody[code] for code in most] if annotators is None else list(annotators)
+    if not chosen:
+        raise FitError("no annotator is asked for: name some, or leave annotators out for those with most answers")
+    for name in chosen:
+        if name not in everybody:
+            raise FitError(f"annotator {name!r} is not in this fit, which has {len(everybody)}, {everybody[0]!r} first")
+    codes = [everybody.index(name) for name in chosen]
+    found = describe_draws(find_confusion(view, codes))  # of each (annotator, true_class, response)
+
+    columns = min(MATRIX_COLUMNS, len(chosen))
+    side = min(3.2, max(1.9, 0.5 * data.n_labels if data.n_labels <= MOST_PRINTED else 0.16 * data.n_labels))
+    figure, panels = new_grid(len(chosen), columns, (side, side))
+    for number, (axes, name, code) in enumerate(zip(panels, chosen, codes, strict=False)):
+        one = {what: values[number] for what, values in found.items()}
+        image = axes.imshow(one["mean"], cmap=f"{SEQUENCE}_r", vmin=0, vmax=1, interpolation="nearest")
+        _draw_intervals(axes, one, printed=data.n_labels <= MOST_PRINTED)
+        name_rows(axes, data.classes)
+        name_rows(axes, data.labels, along="x")
+        axes.tick_params(
+            labelsize=7, length=0, labelleft=number % columns == 0, labelbottom=number + columns >= len(chosen)
+        )
+        axes.spines[:].set_visible(False)
+        axes.set_title(f"{cut_name(name)}, {n[code]:,} answers", fontsize=8, loc="left", parse_math=False)
+    bar = figure.colorbar(image, ax=list(panels), shrink=min(1.0, 2.5 / figure.get_figheight()), aspect=25)
+    bar.set_label("probability of the response", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    figure.supxlabel("response", fontsize=9)
+    figure.supylabel("true class", fontsize=9)
+    whose = f"{len(chosen)} annotators" if len(chosen) > 1 else f"{cut_name(chosen[0])}"
+    if annotators is None and len(chosen) < len(everybody):
+        whose = f"the {len(chosen)} of {len(everybody):,} annotators with most answers"
+    what = "one point, without intervals" if view.yields == "point" else "posterior mean and 94% interval"
+    figure.suptitle(f"Confusion of {whose}: {what}", fontsize=10, parse_math=False)
+    return figure
+
+
+def _draw_intervals(axes: Axes, found: dict[str, np.ndarray], *, printed: bool) -> None:
+    """Print or draw, in each cell of a matrix, between what its probability lies."""
+    mean, low, high = found["mean"], found["hdi94_lb"], found["hdi94_ub"]
+    rows, columns = np.indices(mean.shape)
+    known = np.isfinite(low)
+    if printed:
+        for row, column in np.ndindex(mean.shape):
+            text = f"{mean[row, column]:.2f}"
+            if known[row, column]:
+                text += f"\n{low[row, column]:.2f}–{high[row, column]:.2f}"
+            colour = "white" if mean[row, column] > DARK else INK
+            axes.text(column, row, text, ha="center", va="center", fontsize=6, color=colour, linespacing=1.3)
+        return
+    for there, colour in ((mean > DARK, "white"), (mean <= DARK, INK)):
+        shown = there & known & (high > HARDLY)
+        left = columns[shown] - 0.5
+        axes.hlines(rows[shown], left + low[shown], left + high[shown], color=colour, linewidth=0.8)

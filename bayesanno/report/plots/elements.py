@@ -1,0 +1,67 @@
+"""Single parameters of a fit, by the names that `bayesanno.summary` gives them: "competence[ana]"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.wording import listed, nearest
+from bayesanno.inference.surface import name_elements
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import xarray
+
+Elements = dict[str, tuple[str, int]]  # name -> of which variable, and where among its numbers
+
+
+def choose_elements(posterior: xarray.Dataset, asked: str | Sequence[str] | None) -> Elements:
+    """Return the single parameters that are asked for, by variables or by their own names; all if nothing is.
+
+    Raises
+    ------
+    FitError
+        If there is no such variable and no such parameter, or nothing is asked for.
+    """
+    variables = [str(name) for name in posterior.data_vars]
+    wanted = variables if asked is None else [asked] if isinstance(asked, str) else list(asked)
+    if not wanted:
+        raise FitError(f"no variable is asked for: name some of {listed(variables)}")
+    of: dict[str, Elements] = {name: _list_elements(name, posterior) for name in variables}
+    found: Elements = {}
+    for name in wanted:
+        own = name if name in of else name.partition("[")[0]
+        if own not in of or (name not in of and name not in of[own]):
+            known = [*variables, *of.get(own, ())]
+            raise FitError(f"variable {name!r} is not in this fit, which has {listed(variables)}{nearest(name, known)}")
+        found |= of[name] if name in of else {name: of[own][name]}
+    return found
+
+
+def _list_elements(name: str, posterior: xarray.Dataset) -> Elements:
+    variable = posterior[name].transpose("chain", "draw", ...)
+    names = name_elements(name, [variable[dim].values.tolist() for dim in variable.dims[2:]])
+    return {element: (name, place) for place, element in enumerate(names)}
+
+
+def take_elements(elements: Mapping[str, tuple[str, int]], draws: xarray.Dataset, like: xarray.Dataset) -> np.ndarray:
+    """Return draws of single parameters, (chain, draw, parameter).
+
+    Parameters
+    ----------
+    elements : mapping of name to tuple
+        As `choose_elements` gives them.
+    draws : xarray.Dataset
+        Dims (chain, draw, ...).
+    like : xarray.Dataset
+        The posterior that the parameters were chosen of, whose order of dimensions says where each is.
+    """
+    flat: dict[str, np.ndarray] = {}
+    for name in {variable for variable, _ in elements.values()}:
+        dims = [dim for dim in like[name].dims if dim not in ("chain", "draw")]
+        values = draws[name].transpose("chain", "draw", *dims).values
+        flat[name] = values.reshape(*values.shape[:2], -1)
+    return np.stack([flat[name][:, :, place] for name, place in elements.values()], axis=-1)

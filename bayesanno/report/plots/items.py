@@ -1,0 +1,294 @@
+"""Figures of items, from a fit: what their labels probably are, how unsure that is, and how right the surest are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from bayesanno.analysis.accuracy import coverage_table
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.labels import n_kept
+from bayesanno.analysis.parts import measure_entropy, part_of
+from bayesanno.criticism.trials import vote_right
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
+from bayesanno.report.plots.style import (
+    ACCENT,
+    INK,
+    PALE,
+    cut_name,
+    height_for,
+    keep_dimension,
+    name_rows,
+    new_figure,
+    shades,
+    write_legend,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bayesanno.analysis.parts import Part
+    from bayesanno.fits.view import FitView
+
+MOST_ITEMS = 30  # that are drawn unless some are asked for
+MOST_GOLD = 14  # letters of a known label beside its bar
+LETTER = 0.014  # of the width of a bar, with a little room
+MARKED = (0.75, 0.9)  # shares of items that are marked where they end
+BINS = 40
+MANY = 50  # items in one bin from which on their number is drawn on a logarithmic scale
+LINES = ("-", "--", "-.", ":")
+
+
+def plot_labels(
+    fit: xarray.DataTree | FitView, *, items: Sequence[str] | None = None, dimension: str | None = None
+) -> Figure:
+    """Draw how probable each label is of the items that are most unsure, the least sure on top.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    items : sequence of str, optional
+        Which items, in this order from the top; by default the 30 whose labels are least sure (of most entropy).
+    dimension : str, optional
+        Which dimension, where several were annotated together.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A bar for each item, with a part for each label, or for each type where the items of a model are of types. Where
+        the true label is known (gold), it is named on the right, and marked in the bar: by a point if it is the most
+        probable one, by a cross if it is not.
+
+    Raises
+    ------
+    FitError
+        If an item is not in the fit, none is asked for, the fit holds no items, or the dimension is not one of the
+        fit's.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> ba.plot_labels(fit).axes[0].get_xlabel()
+    'probability of the label'
+    """
+    view = view_for_table(fit)
+    part = part_of(view, dimension)
+    names, probability, states = list(part.data.items), part.posterior.values, part.states
+    what = "type" if part.is_of_types else "label"
+    chosen = _choose_items(part, names, items)
+    figure, axes = new_figure(7.5, max(2.6, height_for(len(chosen))))
+    left = np.zeros(len(chosen))
+    for state, name, colour in zip(range(len(states)), states, shades(len(states)), strict=True):
+        width = probability[chosen, state]
+        axes.barh(range(len(chosen)), width, left=left, color=[colour], edgecolor="white", linewidth=0.4, label=name)
+        _write_into(axes, cut_name(name), left, width, colour)
+        left += width
+    gold = {} if part.is_of_types else part.gold
+    if gold:
+        _mark_gold(axes, [gold.get(names[item], "") for item in chosen], probability[chosen], states)
+    name_rows(axes, [names[item] for item in chosen])
+    axes.set(xlim=(0, 1), ylim=(len(chosen) - 0.4, -0.6), xlabel=f"probability of the {what}", ylabel="item")
+    which = f"{len(chosen)} of {len(names):,} items"
+    if items is None:
+        which = f"all {len(names)} items" if len(chosen) == len(names) else f"the {which} that are least sure"
+    axes.set_title(f"{what.capitalize()}s of {which}", fontsize=10, loc="left")
+    handles, labels = axes.get_legend_handles_labels()
+    first = len(labels) - len(states)  # the marks of gold, which come last
+    right = 1.04 + LETTER * max((len(cut_name(name, MOST_GOLD)) for name in gold.values()), default=-2)
+    write_legend(
+        axes,
+        handles=handles[first:] + handles[:first],
+        labels=labels[first:] + labels[:first],
+        title=what,
+        loc="upper left",
+        bbox_to_anchor=(right, 1),
+        frameon=False,
+    )
+    return figure
+
+
+def _choose_items(part: Part, names: list[str], items: Sequence[str] | None) -> list[int]:
+    """Return the codes of the items to draw, from the top."""
+    if items is None:
+        least: list[int] = np.argsort(-part.entropy, kind="stable")[:MOST_ITEMS].tolist()
+        return least
+    code_of = {name: code for code, name in enumerate(names)}
+    for name in items:
+        if name not in code_of:
+            raise FitError(f"item {name!r} is not in this fit, which has {len(names):,}, {names[0]!r} first")
+    if not items:
+        raise FitError("no item is asked for: name some, or leave items out for those that are least sure")
+    return [code_of[name] for name in items]
+
+
+def _write_into(axes: Axes, name: str, left: np.ndarray, width: np.ndarray, colour: Any) -> None:
+    """Write a label's name into the parts of bars that have room for it, so that no colour need be told from another."""
+    ink = "white" if np.dot(colour[:3], (0.299, 0.587, 0.114)) < 0.5 else INK
+    for place in np.flatnonzero(width > LETTER * (len(name) + 1)):
+        at = left[place] + 0.006
+        axes.text(at, place, name, va="center", fontsize=6, color=ink, parse_math=False, clip_on=True)
+
+
+def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Sequence[str]) -> None:
+    """Name known labels on the right, and mark them in the bars."""
+    known = np.array([states.index(name) if name in states else -1 for name in gold])
+    place = np.flatnonzero(known >= 0)
+    of_gold = probability[place, known[place]]
+    middle = np.array([probability[row, : known[row]].sum() for row in place]) + of_gold / 2
+    right = probability[place].argmax(axis=1) == known[place]
+    for marked, marker, label in ((right, "o", "gold, and the most probable"), (~right, "X", "gold, and not the most probable")):
+        if marked.any():
+            axes.scatter(
+                middle[marked],
+                place[marked],
+                marker=marker,
+                s=28,
+                facecolor="white",
+                edgecolor=INK,
+                linewidth=0.9,
+                label=label,
+                zorder=3,
+                clip_on=False,
+            )
+    beside = axes.secondary_yaxis("right")
+    named = np.flatnonzero([bool(name) for name in gold])
+    beside.set_yticks(named.tolist(), [cut_name(gold[row], MOST_GOLD) for row in named], parse_math=False, fontsize=7)
+    beside.tick_params(length=0)
+    beside.spines[:].set_visible(False)
+    axes.text(1.01, 1.0, "gold", fontsize=8, transform=axes.transAxes, va="bottom")
+
+
+def plot_entropy(fit: xarray.DataTree | FitView, *, dimension: str | None = None) -> Figure:
+    """Draw how many items are how unsure, and where the surest 75% and 90% of them end.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    dimension : str, optional
+        Which dimension, where several were annotated together.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A histogram of the entropy of the items' labels, or types, in nats, from 0 (sure) to that of all being as
+        probable; a line at the most entropy among those that are kept at a coverage of 75% and of 90%.
+
+    Raises
+    ------
+    FitError
+        If the fit holds no items, or the dimension is not one of the fit's.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> ba.plot_entropy(fit).axes[0].get_ylabel()
+    'items (on a logarithmic scale)'
+    """
+    view = view_for_table(fit)
+    part = part_of(view, dimension)
+    entropy, most = part.entropy, float(np.log(max(len(part.states), 2)))
+    what = "type" if part.is_of_types else "label"
+    figure, axes = new_figure(6.5, 3.6)
+    n, _, _ = axes.hist(entropy, bins=BINS, range=(0, max(most, float(entropy.max()))), color=PALE, edgecolor="white")
+    ordered = np.sort(entropy)
+    for coverage, line in zip(MARKED, ("--", ":"), strict=True):
+        kept = n_kept(entropy.size, coverage)
+        label = f"the surest {coverage:.0%} ({kept:,} items): up to {ordered[kept - 1]:.2g}"
+        axes.axvline(ordered[kept - 1], color=ACCENT, linestyle=line, linewidth=1.5, label=label)
+    axes.axvline(most, color=INK, linewidth=0.8, label=f"all {len(part.states)} {what}s as probable: {most:.2g}")
+    axes.set(xlabel=f"entropy of the {what} (nats)", ylabel="items")
+    if n.max() > MANY:
+        axes.set_yscale("log")
+        axes.set(ylim=(0.7, None), ylabel="items (on a logarithmic scale)")
+    else:
+        axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.set_title(f"How unsure the {what}s of {entropy.size:,} items are", fontsize=10, loc="left")
+    write_legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, frameon=False)
+    return figure
+
+
+def plot_coverage(
+    fits: xarray.DataTree | FitView | Mapping[str, xarray.DataTree | FitView],
+    *,
+    coverages: Sequence[float] | None = None,
+    dimension: str | None = None,
+) -> Figure:
+    """Draw how accurate labels are when only the surest items are kept, of one fit or of several, beside the vote.
+
+    Parameters
+    ----------
+    fits : xarray.DataTree or FitView, or mapping of name to such
+        Of data with gold.
+    coverages : sequence of float, optional
+        Shares of items in (0, 1]; by default 0.05, 0.1, ..., 1.
+    dimension : str, optional
+        Which dimension, where several were annotated together.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        As `coverage_table` has it; and, pale, the majority vote, whose surest items are those whose votes have the
+        least entropy, ties in the order of the data; an item on whose label votes are tied counts as right by its
+        share.
+
+    Raises
+    ------
+    FitError
+        As for `coverage_table`; if there is no fit, or the dimension is not one of a fit's.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> ba.plot_coverage({"MACE": fit}).axes[0].get_xlabel()
+    'share of the items that is kept, the surest first'
+    """
+    # a DataTree is a mapping too, of its groups
+    several = isinstance(fits, Mapping) and not isinstance(fits, xr.DataTree)
+    named = dict(cast("Mapping[str, Any]", fits)) if several else {"": cast("Any", fits)}
+    if not named:
+        raise FitError("there is no fit to draw")
+    tables, votes = {}, {}
+    for name, fit in named.items():
+        view = view_for_table(fit)
+        part = part_of(view, dimension)
+        table = keep_dimension(coverage_table(view, coverages), dimension)
+        if table.empty:
+            raise FitError(f"no gold label is known of dimension {dimension!r}")
+        tables[name] = table
+        votes[part.data.hash] = part.data
+
+    figure, axes = new_figure(6, 4)
+    for number, data in enumerate(votes.values()):
+        n, accuracy = _cover_by_vote(data, table["coverage"].to_numpy())
+        label = "" if number else "majority vote"
+        axes.plot(n / data.n_items, accuracy, color=PALE, linewidth=3, alpha=0.6, label=label, zorder=0)
+    colours = [ACCENT] if len(named) == 1 else shades(len(named) + 1)
+    for number, (name, table) in enumerate(tables.items()):
+        style = {"color": colours[number], "linestyle": LINES[number % len(LINES)], "marker": "osD^vP*X"[number % 8]}
+        axes.plot(table["coverage"], table["accuracy"], markersize=4, label=name or "the fit", **style)
+    axes.set(xlim=(0, 1.02), xlabel="share of the items that is kept, the surest first")
+    axes.set_ylabel("accuracy against gold (share that is right)")
+    axes.grid(axis="y", color=PALE, alpha=0.3)
+    axes.set_title("Accuracy of the surest items", fontsize=10, loc="left")
+    write_legend(axes, loc="best")
+    return figure
+
+
+def _cover_by_vote(data: Any, coverages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many items are kept at each coverage, by the votes' entropy, and how accurate the vote is there."""
+    order = np.argsort(measure_entropy(data.vote_shares), kind="stable")
+    known = (data.gold_codes >= 0)[order]
+    right = np.where(known, vote_right(data)[order], 0.0)
+    n = np.array([n_kept(order.size, coverage) for coverage in coverages])
+    n_known = np.cumsum(known)[n - 1]
+    return n, np.divide(np.cumsum(right)[n - 1], n_known, out=np.full(n.size, np.nan), where=n_known > 0)

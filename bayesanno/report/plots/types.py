@@ -1,0 +1,149 @@
+"""Figures of item types, from a fit: what each type predicts of the counts that were seen."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.agreement.histograms import count_histogram
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.parameters import describe_draws
+from bayesanno.criticism.histogram import expected_by_type, expected_of_annotators
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import xr
+from bayesanno.modeling.capabilities import HasHardItems
+from bayesanno.report.plots.style import ACCENT, INK, PALE, cut_name, new_figure, shades, write_legend
+from bayesanno.simulation.replicate import take_draws
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+    from bayesanno.fits.view import FitView
+
+MOST_DRAWS = 500
+MOST_TYPES = 5  # with a line each; of more, those that expect the fewest items are drawn as one
+LINES = ("-", "--", "-.", ":")
+MARKERS = "osD^v"
+
+
+def plot_types(fit: xarray.DataTree | FitView, *, label: str | None = None) -> Figure:
+    """Draw how many items have how many positive answers, and over it what each type of item predicts.
+
+    Figures 1 to 4 of Beigman Klebanov and Beigman (2010), https://aclanthology.org/N10-1067, with uncertainty.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Of a model whose items are of types, such as `binomial_mixture`, `diligent_lazy` or `easy_hard`.
+    label : str, optional
+        Of annotations, the label whose answers are counted; by default the last of two, or the commonest of more.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Bars for what was seen; for each type, and for all together, the expected number of items, posterior mean and
+        94% interval. All items in it have the same number of answers, the commonest one: the title says how many items
+        these are.
+
+    Raises
+    ------
+    FitError
+        If the items of the model are not of types.
+    DataError
+        If there is no such label, or counts are of one label anyway.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("types")  # doctest: +SKIP
+    >>> ba.plot_types(fit).savefig("types.png")  # doctest: +SKIP
+    """
+    view = view_for_table(fit)
+    model = view.model
+    if not isinstance(model, HasHardItems):
+        raise FitError(f"the items of {model.name} are not of types: fit binomial_mixture, diligent_lazy or easy_hard")
+    draws = take_draws(view.posterior, MOST_DRAWS)
+    seen, expected, counted = predict_counts(view.data, view, draws, label)  # (bin,), (draw, type, bin)
+    names, expected = _join_small(list(model.states(view.data)), expected)  # type: ignore[attr-defined]
+
+    figure, axes = new_figure(7, 4)
+    bins = np.arange(seen.size)
+    axes.bar(bins, seen, width=0.9, color=PALE, alpha=0.5, label="seen")
+    styles = [(colour, LINES[number % 4], MARKERS[number % 5]) for number, colour in enumerate(shades(len(names) + 1))]
+    lines = dict(zip(names, styles, strict=False))
+    drawn = {name: expected[:, number] for number, name in enumerate(names)}
+    if len(names) > 1:
+        drawn["all together"], lines["all together"] = expected.sum(axis=1), (ACCENT, "-", "")
+    for name, values in drawn.items():
+        colour, line, marker = lines[name]
+        found = describe_draws(xr.DataArray(values[None], dims=("chain", "draw", "bin")))
+        if np.isfinite(found["hdi94_lb"]).all():
+            axes.fill_between(bins, found["hdi94_lb"], found["hdi94_ub"], color=[colour], alpha=0.25, linewidth=0)
+        width = 2.2 if name == "all together" else 1.2
+        axes.plot(
+            bins, found["mean"], linestyle=line, marker=marker, markersize=3.5, color=colour, linewidth=width, label=name
+        )
+    axes.set(xlim=(-0.6, seen.size - 0.4), ylim=(0, None), ylabel="items")
+    axes.set_xlabel(f"{counted} (of {seen.size - 1} answers to an item)", parse_math=False)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    which = f"{view.data.n_items:,} items" if seen.sum() == view.data.n_items else (
+        f"the {int(seen.sum()):,} of {view.data.n_items:,} items with {seen.size - 1} answers"
+    )
+    axes.set_title(f"What types predict of {which}: posterior mean and 94% interval", fontsize=10, loc="left", color=INK)
+    write_legend(axes, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    return figure
+
+
+def _join_small(names: list[str], expected: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Join the types that expect the fewest items, where there are too many to be told apart, (draw, type, bin)."""
+    if len(names) <= MOST_TYPES:
+        return [cut_name(name) for name in names], expected
+    order = np.argsort(-expected.mean(axis=0).sum(axis=1), kind="stable")
+    kept, joined = np.sort(order[: MOST_TYPES - 1]), order[MOST_TYPES - 1 :]
+    rest = expected[:, joined].sum(axis=1, keepdims=True)
+    return [*(cut_name(names[code]) for code in kept), "other types"], np.concatenate([expected[:, kept], rest], axis=1)
+
+
+@singledispatch
+def predict_counts(
+    data: Any, view: FitView, draws: xarray.Dataset, label: str | None
+) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return a histogram of counts (bin,), what draws expect of it by type (draw, type, bin), and what is counted."""
+    raise NotImplementedError(f"{type(data).__name__} has no histogram: register it here")  # abstract
+
+
+@predict_counts.register(CountData)
+def _(data: CountData, view: FitView, draws: xarray.Dataset, label: str | None) -> tuple[np.ndarray, np.ndarray, str]:
+    if label is not None:
+        raise DataError(f"these data are counts of one label, and label is {label!r}: leave it out")
+    asked = data.trials[data.trials > 0]
+    kept = data.trials == np.bincount(asked).argmax()
+    same = CountData(
+        items=tuple(name for name, keep in zip(data.items, kept, strict=True) if keep),
+        successes=data.successes[kept],
+        trials=data.trials[kept],
+    )
+    return count_histogram(same), expected_by_type(view.model, same, draws, view.known), "successes"
+
+
+@predict_counts.register(AnnotationData)
+def _(
+    data: AnnotationData, view: FitView, draws: xarray.Dataset, label: str | None
+) -> tuple[np.ndarray, np.ndarray, str]:
+    if label is None:
+        code = 1 if data.n_labels == 2 else int(np.bincount(data.label, minlength=data.n_labels).argmax())
+    elif label in data.labels:
+        code = data.labels.index(label)
+    else:
+        raise DataError(f"there is no label {label!r}: choose one of {', '.join(data.labels)}")
+    n = np.bincount(data.item, minlength=data.n_items)
+    answers = int(np.bincount(n[n > 0]).argmax())
+    items = np.flatnonzero(n == answers)
+    seen = np.bincount(data.votes[items, code].astype(int), minlength=answers + 1).astype(float)
+    expected = expected_of_annotators(view.model, data, draws, view.known, items=items, label=code)
+    return seen, expected, f"answers that are {cut_name(data.labels[code])!r}"
