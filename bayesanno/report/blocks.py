@@ -129,7 +129,9 @@ def table_of(table: pd.DataFrame, *, caption: str = "") -> Table:
     return Table(caption=caption, header=header, numbers=numbers, rows=list(zip(*columns, strict=True)))
 
 
-def grid_of(table: pd.DataFrame, *, name: str, what: str, by: str, down: bool = True) -> Grid:
+def grid_of(
+    table: pd.DataFrame, *, name: str, what: str, by: str, down: bool = True, choose: Sequence[str] = ()
+) -> Grid:
     """Return a DataFrame, long as it may be, as a table that sorts, filters and searches.
 
     Parameters
@@ -140,12 +142,14 @@ def grid_of(table: pd.DataFrame, *, name: str, what: str, by: str, down: bool = 
         The element's id, and what its rows are.
     by : str
         The column that rows are sorted by at first, the largest on top if `down`.
+    choose : sequence of str
+        Columns of text whose values can be chosen from, where they are not too many.
     """
-    columns = [_column(str(column), values) for column, values in table.items()]
+    columns = [_column(str(column), values, choose=column in choose) for column, values in table.items()]
     return Grid(name=name, content={"what": what, "columns": columns, "sort": {"by": by, "down": down}})
 
 
-def _column(name: str, values: pd.Series) -> dict[str, Any]:
+def _column(name: str, values: pd.Series, *, choose: bool) -> dict[str, Any]:
     if values.dtype.kind in "iu":
         return {"name": name, "kind": "number", "digits": 0, "values": values.tolist()}
     if values.dtype.kind == "f":
@@ -156,7 +160,7 @@ def _column(name: str, values: pd.Series) -> dict[str, Any]:
     codes, names = values.astype(str).factorize(sort=True)
     if len(names) > len(values) / 2:
         return {"name": name, "kind": "text", "values": values.astype(str).tolist()}
-    choices = {"values": codes.tolist(), "names": names.tolist(), "filter": 1 < len(names) <= MOST_CHOICES}
+    choices = {"values": codes.tolist(), "names": names.tolist(), "filter": choose and 1 < len(names) <= MOST_CHOICES}
     return {"name": name, "kind": "text", **choices}
 
 

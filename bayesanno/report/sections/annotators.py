@@ -23,8 +23,9 @@ def show_annotators(view: FitView) -> list[Block]:
     """Return who is good, who is not, in a figure and in a table, and what they confuse."""
     table = annotator_table(view)
     n = table["annotator"].nunique()
-    what = str(view.model.competence)
-    blocks: list[Block] = [Text(text=f"{counted(n, 'annotator')}; competence is what the model calls {what}.")]
+    called = view.model.competence
+    what = "" if called == "competence" else f"; their competence is what {view.model.name} calls {called}"
+    blocks: list[Block] = [Text(text=f"{counted(n, 'annotator')}{what}.")]
     blocks += [Text(text=sentence) for sentence in _tell_low(view, table)]
     for part in parts_of(view):
         name = part.dimension or None

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from bayesanno.analysis.accuracy import score
 from bayesanno.analysis.parts import parts_of
 from bayesanno.criticism.calibration import calibration_scores
-from bayesanno.criticism.power_scaling import power_scaling_table
+from bayesanno.criticism.power_scaling import THRESHOLD, power_scaling_table
 from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.report.blocks import Block, Heading, Text, draw, table_of
 from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
+from bayesanno.report.plots.prior import plot_prior_posterior
 from bayesanno.report.plots.types import plot_types
 
 if TYPE_CHECKING:
@@ -72,13 +73,15 @@ def _calibrate(view: FitView) -> list[Block]:
 
 
 def _scale(view: FitView) -> list[Block]:
+    said = "Prior (pale) and posterior of some parameters, those first that moved most."
+    blocks: list[Block] = [
+        Heading(text="How much did the prior matter?"),
+        draw(plot_prior_posterior(view), alt=said, caption=said),
+    ]
     table = power_scaling_table(view)
     told = table[table["diagnosis"] != ""]
-    how = "(power-scaling: how far a posterior moves when its prior, or its likelihood, is made stronger)"
-    if not len(told):
-        return [Heading(text="How much did the prior matter?"), Text(text=f"No parameter rests on its prior {how}.")]
-    return [
-        Heading(text="How much did the prior matter?"),
-        Text(text=f"{len(told):,} of {counted(len(table), 'parameter')} rest on the prior {how}; those that most do:"),
-        table_of(told.nlargest(MOST_ROWS, "prior")[SENSITIVITY]),
-    ]
+    moved = f"Of {counted(len(table), 'parameter')}, {len(told):,} would move noticeably with a stronger prior"
+    blocks.append(Text(text=f"{moved} (power-scaling: a sensitivity above {THRESHOLD}, Kallioinen et al. 2024)."))
+    if len(told):
+        blocks.append(table_of(told.nlargest(MOST_ROWS, "prior")[SENSITIVITY], caption="Those that move most"))
+    return blocks

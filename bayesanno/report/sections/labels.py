@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bayesanno.analysis.parts import Part
     from bayesanno.fits.view import FitView
 
+CHOSEN = ("dimension", "label", "item_type", "type", "gold", "right")  # columns that rows are chosen by
 UNSURE = 0.9  # a label less probable than that may need another look
 
 
@@ -43,7 +44,7 @@ def show_items(view: FitView) -> list[Block]:
     return [
         *blocks,
         Heading(text="Every item, the most uncertain first"),
-        grid_of(rows, name="item-table", what=what, by="entropy"),
+        grid_of(rows, name="item-table", what=what, by="entropy", choose=CHOSEN),
     ]
 
 
@@ -100,7 +101,7 @@ def item_rows(view: FitView) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        The columns of `label_table` without `p[...]`, the most probable state and its probability first, then
+        The columns of `label_table` without `p[...]`: the most probable state and its probability first, then
         `runner_up`, its probability `p_runner_up`, `said` (the votes, most first) and, where gold is known, `right`.
     """
     import pandas as pd
@@ -117,6 +118,7 @@ def item_rows(view: FitView) -> pd.DataFrame:
     table.insert(place + 1, "p_runner_up", own["p_second"].to_numpy())
     if "said" in own:
         table.insert(place + 2, "said", own["said"].to_numpy())
+        table = table.drop(columns="n_annotations")  # what was said tells
     if "gold" in table and state == "label":
         known, right = table["gold"] != "", table["gold"] == table["label"]
         table["right"] = pd.Series(np.where(known, np.where(right, "yes", "no"), ""), dtype="str")

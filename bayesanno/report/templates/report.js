@@ -15,6 +15,10 @@ function grid(host) {
   const { what, columns, sort } = JSON.parse(host.querySelector("script").textContent);
   const size = columns.length ? columns[0].values.length : 0;
   const valueOf = (column, row) => (column.names ? column.names[column.values[row]] : column.values[row]);
+  for (const column of columns) { // text that would be broken into many lines gets room
+    const sample = (column.names ?? column.values).slice(0, 1000);
+    column.look = column.kind === "text" && sample.some((value) => value.length > 16) ? "text long" : column.kind;
+  }
   const texts = columns.filter((column) => column.kind === "text");
   const state = { by: columns.findIndex((column) => column.name === sort.by), down: sort.down, page: 0, sought: "", chosen: new Map() };
   let shown = [];
@@ -52,7 +56,7 @@ function grid(host) {
     body.replaceChildren(
       ...rows.map((row) => {
         const line = document.createElement("tr");
-        for (const column of columns) text("td", show(column, row), line, column.kind);
+        for (const column of columns) text("td", show(column, row), line, column.look);
         return line;
       }),
     );
