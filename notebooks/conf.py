@@ -1,10 +1,10 @@
 """The documentation site: the notebooks as they are stored, the zoo's own cards, and the docstrings.
 
-    uv run --group docs sphinx-build -W -b html notebooks build/site
+`uv run --group docs sphinx-build -W -b html notebooks build/site` builds it.
 """
 
+import importlib.metadata
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import bayesanno
@@ -12,7 +12,7 @@ from bayesanno.modeling.registry import describe_models, model_class
 
 project = "bayesanno"
 author = "The bayesanno developers"
-release = version("bayesanno")
+version = release = importlib.metadata.version("bayesanno")
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
 exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"
@@ -59,13 +59,10 @@ def write_cards(folder: Path) -> None:
         )
         rows.append(f"| [{name}]({name}.md) | {first.partition(': ')[2]} |")
         names.append(name)
-    toc = "\n".join(names)
-    page = "\n".join(rows)
-    (folder / "zoo.md").write_text(
-        f"# The zoo\n\nEach model is one file that reads like a lesson; its card is here as it stands there.\n\n{page}\n\n"
-        f"```{{toctree}}\n:hidden:\n\n{toc}\n```\n",
-        encoding="utf-8",
-    )
+    toc = ["```{toctree}", ":hidden:", "", *names, "```"]
+    about = "Each model is one file that reads like a lesson; its card is here as it stands there."
+    page = ["# The zoo", "", about, "", *rows, "", *toc, ""]
+    (folder / "zoo.md").write_text("\n".join(page), encoding="utf-8")
 
 
 def write_reference(folder: Path) -> None:
@@ -76,10 +73,9 @@ def write_reference(folder: Path) -> None:
         groups[next(group for group, rooms in GROUPS.items() if room.startswith(tuple(rooms)))].append(name)
     parts = ["# Every public name\n\nAll of them are in `bayesanno`, which one imports as `ba`.\n"]
     for group, names in groups.items():
-        listed = "\n".join(f"   {name}" for name in names)
-        parts.append(
-            f"## {group}\n\n```{{eval-rst}}\n.. currentmodule:: bayesanno\n\n.. autosummary::\n   :toctree: .\n\n{listed}\n```\n"
-        )
+        listed = [f"   {name}" for name in names]
+        directive = [".. currentmodule:: bayesanno", "", ".. autosummary::", "   :toctree: .", "", *listed]
+        parts += [f"## {group}", "", "```{eval-rst}", *directive, "```", ""]
     (folder / "reference.md").write_text("\n".join(parts), encoding="utf-8")
 
 
