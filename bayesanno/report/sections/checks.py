@@ -24,7 +24,7 @@ MOST_ROWS = 10  # parameters that are listed
 SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", "diagnosis"]
 
 
-def check_model(view: FitView, *, checks: bool, random_seed: int | None) -> list[Block]:
+def check_model(view: FitView, *, checks: bool, random_seed: int) -> list[Block]:
     """Return what a model says of the answers that were seen, of gold, and of its own prior."""
     if isinstance(view.named_data, AnnotationTotals):
         return [Text(text="The fit holds no answers to compare with: compare models on a part of them, in memory.")]
@@ -39,13 +39,13 @@ def check_model(view: FitView, *, checks: bool, random_seed: int | None) -> list
             Text(text="The model's predictions were not compared with the answers: `bayesanno report` does that.")
         )
     if score(view):
-        blocks += _calibrate(view)
+        blocks += _calibrate(view, random_seed)
     if checks and view.yields == "mcmc" and {"log_prior", "log_likelihood"} <= set(view.tree.children):
         blocks += _scale(view)
     return blocks
 
 
-def _predict(view: FitView, random_seed: int | None) -> list[Block]:
+def _predict(view: FitView, random_seed: int) -> list[Block]:
     check = predictive_check(view, random_seed=random_seed)
     whole = check.table[check.table["of"] == ""]
     names = whole["statistic"] if "dimension" not in whole else whole["dimension"] + ": " + whole["statistic"]
@@ -63,12 +63,12 @@ def _predict(view: FitView, random_seed: int | None) -> list[Block]:
     ]
 
 
-def _calibrate(view: FitView) -> list[Block]:
+def _calibrate(view: FitView, random_seed: int) -> list[Block]:
     said = "How often labels are right (vertical), over how probable they are said to be."
     return [
         Heading(text="Are labels as often right as it says?"),
         draw(plot_calibration(view), alt=said, caption=said),
-        table_of(calibration_scores(view)),
+        table_of(calibration_scores(view, random_seed=random_seed)),
     ]
 
 
