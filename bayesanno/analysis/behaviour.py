@@ -166,8 +166,8 @@ def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
 def find_confusion(view: FitView, annotators: Sequence[int]) -> xarray.DataArray:
     """Return draws of what annotators, by their codes, say of items of each class.
 
-    They are in the fit, or follow from it where a model says how probable an answer is under each class. Of such models,
-    draws of chains are taken evenly spaced.
+    They are in the fit, or follow from it where a model says how probable an answer is under each class; of such a
+    model, from no more than 1,000 draws, evenly spaced.
 
     Returns
     -------
