@@ -55,6 +55,7 @@ class TestChains:
         ranks = drawn(ba.plot_chain_ranks(tiny_fit, "prevalence"))
         assert [one.get_title() for one in ranks] == ["prevalence[no]", "prevalence[yes]"]
 
+    @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of VB, and of a single chain
     def test_what_cannot_be_drawn_is_refused(self, em_fit, tiny_fit, refuses):
         vb = ba.fit("one_coin", tiny_data(), method="vb", draws=50, **QUICK)
         for plot in (ba.plot_traces, ba.plot_chain_ranks):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.analysis.annotators import annotator_table, low_competence_probability
-from bayesanno.analysis.behaviour import find_confusion
+from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.parts import part_of
@@ -160,6 +160,7 @@ def plot_confusion(
     ['ana', 'bruno']
     """
     view = view_for_table(fit)
+    require_confusion(view)
     data = part_of(view, dimension).data
     everybody, n = list(data.annotators), data.by_annotator
     most = np.argsort(-n, kind="stable")[:MOST_MATRICES]
