@@ -35,7 +35,7 @@ def new_figure(width: float = 7.0, height: float = 4.0, columns: int = 1, **opti
 
 
 def new_grid(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    """Return a figure, and so many panels, in rows of so many columns, each of about that width and height in inches."""
+    """Return a figure, and so many panels in rows of so many columns, each of about that width and height (inches)."""
     from matplotlib.figure import Figure
 
     rows = -(-n // columns)
@@ -94,6 +94,12 @@ def shades(n: int) -> list[Any]:
     import matplotlib
 
     return list(matplotlib.colormaps[SEQUENCE](np.linspace(0.02, 0.98, n)))
+
+
+def begin_title(axes: Axes, text: str, dimension: str | None) -> None:
+    """Write a title above the left edge; of one dimension among several, after its name."""
+    title = f"{cut_name(dimension)}: {text}" if dimension else text[0].upper() + text[1:]
+    axes.set_title(title, fontsize=10, loc="left", parse_math=False)
 
 
 def write_png(figure: Figure, path: Path) -> None:
