@@ -154,7 +154,7 @@ def plot_confusion(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("model_b", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
     >>> figure = ba.plot_confusion(fit, ["ana", "bruno"])
     >>> [axes.get_title(loc="left").split(",")[0] for axes in figure.axes[:2]]
     ['ana', 'bruno']

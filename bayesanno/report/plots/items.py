@@ -82,7 +82,7 @@ def plot_labels(
     """
     view = view_for_table(fit)
     part = part_of(view, dimension)
-    names, probability, states = list(part.data.items), part.posterior.values, part.states
+    probability, states, names = part.posterior.values, part.states, list(part.data.items)
     what = "type" if part.is_of_types else "label"
     chosen = _choose_items(part, names, items)
     figure, axes = new_figure(7.5, max(2.6, height_for(len(chosen))))

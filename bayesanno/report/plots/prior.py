@@ -56,8 +56,8 @@ def plot_prior_posterior(fit: xarray.DataTree | FitView, var_names: str | Sequen
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
-    >>> ba.plot_prior_posterior(fit, "competence").axes[0].get_ylabel()
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> ba.plot_prior_posterior(fit, "accuracy").axes[0].get_ylabel()
     'density'
     """
     view = view_for_table(fit)
