@@ -24,7 +24,10 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
+from bayesanno.criticism.quantities import ACCURACY, CLASS_SHARE, class_shares, describe_annotators, says_labels
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
 from bayesanno.ground.quiet import quiet_logger
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import scale_states
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
     from bayesanno.fits.view import FitView
 
+GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # what is scaled, and where a fit holds it
 THRESHOLD = 0.05  # of a sensitivity, as its authors have it
 
 
@@ -46,14 +50,15 @@ def power_scaling_table(
     *,
     prior_var_names: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return how much each parameter's posterior rests on the prior and on the likelihood.
+    """Return how much each parameter's posterior, and what follows from it, rests on the prior and on the likelihood.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         With draws.
     var_names : sequence of str, optional
-        Which variables; by default all.
+        Which variables; by default all. Those of the fit, and of a model of labels `accuracy`, how often each annotator
+        is right, where the model has no variable of that name; and `class_share`, the share of the items in each class.
     prior_var_names : sequence of str, optional
         Whose priors are scaled, together; by default those that no other parameter is in: of a population model the
         population's.
@@ -85,11 +90,14 @@ def power_scaling_table(
     require_draws(view, "power-scaling")
     scaled, names = _log_densities(view, prior_var_names), _known_names(view, var_names)
     priors = _scaled_priors(view, prior_var_names)
+    every = view.posterior.assign(_derive(view, names))
+    scaled_by = {group: view.tree[group].to_dataset() for group in GROUPS.values()}
     with quiet_logger("arviz_stats", logging.ERROR):  # the table says what it would
-        found = psense_summary(view.tree, var_names=names, prior_var_names=priors, round_to=12)
+        tree = xr.DataTree.from_dict({"posterior": every, **scaled_by})
+        found = psense_summary(tree, var_names=names, prior_var_names=priors, round_to=12)
     parts = []
     for name in names:
-        draws = view.posterior[name].transpose("chain", "draw", ...)
+        draws = every[name].transpose("chain", "draw", ...)
         values = draws.values.reshape(*draws.shape[:2], -1)  # (chain, draw, element)
         part = {"mean": values.mean(axis=(0, 1)), "sd": values.std(axis=(0, 1), ddof=1)}
         for of, log_density in scaled.items():
@@ -182,9 +190,8 @@ def _slope(values: np.ndarray, log_density: np.ndarray) -> tuple[np.ndarray, np.
 
 def _log_densities(view: FitView, prior_var_names: Sequence[str] | None) -> dict[str, np.ndarray]:
     """Return what is scaled, of every draw: the log prior and the log likelihood, (chain, draw) each."""
-    groups = {"prior": "log_prior", "likelihood": "log_likelihood"}
     found = {}
-    for of, group in groups.items():
+    for of, group in GROUPS.items():
         if group not in view.tree.children:
             how = ": compute_log_likelihood(fit) adds it" if of == "likelihood" else ""
             raise FitError(f"the fit has no group {group}, which power-scaling needs{how}")
@@ -210,8 +217,27 @@ def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list
     return [rv.name for rv in graph.free_RVs if not free & (set(ancestors([rv])) - {rv})]
 
 
+def _derivable(view: FitView) -> list[str]:
+    """Return the names of what follows from the parameters and is not among the variables of a fit."""
+    model, data = view.model, view.data
+    if not isinstance(data, AnnotationData) or not says_labels(model, data):
+        return []
+    return [name for name in (ACCURACY, CLASS_SHARE) if name not in view.posterior]
+
+
+def _derive(view: FitView, names: Sequence[str]) -> dict[str, xarray.DataArray]:
+    """Return the draws of those of these names that are not among the variables of a fit."""
+    model, data, draws, known = view.model, view.data, view.posterior, view.known
+    found = {}
+    if ACCURACY in names and ACCURACY not in draws:
+        found[ACCURACY] = describe_annotators(model, data, draws, known)[ACCURACY]
+    if CLASS_SHARE in names and CLASS_SHARE not in draws:
+        found[CLASS_SHARE] = class_shares(model, data, draws, known)
+    return found
+
+
 def _known_names(view: FitView, var_names: Sequence[str] | None) -> list[str]:
-    names = [str(name) for name in view.posterior.data_vars]
+    names = [*map(str, view.posterior.data_vars), *_derivable(view)]
     for name in var_names or ():
         if name not in names:
             raise FitError(f"the fit has no variable {name!r}: it has {', '.join(names)}")
