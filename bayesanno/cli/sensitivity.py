@@ -148,11 +148,8 @@ def sensitivity(
             "seconds": time.perf_counter() - began,
         }
         files = write_results(folder, tables, figures, run)
-    for line in [
-        *_describe_before(before.table),
-        *_describe_scaling(tables),
-        *(_describe_study(study, list(values)) if values else []),
-    ]:
+    told = [*_describe_before(before.table), *_describe_scaling(tables)]
+    for line in [*told, *(_describe_study(study, list(values)) if values else [])]:
         typer.echo(line)
     for name in files:
         typer.echo(str(out / name))
@@ -183,9 +180,8 @@ def name_priors(model: "AnnotationModel", grid: dict[str, list[str]]) -> dict[st
         own = one.without_data() if isinstance(one, HasKnownParameters) else one
         if own in found.values():
             continue
-        changed = [
-            f"{field}={as_typed(value)}" for field, value in own.to_fields().items() if value != one.to_fields()[field]
-        ]
+        given = one.to_fields()
+        changed = [f"{field}={as_typed(value)}" for field, value in own.to_fields().items() if value != given[field]]
         found[", ".join([name, *changed])] = own
     return found
 

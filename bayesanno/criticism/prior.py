@@ -195,7 +195,7 @@ def _of_annotators(
     if model.competence is not None and model.competence != of_annotators.ACCURACY:
         yield one, model.competence, "", draws[model.competence].values
     try:
-        found = of_annotators.describe_annotators(model, design, draws, known, dimension=one, who=who)
+        found = of_annotators.describe_annotators(model, design, draws, known, dimension=one, who=who.tolist())
         pairs = who[: who.size // 2 * 2].reshape(-1, 2)
         agreement = of_annotators.describe_pairs(model, design, draws, known, pairs, dimension=one).values
     except DataError:  # a model of items with so many answers, and no others, says nothing of one or two
@@ -281,12 +281,13 @@ def _choose_measures(model: AnnotationModel, design: Any, table: Table) -> dict[
 
 def _measures_of_counts(data: CountData) -> dict[str, Measure]:
     several = data.trials >= 2
-    chosen = {name: OF_COUNTS[name](data).measure for name in ("positive_share", "spread")}
-    measures: dict[str, Measure] = {
-        name: lambda _, successes, measure=measure: float(measure(successes).item()) for name, measure in chosen.items()
-    }
+
+    def of_statistic(name: str) -> Measure:
+        measure = OF_COUNTS[name](data).measure
+        return lambda _, successes: float(measure(successes).item())
 
     def unanimous(_: np.ndarray, successes: np.ndarray) -> float:
         return float(((successes == 0) | (successes == data.trials))[several].mean())
 
+    measures = {name: of_statistic(name) for name in ("positive_share", "spread")}
     return measures | ({"unanimous": unanimous} if several.any() else {})

@@ -163,9 +163,8 @@ def _(
     items = tuple(map(str, range(int(last[0]) + 1)))
     parts = {}
     for name, part in data.by_dimension.items():
-        own = (item, annotator, label) if name == dimension else (last, zero, zero)
-        answers = dict(zip(("item", "annotator", "label"), own, strict=True))
-        parts[name] = replace(part, items=items, **answers, gold={}, controls={})
+        which, who, what = (item, annotator, label) if name == dimension else (last, zero, zero)
+        parts[name] = replace(part, items=items, item=which, annotator=who, label=what, gold={}, controls={})
     return MultiAnnotationData(by_dimension=parts)
 
 

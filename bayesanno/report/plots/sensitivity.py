@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bayesanno.criticism.sensitivity import Study
 
 LONGEST = 44  # letters of a name that says what a row is of
-BINS = 41  # an odd number: half, a third, a quarter and a fifth are inside of one. Of the values that a prior gives to one quantity
+BINS = 41  # of what a prior gives; an odd number, so that one half, third, quarter or fifth is inside of one
 MOST_TOLD = 6  # names in the legend of a panel
 MOST_DOUBLINGS = 4.0  # of a prior, beyond which it does not matter how many
 WORDS = {
@@ -81,7 +81,8 @@ def plot_prior(description: PriorDescription) -> Figure:
     rows = -(-len(panels) // columns)
     height = min(rows * (0.95 + 0.42 * len(models)), 30.0)
     figure, axes = new_figure(3.0 * columns + 1.6, height, columns, rows=rows, squeeze=False)
-    for one, (names, part) in zip(axes.flat, panels, strict=False):
+    for one, (groups, part) in zip(axes.flat, panels, strict=False):
+        names = [str(name) for name in groups]
         dimension = f"{names[0]}: " if len(names) > 1 and names[0] else ""
         one.set_title(dimension + WORDS.get(names[-1], names[-1]), fontsize=9, loc="left", parse_math=False)
         _draw_quantity(one, part, [description.drawn[row] for row in part.index], models)
@@ -97,8 +98,8 @@ def plot_prior(description: PriorDescription) -> Figure:
 def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], models: list[str]) -> None:
     of = list(dict.fromkeys(rows["of"]))
     low, high = min(one.min() for one in drawn), max(one.max() for one in drawn)
-    ends = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
-    edges = np.linspace(*ends, BINS + 1)
+    ends = (0.0, 1.0) if low >= 0 and high <= 1 else (float(low), float(high))
+    edges = np.linspace(ends[0], ends[1], BINS + 1)
     colours = dict(zip(of, [ACCENT] if len(of) == 1 else shades(len(of) + 1), strict=False))
     for row, values in zip(rows.to_dict("records"), drawn, strict=True):
         place, colour = models.index(row["model"]), colours[row["of"]]
