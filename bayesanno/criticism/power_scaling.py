@@ -33,7 +33,7 @@ from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import scale_states
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     import xarray
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from bayesanno.fits.view import FitView
 
 GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # what is scaled, and where a fit holds it
+CONFLICT, STRONG = "potential prior-data conflict", "potential strong prior or weak likelihood"
+UNSURE = "too few draws to tell"
+UNRELATED = 200  # sensitivities of which the noise is known
 THRESHOLD = 0.05  # of a sensitivity, as its authors have it
 
 
@@ -67,10 +70,12 @@ def power_scaling_table(
     -------
     pandas.DataFrame
         One row per parameter: `parameter`, `mean`, `sd`; `prior` and `likelihood`, the sensitivities of Kallioinen et
-        al. (2024), a distance of distribution functions per doubling; `prior_slope` and `likelihood_slope`, by how much
-        a doubling of its strength moves the mean, each with its Monte Carlo standard error, `_mcse`; and `diagnosis`:
-        "potential prior-data conflict" where both sensitivities are above 0.05, "potential strong prior or weak
-        likelihood" where only the prior's is, else empty.
+        al. (2024), a distance of distribution functions per doubling; `prior_noise` and `likelihood_noise`, which 19 in
+        20 of such parameters would stay below by chance, by so many draws, if they had nothing to do with what is
+        scaled; `prior_slope` and `likelihood_slope`, by how much a doubling of its strength moves the mean, each with
+        its Monte Carlo standard error, `_mcse`; and `diagnosis`: "potential prior-data conflict" where both
+        sensitivities are above 0.05 and above the noise, "potential strong prior or weak likelihood" where only the
+        prior's is, "too few draws to tell" where the prior's is above 0.05 and not above the noise, else empty.
 
     Raises
     ------
@@ -95,6 +100,7 @@ def power_scaling_table(
     with quiet_logger("arviz_stats", logging.ERROR):  # the table says what it would
         tree = xr.DataTree.from_dict({"posterior": every, **scaled_by})
         found = psense_summary(tree, var_names=names, prior_var_names=priors, round_to=12)
+        noise = _measure_noise(every[names], scaled_by, priors)
     parts = []
     for name in names:
         draws = every[name].transpose("chain", "draw", ...)
@@ -107,11 +113,11 @@ def power_scaling_table(
     table.insert(0, "parameter", pd.Series(found.index, index=found.index, dtype="str"))
     table.insert(3, "prior", found["prior"])
     table.insert(4, "likelihood", found["likelihood"])
-    conflict = (found["prior"] >= THRESHOLD) & (found["likelihood"] >= THRESHOLD)
-    strong = (found["prior"] >= THRESHOLD) & ~conflict
-    said = np.select(
-        [conflict, strong], ["potential prior-data conflict", "potential strong prior or weak likelihood"], ""
-    )
+    for place, (of, level) in enumerate(noise.items(), start=5):
+        table.insert(place, f"{of}_noise", level)
+    counts = {of: (found[of] >= THRESHOLD) & (found[of] > noise[of]) for of in GROUPS}
+    conditions = [counts["prior"] & counts["likelihood"], counts["prior"], found["prior"] >= THRESHOLD]
+    said = np.select(conditions, [CONFLICT, STRONG, UNSURE], "")
     return table.assign(diagnosis=pd.Series(said, index=found.index, dtype="str")).reset_index(drop=True)
 
 
@@ -186,6 +192,30 @@ def _slope(values: np.ndarray, log_density: np.ndarray) -> tuple[np.ndarray, np.
     n, away = log_density.size, values - values.mean(axis=(0, 1))
     share = math.log(2) * n / (n - 1) * (log_density - log_density.mean())[..., None] * away
     return share.mean(axis=(0, 1)), np.nan_to_num(array_stats.mcse(share, chain_axis=0, draw_axis=1))
+
+
+def _measure_noise(
+    draws: xarray.Dataset, scaled_by: Mapping[str, xarray.Dataset], priors: Sequence[str]
+) -> dict[str, float]:
+    """Return the 95% quantiles of sensitivities of the same draws, out of step with the densities that are scaled.
+
+    Each chain's draws meet the densities of another part of another chain, so that nothing but chance relates them.
+    """
+    from arviz_stats import psense_summary
+
+    arrays = [draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars]
+    values = np.concatenate([one.reshape(*one.shape[:2], -1) for one in arrays], axis=2)  # (chain, draw, element)
+    values = values[:, :, values.std(axis=(0, 1)) > 0]  # what never varies has no sensitivity
+    if not values.shape[2]:
+        return dict.fromkeys(GROUPS, 0.0)
+    values = values[:, :, np.unique(np.linspace(0, values.shape[2] - 1, UNRELATED).round().astype(int))]
+    times = -(-UNRELATED // values.shape[2])
+    steps = [round(values.shape[1] * number / (times + 1)) for number in range(1, times + 1)]
+    unrelated = np.concatenate([np.roll(values, (1, step), axis=(0, 1)) for step in steps], axis=2)
+    posterior = xr.Dataset({"unrelated": (("chain", "draw", "element"), unrelated)})
+    tree = xr.DataTree.from_dict({"posterior": posterior, **scaled_by})
+    found = psense_summary(tree, prior_var_names=priors, round_to=12)
+    return {of: float(found[of].quantile(0.95)) for of in GROUPS}
 
 
 def _log_densities(view: FitView, prior_var_names: Sequence[str] | None) -> dict[str, np.ndarray]:

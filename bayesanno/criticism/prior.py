@@ -73,7 +73,7 @@ def describe_prior(
     models: str | AnnotationModel | Mapping[str, str | AnnotationModel],
     design: Data,
     *,
-    draws: int = 1000,
+    draws: int = 500,
     random_seed: int | None = None,
 ) -> PriorDescription:
     """Say what the prior of a model, or of several, takes for likely before any data.
@@ -85,7 +85,7 @@ def describe_prior(
     design : AnnotationData, CountData or MultiAnnotationData, as the models take
         Who is asked about what: see `make_design`; real data do as well. Its answers, gold and controls are not looked
         at.
-    draws : int, default 1000
+    draws : int, default 500
         Draws of the parameters, with a table of answers each; at least 20.
     random_seed : int, optional
 

@@ -135,7 +135,8 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     Returns
     -------
     matplotlib.figure.Figure
-        On the left the sensitivities, with a line at 0.05, from which on they count. On the right by how much a prior,
+        On the left the sensitivities, with a line at 0.05, from which on they count, and shaded as far as chance alone
+        may bring the prior's, by so many draws. On the right by how much a prior,
         or likelihood, of twice the strength would move the mean, in standard deviations of the posterior, with two
         Monte Carlo standard errors on either side.
 
@@ -165,6 +166,7 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
         right.hlines(place + shift, slope - error, slope + error, color=style["color"], linewidth=1)
         right.plot(slope, place + shift, linestyle="", **style)
     left.axvline(THRESHOLD, color=INK, linewidth=0.8, linestyle=":")
+    left.axvspan(0, shown["prior_noise"].max(), color=ACCENT, alpha=0.1, linewidth=0, label="prior, by chance")
     right.axvline(0, color=INK, linewidth=0.8)
     name_rows(left, shown["parameter"].tolist(), longest=LONGEST)
     left.set(xlim=(0, None), ylim=(len(shown) - 0.4, -0.6))
@@ -174,7 +176,7 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     left.set_title(f"What rests on the prior, and on the answers{what}", fontsize=10, loc="left")
     for one in (left, right):
         one.grid(axis="x", color=PALE, alpha=0.3)
-    figure.legend(*left.get_legend_handles_labels(), fontsize=8, loc="outside upper right", ncols=2)
+    figure.legend(*left.get_legend_handles_labels(), fontsize=8, loc="outside upper right", ncols=3)
     return figure
 
 
