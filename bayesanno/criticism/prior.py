@@ -108,8 +108,8 @@ def describe_prior(
     >>> design = ba.make_design(items=50, annotators=4, labels=2, per_item=3, random_seed=1)
     >>> priors = {"extreme": ba.models.MACE(), "even": ba.models.MACE(competence_prior=(1, 1))}
     >>> found = ba.describe_prior(priors, design, draws=200, random_seed=1)
-    >>> found.table.query("quantity == 'competence'")["sd"].round(1).tolist()
-    [0.4, 0.3]
+    >>> found.table.query("quantity == 'competence'")[["model", "of"]].to_numpy().tolist()
+    [['extreme', ''], ['even', '']]
     """
     import pandas as pd
 
