@@ -75,7 +75,7 @@ def sbc_table(ranks: xarray.Dataset) -> pd.DataFrame:
     if n < 5 * RANK_BINS:
         raise FitError(f"there are {n} simulations: a test of their ranks needs {5 * RANK_BINS} or more")
     rows = []
-    for name, labels, values in ranks_by_variable(ranks):
+    for _, labels, values in ranks_by_variable(ranks):
         for label, own in zip(labels, values.T, strict=True):
             counts = np.bincount(own * RANK_BINS // (KEPT + 1), minlength=RANK_BINS)
             share = (own + 0.5) / (KEPT + 1)
@@ -284,6 +284,4 @@ def _score_labels(ranks: xarray.Dataset) -> Predicted:
         probability, state = ranks[name].values, ranks[STATE + name.removeprefix(PROBABILITY)].values
         each.append([score_probabilities(*one) for one in zip(probability, state, strict=True)])
     by_simulation = [one for simulation in zip(*each, strict=True) for one in simulation]
-    return Predicted(
-        *(np.concatenate([getattr(one, of) for one in by_simulation]) for of in Predicted.__annotations__)
-    )
+    return Predicted(*(np.concatenate([getattr(one, of) for one in by_simulation]) for of in Predicted.__annotations__))
