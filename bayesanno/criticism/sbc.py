@@ -195,18 +195,14 @@ def _spaced(view: FitView) -> np.ndarray:
 
 def _keep_states(view: FitView, state: np.ndarray) -> xarray.Dataset:
     """Return what the fit says of the items' states, and which are true, of items that are no controls."""
-    each = latents(view.model, view.data)
+    each, given = latents(view.model, view.data), getattr(view.data, "controls", {})
+    free = [number for number, item in enumerate(view.data.items) if item not in given]
     kept = xr.Dataset()
     for latent, true in zip(each, state.reshape(len(each), -1), strict=True):
-        if len(latent.states) == 1:
-            continue
-        data = view.data.by_dimension[latent.name] if latent.name else view.data
-        given = getattr(data, "controls", {})
-        free = [number for number, item in enumerate(data.items) if item not in given]
-        probability = view.latent[latent.variable(PROBABILITY)].transpose("item", latent.dim).isel(item=free)
-        item = f"item_{latent.name}" if latent.name else "item"  # controls are of one dimension
-        kept[latent.variable(PROBABILITY)] = probability.rename(item=item).astype(np.float32)
-        kept[latent.variable(STATE)] = (item, true[free])
+        if len(latent.states) > 1:
+            probability = view.latent[latent.variable(PROBABILITY)].transpose("item", latent.dim)
+            kept[latent.variable(PROBABILITY)] = probability.isel(item=free).astype(np.float32)
+            kept[latent.variable(STATE)] = ("item", true[free])
     return kept
 
 

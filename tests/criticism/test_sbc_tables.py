@@ -118,12 +118,11 @@ def test_simulations_are_drawn_again_as_wholes(rng):
 def test_dimensions_are_pooled(rng):
     probability, state = calibrated(rng)
     of_one = study(rng.integers(100, size=(300, 2)), probability, state)
-    renamed = {"probability": "probability_polarity", "state": "state_polarity", "item": "item_polarity"}
-    several = of_one.rename({**renamed, "true_class": "true_class_polarity"}).assign(
-        probability_focus=(("simulation", "item_focus", "true_class_focus"), probability[:, :4, ::-1]),
-        state_focus=(("simulation", "item_focus"), 2 - state[:, :4]),
+    several = of_one.rename(probability="probability_polarity", state="state_polarity").assign(
+        probability_focus=(("simulation", "item", "focus"), probability[:, :, ::-1]),
+        state_focus=(("simulation", "item"), 2 - state),
     )
-    both = np.concatenate([probability, probability[:, :4]], axis=1), np.concatenate([state, state[:, :4]], axis=1)
+    both = np.concatenate([probability] * 2, axis=1), np.concatenate([state] * 2, axis=1)
     alone = study(of_one["usage"].values, *both)
     np.testing.assert_allclose(ba.sbc_label_table(several), ba.sbc_label_table(alone))
 
