@@ -150,9 +150,9 @@ def sbc_label_table(ranks: xarray.Dataset, *, bins: int = BINS, confidence: floa
     Raises
     ------
     FitError
-        If the study has no such items, or there is no bin.
+        If the study has no such items.
     DataError
-        If the confidence is out of its range.
+        If there is no bin, or the confidence is out of its range.
 
     Examples
     --------
@@ -202,9 +202,9 @@ def sbc_label_scores(
     Raises
     ------
     FitError
-        If the study has no such items, there is no bin, or the seed cannot be.
+        If the study has no such items, or the seed cannot be.
     DataError
-        If the confidence or the number of resamples is out of its range.
+        If there is no bin, or the confidence or the number of resamples is out of its range.
 
     Examples
     --------
