@@ -33,7 +33,7 @@ from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import scale_states
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
     import xarray
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from bayesanno.fits.view import FitView
 
 GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # what is scaled, and where a fit holds it
+FLAT = 1e-9  # nats that a density may differ by rounding
 CONFLICT, STRONG = "potential prior-data conflict", "potential strong prior or weak likelihood"
 UNSURE = "too few draws to tell"
 UNRELATED = 200  # sensitivities of which the noise is known
@@ -89,7 +90,6 @@ def power_scaling_table(
     >>> ba.power_scaling_table(fit, ["competence"]).nlargest(3, "prior")  # doctest: +SKIP
     """
     import pandas as pd
-    from arviz_stats import psense_summary
 
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "power-scaling")
@@ -97,10 +97,14 @@ def power_scaling_table(
     priors = _scaled_priors(view, prior_var_names)
     every = view.posterior.assign(_derive(view, names))
     scaled_by = {group: view.tree[group].to_dataset() for group in GROUPS.values()}
+    moves = [of for of in GROUPS if np.ptp(scaled[of]) > FLAT]  # no power changes what is the same everywhere
+
+    def measure(draws: xarray.Dataset) -> pd.DataFrame:
+        return _measure_sensitivity(draws, scaled_by, priors, moves)
+
     with quiet_logger("arviz_stats", logging.ERROR):  # the table says what it would
-        tree = xr.DataTree.from_dict({"posterior": every, **scaled_by})
-        found = psense_summary(tree, var_names=names, prior_var_names=priors, round_to=12)
-        noise = _measure_noise(every[names], scaled_by, priors)
+        found = measure(every[names])
+        noise = _measure_noise(every[names], measure)
     parts = []
     for name in names:
         draws = every[name].transpose("chain", "draw", ...)
@@ -194,15 +198,29 @@ def _slope(values: np.ndarray, log_density: np.ndarray) -> tuple[np.ndarray, np.
     return share.mean(axis=(0, 1)), np.nan_to_num(array_stats.mcse(share, chain_axis=0, draw_axis=1))
 
 
-def _measure_noise(
-    draws: xarray.Dataset, scaled_by: Mapping[str, xarray.Dataset], priors: Sequence[str]
-) -> dict[str, float]:
+def _measure_sensitivity(
+    draws: xarray.Dataset, scaled_by: Mapping[str, xarray.Dataset], priors: Sequence[str], moves: Sequence[str]
+) -> pd.DataFrame:
+    """Return the sensitivities of each element of draws, a column for each of `GROUPS`; 0 to what does not move."""
+    from arviz_base import dataset_to_dataframe
+    from arviz_stats import psense
+
+    tree = xr.DataTree.from_dict({"posterior": draws, **scaled_by})
+    none = xr.zeros_like(draws.isel(chain=0, draw=0, drop=True), dtype=float)
+    parts = [
+        psense(tree, group=of, group_var_names=list(priors) if of == "prior" else None) if of in moves else none
+        for of in GROUPS
+    ]
+    joined = xr.concat(parts, dim="component").assign_coords(component=list(GROUPS))
+    table: pd.DataFrame = dataset_to_dataframe(joined, sample_dims=["component"]).T
+    return table
+
+
+def _measure_noise(draws: xarray.Dataset, measure: Callable[[xarray.Dataset], pd.DataFrame]) -> dict[str, float]:
     """Return the 95% quantiles of sensitivities of the same draws, out of step with the densities that are scaled.
 
     Each chain's draws meet the densities of another part of another chain, so that nothing but chance relates them.
     """
-    from arviz_stats import psense_summary
-
     arrays = [draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars]
     values = np.concatenate([one.reshape(*one.shape[:2], -1) for one in arrays], axis=2)  # (chain, draw, element)
     values = values[:, :, values.std(axis=(0, 1)) > 0]  # what never varies has no sensitivity
@@ -212,9 +230,7 @@ def _measure_noise(
     times = -(-UNRELATED // values.shape[2])
     steps = [round(values.shape[1] * number / (times + 1)) for number in range(1, times + 1)]
     unrelated = np.concatenate([np.roll(values, (1, step), axis=(0, 1)) for step in steps], axis=2)
-    posterior = xr.Dataset({"unrelated": (("chain", "draw", "element"), unrelated)})
-    tree = xr.DataTree.from_dict({"posterior": posterior, **scaled_by})
-    found = psense_summary(tree, prior_var_names=priors, round_to=12)
+    found = measure(xr.Dataset({"unrelated": (("chain", "draw", "element"), unrelated)}))
     return {of: float(found[of].quantile(0.95)) for of in GROUPS}
 
 

@@ -48,6 +48,16 @@ def test_slopes_of_accuracies_are_those_of_exact_posteriors(tiny_fit, slopes):
     assert (np.abs(slopes["accuracy"]) > 4.5 * table["prior_slope_mcse"]).any()  # one that says nothing would fail
 
 
+def test_a_flat_prior_moves_nothing():
+    """Where the prior's density is the same everywhere, its powers are."""
+    counts = ba.CountData(items=tuple("abcdef"), successes=np.array([9, 8, 1, 2, 9, 1]), trials=np.full(6, 10))
+    flat = ba.models.BinomialMixture(types=2, weight_prior=1.0, rate_prior=(1.0, 1.0))
+    fit = ba.fit(flat, counts, method="advi", draws=200, random_seed=1, progressbar=False)
+    table = ba.power_scaling_table(fit)
+    assert (table[["prior", "prior_noise", "prior_slope"]].abs() < 1e-12).all(axis=None)
+    assert (table["likelihood"] > 0).any()
+
+
 def test_what_is_no_parameter_is_derived_from_them(tiny_fit, slopes):
     without = tiny_fit.copy()
     without["posterior"] = without["posterior"].to_dataset().drop_vars("accuracy")

@@ -79,7 +79,7 @@ def _scale(view: FitView) -> list[Block]:
         draw(plot_prior_posterior(view), alt=said, caption=said),
     ]
     table = power_scaling_table(view)
-    told = table[table["diagnosis"] != ""]
+    told = table[table["diagnosis"].str.startswith("potential")]
     moved = f"Of {counted(len(table), 'parameter')}, {len(told):,} would move noticeably with a stronger prior"
     blocks.append(Text(text=f"{moved} (power-scaling: a sensitivity above {THRESHOLD}, Kallioinen et al. 2024)."))
     if len(told):
