@@ -144,10 +144,7 @@ def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Seq
     of_gold = probability[place, known[place]]
     middle = np.array([probability[row, : known[row]].sum() for row in place]) + of_gold / 2
     right = probability[place].argmax(axis=1) == known[place]
-    for marked, marker, label in (
-        (right, "o", "gold, and the most probable"),
-        (~right, "X", "gold, and not the most probable"),
-    ):
+    for marked, marker, label in ((right, "o", "gold, and the most probable"), (~right, "X", "gold, and not the most probable")):
         if marked.any():
             axes.scatter(
                 middle[marked],

@@ -86,26 +86,15 @@ def plot_types(fit: xarray.DataTree | FitView, *, label: str | None = None) -> F
             axes.fill_between(bins, found["hdi94_lb"], found["hdi94_ub"], color=[colour], alpha=0.25, linewidth=0)
         width = 2.2 if name == "all together" else 1.2
         axes.plot(
-            bins,
-            found["mean"],
-            linestyle=line,
-            marker=marker,
-            markersize=3.5,
-            color=colour,
-            linewidth=width,
-            label=name,
+            bins, found["mean"], linestyle=line, marker=marker, markersize=3.5, color=colour, linewidth=width, label=name
         )
     axes.set(xlim=(-0.6, seen.size - 0.4), ylim=(0, None), ylabel="items")
     axes.set_xlabel(f"{counted} (of {seen.size - 1} answers to an item)", parse_math=False)
     axes.xaxis.get_major_locator().set_params(integer=True)
-    which = (
-        f"{view.data.n_items:,} items"
-        if seen.sum() == view.data.n_items
-        else (f"the {int(seen.sum()):,} of {view.data.n_items:,} items with {seen.size - 1} answers")
+    which = f"{view.data.n_items:,} items" if seen.sum() == view.data.n_items else (
+        f"the {int(seen.sum()):,} of {view.data.n_items:,} items with {seen.size - 1} answers"
     )
-    axes.set_title(
-        f"What types predict of {which}: posterior mean and 94% interval", fontsize=10, loc="left", color=INK
-    )
+    axes.set_title(f"What types predict of {which}: posterior mean and 94% interval", fontsize=10, loc="left", color=INK)
     write_legend(axes, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     return figure
 
