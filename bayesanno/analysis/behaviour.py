@@ -6,7 +6,7 @@ The statistics themselves, and their source, are in `bayesanno.agreement.behavio
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -163,11 +163,17 @@ def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     return table.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
 
 
+def require_confusion(view: FitView) -> None:
+    """Raise a FitError if a fit has no confusion matrices, and none follow from it."""
+    if "confusion" not in view.posterior and not isinstance(view.model, HasUpdates):
+        raise FitError(f"a fit of {view.model.name} has no confusion matrices: fit model_b, mace or one_coin")
+
+
 def find_confusion(view: FitView, annotators: Sequence[int]) -> xarray.DataArray:
     """Return draws of what annotators, by their codes, say of items of each class.
 
-    They are in the fit, or follow from it where a model says how probable an answer is under each class. Of such models,
-    draws of chains are taken evenly spaced.
+    They are in the fit, or follow from it where a model says how probable an answer is under each class; of such a
+    model, from no more than 1,000 draws, evenly spaced.
 
     Returns
     -------
@@ -183,10 +189,8 @@ def find_confusion(view: FitView, annotators: Sequence[int]) -> xarray.DataArray
     if "confusion" in view.posterior:
         confusion = view.posterior["confusion"].transpose("chain", "draw", "annotator", "true_class", "response")
         return confusion.isel(annotator=codes)
-    model = view.model
-    if not isinstance(model, HasUpdates):
-        raise FitError(f"a fit of {model.name} has no confusion matrices: fit model_b, mace or one_coin")
-    data = view.named_data
+    require_confusion(view)
+    model, data = cast("Any", view.model), view.named_data
     names_class = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
     draws = take_draws(view.posterior, MOST_DERIVED)
     shares = {}

@@ -100,7 +100,7 @@ def expected_of_annotators(
 def _find_rates(
     model: AnnotationModel, data: AnnotationData, draws: xarray.Dataset, known: Mapping[str, np.ndarray], label: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return how common each type is (draw, type), and how often each annotator gives the label (draw, annotator, type).
+    """Return how common each type is (draw, type), and how often annotators give the label (draw, annotator, type).
 
     The model's own formula says so of an item without answers, and of items with a single one.
     """

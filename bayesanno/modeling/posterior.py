@@ -159,7 +159,9 @@ def log_joint_of(
     with np.errstate(divide="ignore"):
         by_pattern = [
             np.where(
-                np.isneginf(one.log_likelihood)[:, None], -np.inf, one.log_likelihood[:, None] + np.log(one.probability[latent])
+                np.isneginf(one.log_likelihood)[:, None],
+                -np.inf,
+                one.log_likelihood[:, None] + np.log(one.probability[latent]),
             )
             for one in formula.evaluate()
         ]

@@ -10,9 +10,9 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.storage import require_fit
 from bayesanno.ground.errors import DataFileError
 from bayesanno.report.blocks import Section
-from bayesanno.report.sections.annotators import show_annotators
+from bayesanno.report.sections.annotators import show_annotators, tells_of_annotators
 from bayesanno.report.sections.checks import check_model
-from bayesanno.report.sections.labels import show_items
+from bayesanno.report.sections.labels import ask_of_items, show_items
 from bayesanno.report.sections.origin import tell_origin
 from bayesanno.report.sections.trust import judge_fit
 
@@ -40,7 +40,7 @@ def write_report(
         Whether to simulate answers and compare them with those that were seen (`predictive_check`), and to scale prior
         and likelihood (`power_scaling_table`): some seconds, which a fit of one point cannot use.
     random_seed : int, optional
-        Of the checks.
+        Of the checks; by default the fit's own, so that the same fit has the same page.
 
     Returns
     -------
@@ -67,6 +67,7 @@ def write_report(
         raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
     view = view_for_table(fit)
     require_fit(view.tree)
+    seed = int(view.tree.attrs["random_seed"]) if random_seed is None else random_seed
     environment = Environment(
         loader=PackageLoader("bayesanno.report"),
         autoescape=True,  # every value; tojson writes < as \u003c as well
@@ -77,7 +78,7 @@ def write_report(
     page = environment.get_template("report.html").render(
         title=f"{view.model.name}: {view.named_data.describe()}",
         subtitle=f"fitted by {view.tree.attrs['method']}, seed {view.tree.attrs['random_seed']}",
-        sections=list_sections(view, checks=checks, random_seed=random_seed),
+        sections=list_sections(view, checks=checks, random_seed=seed),
         footer="Written by bayesanno. The numbers are those of the tables beside this page, rounded.",
     )
     temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
@@ -89,13 +90,13 @@ def write_report(
     return path
 
 
-def list_sections(view: FitView, *, checks: bool, random_seed: int | None) -> list[Section]:
+def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Section]:
     """Return the sections of a fit's report, in the order in which one asks."""
     sections = [
         Section(name="trust", question="Can I trust this fit?", blocks=judge_fit(view)),
-        Section(name="labels", question="What are the labels?", blocks=show_items(view)),
+        Section(name="labels", question=ask_of_items(view), blocks=show_items(view)),
     ]
-    if view.model.competence is not None:
+    if tells_of_annotators(view):
         sections.append(Section(name="annotators", question="Who are the annotators?", blocks=show_annotators(view)))
     said = check_model(view, checks=checks, random_seed=random_seed)
     sections.append(Section(name="model", question="What does the model say about itself?", blocks=said))

@@ -346,6 +346,26 @@ def test_which_labels_are_to_be_drawn_has_to_be_said(refuses, multi_fit, count_f
         ba.sample_labels(count_fit, random_seed=-1)
 
 
+# ------------------------------------------------------------------------------------------------- figures
+
+
+def test_a_figure_is_of_one_dimension(refuses, multi_fit):
+    table = ba.annotator_table(multi_fit).query("dimension == 'polarity'").sort_values("competence_mean")
+    (axes,) = ba.plot_annotators(multi_fit, dimension="polarity").axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == table["annotator"].tolist()
+    assert axes.get_title(loc="left").startswith("polarity: accuracy of 4 annotators")
+    items = [text.get_text() for text in ba.plot_labels(multi_fit, dimension="focus").axes[0].get_yticklabels()]
+    assert items == ba.label_table(multi_fit).query("dimension == 'focus'").sort_values(
+        "entropy", ascending=False, kind="stable")["item"].tolist()[:30]  # fmt: skip
+    covered = ba.coverage_table(multi_fit).query("dimension == 'polarity'")["accuracy"]
+    drawn = ba.plot_coverage(multi_fit, dimension="polarity").axes[0].lines[1].get_ydata()
+    np.testing.assert_array_equal(drawn, covered)  # nan where no gold is kept
+    with refuses(FitError, "no gold label is known of dimension 'focus'"):
+        ba.plot_coverage(hidden(multi_fit, "focus"), dimension="focus")
+    with refuses(FitError, "this fit has dimensions .*, and dimension is None"):
+        ba.plot_labels(multi_fit)
+
+
 # ------------------------------------------------------------------------------------------------- noise
 
 

@@ -130,7 +130,18 @@ class TestSpread:
         loaded = ba.load(tmp_path)
         xr.testing.assert_identical(loaded, fit)
         assert ba.write_labels(loaded, there, tmp_path / "labels").n_items == 400
-        for ask in (ba.label_table, ba.data_of, ba.coverage_table, lambda one: ba.predict_labels(one, tiny_data())):
+        assert len(ba.plot_annotators(fit).axes[0].get_yticklabels()) == 30
+        assert len(ba.plot_confusion(fit).axes) == 13
+        for ask in (
+            ba.label_table,
+            ba.data_of,
+            ba.coverage_table,
+            ba.plot_labels,
+            ba.plot_entropy,
+            ba.plot_coverage,
+            ba.plot_prior_posterior,
+            lambda one: ba.predict_labels(one, tiny_data()),
+        ):
             with refuses(FitError, "made on Dask and holds parameters, but no items .*write_labels"):
                 ask(fit)
         with refuses(DataFileError, "labels exists"):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataFileError, FitError
+from bayesanno.ground.errors import DataFileError, FitError, IdentifiabilityWarning
 from bayesanno.report.blocks import grid_of, table_of
 from bayesanno.report.sections.labels import list_votes
 from bayesanno.report.sections.trust import judge_fit
@@ -99,13 +99,16 @@ def test_doubts_are_on_top_and_their_chains_drawn(tiny_fit, tmp_path):
 
 def test_what_data_cannot_tell_is_said(tmp_path):
     records = [(f"s{number}", who, "yes" if number % 2 else "no") for number in range(6) for who in ("ada", "bo")]
-    fit = ba.fit("one_coin", ba.AnnotationData.from_records(records), method="vb", random_seed=1, progressbar=False)
+    data = ba.AnnotationData.from_records(records)
+    with pytest.warns(IdentifiabilityWarning):
+        fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
     page = html.unescape(written(fit, tmp_path))
     assert "What these data cannot tell this model" in page
     assert "agreement of fewer than three does not tell who is right" in page
 
 
 @pytest.mark.parametrize("method", ["em", "vb"])
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # VB is far from the posterior
 def test_fits_without_chains_have_a_report(tmp_path, method):
     fit = ba.fit("mace", ba.read_annotations("@crowd"), method=method, random_seed=1, progressbar=False)
     page = written(fit, tmp_path)
@@ -117,11 +120,11 @@ def test_fits_without_chains_have_a_report(tmp_path, method):
 
 
 def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
-    path = ba.write_report(tiny_fit, tmp_path / "report.html", random_seed=1)
+    path = ba.write_report(tiny_fit, tmp_path / "report.html")
     page = path.read_text(encoding="utf-8")
     assert "Does it predict the answers that were seen?" in page
     assert "How much did the prior matter?" in page
-    again = ba.write_report(tiny_fit, tmp_path / "again.html", random_seed=1).read_text(encoding="utf-8")
+    again = ba.write_report(tiny_fit, tmp_path / "again.html").read_text(encoding="utf-8")
     assert page == again
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.analysis.annotators import annotator_table, low_competence_probability
-from bayesanno.analysis.behaviour import find_confusion
+from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.parts import part_of
@@ -17,6 +17,7 @@ from bayesanno.report.plots.style import (
     INK,
     PALE,
     SEQUENCE,
+    begin_title,
     cut_name,
     height_for,
     keep_dimension,
@@ -97,7 +98,7 @@ def plot_annotators(fit: xarray.DataTree | FitView, *, dimension: str | None = N
     axes.set_xlabel(f"{name} (a share of answers, 0 to 1)")
     axes.set_ylabel("annotator")
     what = "one point, without intervals" if is_point else "posterior mean and 94% interval"
-    axes.set_title(f"{name.capitalize()} of {len(table):,} annotators: {what}", fontsize=10, loc="left")
+    begin_title(axes, f"{name} of {len(table):,} annotators: {what}", dimension)
     return figure
 
 
@@ -153,12 +154,13 @@ def plot_confusion(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("model_b", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
     >>> figure = ba.plot_confusion(fit, ["ana", "bruno"])
     >>> [axes.get_title(loc="left").split(",")[0] for axes in figure.axes[:2]]
     ['ana', 'bruno']
     """
     view = view_for_table(fit)
+    require_confusion(view)
     data = part_of(view, dimension).data
     everybody, n = list(data.annotators), data.by_annotator
     most = np.argsort(-n, kind="stable")[:MOST_MATRICES]
@@ -201,7 +203,6 @@ def plot_confusion(
 def _draw_intervals(axes: Axes, found: dict[str, np.ndarray], *, printed: bool) -> None:
     """Print or draw, in each cell of a matrix, between what its probability lies."""
     mean, low, high = found["mean"], found["hdi94_lb"], found["hdi94_ub"]
-    rows, columns = np.indices(mean.shape)
     known = np.isfinite(low)
     if printed:
         for row, column in np.ndindex(mean.shape):
@@ -212,6 +213,6 @@ def _draw_intervals(axes: Axes, found: dict[str, np.ndarray], *, printed: bool) 
             axes.text(column, row, text, ha="center", va="center", fontsize=6, color=colour, linespacing=1.3)
         return
     for there, colour in ((mean > DARK, "white"), (mean <= DARK, INK)):
-        shown = there & known & (high > HARDLY)
-        left = columns[shown] - 0.5
-        axes.hlines(rows[shown], left + low[shown], left + high[shown], color=colour, linewidth=0.8)
+        rows, columns = np.nonzero(there & known & (high > HARDLY))
+        left = columns - 0.5
+        axes.hlines(rows, left + low[rows, columns], left + high[rows, columns], color=colour, linewidth=0.8)

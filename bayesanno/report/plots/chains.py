@@ -15,20 +15,18 @@ from bayesanno.report.plots.style import cut_name, shades
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import arviz_plots
     import xarray
+    from arviz_plots import PlotCollection
 
     from bayesanno.fits.view import FitView
     from bayesanno.report.plots.elements import Elements
 
 MOST_PARAMETERS = 8
 MOST_LETTERS = 32  # of a parameter's name
-SIZE = (7.5, 1.5)  # inches: the width, and the height of a row
+WIDTH, ROW = 7.5, 1.4  # inches, of the figure and of a row
 
 
-def plot_traces(
-    fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None
-) -> arviz_plots.PlotCollection:
+def plot_traces(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> PlotCollection:
     """Draw the draws of every chain, one after the other, and the densities, of the parameters that mix worst.
 
     Chains that mix look alike, and none of their paths drifts or sticks.
@@ -61,26 +59,30 @@ def plot_traces(
     import arviz_plots
 
     chosen = _choose(fit, var_names)
-    n_chains = chosen["posterior"].sizes["chain"]
     drawn = arviz_plots.plot_trace_dist(
         chosen,
         compact=False,
         backend="matplotlib",
-        color=shades(max(n_chains + 1, 3)),
-        figure_kwargs=_size_for(chosen, 2),
+        visuals={"trace": {"width": 0.6}, "dist": {"width": 1.2}},
+        color=_colours_for(chosen),
+        figure_kwargs=_size_for(chosen, 1),
     )
-    return _finish(drawn, "Chains of the parameters that mix worst" if var_names is None else "Chains")
+    _finish(drawn, chosen, "Chains of the parameters that mix worst" if var_names is None else "Chains")
+    for axes in drawn.viz["figure"].item().axes:
+        if axes.get_ylabel():
+            axes.set_ylabel("value", fontsize=8)  # what it is of is said below the density
+        elif axes.get_xlabel():
+            axes.set_ylabel("density", fontsize=8)
+    return drawn
 
 
-def plot_chain_ranks(
-    fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None
-) -> arviz_plots.PlotCollection:
+def plot_chain_ranks(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> PlotCollection:
     """Draw how the ranks of each chain's draws among all draws are spread, of the parameters that mix worst.
 
-    Of chains that mix the ranks are uniform: the difference between their distribution and the uniform one stays inside
-    the band. T. Säilynoja, P.-C. Bürkner and A. Vehtari (2022), Graphical test for discrete uniformity and its
-    applications in goodness-of-fit evaluation and multiple sample comparison, Statistics and Computing 32:32,
-    doi:10.1007/s11222-022-10090-6.
+    Of chains that mix, the ranks of each are uniform, and its line stays near 0: what is drawn is how far the
+    distribution of the ranks is from the uniform one (T. Säilynoja, P.-C. Bürkner and A. Vehtari 2022, Statistics and
+    Computing 32:32, doi:10.1007/s11222-022-10090-6). A panel has the p of ArviZ's test that all chains are uniform, and
+    marks where they are not if it is small.
 
     Parameters
     ----------
@@ -108,13 +110,23 @@ def plot_chain_ranks(
     import arviz_plots
 
     chosen = _choose(fit, var_names)
-    n_chains = chosen["posterior"].sizes["chain"]
-    if n_chains == 1:
+    if chosen["posterior"].sizes["chain"] == 1:
         raise FitError("this fit has one chain, and ranks compare chains: fit with several (chains=4)")
     drawn = arviz_plots.plot_rank(
-        chosen, backend="matplotlib", color=shades(n_chains + 1), col_wrap=2, figure_kwargs=_size_for(chosen, 1)
+        chosen,
+        backend="matplotlib",
+        visuals={"ecdf_lines": {"width": 1.0}, "remove_axis": False},
+        color=_colours_for(chosen),
+        col_wrap=2,
+        figure_kwargs=_size_for(chosen, 2),
     )
-    return _finish(drawn, "Ranks of the chains that mix worst" if var_names is None else "Ranks of the chains")
+    title = "Ranks of the chains, of the parameters that mix worst" if var_names is None else "Ranks of the chains"
+    _finish(drawn, chosen, title)
+    for axes in drawn.viz["figure"].item().axes:
+        axes.set_xlabel("rank (a share of all draws)", fontsize=8)
+        axes.set_ylabel("off uniform", fontsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    return drawn
 
 
 def _choose(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None) -> xarray.DataTree:
@@ -148,20 +160,27 @@ def _find_worst(posterior: xarray.Dataset, convergence: xarray.Dataset, elements
 
 
 def _size_for(chosen: xarray.DataTree, columns: int) -> dict[str, Any]:
-    n = len(chosen["posterior"].data_vars)
-    rows = n if columns == 2 else -(-n // 2)
-    return {"figsize": (SIZE[0], max(2.6, SIZE[1] * rows + 0.6)), "figsize_units": "inches"}
+    rows = -(-len(chosen["posterior"].data_vars) // columns)
+    return {"figsize": (WIDTH, max(2.8, ROW * rows + 0.8)), "figsize_units": "inches"}
 
 
-def _finish(drawn: arviz_plots.PlotCollection, title: str) -> arviz_plots.PlotCollection:
-    """Give a figure of ArviZ a title, and take its names as they are: no formulas, and cut if they are long."""
+def _colours_for(chosen: xarray.DataTree) -> list[Any]:
+    return shades(max(chosen["posterior"].sizes["chain"] + 1, 3))  # ArviZ asks for three; the last one is too pale
+
+
+def _finish(drawn: PlotCollection, chosen: xarray.DataTree, title: str) -> None:
+    """Give a figure of ArviZ a title and a legend, and take names as they are: no formulas, cut if they are long."""
+    from matplotlib.lines import Line2D
     from matplotlib.text import Text
 
     figure = drawn.viz["figure"].item()
     for text in figure.findobj(Text):
         text.set_parse_math(False)
         text.set_fontsize(min(text.get_fontsize(), 8))
-        if len(text.get_text()) > MOST_LETTERS:
-            text.set_text(cut_name(text.get_text(), MOST_LETTERS))
+        text.set_text(cut_name(text.get_text(), MOST_LETTERS))
+    figure.set_layout_engine("constrained")
     figure.suptitle(title, fontsize=10)
-    return drawn
+    chains = chosen["posterior"].to_dataset()["chain"].values.tolist()
+    handles = [Line2D([], [], color=colour) for colour, _ in zip(_colours_for(chosen), chains, strict=False)]
+    labels = [f"chain {chain}" for chain in chains]
+    figure.legend(handles, labels, loc="outside lower center", ncols=8, fontsize=7, frameon=False)

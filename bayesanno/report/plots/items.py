@@ -18,6 +18,7 @@ from bayesanno.report.plots.style import (
     ACCENT,
     INK,
     PALE,
+    begin_title,
     cut_name,
     height_for,
     keep_dimension,
@@ -81,7 +82,7 @@ def plot_labels(
     """
     view = view_for_table(fit)
     part = part_of(view, dimension)
-    names, probability, states = list(part.data.items), part.posterior.values, part.states
+    probability, states, names = part.posterior.values, part.states, list(part.data.items)
     what = "type" if part.is_of_types else "label"
     chosen = _choose_items(part, names, items)
     figure, axes = new_figure(7.5, max(2.6, height_for(len(chosen))))
@@ -99,7 +100,7 @@ def plot_labels(
     which = f"{len(chosen)} of {len(names):,} items"
     if items is None:
         which = f"all {len(names)} items" if len(chosen) == len(names) else f"the {which} that are least sure"
-    axes.set_title(f"{what.capitalize()}s of {which}", fontsize=10, loc="left")
+    begin_title(axes, f"{what}s of {which}", dimension)
     handles, labels = axes.get_legend_handles_labels()
     first = len(labels) - len(states)  # the marks of gold, which come last
     right = 1.04 + LETTER * max((len(cut_name(name, MOST_GOLD)) for name in gold.values()), default=-2)
@@ -130,9 +131,9 @@ def _choose_items(part: Part, names: list[str], items: Sequence[str] | None) -> 
 
 
 def _write_into(axes: Axes, name: str, left: np.ndarray, width: np.ndarray, colour: Any) -> None:
-    """Write a label's name into the parts of bars that have room for it, so that no colour need be told from another."""
+    """Write a label's name into the parts of bars that have room for it: colours need not be told apart."""
     ink = "white" if np.dot(colour[:3], (0.299, 0.587, 0.114)) < 0.5 else INK
-    for place in np.flatnonzero(width > LETTER * (len(name) + 1)):
+    for place in np.flatnonzero(width > LETTER * (len(name) + 1)).tolist():
         at = left[place] + 0.006
         axes.text(at, place, name, va="center", fontsize=6, color=ink, parse_math=False, clip_on=True)
 
@@ -144,7 +145,10 @@ def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Seq
     of_gold = probability[place, known[place]]
     middle = np.array([probability[row, : known[row]].sum() for row in place]) + of_gold / 2
     right = probability[place].argmax(axis=1) == known[place]
-    for marked, marker, label in ((right, "o", "gold, and the most probable"), (~right, "X", "gold, and not the most probable")):
+    for marked, marker, label in (
+        (right, "o", "gold, and the most probable"),
+        (~right, "X", "gold, and not the most probable"),
+    ):
         if marked.any():
             axes.scatter(
                 middle[marked],
@@ -197,7 +201,7 @@ def plot_entropy(fit: xarray.DataTree | FitView, *, dimension: str | None = None
     part = part_of(view, dimension)
     entropy, most = part.entropy, float(np.log(max(len(part.states), 2)))
     what = "type" if part.is_of_types else "label"
-    figure, axes = new_figure(6.5, 3.6)
+    figure, axes = new_figure(6.5, 4.2)
     n, _, _ = axes.hist(entropy, bins=BINS, range=(0, max(most, float(entropy.max()))), color=PALE, edgecolor="white")
     ordered = np.sort(entropy)
     for coverage, line in zip(MARKED, ("--", ":"), strict=True):
@@ -211,8 +215,8 @@ def plot_entropy(fit: xarray.DataTree | FitView, *, dimension: str | None = None
         axes.set(ylim=(0.7, None), ylabel="items (on a logarithmic scale)")
     else:
         axes.yaxis.get_major_locator().set_params(integer=True)
-    axes.set_title(f"How unsure the {what}s of {entropy.size:,} items are", fontsize=10, loc="left")
-    write_legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, frameon=False)
+    begin_title(axes, f"how unsure the {what}s of {entropy.size:,} items are", dimension)
+    figure.legend(loc="outside lower center", fontsize=7, frameon=False)
     return figure
 
 
@@ -279,7 +283,7 @@ def plot_coverage(
     axes.set(xlim=(0, 1.02), xlabel="share of the items that is kept, the surest first")
     axes.set_ylabel("accuracy against gold (share that is right)")
     axes.grid(axis="y", color=PALE, alpha=0.3)
-    axes.set_title("Accuracy of the surest items", fontsize=10, loc="left")
+    begin_title(axes, "accuracy of the surest items", dimension)
     write_legend(axes, loc="best")
     return figure
 

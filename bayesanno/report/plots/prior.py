@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.report.plots.elements import choose_elements, take_elements
-from bayesanno.report.plots.style import ACCENT, PALE, cut_name, new_grid, write_legend
+from bayesanno.report.plots.style import ACCENT, PALE, cut_name, new_grid
 from bayesanno.simulation.replicate import draw_prior
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def plot_prior_posterior(fit: xarray.DataTree | FitView, var_names: str | Sequen
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
-    >>> ba.plot_prior_posterior(fit, "competence").axes[0].get_ylabel()
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> ba.plot_prior_posterior(fit, "accuracy").axes[0].get_ylabel()
     'density'
     """
     view = view_for_table(fit)
@@ -75,7 +75,8 @@ def plot_prior_posterior(fit: xarray.DataTree | FitView, var_names: str | Sequen
         axes.set_ylabel("density" if number % columns == 0 else "", fontsize=8)
         axes.tick_params(labelsize=7)
         axes.set_yticks([])
-    write_legend(panels[0], loc="best")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize=7, frameon=False)
     figure.supxlabel("value of the parameter", fontsize=9)
     figure.suptitle("What the data have changed: prior and posterior", fontsize=10)
     return figure
@@ -91,11 +92,12 @@ def _choose_variables(view: FitView) -> list[str]:
 
 def _draw_before(view: FitView, elements: Elements) -> np.ndarray:
     """Draw single parameters from the prior, (draw, parameter); the fewer times, the more numbers there are."""
-    size = sum(variable[0, 0].size for variable in view.posterior.data_vars.values())
+    size = sum(variable.isel(chain=0, draw=0).size for variable in view.posterior.data_vars.values())
     n = int(np.clip(MOST_NUMBERS // size, LEAST_DRAWS, MOST_DRAWS))
     variables = sorted({name for name, _ in elements.values()})
     drawn = draw_prior(view.model, view.data, n, np.random.default_rng(0), names=variables)
-    return take_elements(elements, drawn, view.posterior)[0]
+    before: np.ndarray = take_elements(elements, drawn, view.posterior)[0]
+    return before
 
 
 def _keep_moved(elements: Elements, before: np.ndarray, after: np.ndarray) -> list[int]:

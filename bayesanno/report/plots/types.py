@@ -29,6 +29,7 @@ MOST_DRAWS = 500
 MOST_TYPES = 5  # with a line each; of more, those that expect the fewest items are drawn as one
 LINES = ("-", "--", "-.", ":")
 MARKERS = "osD^v"
+TOGETHER = "all together"
 
 
 def plot_types(fit: xarray.DataTree | FitView, *, label: str | None = None) -> Figure:
@@ -69,7 +70,7 @@ def plot_types(fit: xarray.DataTree | FitView, *, label: str | None = None) -> F
         raise FitError(f"the items of {model.name} are not of types: fit binomial_mixture, diligent_lazy or easy_hard")
     draws = take_draws(view.posterior, MOST_DRAWS)
     seen, expected, counted = predict_counts(view.data, view, draws, label)  # (bin,), (draw, type, bin)
-    names, expected = _join_small(list(model.states(view.data)), expected)  # type: ignore[attr-defined]
+    names, expected = _join_small(list(model.states(view.data)), expected)
 
     figure, axes = new_figure(7, 4)
     bins = np.arange(seen.size)
@@ -78,23 +79,28 @@ def plot_types(fit: xarray.DataTree | FitView, *, label: str | None = None) -> F
     lines = dict(zip(names, styles, strict=False))
     drawn = {name: expected[:, number] for number, name in enumerate(names)}
     if len(names) > 1:
-        drawn["all together"], lines["all together"] = expected.sum(axis=1), (ACCENT, "-", "")
+        drawn[TOGETHER], lines[TOGETHER] = expected.sum(axis=1), (ACCENT, "-", "")
     for name, values in drawn.items():
         colour, line, marker = lines[name]
         found = describe_draws(xr.DataArray(values[None], dims=("chain", "draw", "bin")))
         if np.isfinite(found["hdi94_lb"]).all():
-            axes.fill_between(bins, found["hdi94_lb"], found["hdi94_ub"], color=[colour], alpha=0.25, linewidth=0)
-        width = 2.2 if name == "all together" else 1.2
-        axes.plot(
-            bins, found["mean"], linestyle=line, marker=marker, markersize=3.5, color=colour, linewidth=width, label=name
-        )
+            axes.fill_between(
+                bins, found["hdi94_lb"], found["hdi94_ub"], color=[colour], alpha=0.25, linewidth=0, zorder=1.5
+            )
+        width, above = (3.5, 2) if name == TOGETHER else (1.2, 3)  # a type that is nearly all lies upon the sum
+        style = {"linestyle": line, "marker": marker, "color": colour, "linewidth": width, "zorder": above}
+        axes.plot(bins, found["mean"], markersize=3.5, label=name, **style)
     axes.set(xlim=(-0.6, seen.size - 0.4), ylim=(0, None), ylabel="items")
     axes.set_xlabel(f"{counted} (of {seen.size - 1} answers to an item)", parse_math=False)
     axes.xaxis.get_major_locator().set_params(integer=True)
-    which = f"{view.data.n_items:,} items" if seen.sum() == view.data.n_items else (
-        f"the {int(seen.sum()):,} of {view.data.n_items:,} items with {seen.size - 1} answers"
+    which = (
+        f"{view.data.n_items:,} items"
+        if seen.sum() == view.data.n_items
+        else (f"the {int(seen.sum()):,} of {view.data.n_items:,} items with {seen.size - 1} answers")
     )
-    axes.set_title(f"What types predict of {which}: posterior mean and 94% interval", fontsize=10, loc="left", color=INK)
+    axes.set_title(
+        f"What types predict of {which}: posterior mean and 94% interval", fontsize=10, loc="left", color=INK
+    )
     write_legend(axes, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     return figure
 

@@ -24,7 +24,7 @@ MOST_ROWS = 10  # parameters that are listed
 SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", "diagnosis"]
 
 
-def check_model(view: FitView, *, checks: bool, random_seed: int | None) -> list[Block]:
+def check_model(view: FitView, *, checks: bool, random_seed: int) -> list[Block]:
     """Return what a model says of the answers that were seen, of gold, and of its own prior."""
     if isinstance(view.named_data, AnnotationTotals):
         return [Text(text="The fit holds no answers to compare with: compare models on a part of them, in memory.")]
@@ -32,20 +32,20 @@ def check_model(view: FitView, *, checks: bool, random_seed: int | None) -> list
     if any(part.is_of_types and part.votes is None for part in parts_of(view)):
         said = "Counts as they were seen, and as the types of items explain them."
         blocks.append(draw(plot_types(view), alt=said, caption=said))
-    if checks:
+    if view.yields == "point":
+        blocks.append(Text(text="One point says nothing on how sure it is, and is not compared with the answers."))
+    elif checks:
         blocks += _predict(view, random_seed)
     else:
-        blocks.append(
-            Text(text="The model's predictions were not compared with the answers: `bayesanno report` does that.")
-        )
+        blocks.append(Text(text="Its predictions were not compared with the answers yet: bayesanno report does that."))
     if score(view):
-        blocks += _calibrate(view)
+        blocks += _calibrate(view, random_seed)
     if checks and view.yields == "mcmc" and {"log_prior", "log_likelihood"} <= set(view.tree.children):
         blocks += _scale(view)
     return blocks
 
 
-def _predict(view: FitView, random_seed: int | None) -> list[Block]:
+def _predict(view: FitView, random_seed: int) -> list[Block]:
     check = predictive_check(view, random_seed=random_seed)
     whole = check.table[check.table["of"] == ""]
     names = whole["statistic"] if "dimension" not in whole else whole["dimension"] + ": " + whole["statistic"]
@@ -63,12 +63,12 @@ def _predict(view: FitView, random_seed: int | None) -> list[Block]:
     ]
 
 
-def _calibrate(view: FitView) -> list[Block]:
+def _calibrate(view: FitView, random_seed: int) -> list[Block]:
     said = "How often labels are right (vertical), over how probable they are said to be."
     return [
         Heading(text="Are labels as often right as it says?"),
         draw(plot_calibration(view), alt=said, caption=said),
-        table_of(calibration_scores(view)),
+        table_of(calibration_scores(view, random_seed=random_seed)),
     ]
 
 
@@ -79,7 +79,7 @@ def _scale(view: FitView) -> list[Block]:
         draw(plot_prior_posterior(view), alt=said, caption=said),
     ]
     table = power_scaling_table(view)
-    told = table[table["diagnosis"] != ""]
+    told = table[table["diagnosis"].str.startswith("potential")]
     moved = f"Of {counted(len(table), 'parameter')}, {len(told):,} would move noticeably with a stronger prior"
     blocks.append(Text(text=f"{moved} (power-scaling: a sensitivity above {THRESHOLD}, Kallioinen et al. 2024)."))
     if len(told):

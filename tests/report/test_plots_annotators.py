@@ -1,0 +1,146 @@
+"""Figures of annotators: what they show is what the tables say."""
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection, PathCollection
+
+import bayesanno as ba
+from bayesanno.analysis.behaviour import find_confusion
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import FitError
+from bayesanno.report.plots.style import MOST_HEIGHT, write_png
+from bayesanno.simulation.designs import make_design
+from tests.samples import tiny_data
+
+QUICK = {"random_seed": 1, "progressbar": False}
+
+
+@pytest.fixture(scope="module")
+def crowd_em(crowd):
+    return ba.fit("mace", crowd[0], method="em", **QUICK)
+
+
+def points(axes):
+    """The drawn points of annotators as (competence, row, size, whether it is hollow)."""
+    drawn = [one for one in axes.collections if isinstance(one, PathCollection) and len(one.get_offsets())]
+    return np.concatenate(
+        [
+            np.column_stack(
+                [
+                    one.get_offsets(),
+                    np.resize(one.get_sizes(), len(one.get_offsets())),
+                    np.resize(one.get_facecolor()[0, 2] == 1.0, len(one.get_offsets())),
+                ]
+            )
+            for one in drawn
+        ]
+    )
+
+
+class TestPlotAnnotators:
+    def test_it_shows_the_table_the_most_competent_on_top(self, mace_fit):
+        (axes,) = ba.plot_annotators(mace_fit).axes
+        table = ba.annotator_table(mace_fit).assign(low=ba.low_competence_probability(mace_fit)["probability"] > 0.5)
+        table = table.sort_values("competence_mean", kind="stable")
+        assert [text.get_text() for text in axes.get_yticklabels()] == table["annotator"].tolist()
+        assert axes.get_ylim()[0] < axes.get_ylim()[1]
+        (bars,) = (one for one in axes.collections if isinstance(one, LineCollection))
+        ends = [path.vertices[:, 0] for path in bars.get_paths()]
+        np.testing.assert_allclose(ends, table[["competence_hdi94_lb", "competence_hdi94_ub"]])
+        shown = points(axes)
+        shown = shown[np.argsort(shown[:, 1])]
+        np.testing.assert_allclose(shown[:, 0], table["competence_mean"])
+        assert (shown[:, 3] == table["low"]).all()
+        assert table["low"].any()
+        assert not table["low"].all()
+        assert (np.argsort(shown[:, 2], kind="stable") == np.argsort(table["n_annotations"], kind="stable")).all()
+        n = table["n_annotations"]
+        written = [text.get_text() for text in axes.get_legend().get_texts()]
+        assert written[0] == "more probably below 0.5"
+        assert {f"{n.min()} answers", f"{n.max()} answers"} <= set(written)
+        assert axes.get_title(loc="left") == f"Competence of {len(table)} annotators: posterior mean and 94% interval"
+
+    def test_a_point_has_no_intervals(self, crowd_em, tmp_path):
+        figure = ba.plot_annotators(crowd_em)
+        (axes,) = figure.axes
+        assert "one point" in axes.get_title(loc="left")
+        low = ba.annotator_table(crowd_em)["competence_mean"] < 0.5
+        assert points(axes)[:, 3].sum() == low.sum()
+        assert not [one for one in axes.collections if isinstance(one, LineCollection)]
+        write_png(figure, tmp_path / "figure.png")
+
+    def test_400_annotators_fit_on_a_page(self):
+        labels = [f"a label with $a^long name {number}" for number in range(20)]
+        design = make_design(items=900, annotators=400, labels=labels, per_item=3, random_seed=1)
+        data, _ = ba.simulate("mace", design, random_seed=1)
+        fit = ba.fit("one_coin", data, method="em", method_options={"restarts": 1}, **QUICK)
+        for figure in (ba.plot_annotators(fit), ba.plot_confusion(fit)):
+            assert max(figure.get_size_inches()) <= MOST_HEIGHT + 1
+            assert all(len(axes.get_yticklabels()) <= 60 for axes in figure.axes)
+            figure.canvas.draw()
+
+    def test_what_cannot_be_drawn_is_refused(self, crowd_em, refuses):
+        with refuses(FitError, "has no dimensions, and dimension is 'focus'"):
+            ba.plot_annotators(crowd_em, dimension="focus")
+
+
+class TestPlotConfusion:
+    def test_a_panel_has_the_means_and_prints_the_intervals(self, tiny_fit):
+        figure = ba.plot_confusion(tiny_fit, ["cy", "ada"])
+        panels = figure.axes[:2]
+        assert [axes.get_title(loc="left") for axes in panels] == ["cy, 5 answers", "ada, 6 answers"]
+        table = ba.summary(tiny_fit, ["confusion"]).set_index("parameter")
+        rows = table.loc[["confusion[cy, no, no]", "confusion[cy, no, yes]"]]
+        np.testing.assert_allclose(panels[0].images[0].get_array()[0], rows["mean"])
+        printed = [
+            f"{mean:.2f}\n{low:.2f}–{high:.2f}" for mean, low, high in rows[["mean", "hdi94_lb", "hdi94_ub"]].to_numpy()
+        ]
+        assert [text.get_text() for text in panels[0].texts[:2]] == printed
+        assert [text.get_text() for text in panels[0].get_yticklabels()] == ["no", "yes"]
+        assert figure.get_suptitle() == "Confusion of 2 annotators: posterior mean and 94% interval"
+        assert (figure.get_supxlabel(), figure.get_supylabel()) == ("response", "true class")
+
+    def test_those_with_most_answers_are_drawn(self, mace_fit):
+        figure = ba.plot_confusion(mace_fit)
+        table = ba.annotator_table(mace_fit).sort_values("n_annotations", ascending=False, kind="stable")[:12]
+        shown = [axes.get_title(loc="left") for axes in figure.axes[:-1]]
+        assert shown == [f"{row.annotator}, {row.n_annotations} answers" for row in table.itertuples()]
+        assert figure.get_suptitle().startswith("Confusion of the 12 of 30 annotators with most answers")
+
+    def test_matrices_of_mace_follow_from_its_parameters(self, mace_fit):
+        found = find_confusion(view_of(mace_fit), [4, 2]).mean(("chain", "draw")).values
+        draws = mace_fit["posterior"].to_dataset().isel(annotator=[4, 2])
+        know = draws["competence"]
+        spam = ((1 - know) * draws["strategy"]).mean(("chain", "draw")).transpose("annotator", "response").values
+        expected = know.mean(("chain", "draw")).values[:, None, None] * np.eye(3) + spam[:, None, :]
+        np.testing.assert_allclose(found, expected, atol=0.01)  # of one in four of the draws
+        np.testing.assert_allclose(found.sum(axis=2), 1)
+
+    def test_matrices_of_one_coin_follow_from_its_accuracies(self):
+        fit = ba.fit("one_coin", tiny_data(), method="em", method_options={"objective": "map"}, **QUICK)
+        accuracy = fit["posterior"]["accuracy"].values[0, 0]
+        found = find_confusion(view_of(fit), [0, 1, 2]).values[0, 0]
+        np.testing.assert_allclose(found[:, [0, 1], [0, 1]], np.tile(accuracy[:, None], 2))
+        np.testing.assert_allclose(found[:, 0, 1], 1 - accuracy)
+        panel = ba.plot_confusion(fit, ["bo"]).axes[0]
+        assert panel.texts[0].get_text() == f"{accuracy[1]:.2f}"
+
+    @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # it is of next to no data
+    def test_many_labels_have_lines_for_intervals(self):
+        labels = [f"l{number}" for number in range(7)]
+        design = make_design(items=60, annotators=4, labels=labels, per_item=3, random_seed=1)
+        data, _ = ba.simulate("mace", design, random_seed=1)
+        fit = ba.fit("model_b", data, method="vb", draws=200, method_options={"restarts": 1}, **QUICK)
+        panel = ba.plot_confusion(fit, [data.annotators[0]]).axes[0]
+        table = ba.summary(fit, ["confusion"])
+        own = table[table["parameter"].str.startswith(f"confusion[{data.annotators[0]},") & (table["hdi94_ub"] > 0.05)]
+        ends = np.concatenate([[path.vertices[:, 0] for path in one.get_paths()] for one in panel.collections])
+        lengths = np.sort(ends[:, 1] - ends[:, 0])
+        np.testing.assert_allclose(lengths, np.sort(own["hdi94_ub"] - own["hdi94_lb"]))
+        assert not panel.texts
+
+    def test_what_cannot_be_drawn_is_refused(self, tiny_fit, refuses):
+        with refuses(FitError, "annotator 'dora' is not in this fit, which has 3, 'ada' first"):
+            ba.plot_confusion(tiny_fit, ["dora"])
+        with refuses(FitError, "no annotator is asked for"):
+            ba.plot_confusion(tiny_fit, [])

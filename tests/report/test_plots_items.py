@@ -1,0 +1,101 @@
+"""Figures of items: what they show is what the tables say."""
+
+import numpy as np
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import FitError
+from bayesanno.report.plots.style import write_png
+from tests.samples import tiny_data
+
+QUICK = {"random_seed": 1, "progressbar": False, "method": "em"}
+
+
+@pytest.fixture(scope="module")
+def crowd_em(crowd):
+    return ba.fit("mace", crowd[0], **QUICK)
+
+
+class TestPlotLabels:
+    def test_the_least_sure_are_on_top_with_a_bar_for_each_label(self, mace_fit):
+        (axes,) = ba.plot_labels(mace_fit).axes
+        table = ba.label_table(mace_fit).sort_values("entropy", ascending=False, kind="stable")[:30]
+        assert [text.get_text() for text in axes.get_yticklabels()] == table["item"].tolist()
+        assert axes.get_ylim()[0] > axes.get_ylim()[1]
+        for bars, label in zip(axes.containers, ["maybe", "no", "yes"], strict=True):
+            np.testing.assert_allclose([bar.get_width() for bar in bars], table[f"p[{label}]"])
+        np.testing.assert_allclose([bar.get_x() for bar in axes.containers[1]], table["p[maybe]"])
+        right = (table["label"] == table["gold"]).sum()
+        shown = {one.get_label(): len(one.get_offsets()) for one in axes.collections}
+        assert shown == {"gold, and the most probable": right, "gold, and not the most probable": 30 - right}
+        (beside,) = axes.child_axes
+        assert [text.get_text() for text in beside.get_yticklabels()] == table["gold"].tolist()
+        legend = [text.get_text() for text in axes.get_legend().get_texts()]
+        assert legend[:3] == ["maybe", "no", "yes"]
+
+    def test_a_mark_is_in_the_middle_of_its_part(self):
+        fit = ba.fit("one_coin", tiny_data(gold={"s4": "yes"}), **QUICK)
+        (axes,) = ba.plot_labels(fit, items=["s5", "s4"]).axes
+        row = ba.label_table(fit).set_index("item").loc["s4"]
+        (mark,) = axes.collections
+        np.testing.assert_allclose(mark.get_offsets()[0], [row["p[no]"] + row["p[yes]"] / 2, 1])
+        assert [text.get_text() for text in axes.get_yticklabels()] == ["s5", "s4"]
+        assert axes.get_title(loc="left") == "Labels of 2 of 6 items"
+
+    def test_without_gold_nothing_is_marked(self, tmp_path):
+        records = [(f"$item^{n}", who, ("$x^", "y" * 50)[n % 2]) for n in range(4) for who in ("a_{", "\\frac", "c")]
+        figure = ba.plot_labels(ba.fit("one_coin", ba.AnnotationData.from_records(records), **QUICK))
+        (axes,) = figure.axes
+        assert not axes.collections
+        assert not axes.child_axes
+        assert axes.get_title(loc="left") == "Labels of all 4 items"
+        write_png(figure, tmp_path / "figure.png")
+
+    def test_what_cannot_be_drawn_is_refused(self, crowd_em, refuses):
+        with refuses(FitError, "item 'nowhere' is not in this fit, which has 400"):
+            ba.plot_labels(crowd_em, items=["nowhere"])
+        with refuses(FitError, "no item is asked for"):
+            ba.plot_labels(crowd_em, items=[])
+        with refuses(FitError, "has no dimensions, and dimension is 'focus'"):
+            ba.plot_labels(crowd_em, dimension="focus")
+
+
+def test_every_item_is_in_the_histogram_of_entropy_and_the_lines_are_where_coverage_ends(mace_fit):
+    figure = ba.plot_entropy(mace_fit)
+    (axes,) = figure.axes
+    assert sum(bar.get_height() for bar in axes.patches) == 400
+    table = ba.coverage_table(mace_fit, [0.75, 0.9])
+    lines = [line.get_xdata()[0] for line in axes.lines]
+    np.testing.assert_allclose(lines, [*table["max_entropy"], np.log(3)])
+    written = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert written[0].startswith("the surest 75% (300 items): up to")
+    assert axes.get_xlabel() == "entropy of the label (nats)"
+
+
+class TestPlotCoverage:
+    def test_lines_are_those_of_the_tables_and_of_the_vote(self, crowd_em, crowd, mace_fit):
+        (axes,) = ba.plot_coverage({"EM": crowd_em, "$NUTS^": mace_fit}).axes
+        vote, *lines = axes.lines
+        for line, fit in zip(lines, (crowd_em, mace_fit), strict=True):
+            np.testing.assert_allclose(line.get_xydata(), ba.coverage_table(fit)[["coverage", "accuracy"]])
+        written = [text.get_text() for text in axes.get_legend().get_texts()]
+        assert written == ["majority vote", "EM", "$NUTS^"]
+        data = crowd[0]
+        most = data.votes == data.votes.max(axis=1, keepdims=True)
+        gold = np.array([data.labels.index(data.gold[item]) for item in data.items])
+        right = (most / most.sum(axis=1, keepdims=True))[np.arange(400), gold]
+        np.testing.assert_allclose(vote.get_xydata()[-1], [1, right.mean()])
+        unanimous = (data.votes > 0).sum(axis=1) == 1
+        at = int(unanimous.sum() / 400 * 20) - 1
+        np.testing.assert_allclose(vote.get_ydata()[at], right[np.flatnonzero(unanimous)[: 20 * (at + 1)]].mean())
+
+    def test_one_fit_at_chosen_coverages(self, crowd_em):
+        (axes,) = ba.plot_coverage(crowd_em, coverages=[0.5, 1]).axes
+        assert axes.lines[1].get_xdata().tolist() == [0.5, 1]
+        assert axes.get_ylabel() == "accuracy against gold (share that is right)"
+
+    def test_what_cannot_be_drawn_is_refused(self, refuses):
+        with refuses(FitError, "no gold label is known"):
+            ba.plot_coverage(ba.fit("one_coin", tiny_data(), **QUICK))
+        with refuses(FitError, "there is no fit to draw"):
+            ba.plot_coverage({})
