@@ -7,7 +7,7 @@ from io import BytesIO
 from matplotlib.figure import Figure
 
 
-class ShownFigure(Figure):  # type: ignore[misc]  # matplotlib is not typed
+class ShownFigure(Figure):
     """A matplotlib Figure that is a picture wherever the last value of a cell is shown, also before pyplot is used."""
 
     def _repr_png_(self) -> bytes:
