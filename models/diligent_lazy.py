@@ -126,7 +126,8 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
 
         Examples
         --------
-        >>> DiligentLazy.from_fit(ba.load("careful"))  # doctest: +SKIP
+        >>> import bayesanno as ba
+        >>> ba.models.DiligentLazy.from_fit(ba.load("careful"))  # doctest: +SKIP
         """
         from bayesanno.analysis.item_types import moments_of
 

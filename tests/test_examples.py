@@ -49,16 +49,17 @@ def folder(tmp_path_factory):
         random_seed=1,
     )
     counts, _ = ba.simulate("binomial_mixture", ba.make_count_design(items=150, per_item=10), random_seed=2)
+    exchangeable = ba.models.ModelB(confusion_accuracy=0.25)
     fits = {
         "crowd": ("mace", crowd, {}),
         "large": ("mace", crowd, {}),
         "crowd_b": ("model_b", crowd, {}),
-        "run1": ("model_b", crowd, {}),
-        "run2": ("model_b", crowd, {"random_seed": 2}),
+        "run1": (exchangeable, crowd, {}),
+        "run2": (exchangeable, crowd, {"random_seed": 2}),
         "usage": ("label_usage", crowd, {}),
         "types": ("binomial_mixture", counts, {}),
         "counts": ("binomial_mixture", counts, {}),
-        "careful": ("diligent_lazy", counts, {}),
+        "careful": ("binomial_mixture", counts, {}),
         "easy": ("easy_hard", two, {}),
         "table9": ("model_a", ba.read_annotations("@table9"), {}),
         "table15": ("model_a", ba.read_annotations("@table15"), {}),

@@ -55,7 +55,8 @@ def decide_labels(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> cost = {"no": {"no": 0, "yes": 1, "ask": 0.2}, "yes": {"no": 5, "yes": 0, "ask": 0.2}}
+    >>> labels = ["billing", "delivery", "other", "quality"]
+    >>> cost = {truth: {said: float(said != truth) for said in labels} | {"ask": 0.2} for truth in labels}
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.decide_labels(fit, cost)["label"].value_counts()  # doctest: +SKIP
     """
@@ -113,7 +114,7 @@ def sample_labels(
     >>> import bayesanno as ba
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> drawn = ba.sample_labels(fit, random_seed=1)  # doctest: +SKIP
-    >>> (drawn.sel(item="q001") == drawn.sel(item="q002")).mean()  # P(same label)  # doctest: +SKIP
+    >>> (drawn.sel(item="ticket001") == drawn.sel(item="ticket002")).mean()  # P(same label)  # doctest: +SKIP
     """
     check_seed(random_seed)
     view = view_for_table(fit, from_draws=True)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SMALL = 0.05  # a p-value below it is told of
 MOST_ROWS = 10  # parameters that are listed
+FEW = 20  # elements of a variable that is scaled beside competence: the more there are, the more are so by chance
 SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", "diagnosis"]
 
 
@@ -78,7 +79,10 @@ def _scale(view: FitView) -> list[Block]:
         Heading(text="How much did the prior matter?"),
         draw(plot_prior_posterior(view), alt=said, caption=said),
     ]
-    table = power_scaling_table(view)
+    few = [str(name) for name, values in view.posterior.items() if values[0, 0].size <= FEW]
+    competence = view.model.competence
+    names = [competence, *few] if competence is not None and competence not in few else few
+    table = power_scaling_table(view, names)
     told = table[table["diagnosis"].str.startswith("potential")]
     moved = f"Of {counted(len(table), 'parameter')}, {len(told):,} would move noticeably with a stronger prior"
     blocks.append(Text(text=f"{moved} (power-scaling: a sensitivity above {THRESHOLD}, Kallioinen et al. 2024)."))
