@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesanno.criticism.sensitivity import Study
+    from bayesanno.modeling.base import AnnotationModel
 
 MOST_TOLD = 5  # rows of a table that are told of on the screen
 
@@ -76,14 +78,21 @@ def sensitivity(
     positive: PositiveLabel = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Say how far the fit of MODEL to DATA rests on its prior: by power-scaling, and by fits under other priors."""
+    """Say what the prior of MODEL says before data, how far its fit to DATA rests on it, and what others change."""
     from bayesanno.cli.for_model import read_for
     from bayesanno.criticism.power_scaling import label_power_scaling, power_scaling_table
+    from bayesanno.criticism.prior import describe_prior
     from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
     from bayesanno.criticism.sensitivity import sensitivity as study_priors
     from bayesanno.inference.fit import fit
     from bayesanno.inference.methods import choose_method
     from bayesanno.modeling.registry import get_model
+    from bayesanno.report.plots.sensitivity import (
+        plot_label_power_scaling,
+        plot_power_scaling,
+        plot_prior,
+        plot_priors,
+    )
 
     began, show = time.perf_counter(), sys.stderr.isatty()
     chosen = get_model(model, parse_settings(settings))
@@ -109,9 +118,15 @@ def sensitivity(
         if values:
             lay_out_grid(chosen, values, answers, drawn, sampling)  # refuses what is not possible
         typer.echo(f"{chosen.name}: {described}", err=True)
+        before = describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
         fitted = fit(chosen, answers, random_seed=drawn, progressbar=show, **sampling)
-        tables = {"powerscale.csv": power_scaling_table(fitted), "labels.csv": label_power_scaling(fitted)}
-        figures = {}
+        tables = {"prior.csv": before.table}
+        tables |= {"powerscale.csv": power_scaling_table(fitted), "labels.csv": label_power_scaling(fitted)}
+        figures = {
+            "prior.png": plot_prior(before),
+            "powerscale.png": plot_power_scaling(tables["powerscale.csv"]),
+            "labels.png": plot_label_power_scaling(tables["labels.csv"]),
+        }
         if values:
             study = study_priors(
                 chosen,
@@ -124,7 +139,7 @@ def sensitivity(
                 **sampling,
             )
             tables |= {"grid.csv": study.priors, "flips.csv": study.flips, "annotators.csv": study.annotators}
-            figures["priors.png"] = _draw(study)
+            figures["priors.png"] = plot_priors(study)
         run = {
             "command": "sensitivity",
             "model": chosen.name,
@@ -136,7 +151,8 @@ def sensitivity(
             "seconds": time.perf_counter() - began,
         }
         files = write_results(folder, tables, figures, run)
-    for line in [*_describe_scaling(tables), *(_describe_study(study, list(values)) if values else [])]:
+    told = [*_describe_before(before.table), *_describe_scaling(tables)]
+    for line in [*told, *(_describe_study(study, list(values)) if values else [])]:
         typer.echo(line)
     for name in files:
         typer.echo(str(out / name))
@@ -152,10 +168,34 @@ def parse_grid(given: list[str] | tuple[()]) -> dict[str, list[str]]:
     return values
 
 
-def _draw(study: "Study") -> Any:
-    from bayesanno.report.plots.sensitivity import plot_priors
+def name_priors(model: "AnnotationModel", grid: dict[str, list[str]]) -> dict[str, "AnnotationModel"]:
+    """Return the model and those of a grid by what is set; of one that takes parameters from data, its own variant."""
+    from bayesanno.modeling.capabilities import HasKnownParameters
+    from bayesanno.modeling.fields import as_typed
+    from bayesanno.modeling.registry import get_model
 
-    return plot_priors(study)
+    named = {model.name: model}
+    for values in product(*grid.values()):
+        setting = dict(zip(grid, values, strict=True))
+        named[", ".join(f"{field}={value}" for field, value in setting.items())] = get_model(model, setting)
+    found: dict[str, AnnotationModel] = {}
+    for name, one in named.items():
+        own = one.without_data() if isinstance(one, HasKnownParameters) else one
+        if own in found.values():
+            continue
+        given = one.to_fields()
+        changed = [f"{field}={as_typed(value)}" for field, value in own.to_fields().items() if value != given[field]]
+        found[", ".join([name, *changed])] = own
+    return found
+
+
+def _describe_before(table: "pd.DataFrame") -> list[str]:
+    accuracy = table[table["quantity"] == "accuracy"]
+    return [
+        f"{row['model']}: before data, an annotator is right {row['mean']:.0%} of the time ({row['low']:.0%} to "
+        f"{row['high']:.0%})"
+        for row in accuracy.head(MOST_TOLD).to_dict("records")
+    ]
 
 
 def _describe_scaling(tables: dict[str, "pd.DataFrame"]) -> list[str]:

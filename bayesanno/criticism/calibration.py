@@ -24,7 +24,7 @@ from bayesanno.analysis.parts import concat_parts, parts_of
 from bayesanno.ground.errors import DataError, FitError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
     import xarray
@@ -93,7 +93,7 @@ def calibration_table(fit: xarray.DataTree | FitView, *, bins: int = BINS, confi
     300
     """
     check_resampling(confidence, 0, None)
-    _check_bins(bins)
+    check_bins(bins)
     return concat_parts(_scored_parts(view_for_table(fit)), lambda part: _tabulate(_predict(part), bins, confidence))
 
 
@@ -146,7 +146,7 @@ def calibration_scores(
     0.95
     """
     check_resampling(confidence, resamples, random_seed)
-    _check_bins(bins)
+    check_bins(bins)
 
     def tabulate(part: Part) -> pd.DataFrame:
         return tabulate_scores(_predict(part), bins, confidence, resamples, random_seed)
@@ -168,16 +168,26 @@ def predict_all(view: FitView, gold: Mapping[str, Mapping[str, str]] | None = No
 
 
 def tabulate_scores(
-    predicted: Predicted, bins: int, confidence: float, resamples: int, random_seed: int | None
+    predicted: Predicted,
+    bins: int,
+    confidence: float,
+    resamples: int,
+    random_seed: int | None,
+    *,
+    units: int | None = None,
 ) -> pd.DataFrame:
-    """Return the table of `calibration_scores`."""
+    """Return the table of `calibration_scores`.
+
+    Items that come in so many units of one size, unit after unit, are drawn again by units.
+    """
     import pandas as pd
 
     n = predicted.right.size
-    values = _measure(predicted, bins, np.ones((n, 1)))[:, 0]  # (score,)
+    units = n if units is None else units
+    values = _measure(predicted, bins, np.ones((units, 1)))[:, 0]  # (score,)
     table = pd.DataFrame({"score": list(SCORES), "value": values, "low": np.nan, "high": np.nan, "n": n})
     if resamples:
-        parts = [_measure(predicted, bins, weights) for weights in resample_items(n, resamples, random_seed)]
+        parts = [_measure(predicted, bins, weights) for weights in resample_items(units, resamples, random_seed)]
         drawn = np.concatenate(parts, axis=1)  # (score, resample)
         tails = [(1 + confidence) / 2, (1 - confidence) / 2]
         mirrored = 2 * values[-1] - np.quantile(drawn[-1], tails)
@@ -188,38 +198,53 @@ def tabulate_scores(
 
 
 def _measure(predicted: Predicted, bins: int, weights: np.ndarray) -> np.ndarray:
-    """Return the scores of items with weights (item, resample): (score, resample)."""
-    n = len(weights)
+    """Return the scores of items whose units have weights (unit, resample): (score, resample)."""
+    n = predicted.right.size
     possible = np.isfinite(predicted.log_score)  # (item,); -inf would make what does not count nan
     finite = np.where(possible, predicted.log_score, 0.0)
-    means = np.stack([predicted.right, finite, predicted.brier]) @ weights / n  # (score, resample)
-    means[1, ~possible @ weights > 0] = -np.inf
-    bin_of = _find_bins(predicted.sure, bins)
     away = np.zeros((bins, n))
-    away[bin_of, np.arange(n)] = predicted.right - predicted.sure
-    error = np.abs(away @ weights).sum(axis=0) / n
-    return np.vstack([means, error])
+    away[_find_bins(predicted.sure, bins), np.arange(n)] = predicted.right - predicted.sure
+    of_items = np.vstack([predicted.right, finite, predicted.brier, ~possible, away])  # (what, item)
+    sums = of_items.reshape(len(of_items), len(weights), -1).sum(axis=2) @ weights  # (what, resample)
+    means = sums[:3] / n
+    means[1, sums[3] > 0] = -np.inf
+    return np.vstack([means, np.abs(sums[4:]).sum(axis=0) / n])
 
 
 def _tabulate(predicted: Predicted, bins: int, confidence: float) -> pd.DataFrame:
-    import pandas as pd
     from scipy.stats import binomtest
+
+    def bound_bin(own: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+        interval = binomtest(int(right[own].sum()), int(own.sum())).proportion_ci(confidence, method="wilson")
+        return float(interval.low), float(interval.high)
+
+    return tabulate_reliability(predicted, bins, bound_bin)
+
+
+def tabulate_reliability(
+    predicted: Predicted, bins: int, bound_bin: Callable[[np.ndarray, np.ndarray], tuple[float, float]]
+) -> pd.DataFrame:
+    """Return the table of `calibration_table`.
+
+    `bound_bin` gives the ends of the interval of the share that is right, from which items are in the bin and which are
+    right, both (item,).
+    """
+    import pandas as pd
 
     bin_of = _find_bins(predicted.sure, bins)
     rows = []
     for number in np.unique(bin_of):
         own = bin_of == number
-        n, right = int(own.sum()), int(predicted.right[own].sum())
-        interval = binomtest(right, n).proportion_ci(confidence, method="wilson")
+        low, high = bound_bin(own, predicted.right)
         rows.append(
             {
                 "from": number / bins,
                 "to": (number + 1) / bins,
-                "n": n,
+                "n": int(own.sum()),
                 "predicted": float(predicted.sure[own].mean()),
-                "right": right / n,
-                "low": float(interval.low),
-                "high": float(interval.high),
+                "right": float(predicted.right[own].mean()),
+                "low": low,
+                "high": high,
             }
         )
     return pd.DataFrame(rows)
@@ -237,8 +262,21 @@ def _predict(part: Part, gold: Mapping[str, str] | None = None) -> Predicted:
     at = [row for row, item in enumerate(part.data.items) if item in known and item not in controls]
     code = {state: number for number, state in enumerate(part.states)}
     truth = np.array([code.get(known[part.data.items[row]], -1) for row in at], dtype=int)  # (item,), -1: no state
-    probability = part.posterior.values[at]  # (item, label)
-    of_truth = np.where(truth >= 0, probability[np.arange(len(at)), truth], 0.0) if at else np.empty(0)
+    return score_probabilities(part.posterior.values[at], truth)
+
+
+def score_probabilities(probability: np.ndarray, truth: np.ndarray) -> Predicted:
+    """Score probabilities (item, label) by the number of each item's true label (item,), -1 where it is none of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.criticism.calibration import score_probabilities
+    >>> score_probabilities(np.array([[0.75, 0.25]]), np.array([1])).right
+    array([False])
+    """
+    n = len(truth)
+    of_truth = np.where(truth >= 0, probability[np.arange(n), truth], 0.0) if n else np.empty(0)
     best = probability.argmax(axis=1)
     with np.errstate(divide="ignore"):
         log_score = np.log(of_truth)
@@ -256,6 +294,7 @@ def _scored_parts(view: FitView) -> list[Part]:
     return [part for part in parts if _predict(part).right.size]
 
 
-def _check_bins(bins: int) -> None:
+def check_bins(bins: int) -> None:
+    """Raise a DataError unless there is a bin."""
     if bins < 1:
         raise DataError(f"bins is {bins}: it must be at least 1")

@@ -24,19 +24,27 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
+from bayesanno.criticism.quantities import ACCURACY, CLASS_SHARE, class_shares, describe_annotators, says_labels
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
 from bayesanno.ground.quiet import quiet_logger
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import scale_states
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
     import xarray
 
     from bayesanno.fits.view import FitView
 
+GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # what is scaled, and where a fit holds it
+FLAT = 1e-9  # nats that a density may differ by rounding
+CONFLICT, STRONG = "potential prior-data conflict", "potential strong prior or weak likelihood"
+UNSURE = "too few draws to tell"
+UNRELATED = 200  # sensitivities of which the noise is known
 THRESHOLD = 0.05  # of a sensitivity, as its authors have it
 
 
@@ -46,14 +54,15 @@ def power_scaling_table(
     *,
     prior_var_names: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return how much each parameter's posterior rests on the prior and on the likelihood.
+    """Return how much each parameter's posterior, and what follows from it, rests on the prior and on the likelihood.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         With draws.
     var_names : sequence of str, optional
-        Which variables; by default all.
+        Which variables; by default all. Those of the fit, and of a model of labels `accuracy`, how often each annotator
+        is right, where the model has no variable of that name; and `class_share`, the share of the items in each class.
     prior_var_names : sequence of str, optional
         Whose priors are scaled, together; by default those that no other parameter is in: of a population model the
         population's.
@@ -62,10 +71,12 @@ def power_scaling_table(
     -------
     pandas.DataFrame
         One row per parameter: `parameter`, `mean`, `sd`; `prior` and `likelihood`, the sensitivities of Kallioinen et
-        al. (2024), a distance of distribution functions per doubling; `prior_slope` and `likelihood_slope`, by how much
-        a doubling of its strength moves the mean, each with its Monte Carlo standard error, `_mcse`; and `diagnosis`:
-        "potential prior-data conflict" where both sensitivities are above 0.05, "potential strong prior or weak
-        likelihood" where only the prior's is, else empty.
+        al. (2024), a distance of distribution functions per doubling; `prior_noise` and `likelihood_noise`, which 19 in
+        20 of such parameters would stay below by chance, by so many draws, if they had nothing to do with what is
+        scaled; `prior_slope` and `likelihood_slope`, by how much a doubling of its strength moves the mean, each with
+        its Monte Carlo standard error, `_mcse`; and `diagnosis`: "potential prior-data conflict" where both
+        sensitivities are above 0.05 and above the noise, "potential strong prior or weak likelihood" where only the
+        prior's is, "too few draws to tell" where the prior's is above 0.05 and not above the noise, else empty.
 
     Raises
     ------
@@ -79,17 +90,24 @@ def power_scaling_table(
     >>> ba.power_scaling_table(fit, ["competence"]).nlargest(3, "prior")  # doctest: +SKIP
     """
     import pandas as pd
-    from arviz_stats import psense_summary
 
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "power-scaling")
     scaled, names = _log_densities(view, prior_var_names), _known_names(view, var_names)
     priors = _scaled_priors(view, prior_var_names)
+    every = view.posterior.assign(_derive(view, names))
+    scaled_by = {group: view.tree[group].to_dataset() for group in GROUPS.values()}
+    moves = [of for of in GROUPS if np.ptp(scaled[of]) > FLAT]  # no power changes what is the same everywhere
+
+    def measure(draws: xarray.Dataset) -> pd.DataFrame:
+        return _measure_sensitivity(draws, scaled_by, priors, moves)
+
     with quiet_logger("arviz_stats", logging.ERROR):  # the table says what it would
-        found = psense_summary(view.tree, var_names=names, prior_var_names=priors, round_to=12)
+        found = measure(every[names])
+        noise = _measure_noise(every[names], measure)
     parts = []
     for name in names:
-        draws = view.posterior[name].transpose("chain", "draw", ...)
+        draws = every[name].transpose("chain", "draw", ...)
         values = draws.values.reshape(*draws.shape[:2], -1)  # (chain, draw, element)
         part = {"mean": values.mean(axis=(0, 1)), "sd": values.std(axis=(0, 1), ddof=1)}
         for of, log_density in scaled.items():
@@ -99,11 +117,11 @@ def power_scaling_table(
     table.insert(0, "parameter", pd.Series(found.index, index=found.index, dtype="str"))
     table.insert(3, "prior", found["prior"])
     table.insert(4, "likelihood", found["likelihood"])
-    conflict = (found["prior"] >= THRESHOLD) & (found["likelihood"] >= THRESHOLD)
-    strong = (found["prior"] >= THRESHOLD) & ~conflict
-    said = np.select(
-        [conflict, strong], ["potential prior-data conflict", "potential strong prior or weak likelihood"], ""
-    )
+    for place, (of, level) in enumerate(noise.items(), start=5):
+        table.insert(place, f"{of}_noise", level)
+    counts = {of: (found[of] >= THRESHOLD) & (found[of] > noise[of]) for of in GROUPS}
+    conditions = [counts["prior"] & counts["likelihood"], counts["prior"], found["prior"] >= THRESHOLD]
+    said = np.select(conditions, [CONFLICT, STRONG, UNSURE], "")
     return table.assign(diagnosis=pd.Series(said, index=found.index, dtype="str")).reset_index(drop=True)
 
 
@@ -180,11 +198,46 @@ def _slope(values: np.ndarray, log_density: np.ndarray) -> tuple[np.ndarray, np.
     return share.mean(axis=(0, 1)), np.nan_to_num(array_stats.mcse(share, chain_axis=0, draw_axis=1))
 
 
+def _measure_sensitivity(
+    draws: xarray.Dataset, scaled_by: Mapping[str, xarray.Dataset], priors: Sequence[str], moves: Sequence[str]
+) -> pd.DataFrame:
+    """Return the sensitivities of each element of draws, a column for each of `GROUPS`; 0 to what does not move."""
+    from arviz_base import dataset_to_dataframe
+    from arviz_stats import psense
+
+    tree = xr.DataTree.from_dict({"posterior": draws, **scaled_by})
+    none = xr.zeros_like(draws.isel(chain=0, draw=0, drop=True), dtype=float)
+    parts = [
+        psense(tree, group=of, group_var_names=list(priors) if of == "prior" else None) if of in moves else none
+        for of in GROUPS
+    ]
+    joined = xr.concat(parts, dim="component").assign_coords(component=list(GROUPS))
+    table: pd.DataFrame = dataset_to_dataframe(joined, sample_dims=["component"]).T
+    return table
+
+
+def _measure_noise(draws: xarray.Dataset, measure: Callable[[xarray.Dataset], pd.DataFrame]) -> dict[str, float]:
+    """Return the 95% quantiles of sensitivities of the same draws, out of step with the densities that are scaled.
+
+    Each chain's draws meet the densities of another part of another chain, so that nothing but chance relates them.
+    """
+    arrays = [draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars]
+    values = np.concatenate([one.reshape(*one.shape[:2], -1) for one in arrays], axis=2)  # (chain, draw, element)
+    values = values[:, :, values.std(axis=(0, 1)) > 0]  # what never varies has no sensitivity
+    if not values.shape[2]:
+        return dict.fromkeys(GROUPS, 0.0)
+    values = values[:, :, np.unique(np.linspace(0, values.shape[2] - 1, UNRELATED).round().astype(int))]
+    times = -(-UNRELATED // values.shape[2])
+    steps = [round(values.shape[1] * number / (times + 1)) for number in range(1, times + 1)]
+    unrelated = np.concatenate([np.roll(values, (1, step), axis=(0, 1)) for step in steps], axis=2)
+    found = measure(xr.Dataset({"unrelated": (("chain", "draw", "element"), unrelated)}))
+    return {of: float(found[of].quantile(0.95)) for of in GROUPS}
+
+
 def _log_densities(view: FitView, prior_var_names: Sequence[str] | None) -> dict[str, np.ndarray]:
     """Return what is scaled, of every draw: the log prior and the log likelihood, (chain, draw) each."""
-    groups = {"prior": "log_prior", "likelihood": "log_likelihood"}
     found = {}
-    for of, group in groups.items():
+    for of, group in GROUPS.items():
         if group not in view.tree.children:
             how = ": compute_log_likelihood(fit) adds it" if of == "likelihood" else ""
             raise FitError(f"the fit has no group {group}, which power-scaling needs{how}")
@@ -210,8 +263,27 @@ def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list
     return [rv.name for rv in graph.free_RVs if not free & (set(ancestors([rv])) - {rv})]
 
 
+def _derivable(view: FitView) -> list[str]:
+    """Return the names of what follows from the parameters and is not among the variables of a fit."""
+    model, data = view.model, view.data
+    if not isinstance(data, AnnotationData) or not says_labels(model, data):
+        return []
+    return [name for name in (ACCURACY, CLASS_SHARE) if name not in view.posterior]
+
+
+def _derive(view: FitView, names: Sequence[str]) -> dict[str, xarray.DataArray]:
+    """Return the draws of those of these names that are not among the variables of a fit."""
+    model, data, draws, known = view.model, view.data, view.posterior, view.known
+    found = {}
+    if ACCURACY in names and ACCURACY not in draws:
+        found[ACCURACY] = describe_annotators(model, data, draws, known)[ACCURACY]
+    if CLASS_SHARE in names and CLASS_SHARE not in draws:
+        found[CLASS_SHARE] = class_shares(model, data, draws, known)
+    return found
+
+
 def _known_names(view: FitView, var_names: Sequence[str] | None) -> list[str]:
-    names = [str(name) for name in view.posterior.data_vars]
+    names = [*map(str, view.posterior.data_vars), *_derivable(view)]
     for name in var_names or ():
         if name not in names:
             raise FitError(f"the fit has no variable {name!r}: it has {', '.join(names)}")

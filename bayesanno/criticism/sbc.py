@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.criticism.parallel import check_workers, run_all
+from bayesanno.criticism.prior import require_own_prior
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
 from bayesanno.ground.lazy import xr
@@ -32,22 +33,22 @@ from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.fit import fit
 from bayesanno.inference.found_modes import explain_chains
 from bayesanno.inference.split import combine_modes
-from bayesanno.inference.surface import name_elements
-from bayesanno.modeling.capabilities import HasKnownParameters
+from bayesanno.modeling.base import require_data
+from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import log_likelihood_of
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.simulate import Simulator
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray
 
+    from bayesanno.fits.view import FitView
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
 
 KEPT = 99  # draws that a rank is among: evenly spaced, so that they are nearly independent
-BINS = 10  # of ranks, for the test of uniformity
 LIKELIHOOD = "log_likelihood"
+PROBABILITY, STATE = "probability", "state"
 
 
 def sbc(
@@ -83,9 +84,13 @@ def sbc(
     Returns
     -------
     xarray.Dataset
-        The rank, 0 to 99, of each parameter and of `log_likelihood` in each simulation, dims (simulation, ...);
-        `warned`, whether the fit warned that it is not to be believed; and `several_modes`, whether chains were in
-        several modes, whose draws were weighed by mass (`combine_modes`), where that could be told.
+        The rank, 0 to 99, of each parameter in each simulation, of what the model computes from parameters (such as
+        the accuracy of annotators in `model_b`), and of `log_likelihood`, dims (simulation, ...): the attribute
+        `ranked` names these. `warned`: whether the fit warned that it is not to be believed. `several_modes`: whether
+        chains were in several modes, whose draws were weighed by mass (`combine_modes`), where that could be told.
+        Where items have several states, their labels or types, `probability` (simulation, item, state), in single
+        precision, and `state` (simulation, item), the number of the true one; of several dimensions, one of each,
+        `probability_<dimension>`. Items whose label is a control are left out of these.
 
     Raises
     ------
@@ -98,18 +103,15 @@ def sbc(
     >>> design = ba.make_design(items=20, annotators=3, labels=2, per_item=3, random_seed=1)
     >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
     >>> ba.sbc_table(ranks).head()  # doctest: +SKIP
+    >>> ba.plot_ranks(ranks)  # doctest: +SKIP
     """
     chosen = get_model(model)
     check_seed(random_seed)
     check_workers(workers)
     if simulations < 1:
         raise FitError(f"simulations is {simulations}: it must be 1 or more")
-    if isinstance(chosen, HasKnownParameters) and chosen.without_data() != chosen:
-        raise FitError(
-            f"{chosen.name} takes parameters from the data, and has no prior of its own for them: give a variant that "
-            f"learns them, such as {chosen.without_data()!r}"
-        )
-    chosen.check(design)
+    require_own_prior(chosen)
+    require_data(chosen, design)  # what answers must be like, `fit` asks of those that are simulated
     seed = known_seed(random_seed)
     numbers = range(simulations)
     done: dict[int, xarray.Dataset] = {}
@@ -130,44 +132,75 @@ def sbc(
     if len(done) != simulations:
         raise FitError(f"{len(done)} of {simulations} simulations are there: the study is not whole")
     found = xr.concat([done[number] for number in numbers], dim="simulation").assign_coords(simulation=list(numbers))
-    found.attrs = {"model": chosen.name, "kept": KEPT, "random_seed": seed}
+    found.attrs |= {"model": chosen.name, "kept": KEPT, "random_seed": seed}
     whole: xarray.Dataset = found
     return whole
 
 
 def rank_one(number: int, model: AnnotationModel, design: Data, seed: int, arguments: dict[str, Any]) -> xarray.Dataset:
-    """Simulate one data set, fit the model, and return the ranks of the truth."""
+    """Simulate one data set, fit the model, and return the ranks of the truth, and what the fit says of the items."""
     of_data, of_fit = (int(one) for one in np.random.SeedSequence([seed, number]).generate_state(2))
-    data, truth = _simulator(model, design).draw(of_data)
+    data, truth, state = _simulator(model, design).draw(of_data)
+    view, flags = _fit(model, data, {"progressbar": False, **arguments, "random_seed": of_fit, "relabel": False})
+    names = [str(name) for name in view.posterior.data_vars if name in truth]
+    ranks = _rank(view, truth[names]) | {LIKELIHOOD: ((), _rank_likelihood(view, truth[names]))}
+    coords = {dim: truth[dim].values for name in names for dim in truth[name].dims}
+    found = xr.Dataset({**ranks, **flags}, coords=coords).merge(_keep_states(view, state))
+    return found.assign_attrs(ranked=list(ranks))
+
+
+def _fit(model: AnnotationModel, data: Data, settings: dict[str, Any]) -> tuple[FitView, dict[str, Any]]:
+    """Fit, weigh modes if there are several, and say whether either was so and whether the fit warned."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        settings = {"progressbar": False, **arguments, "random_seed": of_fit, "relabel": False}
         view = view_of(fit(model, data, **settings))
         several = bool(explain_chains(view.diagnostics))
         if several:
             with suppress(BayesannoError):  # what modes weigh cannot always be told: then all draws count alike
-                view = view_of(combine_modes(view, random_seed=of_fit))
+                view = view_of(combine_modes(view, random_seed=settings["random_seed"]))
     warned = any(issubclass(one.category, ConvergenceWarning) for one in caught)
     for one in caught:
         if not issubclass(one.category, (ConvergenceWarning, IdentifiabilityWarning)):
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    names = [str(name) for name in view.posterior.data_vars if name in truth]
-    draws = {name: view.posterior[name].stack(sample=("chain", "draw")).transpose("sample", ...) for name in names}
-    n = next(iter(draws.values())).sizes["sample"]
+    return view, {"warned": ((), warned), "several_modes": ((), several)}
+
+
+def _rank(view: FitView, truth: xarray.Dataset) -> dict[str, tuple[Any, np.ndarray]]:
+    at = _spaced(view)
+    found = {}
+    for name, true in truth.data_vars.items():
+        draws = view.posterior[name].stack(sample=("chain", "draw")).transpose("sample", ...).values[at]
+        found[str(name)] = (true.dims, (draws < true.values).sum(axis=0))
+    return found
+
+
+def _rank_likelihood(view: FitView, truth: xarray.Dataset) -> np.ndarray:
+    own = log_likelihood_of(view.model, view.data, truth.expand_dims(chain=[0], draw=[0])).sum()
+    of_items = view.tree["log_likelihood"].to_dataset()
+    total = sum(values.transpose("chain", "draw", ...).values.sum(axis=-1) for values in of_items.data_vars.values())
+    rank: np.ndarray = (np.asarray(total).reshape(-1)[_spaced(view)] < own).sum()
+    return rank
+
+
+def _spaced(view: FitView) -> np.ndarray:
+    """Return the places of the draws that ranks are among, chain after chain."""
+    n = view.posterior.sizes["chain"] * view.posterior.sizes["draw"]
     if n < KEPT:
         raise FitError(f"ranks are among {KEPT} draws, and the fit has {n}: ask for more")
-    at = np.linspace(0, n - 1, KEPT).round().astype(int)
-    ranks = {
-        name: (truth[name].dims, (values.values[at] < truth[name].values).sum(axis=0)) for name, values in draws.items()
-    }
-    point = truth[names].expand_dims(chain=[0], draw=[0])
-    own = log_likelihood_of(model, data, point).sum()
-    likelihood = view.tree["log_likelihood"].to_dataset()
-    total = sum(values.transpose("chain", "draw", ...).values.sum(axis=-1) for values in likelihood.data_vars.values())
-    ranks[LIKELIHOOD] = ((), (np.asarray(total).reshape(-1)[at] < own).sum())
-    flags = {"warned": ((), warned), "several_modes": ((), several)}
-    coords = {dim: truth[dim].values for name in names for dim in truth[name].dims}
-    return xr.Dataset({**ranks, **flags}, coords=coords)
+    return np.linspace(0, n - 1, KEPT).round().astype(int)
+
+
+def _keep_states(view: FitView, state: np.ndarray) -> xarray.Dataset:
+    """Return what the fit says of the items' states, and which are true, of items that are no controls."""
+    each, given = latents(view.model, view.data), getattr(view.data, "controls", {})
+    free = [number for number, item in enumerate(view.data.items) if item not in given]
+    kept = xr.Dataset()
+    for latent, true in zip(each, state.reshape(len(each), -1), strict=True):
+        if len(latent.states) > 1:
+            probability = view.latent[latent.variable(PROBABILITY)].transpose("item", latent.dim)
+            kept[latent.variable(PROBABILITY)] = probability.isel(item=free).astype(np.float32)
+            kept[latent.variable(STATE)] = ("item", true[free])
+    return kept
 
 
 _simulators: dict[tuple[AnnotationModel, str], Simulator] = {}  # of this process: the last one
@@ -179,53 +212,3 @@ def _simulator(model: AnnotationModel, design: Data) -> Simulator:
         _simulators.clear()
         _simulators[key] = Simulator(model, design)
     return _simulators[key]
-
-
-def sbc_table(ranks: xarray.Dataset) -> pd.DataFrame:
-    """Return, for each parameter, whether its ranks are uniform.
-
-    Parameters
-    ----------
-    ranks : xarray.Dataset
-        As `sbc` gives them.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per parameter, the least probable first: `parameter`, `mean_rank` (0.5 is right; above, the posterior is
-        too low), `spread` (the variance of ranks against that of uniform ones: above 1 the posterior is too narrow),
-        `p`, of a chi-square test of ten bins, and `p_adjusted` for the number of parameters (Holm 1979). The study as a
-        whole fails where the least `p_adjusted` is small.
-
-    Raises
-    ------
-    FitError
-        If there are fewer than 50 simulations, of which bins would hold fewer than 5.
-
-    Examples
-    --------
-    >>> import bayesanno as ba
-    >>> design = ba.make_design(items=20, annotators=3, labels=2, per_item=3, random_seed=1)
-    >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
-    >>> ba.sbc_table(ranks)["p_adjusted"].min() > 0.01  # doctest: +SKIP
-    True
-    """
-    import pandas as pd
-    from scipy.stats import chisquare
-
-    n = ranks.sizes["simulation"]
-    if n < 5 * BINS:
-        raise FitError(f"there are {n} simulations: a test of their ranks needs {5 * BINS} or more")
-    rows = []
-    for name, values in ranks.drop_vars(["warned", "several_modes"]).data_vars.items():
-        flat = values.transpose("simulation", ...).values.reshape(n, -1)
-        one = values.isel(simulation=0, drop=True)
-        labels = name_elements(str(name), [one[dim].values.tolist() for dim in one.dims])
-        for label, own in zip(labels, flat.T, strict=True):
-            counts = np.bincount(own * BINS // (KEPT + 1), minlength=BINS)
-            share = (own + 0.5) / (KEPT + 1)
-            row = {"parameter": label, "mean_rank": share.mean(), "spread": share.var(ddof=1) * 12}
-            rows.append(row | {"p": float(chisquare(counts).pvalue)})
-    table = pd.DataFrame(rows).sort_values("p", kind="stable", ignore_index=True)
-    steps = table["p"].to_numpy() * np.arange(len(table), 0, -1)
-    return table.assign(p_adjusted=np.minimum(np.maximum.accumulate(steps), 1.0))

@@ -10,9 +10,9 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.storage import require_fit
 from bayesanno.ground.errors import DataFileError
 from bayesanno.report.blocks import Section
-from bayesanno.report.sections.annotators import show_annotators
+from bayesanno.report.sections.annotators import show_annotators, tells_of_annotators
 from bayesanno.report.sections.checks import check_model
-from bayesanno.report.sections.labels import show_items
+from bayesanno.report.sections.labels import ask_of_items, show_items
 from bayesanno.report.sections.origin import tell_origin
 from bayesanno.report.sections.trust import judge_fit
 
@@ -94,9 +94,9 @@ def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Sect
     """Return the sections of a fit's report, in the order in which one asks."""
     sections = [
         Section(name="trust", question="Can I trust this fit?", blocks=judge_fit(view)),
-        Section(name="labels", question="What are the labels?", blocks=show_items(view)),
+        Section(name="labels", question=ask_of_items(view), blocks=show_items(view)),
     ]
-    if view.model.competence is not None:
+    if tells_of_annotators(view):
         sections.append(Section(name="annotators", question="Who are the annotators?", blocks=show_annotators(view)))
     said = check_model(view, checks=checks, random_seed=random_seed)
     sections.append(Section(name="model", question="What does the model say about itself?", blocks=said))

@@ -52,6 +52,21 @@ def replicate(
     array of int
         The label of each annotation, or the successes of each item, as codes in the data's order.
     """
+    for answers, _ in replicate_with_states(model, design, draws, known, rng):
+        yield answers
+
+
+def replicate_with_states(
+    model: AnnotationModel,
+    design: Data,
+    draws: xarray.Dataset,
+    known: Mapping[str, np.ndarray],
+    rng: np.random.Generator,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Draw answers as `replicate` does; yield them and the states that gave rise to them.
+
+    The states are codes, (item,), or of several dimensions those of one after the other.
+    """
     from pytensor.graph.replace import clone_replace
     from pytensor.graph.traversal import graph_inputs
     from pytensor.tensor.random.type import RandomType
@@ -65,15 +80,17 @@ def replicate(
         key: pt.tensor(key.name, dtype=array.values.dtype, shape=(None,) * array.values.ndim)
         for key, array in arrays.items()
     }
-    _, answers = _quietly(model.generate, KINDS[model.data_class].design(design, given), Parameters(symbols))
-    made = [variable for variable in graph_inputs([answers]) if isinstance(variable.type, RandomType)]
+    states, answers = _quietly(model.generate, KINDS[model.data_class].design(design, given), Parameters(symbols))
+    inputs = dict.fromkeys([*graph_inputs([answers]), *graph_inputs([states])])  # what answers take comes first
+    made = [variable for variable in inputs if isinstance(variable.type, RandomType)]
     generators = {variable: variable.type() for variable in made}  # inputs, so that each call has its own
-    (answers,) = clone_replace([answers], generators)
-    function = _quietly(compile_once, [*symbols.values(), *given.values(), *generators.values()], [answers])
+    outputs = clone_replace([answers, states], generators)
+    function = _quietly(compile_once, [*symbols.values(), *given.values(), *generators.values()], outputs)
     fixed = [*known.values(), *(array.values for array in arrays.values())]
     for sample in range(draws.sizes["chain"] * draws.sizes["draw"]):
         drawn = [array[sample] for array in values.values()]
-        yield _quietly(function, *drawn, *fixed, *rng.spawn(len(generators)))[0]
+        answers, states = _quietly(function, *drawn, *fixed, *rng.spawn(len(generators)))
+        yield answers, states
 
 
 def _quietly(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -104,10 +104,8 @@ class Simulator:
         self.model, self.design, self.graph = model, design, model.build(design)
         arrays = index_arrays(model, design, find_patterns(model, design))
         given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
-        taken = set(taken_parameters(model, design, self.graph))
         known = {name: self.graph[name] for name in known_parameters(model, design)}
-        drawn = {variable.name: variable for variable in self.graph.free_RVs}
-        drawn |= {variable.name: variable for variable in self.graph.deterministics if variable.name in taken}
+        drawn = {variable.name: variable for variable in self.graph.free_RVs + self.graph.deterministics}
         p = Parameters(drawn | known)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Numba will use object mode")
@@ -117,8 +115,12 @@ class Simulator:
             self._draw = pm.compile([], outputs)
         self._names = list(drawn)
 
-    def draw(self, random_seed: int) -> tuple[Any, xarray.Dataset]:
-        """Return data and the parameters that made them, as `simulate` does."""
+    def draw(self, random_seed: int) -> tuple[Any, xarray.Dataset, np.ndarray]:
+        """Return data and the parameters that made them, as `simulate` does, and the items' states, as codes.
+
+        Beside the parameters are all deterministics of the graph, such as what annotators' accuracy follows from. The
+        states are those of each latent, one after the other.
+        """
         from pymc.pytensorf import reseed_rngs
 
         reseed_rngs(self._rngs, random_seed)
@@ -127,7 +129,7 @@ class Simulator:
             *values, state, label = self._draw()
         known = {name: one.value for name, one in known_parameters(self.model, self.design).items()}
         named = known | dict(zip(self._names, values, strict=True))
-        return _put_together(self.model, self.design, self.graph, named, state, label)
+        return *_put_together(self.model, self.design, self.graph, named, state, label), state
 
 
 def _put_together(

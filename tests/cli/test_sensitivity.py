@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno.cli.sensitivity import name_priors
 from bayesanno.ground.errors import ConvergenceWarning
 
 
@@ -24,13 +25,30 @@ def test_the_command_writes_tables_and_tells_of_them(run, tmp_path):
         code, out, err = run("mace", "crowd.csv", "--out", "found", "--grid", "strategy_prior=1", *short)
     assert code == 0
     assert err.splitlines()[0].startswith("mace: 1,646 annotations")
-    names = ["powerscale.csv", "labels.csv", "grid.csv", "flips.csv", "annotators.csv", "priors.png", "run.json"]
+    names = ["prior.csv", "powerscale.csv", "labels.csv", "grid.csv", "flips.csv", "annotators.csv"]
+    names += ["prior.png", "powerscale.png", "labels.png", "priors.png", "run.json"]
     assert [line for line in out.splitlines() if line.startswith("found/")] == [f"found/{name}" for name in names]
     assert "would change their label if the prior were doubled or halved" in out
+    prior = pd.read_csv(tmp_path / "found" / "prior.csv")
+    assert set(prior["model"]) == {"mace", "strategy_prior=1"}
+    accuracy = prior[prior["quantity"] == "accuracy"]["mean"].iloc[0]
+    assert f"mace: before data, an annotator is right {accuracy:.0%} of the time" in out
+    scaled = pd.read_csv(tmp_path / "found" / "powerscale.csv")
+    assert {"accuracy", "class_share"} < set(scaled["parameter"].str.split("[").str[0])
     grid = pd.read_csv(tmp_path / "found" / "grid.csv")
     assert grid["strategy_prior"].tolist() == [10, 1]
     assert f"strategy_prior=1: {grid['labels_changed'][1]:.0f} item" in out
     assert json.loads((tmp_path / "found" / "run.json").read_text())["grid"] == {"strategy_prior": ["1"]}
+
+
+def test_of_a_model_that_takes_parameters_from_data_the_variant_that_learns_them_has_a_prior():
+    named = name_priors(ba.models.ModelA(), {"accuracy_prior": ["2:1", "1:1"], "frequency": ["shared", "annotator"]})
+    assert {name: (model.frequency, model.accuracy_prior) for name, model in named.items()} == {
+        "model_a, frequency=shared": ("shared", (2, 1)),
+        "accuracy_prior=2:1, frequency=annotator": ("annotator", (2, 1)),
+        "accuracy_prior=1:1, frequency=shared": ("shared", (1, 1)),
+        "accuracy_prior=1:1, frequency=annotator": ("annotator", (1, 1)),
+    }
 
 
 @pytest.mark.parametrize(

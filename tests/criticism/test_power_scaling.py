@@ -30,7 +30,7 @@ def tempered(log2_alpha):
 def slopes():
     """By how much doubling the prior moves the exact posterior means, and the label probabilities."""
     more, less = tempered(STEP), tempered(-STEP)
-    names = ("prevalence", "confusion", "probability")
+    names = ("prevalence", "confusion", "accuracy", "probability")
     return {name: (getattr(more, name) - getattr(less, name)) / (2 * STEP) for name in names}
 
 
@@ -40,6 +40,81 @@ def test_slopes_of_the_prior_are_those_of_exact_posteriors(tiny_fit, slopes):
     assert (np.abs(table["prior_slope"] - expected) < 4.5 * table["prior_slope_mcse"]).all()
     assert np.corrcoef(table["prior_slope"], expected)[0, 1] > 0.9
     assert np.abs(expected).max() > 10 * table["prior_slope_mcse"].min()
+
+
+def test_slopes_of_accuracies_are_those_of_exact_posteriors(tiny_fit, slopes):
+    table = ba.power_scaling_table(tiny_fit, ["accuracy"])
+    assert (np.abs(table["prior_slope"] - slopes["accuracy"]) < 4.5 * table["prior_slope_mcse"]).all()
+    assert (np.abs(slopes["accuracy"]) > 4.5 * table["prior_slope_mcse"]).any()  # one that says nothing would fail
+
+
+def test_a_flat_prior_moves_nothing():
+    """Where the prior's density is the same everywhere, its powers are."""
+    counts = ba.CountData(items=tuple("abcdef"), successes=np.array([9, 8, 1, 2, 9, 1]), trials=np.full(6, 10))
+    flat = ba.models.BinomialMixture(types=2, weight_prior=1.0, rate_prior=(1.0, 1.0))
+    fit = ba.fit(flat, counts, method="advi", draws=200, random_seed=1, progressbar=False)
+    table = ba.power_scaling_table(fit)
+    assert (table[["prior", "prior_noise", "prior_slope"]].abs() < 1e-12).all(axis=None)
+    assert (table["likelihood"] > 0).any()
+
+
+def test_what_is_no_parameter_is_derived_from_them(tiny_fit, slopes):
+    without = tiny_fit.copy()
+    without["posterior"] = without["posterior"].to_dataset().drop_vars("accuracy")
+    names = ["accuracy", "prevalence", "class_share"]
+    table, own = (ba.power_scaling_table(fit, names) for fit in (without, tiny_fit))
+    assert table["parameter"].tolist() == own["parameter"].tolist()
+    numbers = [column for column in table if column not in ("parameter", "diagnosis")]
+    np.testing.assert_allclose(table[numbers], own[numbers], rtol=1e-6, atol=1e-9)
+    # of the share of items in a class, the mean is that of the label probabilities
+    share = table[table["parameter"].str.startswith("class_share")]
+    np.testing.assert_allclose(share["mean"], tiny_fit["latent"]["probability"].mean("item"), atol=1e-9)
+    expected = slopes["probability"].mean(axis=0)
+    assert (np.abs(share["prior_slope"] - expected) < 4.5 * share["prior_slope_mcse"]).all()
+
+
+def test_sensitivities_that_chance_may_bring_are_not_told_of(tiny_fit, mace_fit):
+    """The same draws in another order have nothing to do with the prior; of fewer draws chance brings more."""
+    table = ba.power_scaling_table(tiny_fit)
+    conflict = table["prior"] > np.maximum(table["prior_noise"], 0.05)
+    assert conflict.any()
+    assert (table.loc[conflict, "diagnosis"].str.startswith("potential")).all()
+    mixed = tiny_fit.copy()
+    posterior = mixed["posterior"].to_dataset()
+    other = posterior.isel(draw=np.random.default_rng(1).permutation(posterior.sizes["draw"]))
+    mixed["posterior"] = other.assign_coords(draw=posterior["draw"])
+    unrelated = ba.power_scaling_table(mixed)
+    assert (unrelated["prior"] > unrelated["prior_noise"]).mean() < 0.3  # 1 in 20, of parameters that go together
+    many, few = (ba.power_scaling_table(mace_fit.isel(draw=slice(0, 1000, step)), ["competence"]) for step in (1, 10))
+    assert (few["prior_noise"] > 2 * many["prior_noise"]).all()
+    unsure = (few["prior"] > 0.05) & (few["prior"] <= few["prior_noise"])
+    assert unsure.any()
+    assert (few.loc[unsure, "diagnosis"] == "too few draws to tell").all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("few_answers", [True, False])
+def test_slopes_of_accuracies_are_those_of_fits_with_other_priors(few_answers, crowd):
+    """MACE, of few answers and of many: with the prior to the power of 2 to the half, and to its inverse."""
+
+    def scaled(log2_alpha):
+        def power(concentration):
+            return 2.0**log2_alpha * (concentration - 1) + 1
+
+        return ba.models.MACE(
+            competence_prior=(power(4.0), power(2.0)), strategy_prior=power(4.0), prevalence_prior=power(5.0)
+        )
+
+    data = tiny_data() if few_answers else crowd[0]
+    settings = {**SETTINGS, "draws": 4000 if few_answers else 1000}
+    own, more, less = (
+        ba.power_scaling_table(ba.fit(scaled(h), data, **settings), ["accuracy"]) for h in (0.0, 0.5, -0.5)
+    )
+    moved = more["mean"] - less["mean"]
+    error = own["prior_slope_mcse"] + 2 * own["sd"] / np.sqrt(2000)  # of the slope, and of two means
+    assert (np.abs(own["prior_slope"] - moved) < 3 * error).all()
+    assert np.corrcoef(own["prior_slope"], moved)[0, 1] > 0.7
+    assert (np.abs(moved) > 0.1 * own["sd"]).mean() > 0.5  # else noise would be compared with noise
 
 
 def test_slopes_of_labels_are_those_of_exact_posteriors(tiny_fit, slopes):

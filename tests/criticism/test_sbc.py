@@ -1,5 +1,7 @@
 """Simulation-based calibration: what ranks mean, that a wrong model is found out, that every simulation is there."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -16,30 +18,6 @@ MODEL = LabelUsage(centre="even")
 SHORT = {"draws": 60, "tune": 200, "chains": 2, "initvals": "vote", "progressbar": False}
 
 
-def made_up(ranks):
-    n = len(ranks)
-    flags = {
-        "warned": ("simulation", np.zeros(n, dtype=bool)),
-        "several_modes": ("simulation", np.zeros(n, dtype=bool)),
-    }
-    return xr.Dataset({"usage": (("simulation", "annotator"), ranks), **flags}, coords={"annotator": ["ada", "bo"]})
-
-
-def test_uniform_ranks_pass_and_others_do_not(rng):
-    n = 200
-    right = rng.integers(100, size=n)
-    narrow = np.where(rng.random(n) < 0.5, rng.integers(25, size=n), rng.integers(75, 100, size=n))
-    table = ba.sbc_table(made_up(np.stack([right, narrow], axis=1))).set_index("parameter")
-    assert table.index.tolist() == ["usage[bo]", "usage[ada]"]
-    assert table.loc["usage[ada]", "p"] > 0.001
-    assert table.loc["usage[ada]", "spread"] == pytest.approx(1, abs=0.2)
-    assert table.loc["usage[bo]", "p_adjusted"] < 1e-6
-    assert table.loc["usage[bo]", "spread"] > 1.5  # too far out: the posterior would be too narrow
-    assert table.loc["usage[bo]", "p_adjusted"] == pytest.approx(2 * table.loc["usage[bo]", "p"])
-    low = ba.sbc_table(made_up(np.stack([right, right // 2], axis=1))).set_index("parameter")
-    assert low.loc["usage[bo]", "mean_rank"] < 0.3
-
-
 def test_ranks_are_among_draws_of_the_posterior_of_simulated_data():
     ranks = ba.sbc(MODEL, DESIGN, simulations=3, random_seed=4, **SHORT)
     assert ranks["usage"].dims == ("simulation", "annotator", "response")
@@ -53,20 +31,47 @@ def test_ranks_are_among_draws_of_the_posterior_of_simulated_data():
 
 def test_simulations_are_of_the_model_and_the_seed():
     simulator = Simulator(MODEL, DESIGN)
-    data, truth = simulator.draw(3)
-    again, same = simulator.draw(3)
+    data, truth, _ = simulator.draw(3)
+    again, same, _ = simulator.draw(3)
     assert data.hash == again.hash
     xr.testing.assert_equal(truth, same)
-    other, _ = simulator.draw(4)
+    other, _, _ = simulator.draw(4)
     assert other.hash != data.hash
     usage = np.mean([simulator.draw(seed)[1]["usage"].values for seed in range(300)], axis=0)
     np.testing.assert_allclose(usage, 1 / 3, atol=0.07)
     by_class, labelled = Simulator(ba.models.ModelB(), DESIGN), []
     for seed in range(200):
-        data, truth = by_class.draw(seed)
+        data, truth, state = by_class.draw(seed)
+        assert data.gold_codes.tolist() == state.tolist()
         right = truth["confusion"].values[data.annotator, data.gold_codes[data.item], data.label]
         labelled.append(right.mean())
     assert np.mean(labelled) > 0.5  # answers come from the confusion of the item's own class
+    own = np.einsum("ajj,j->a", truth["confusion"].values, truth["prevalence"].values)
+    np.testing.assert_allclose(truth["accuracy"], own)  # what follows from parameters is of the same draw
+
+
+def test_what_fits_say_of_items_is_kept_and_what_follows_from_parameters_ranked():
+    design = replace(DESIGN, controls={"i2": "1"})
+    ranks = ba.sbc("model_b", design, simulations=2, random_seed=1, method="vb", progressbar=False)
+    assert ranks.attrs["ranked"] == ["confusion", "prevalence", "accuracy", "log_likelihood"]
+    assert ranks["accuracy"].dims == ("simulation", "annotator")
+    assert ranks["probability"].dims == ("simulation", "item", "true_class")
+    assert ranks["state"].shape == (2, 11)
+    assert ranks["item"].values.tolist() == [item for item in DESIGN.items if item != "i2"]  # a control is left out
+    np.testing.assert_allclose(ranks["probability"].sum("true_class"), 1, rtol=1e-6)
+    assert ba.sbc_label_table(ranks)["n"].sum() == 22
+    data, _, state = Simulator(ba.models.ModelB(), design).draw(
+        int(np.random.SeedSequence([1, 1]).generate_state(2)[0])
+    )
+    free = [data.items.index(item) for item in ranks["item"].values]
+    assert ranks["state"].isel(simulation=1).values.tolist() == state[free].tolist()
+
+
+def test_a_design_of_counts_needs_no_answers():
+    design = ba.make_count_design(items=30, per_item=10)  # all counts are 0: no data for two types
+    ranks = ba.sbc("binomial_mixture", design, simulations=1, random_seed=1, **SHORT)
+    assert ranks.attrs["ranked"] == ["weight", "rate", "log_likelihood"]
+    assert ranks["probability"].dims == ("simulation", "item", "item_type")
 
 
 def test_a_study_is_whole_or_none(monkeypatch):
@@ -92,11 +97,6 @@ def test_a_study_that_cannot_be_is_refused(refuses, change, match):
         ba.sbc(arguments.pop("model"), DESIGN, **arguments)
 
 
-def test_few_simulations_are_not_tested(refuses):
-    with refuses(FitError, "there are 49 simulations: a test of their ranks needs 50 or more"):
-        ba.sbc_table(made_up(np.zeros((49, 2), dtype=int)))
-
-
 def with_another_prior(entry):
     """The same model, but what it simulates comes from habits drawn twice: more extreme than its prior says."""
 
@@ -107,30 +107,47 @@ def with_another_prior(entry):
     return broken(entry, generate=generate)
 
 
+LABELS = ba.make_design(items=30, annotators=4, labels=3, per_item=3, random_seed=1)
+COUNTS = ba.make_count_design(items=60, per_item=10)
+STUDIES = [
+    (MODEL, LABELS),
+    (ba.models.OneCoin(), LABELS),
+    (ba.models.ModelB(), LABELS),
+    (ba.models.MACE(), LABELS),
+    (ba.models.ModelA(frequency="shared"), LABELS),
+    (ba.models.EasyHard(), LABELS),
+    (ba.models.BinomialMixture(types=2), COUNTS),
+    (ba.models.DiligentLazy(known=True), COUNTS),
+]
+SETTINGS = {"simulations": 200, "random_seed": 1, "draws": 250, "tune": 400, "progressbar": False}
+LEVEL = 0.01 / len(STUDIES)  # of a model: in one of a hundred runs of all these studies a sound one would fail
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "model",
-    [
-        MODEL,
-        ba.models.ModelB(),
-        ba.models.MACE(),
-        ba.models.OneCoin(),
-        ba.models.ModelA(frequency="shared"),
-        ba.models.EasyHard(),
-    ],
-    ids=lambda model: model.name,
-)
-def test_models_are_calibrated(model):
-    labels = 2 if model.two_labels else 3
-    design = ba.make_design(items=30, annotators=4, labels=labels, per_item=3, random_seed=1)
-    settings = {"draws": 250, "tune": 400, "progressbar": False}
-    table = ba.sbc_table(ba.sbc(model, design, simulations=200, random_seed=1, **settings))
-    assert table["p_adjusted"].min() > 0.01
+@pytest.mark.parametrize(("model", "design"), STUDIES, ids=[model.name for model, _ in STUDIES])
+def test_models_are_calibrated(model, design):
+    ranks = ba.sbc(model, design, **SETTINGS)
+    assert ba.sbc_table(ranks)["p_adjusted"].min() > LEVEL
+    n_intervals = 2 * len(ranks.attrs["ranked"])
+    coverage = ba.sbc_coverage(ranks, confidence=1 - LEVEL / n_intervals)
+    assert ((coverage["low"] <= coverage["level"]) & (coverage["level"] <= coverage["high"])).all()
+    if model != MODEL:  # of which items have no labels
+        labels = ba.sbc_label_table(ranks, bins=10, confidence=1 - LEVEL / 10)
+        assert ((labels["low"] <= labels["predicted"]) & (labels["predicted"] <= labels["high"])).all()
 
 
 @pytest.mark.slow
 def test_a_wrong_model_is_found_out():
-    settings = {"draws": 250, "tune": 400, "progressbar": False, "simulations": 100, "random_seed": 1}
-    design = ba.make_design(items=30, annotators=4, labels=3, per_item=3, random_seed=1)
-    assert ba.sbc_table(ba.sbc(MODEL, design, **settings))["p_adjusted"].min() > 0.01
-    assert ba.sbc_table(ba.sbc(with_another_prior(MODEL), design, **settings))["p_adjusted"].min() < 1e-4
+    ranks = ba.sbc(with_another_prior(MODEL), LABELS, **SETTINGS)
+    assert ba.sbc_table(ranks)["p_adjusted"].min() < LEVEL / 100
+    usage = ba.sbc_coverage(ranks, confidence=1 - LEVEL).query("variable == 'usage'")
+    assert (usage["high"] < usage["level"]).all()
+
+
+@pytest.mark.slow
+def test_an_approximation_is_found_out():
+    ranks = ba.sbc("model_b", DESIGN, simulations=200, random_seed=1, method="vb", progressbar=False)
+    prevalence = ba.sbc_coverage(ranks, confidence=1 - LEVEL).query("variable == 'prevalence'")
+    assert (prevalence["high"] < prevalence["level"]).all()  # variational Bayes is too sure of itself
+    labels = ba.sbc_label_table(ranks, confidence=1 - LEVEL)
+    assert labels.iloc[-1]["high"] < labels.iloc[-1]["predicted"]  # and of the labels

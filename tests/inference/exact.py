@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Exact:
-    """Posterior mean and sd of the prevalence (true_class,), confusion (annotator, true_class, response), and p."""
+    """Posterior mean and sd of the prevalence (true_class,), confusion (annotator, true_class, response), and p.
+
+    And the mean of the accuracy, prevalence times diagonal, (annotator,).
+    """
 
     prevalence: np.ndarray
     confusion: np.ndarray
+    accuracy: np.ndarray
     prevalence_sd: np.ndarray
     confusion_sd: np.ndarray
     probability: np.ndarray  # (item, true_class)
@@ -77,6 +81,12 @@ def exact_posterior(
     return Exact(
         prevalence=np.array([mean, 1 - mean]),
         confusion=confusion,
+        accuracy=np.array(
+            [
+                moments(first * right[annotator, 0] + (1 - first) * right[annotator, 1])[0]
+                for annotator in range(data.n_annotators)
+            ]
+        ),
         prevalence_sd=np.array([sd, sd]),
         confusion_sd=confusion_sd,
         # p(class | answers) is itself a ratio: its numerator times the other items' likelihood stays a polynomial

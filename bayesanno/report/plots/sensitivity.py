@@ -1,16 +1,256 @@
-"""Figures of sensitivity: what other priors change."""
+"""Figures of priors: what they say before data, how far a fit rests on them, and what other priors change."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from bayesanno.criticism.power_scaling import THRESHOLD
+from bayesanno.ground.errors import FitError
 from bayesanno.modeling.fields import as_typed
-from bayesanno.report.plots.style import ACCENT, INK, PALE, height_for, name_rows, new_figure
+from bayesanno.report.plots.style import (
+    ACCENT,
+    INK,
+    MOST_NAMES,
+    PALE,
+    cut_name,
+    height_for,
+    name_rows,
+    new_figure,
+    shades,
+)
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bayesanno.criticism.prior import PriorDescription
     from bayesanno.criticism.sensitivity import Study
+
+LONGEST = 44  # letters of a name that says what a row is of
+BINS = 41  # of what a prior gives; an odd number, so that one half, third, quarter or fifth is inside of one
+MOST_TOLD = 6  # names in the legend of a panel
+MOST_DOUBLINGS = 4.0  # of a prior, beyond which it does not matter how many
+WORDS = {
+    "accuracy": "accuracy of an annotator",
+    "competence": "competence of an annotator",
+    "diligence": "diligence",
+    "agreement": "how often two annotators agree",
+    "right": "share of answers that are right",
+    "vote_right": "share of items whose vote is right",
+    "unanimous": "share of items on which all agree",
+    "prevalence": "prevalence of a class",
+    "largest_prevalence": "prevalence of the commonest class",
+    "usage": "how often an annotator gives a label",
+    "weight": "share of items of a type",
+    "rate": "rate of positive answers, by type",
+    "positive_share": "share of positive answers",
+    "spread": "sd of the items' shares",
+}
+
+
+def plot_prior(description: PriorDescription) -> Figure:
+    """Draw what priors say before data: a panel for each quantity, in it a row for each model.
+
+    Parameters
+    ----------
+    description : PriorDescription
+        As `bayesanno.describe_prior` gives it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A row has the histogram of what the prior gives, with a bar that holds the middle 94% and a point at the mean.
+        Of several classes, types or labels, their outlines are over each other, with a bar each.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> design = ba.make_design(items=50, annotators=4, labels=2, per_item=3, random_seed=1)
+    >>> figure = ba.plot_prior(ba.describe_prior("one_coin", design, draws=50, random_seed=1))
+    >>> figure.axes[0].get_title(loc="left")
+    'accuracy of an annotator'
+    """
+    table = description.table
+    by = [name for name in ("dimension", "quantity") if name in table]
+    panels = list(table.groupby(by, sort=False))
+    models = list(dict.fromkeys(table["model"]))
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    height = min(rows * (0.95 + 0.42 * len(models)), 30.0)
+    figure, axes = new_figure(3.0 * columns + 1.6, height, columns, rows=rows, squeeze=False)
+    for one, (groups, part) in zip(axes.flat, panels, strict=False):
+        names = [str(name) for name in groups]
+        dimension = f"{names[0]}: " if len(names) > 1 and names[0] else ""
+        one.set_title(dimension + WORDS.get(names[-1], names[-1]), fontsize=9, loc="left", parse_math=False)
+        _draw_quantity(one, part, [description.drawn[row] for row in part.index], models)
+        if one in axes[:, 0]:
+            name_rows(one, models, longest=LONGEST)
+        else:
+            one.set_yticks([])
+    for one in axes.flat[len(panels) :]:
+        one.set_axis_off()
+    return figure
+
+
+def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], models: list[str]) -> None:
+    of = list(dict.fromkeys(rows["of"]))
+    low, high = min(one.min() for one in drawn), max(one.max() for one in drawn)
+    ends = (0.0, 1.0) if low >= 0 and high <= 1 else (float(low), float(high))
+    edges = np.linspace(ends[0], ends[1], BINS + 1)
+    colours = dict(zip(of, [ACCENT] if len(of) == 1 else shades(len(of) + 1), strict=False))
+    for row, values in zip(rows.to_dict("records"), drawn, strict=True):
+        place, colour = models.index(row["model"]), colours[row["of"]]
+        share = np.histogram(values, edges)[0] / values.size
+        top = place - 0.62 * share / share.max()
+        axes.stairs(top, edges, baseline=place, fill=len(of) == 1, color=colour, alpha=0.35 if len(of) == 1 else 0.9)
+        below = place + 0.1 + 0.2 * of.index(row["of"]) / len(of)
+        axes.hlines(below, row["low"], row["high"], color=[colour], linewidth=1.5)
+        axes.plot(row["mean"], below, "o", color=colour, markersize=3.5)
+    margin = 0.02 * (ends[1] - ends[0])
+    lines = -(-len(of) // 3) if 1 < len(of) <= MOST_TOLD else 0  # of a legend, for which there is room at the bottom
+    axes.set(xlim=(ends[0] - margin, ends[1] + margin), ylim=(len(models) - 0.55 + 0.4 * lines, -0.75))
+    axes.grid(axis="x", color=PALE, alpha=0.3)
+    if lines:
+        from matplotlib.lines import Line2D
+
+        keys = [Line2D([], [], color=colours[name], label=cut_name(name, 14)) for name in of]
+        options = {"loc": "lower left", "ncols": 3, "borderaxespad": 0.1, "handlelength": 1.2, "columnspacing": 1}
+        for text in axes.legend(handles=keys, fontsize=7, frameon=False, **options).get_texts():
+            text.set_parse_math(False)
+
+
+def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure:
+    """Draw how far parameters rest on the prior and on the likelihood, those that rest most on the prior on top.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `bayesanno.power_scaling_table` gives it, or some of its rows.
+    most : int, default 60
+        Rows that are drawn; the title says of how many.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        On the left the sensitivities, with a line at 0.05, from which on they count, and shaded as far as chance alone
+        may bring the prior's, by so many draws. On the right by how much a prior,
+        or likelihood, of twice the strength would move the mean, in standard deviations of the posterior, with two
+        Monte Carlo standard errors on either side.
+
+    Raises
+    ------
+    FitError
+        If there is no row, or most is below 1.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> data = ba.read_annotations("@crowd")
+    >>> fit = ba.fit("one_coin", data, draws=50, tune=50, random_seed=1, progressbar=False)  # doctest: +SKIP
+    >>> ba.plot_power_scaling(ba.power_scaling_table(fit, ["accuracy"]))  # doctest: +SKIP
+    """
+    shown = _take_rows(table, table.sort_values("prior", ascending=False, kind="stable"), most)
+    figure, (left, right) = new_figure(9.5, max(height_for(len(shown)), 2.4), 2, sharey=True)
+    place = np.arange(len(shown))
+    sd = shown["sd"].where(shown["sd"] > 0).to_numpy()
+    kinds: dict[str, dict[str, Any]] = {
+        "likelihood": {"color": PALE, "marker": "s", "markersize": 4},
+        "prior": {"color": ACCENT, "marker": "o", "markersize": 4.5},
+    }
+    for shift, (of, style) in zip((0.14, -0.14), kinds.items(), strict=True):
+        left.plot(shown[of], place, linestyle="", label=of, **style)
+        slope, error = shown[f"{of}_slope"] / sd, 2 * shown[f"{of}_slope_mcse"] / sd
+        right.hlines(place + shift, slope - error, slope + error, color=style["color"], linewidth=1)
+        right.plot(slope, place + shift, linestyle="", **style)
+    left.axvline(THRESHOLD, color=INK, linewidth=0.8, linestyle=":")
+    left.axvspan(0, shown["prior_noise"].max(), color=ACCENT, alpha=0.1, linewidth=0, label="prior, by chance")
+    right.axvline(0, color=INK, linewidth=0.8)
+    name_rows(left, shown["parameter"].tolist(), longest=LONGEST)
+    left.set(xlim=(0, None), ylim=(len(shown) - 0.4, -0.6))
+    left.set_xlabel("sensitivity", fontsize=9)
+    right.set_xlabel("move of the mean by twice the strength, in sd", fontsize=9)
+    what = f": the {len(shown)} of {len(table):,} that rest most on the prior" if len(shown) < len(table) else ""
+    left.set_title(f"What rests on the prior, and on the answers{what}", fontsize=10, loc="left")
+    for one in (left, right):
+        one.grid(axis="x", color=PALE, alpha=0.3)
+    figure.legend(*left.get_legend_handles_labels(), fontsize=8, loc="outside upper right", ncols=3)
+    return figure
+
+
+def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
+    """Draw which items' labels hang on the prior, those that change first on top.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `bayesanno.label_power_scaling` gives it, or some of its rows.
+    most : int, default 40
+        Items that are drawn; the title says of how many.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        On the left how many doublings of the prior (below 0: halvings) would make the runner-up as probable as the
+        label, with arrowheads at the edge for more than four; between the lines one is enough. On the right the
+        probability of the label, with arrows to where a prior, or likelihood, of twice the strength would move it.
+
+    Raises
+    ------
+    FitError
+        If there is no row, or most is below 1.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd")  # doctest: +SKIP
+    >>> ba.plot_label_power_scaling(ba.label_power_scaling(fit))  # doctest: +SKIP
+    """
+    order = table["doublings"].abs().to_numpy().argsort(kind="stable")
+    shown = _take_rows(table, table.iloc[order], most)
+    figure, (left, right) = new_figure(9.5, max(height_for(len(shown)), 2.4), 2, sharey=True)
+    place, doublings = np.arange(len(shown)), shown["doublings"].to_numpy()
+    near = np.abs(doublings) <= MOST_DOUBLINGS
+    left.axvspan(-1, 1, color=PALE, alpha=0.15, linewidth=0)
+    left.axvline(0, color=INK, linewidth=0.8)
+    left.plot(doublings[near], place[near], "o", color=ACCENT, markersize=4.5)
+    for marker, beyond in (("<", doublings < -MOST_DOUBLINGS), (">", doublings > MOST_DOUBLINGS)):
+        edge = np.full(int(beyond.sum()), MOST_DOUBLINGS if marker == ">" else -MOST_DOUBLINGS)
+        left.plot(edge, place[beyond], marker, color=PALE, markersize=4)
+    probability = shown["probability"].to_numpy()
+    for of, shift, colour in (("likelihood", 0.16, PALE), ("prior", -0.16, ACCENT)):
+        then = np.clip(probability + shown[f"{of}_slope"].to_numpy(), 0, 1)
+        right.hlines(place + shift, probability, then, color=colour, linewidth=1.2)
+        right.plot(then, place + shift, "o", color=colour, markersize=3, label=f"twice the {of}")
+    right.plot(probability, place, "|", color=INK, markersize=8, label="now")
+    said = [
+        f"{cut_name(row['item'], 18)}: {cut_name(row['label'], 11)} or {cut_name(row['runner_up'], 11)}"
+        for row in shown.to_dict("records")
+    ]
+    name_rows(left, said, longest=LONGEST)
+    left.set(xlim=(-MOST_DOUBLINGS - 0.3, MOST_DOUBLINGS + 0.3), ylim=(len(shown) - 0.4, -0.6))
+    left.set_xlabel("doublings of the prior until the label changes", fontsize=9)
+    right.set_xlabel("probability of the label", fontsize=9)
+    soon = int((table["doublings"].abs() < 1).sum())
+    what = f"{len(shown)} of {len(table):,} drawn; " if len(shown) < len(table) else ""
+    left.set_title(
+        f"Labels that hang on the prior: {what}{soon} would change within one doubling", fontsize=10, loc="left"
+    )
+    for one in (left, right):
+        one.grid(axis="x", color=PALE, alpha=0.3)
+    figure.legend(*right.get_legend_handles_labels(), fontsize=8, loc="outside lower right", ncols=3)
+    return figure
+
+
+def _take_rows(table: pd.DataFrame, ordered: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Return the first rows of an ordered table; raise a FitError if there is nothing to draw."""
+    if most < 1:
+        raise FitError(f"most is {most}: it must be at least 1")
+    if table.empty:
+        raise FitError("the table has no rows to draw")
+    return ordered.head(most)
 
 
 def plot_priors(study: Study) -> Figure:

@@ -22,12 +22,14 @@ MOST_NAMES = 60  # rows of which each has its name
 MOST_LETTERS = 20  # of a name
 
 
-def new_figure(width: float = 7.0, height: float = 4.0, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
-    """Return a figure in inches, and its axes: one, or an array of so many side by side."""
+def new_figure(
+    width: float = 7.0, height: float = 4.0, columns: int = 1, *, rows: int = 1, **options: Any
+) -> tuple[Figure, Any]:
+    """Return a figure in inches, and its axes: one, or an array of so many side by side, or in rows."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots(1, columns, **options)
+    axes = figure.subplots(rows, columns, **options)
     for one in np.ravel(axes):
         one.spines[["top", "right"]].set_visible(False)
         one.tick_params(labelsize=8)
@@ -55,7 +57,7 @@ def keep_dimension(table: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
 
 
 def cut_name(name: str, most: int = MOST_LETTERS) -> str:
-    """Return a name, or its beginning if it is long.
+    """Return a name on one line, or its beginning if it is long.
 
     Examples
     --------
@@ -63,7 +65,8 @@ def cut_name(name: str, most: int = MOST_LETTERS) -> str:
     >>> cut_name("ana"), cut_name("a name without an end", 8)
     ('ana', 'a name …')
     """
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+    line = " ".join(name.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def write_legend(axes: Axes, **options: Any) -> None:
@@ -78,11 +81,12 @@ def height_for(rows: int) -> float:
     return float(min(1.4 + ROW * rows, MOST_HEIGHT))
 
 
-def name_rows(axes: Axes, names: Sequence[str], *, along: str = "y") -> None:
+def name_rows(axes: Axes, names: Sequence[str], *, along: str = "y", longest: int = 20) -> None:
     """Name rows (or columns), every one where there is room, else evenly spaced ones; long names are cut."""
     step = -(-len(names) // MOST_NAMES)
     at = range(0, len(names), step)
-    labels = [cut_name(names[place]) for place in at]
+    short = [cut_name(name, longest) for name in names]
+    labels = [short[place] for place in at]
     if along == "y":
         axes.set_yticks(list(at), labels, parse_math=False)
     else:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayesanno.analysis.annotators import annotator_table, low_competence_probability
+from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.parts import parts_of
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.report.blocks import Block, Heading, Text, draw, grid_of
+from bayesanno.report.plots.agreement import plot_divergence, plot_usage
 from bayesanno.report.plots.annotators import plot_annotators, plot_confusion
 
 if TYPE_CHECKING:
@@ -16,11 +18,19 @@ if TYPE_CHECKING:
     from bayesanno.fits.view import FitView
 
 LOW = 0.5  # a competence below it is low
-CONFUSION = "confusion"  # the parameter of models whose annotators confuse labels
+CONFUSION = "confusion"  # the parameter of models whose annotators confuse labels,
+USAGE = "usage"  # and of those that say how labels are used
+
+
+def tells_of_annotators(view: FitView) -> bool:
+    """Whether a fit says how good annotators are, or how they use the labels."""
+    return view.model.competence is not None or USAGE in view.posterior
 
 
 def show_annotators(view: FitView) -> list[Block]:
     """Return who is good, who is not, in a figure and in a table, and what they confuse."""
+    if view.model.competence is None:
+        return _show_usage(view)
     table = annotator_table(view)
     n = table["annotator"].nunique()
     called = view.model.competence
@@ -42,6 +52,21 @@ def show_annotators(view: FitView) -> list[Block]:
         *blocks,
         Heading(text="Every annotator, the least competent first"),
         grid_of(shown, name="annotator-table", what="annotators", by="mean", down=False),
+    ]
+
+
+def _show_usage(view: FitView) -> list[Block]:
+    """Return how annotators use the labels, and who does so unlike the others."""
+    table = behaviour_table(view)
+    figures = {
+        "How far each annotator's use of the labels is from the others', with its 94% interval.": plot_divergence(view),
+        "The labels as annotators use them.": plot_usage(view.data),
+    }
+    return [
+        Text(text=f"{counted(len(table), 'annotator')}; the model says how they use the labels, not who is right."),
+        *(draw(figure, alt=said, caption=said) for said, figure in figures.items()),
+        Heading(text="Every annotator, the one most probably farthest out first"),
+        grid_of(table, name="annotator-table", what="annotators", by="farthest_probability"),
     ]
 
 

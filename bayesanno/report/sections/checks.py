@@ -32,12 +32,12 @@ def check_model(view: FitView, *, checks: bool, random_seed: int) -> list[Block]
     if any(part.is_of_types and part.votes is None for part in parts_of(view)):
         said = "Counts as they were seen, and as the types of items explain them."
         blocks.append(draw(plot_types(view), alt=said, caption=said))
-    if checks:
+    if view.yields == "point":
+        blocks.append(Text(text="One point says nothing on how sure it is, and is not compared with the answers."))
+    elif checks:
         blocks += _predict(view, random_seed)
     else:
-        blocks.append(
-            Text(text="The model's predictions were not compared with the answers: `bayesanno report` does that.")
-        )
+        blocks.append(Text(text="Its predictions were not compared with the answers yet: bayesanno report does that."))
     if score(view):
         blocks += _calibrate(view, random_seed)
     if checks and view.yields == "mcmc" and {"log_prior", "log_likelihood"} <= set(view.tree.children):
@@ -79,7 +79,7 @@ def _scale(view: FitView) -> list[Block]:
         draw(plot_prior_posterior(view), alt=said, caption=said),
     ]
     table = power_scaling_table(view)
-    told = table[table["diagnosis"] != ""]
+    told = table[table["diagnosis"].str.startswith("potential")]
     moved = f"Of {counted(len(table), 'parameter')}, {len(told):,} would move noticeably with a stronger prior"
     blocks.append(Text(text=f"{moved} (power-scaling: a sensitivity above {THRESHOLD}, Kallioinen et al. 2024)."))
     if len(told):

@@ -24,6 +24,13 @@ CHOSEN = ("dimension", "label", "item_type", "type", "gold", "right")  # columns
 UNSURE = 0.9  # a label less probable than that may need another look
 
 
+def ask_of_items(view: FitView) -> str:
+    """Return what one asks of the items: their labels, or their types."""
+    if isinstance(view.named_data, AnnotationTotals) or not all(part.is_of_types for part in parts_of(view)):
+        return "What are the labels?"
+    return "Of what types are the items?"
+
+
 def show_items(view: FitView) -> list[Block]:
     """Return what the items are, how sure that is, and all of them in a table."""
     if isinstance(view.named_data, AnnotationTotals):
@@ -33,6 +40,8 @@ def show_items(view: FitView) -> list[Block]:
                 "bayesanno.write_labels writes their labels there."
             )
         ]
+    if all(len(part.states) == 1 for part in parts_of(view)):
+        return [Text(text=f"{view.model.name} is of annotators alone and says nothing of items.")]
     scored = score(view)
     blocks: list[Block] = []
     for part in parts_of(view):

@@ -1,0 +1,293 @@
+"""What a prior says before any data, in numbers that one has an opinion of: how often annotators are right, and agree.
+
+Parameters are drawn from the prior and answers from them. What a draw says of annotators is computed; what it says of a
+table of answers is counted in answers that are drawn for the design.
+
+The invariant: the rows of a model follow from it, the design and the seed alone, not from the models beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.agreement.vote import disagreed_items
+from bayesanno.criticism import quantities as of_annotators
+from bayesanno.criticism.statistics import OF_COUNTS, Table, tables_of
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.validate import check_seed
+from bayesanno.modeling.base import require_data
+from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
+from bayesanno.modeling.item_types import ItemTypeModel
+from bayesanno.modeling.registry import get_model
+from bayesanno.simulation.replicate import draw_prior, replicate_with_states
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pandas as pd
+    import xarray
+
+    from bayesanno.modeling.base import AnnotationModel
+    from bayesanno.modeling.data_kinds import Data
+
+    Measure = Callable[[np.ndarray, np.ndarray], float]  # from the states of items, and the answers
+    Row = tuple[str, str, str, np.ndarray]  # dimension, quantity, of what, the values
+
+LEVEL = 0.94  # of the intervals
+LEAST_DRAWS = 20
+MOST_ASKED = 50  # annotators of whom each draw is asked: by the priors of the zoo all are alike
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PriorDescription:
+    """What priors say before data.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        One row per model and number: `model`; with several dimensions `dimension`; `quantity`; `of`, which class, type
+        or label; `mean` and `sd`; `low` and `high`, which hold the middle 94%. The quantities, as far as a model has
+        them: its own competence, by its name; `accuracy`, of an annotator; `agreement`, how often two annotators say
+        the same; `prevalence` of each class, and `largest_prevalence`; `usage`, where there are no classes: how often
+        an annotator gives each label; `weight` and `rate` of each type; parameters that are single numbers, by name.
+        And of answers to the design: `right`, the share that are the truth; `vote_right`, the share of items whose
+        majority vote is (ties split); `unanimous`, of the items with two answers or more; of counts `positive_share`
+        and `spread`.
+    drawn : tuple of array
+        The values that each row is of: of draws, or of draws and annotators.
+    """
+
+    table: pd.DataFrame
+    drawn: tuple[np.ndarray, ...]
+
+
+def describe_prior(
+    models: str | AnnotationModel | Mapping[str, str | AnnotationModel],
+    design: Data,
+    *,
+    draws: int = 500,
+    random_seed: int | None = None,
+) -> PriorDescription:
+    """Say what the prior of a model, or of several, takes for likely before any data.
+
+    Parameters
+    ----------
+    models : str, AnnotationModel, or mapping of name to such
+        Models of the same data; different priors of a model are different models.
+    design : AnnotationData, CountData or MultiAnnotationData, as the models take
+        Who is asked about what: see `make_design`; real data do as well. Its answers, gold and controls are not looked
+        at.
+    draws : int, default 500
+        Draws of the parameters, with a table of answers each; at least 20.
+    random_seed : int, optional
+
+    Returns
+    -------
+    PriorDescription
+
+    Raises
+    ------
+    FitError
+        If a model takes parameters from data, so that it has no prior without, there is no model, or draws are too few.
+    ModelError, DataError
+        If there is no such model, or it is of other data.
+
+    Examples
+    --------
+    MACE takes it that an annotator either knows or does not:
+
+    >>> import bayesanno as ba
+    >>> design = ba.make_design(items=50, annotators=4, labels=2, per_item=3, random_seed=1)
+    >>> priors = {"extreme": ba.models.MACE(), "even": ba.models.MACE(competence_prior=(1, 1))}
+    >>> found = ba.describe_prior(priors, design, draws=200, random_seed=1)
+    >>> found.table.query("quantity == 'competence'")[["model", "of"]].to_numpy().tolist()
+    [['extreme', ''], ['even', '']]
+    """
+    import pandas as pd
+
+    check_seed(random_seed)
+    if draws < LEAST_DRAWS:
+        raise FitError(f"draws is {draws}: it must be at least {LEAST_DRAWS}")
+    named = dict(models) if isinstance(models, Mapping) else {get_model(models).name: models}
+    if not named:
+        raise FitError("there is no model to describe the prior of")
+    chosen = {name: get_model(model) for name, model in named.items()}
+    asked = forget_truth(design)
+    for model in chosen.values():
+        require_data(model, asked)
+        require_own_prior(model)
+    columns = ("dimension", "quantity", "of")
+    parts, drawn = [], []
+    for name, model in chosen.items():
+        rows = list(_describe(model, asked, draws, np.random.default_rng(random_seed)))
+        values = [row[-1].ravel() for row in rows]
+        told = pd.DataFrame([row[:-1] for row in rows], columns=list(columns), dtype="str")
+        told.insert(0, "model", pd.Series(name, index=told.index, dtype="str"))
+        low, high = np.array([np.quantile(one, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) for one in values]).T
+        numbers = {"mean": [one.mean() for one in values], "sd": [one.std(ddof=1) for one in values]}
+        parts.append(told.assign(**numbers, low=low, high=high))
+        drawn += values
+    table = pd.concat(parts, ignore_index=True)
+    if not isinstance(asked, MultiAnnotationData):
+        table = table.drop(columns="dimension")
+    return PriorDescription(table=table, drawn=tuple(drawn))
+
+
+def require_own_prior(model: AnnotationModel) -> None:
+    """Raise a FitError if a model takes parameters from data, and so has no prior of them."""
+    if isinstance(model, HasKnownParameters) and model.without_data() != model:
+        raise FitError(
+            f"{model.name} takes parameters from the data, and has no prior of its own for them: give a variant that "
+            f"learns them, such as {model.without_data()!r}"
+        )
+
+
+@singledispatch
+def forget_truth(design: Any) -> Any:
+    """Return a design without what is known of the truth."""
+    return design
+
+
+@forget_truth.register(AnnotationData)
+def _(design: AnnotationData) -> AnnotationData:
+    return replace(design, gold={}, controls={})
+
+
+@forget_truth.register(MultiAnnotationData)
+def _(design: MultiAnnotationData) -> MultiAnnotationData:
+    return MultiAnnotationData(by_dimension={name: forget_truth(one) for name, one in design.by_dimension.items()})
+
+
+def _describe(model: AnnotationModel, design: Data, n: int, rng: np.random.Generator) -> Iterator[Row]:
+    """Yield the rows of one model, dimension by dimension."""
+    draws = draw_prior(model, design, n, rng)
+    known = {name: one.value for name, one in known_parameters(model, design).items()}
+    counted = _count_in_replicates(model, design, draws, known, rng)
+    for table in tables_of(design):
+        one = table.dimension
+        if isinstance(table.data, AnnotationData):
+            yield from _of_annotators(model, design, table, draws, known)
+        yield from ((one, quantity, "", values) for quantity, values in counted[one].items())
+    if isinstance(model, ItemTypeModel):
+        yield from _of_types(model, design, draws, known)
+    for name, values in draws.data_vars.items():
+        if values.ndim == 2:
+            yield "", str(name), "", values.values
+
+
+def _of_annotators(
+    model: AnnotationModel,
+    design: Any,
+    table: Table,
+    draws: xarray.Dataset,
+    known: Mapping[str, np.ndarray],
+) -> Iterator[Row]:
+    one, data = table.dimension, table.data
+    who = np.unique(np.linspace(0, data.n_annotators - 1, min(MOST_ASKED, data.n_annotators)).round().astype(int))
+    if model.competence is not None and model.competence != of_annotators.ACCURACY:
+        yield one, model.competence, "", draws[model.competence].values
+    try:
+        found = of_annotators.describe_annotators(model, design, draws, known, dimension=one, who=who.tolist())
+        pairs = who[: who.size // 2 * 2].reshape(-1, 2)
+        agreement = of_annotators.describe_pairs(model, design, draws, known, pairs, dimension=one).values
+    except DataError:  # a model of items with so many answers, and no others, says nothing of one or two
+        if of_annotators.ACCURACY in draws:
+            own = draws[of_annotators.ACCURACY]
+            yield one, of_annotators.ACCURACY, "", own.sel(dimension=one).values if one else own.values
+        return
+    if of_annotators.ACCURACY in found:
+        yield one, of_annotators.ACCURACY, "", found[of_annotators.ACCURACY].values
+    if agreement.size:
+        yield one, "agreement", "", agreement
+    if of_annotators.PREVALENCE in found:
+        prevalence = found[of_annotators.PREVALENCE].transpose(..., "true_class").values
+        yield from ((one, of_annotators.PREVALENCE, name, prevalence[..., k]) for k, name in enumerate(data.classes))
+        yield one, "largest_prevalence", "", prevalence.max(axis=-1)
+    else:
+        usage = found[of_annotators.USAGE].transpose(..., "response").values
+        yield from ((one, of_annotators.USAGE, name, usage[..., code]) for code, name in enumerate(data.labels))
+
+
+def _of_types(
+    model: ItemTypeModel, design: Any, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
+) -> Iterator[Row]:
+    shape = (draws.sizes["chain"], draws.sizes["draw"])
+    parameters = {str(name): values.values for name, values in draws.data_vars.items()}
+    parameters |= {name: np.broadcast_to(value, (*shape, *value.shape)) for name, value in known.items()}
+    rates = np.asarray(model.rate_of(parameters, design))
+    for what, values in (("weight", parameters["weight"]), ("rate", rates)):
+        yield from (("", what, name, values[..., code]) for code, name in enumerate(model.states(design)))
+
+
+def _count_in_replicates(
+    model: AnnotationModel,
+    design: Data,
+    draws: xarray.Dataset,
+    known: Mapping[str, np.ndarray],
+    rng: np.random.Generator,
+) -> dict[str, dict[str, np.ndarray]]:
+    """Return what is counted in answers drawn for the design, one table for each draw: by dimension and quantity."""
+    tables = tables_of(design)
+    measures = {table.dimension: _choose_measures(model, design, table) for table in tables}
+    found: dict[str, dict[str, list[float]]] = {one: {name: [] for name in own} for one, own in measures.items()}
+    for answers, states in replicate_with_states(model, design, draws, known, rng):
+        of_each = states.reshape(len(latents(model, design)), -1)  # (latent, item)
+        for number, table in enumerate(tables):
+            for name, measure in measures[table.dimension].items():
+                found[table.dimension][name].append(measure(of_each[number], answers[table.own]))
+    return {one: {name: np.array(values) for name, values in own.items()} for one, own in found.items()}
+
+
+def _choose_measures(model: AnnotationModel, design: Any, table: Table) -> dict[str, Measure]:
+    """Return what can be counted in a table of answers."""
+    if isinstance(table.data, CountData):
+        return _measures_of_counts(table.data)
+    data: AnnotationData = table.data
+    n_labels, several = data.n_labels, np.bincount(data.item, minlength=data.n_items) >= 2
+    answered = np.unique(data.item)
+
+    def count(label: np.ndarray) -> np.ndarray:
+        cells = np.bincount(data.item * n_labels + label, minlength=data.n_items * n_labels)
+        return cells.reshape(-1, n_labels)  # (item, label)
+
+    def unanimous(_: np.ndarray, label: np.ndarray) -> float:
+        return float(1 - disagreed_items(count(label)[several]).mean())
+
+    measures: dict[str, Measure] = {"unanimous": unanimous} if several.any() else {}
+    if not of_annotators.says_labels(model, design):
+        return measures
+    latent = next(one for one in latents(model, design) if one.name == table.dimension)
+    code_of = np.array([data.labels.index(name) if name in data.labels else -1 for name in latent.states])
+
+    def right(state: np.ndarray, label: np.ndarray) -> float:
+        return float((code_of[state][data.item] == label).mean())
+
+    def vote_right(state: np.ndarray, label: np.ndarray) -> float:
+        votes, truth = count(label)[answered], code_of[state][answered]
+        most = votes == votes.max(axis=1, keepdims=True)
+        hit = most[np.arange(answered.size), truth] & (truth >= 0)  # a truth that nobody names is never voted for
+        return float((hit / most.sum(axis=1)).mean())
+
+    return {"right": right, "vote_right": vote_right, **measures}
+
+
+def _measures_of_counts(data: CountData) -> dict[str, Measure]:
+    several = data.trials >= 2
+
+    def of_statistic(name: str) -> Measure:
+        measure = OF_COUNTS[name](data).measure
+        return lambda _, successes: float(measure(successes).item())
+
+    def unanimous(_: np.ndarray, successes: np.ndarray) -> float:
+        return float(((successes == 0) | (successes == data.trials))[several].mean())
+
+    measures = {name: of_statistic(name) for name in ("positive_share", "spread")}
+    return measures | ({"unanimous": unanimous} if several.any() else {})

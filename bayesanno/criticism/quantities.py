@@ -1,0 +1,199 @@
+"""What models say of annotators in words that all share: how often one is right, what they say, whether two agree.
+
+Some models have these among their parameters, others do not. Here they are asked of the model's one formula, with
+answers that are made up: p(state, answer | parameters) of each answer that an annotator can give to an item that nobody
+else answers, or that one other does.
+
+The invariant: a quantity is a function of one draw of the parameters, given what the model has beforehand. The answers
+that were seen do not enter but by that draw, except in `class_shares`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.analysis.parts import ITEM_TYPE
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.ground.lazy import xr
+from bayesanno.modeling.capabilities import latents
+from bayesanno.modeling.posterior import compile_formula, count_states
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import xarray
+
+    from bayesanno.modeling.base import AnnotationModel
+
+ACCURACY, PREVALENCE, USAGE = "accuracy", "prevalence", "usage"
+CLASS_SHARE = "class_share"  # of the items at hand
+
+
+def says_labels(model: AnnotationModel, data: Any) -> bool:
+    """Return whether the states of a model's items are labels, and not types."""
+    return all(latent.dim != ITEM_TYPE for latent in latents(model, data))
+
+
+def describe_annotators(
+    model: AnnotationModel,
+    data: AnnotationData | MultiAnnotationData,
+    draws: xarray.Dataset,
+    known: Mapping[str, np.ndarray],
+    *,
+    dimension: str = "",
+    who: Sequence[int] | None = None,
+) -> xarray.Dataset:
+    """Return what each draw says of annotators and of an item that nobody has answered.
+
+    Parameters
+    ----------
+    model : AnnotationModel
+    data : AnnotationData or MultiAnnotationData
+        Whose annotators and labels these are.
+    draws : xarray.Dataset
+        The parameters and what follows from them, dims (chain, draw, ...).
+    known : mapping of name to array
+        The parameters that the model has beforehand.
+    dimension : str
+        Which of several dimensions.
+    who : sequence of int, optional
+        Which annotators, by position; by default all.
+
+    Returns
+    -------
+    xarray.Dataset
+        Dims (chain, draw, ...): `usage` (annotator, response), how often an annotator gives each label; and where
+        states are labels `accuracy` (annotator), how often the answer is the truth. `prevalence` (true_class), where
+        the states are the classes: not of model A, in which nobody may have said the truth.
+
+    Raises
+    ------
+    DataError
+        If the model cannot take items of one annotation.
+    """
+    part = data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
+    chosen = list(range(part.n_annotators) if who is None else who)
+    n, n_labels, classes = len(chosen), part.n_labels, part.class_codes
+    asked = make_up(
+        data,
+        dimension,
+        item=np.arange(n * n_labels),
+        annotator=np.repeat(chosen, n_labels),
+        label=np.tile(np.arange(n_labels), n),
+    )
+    right = np.arange(n)[:, None] * n_labels + classes  # (annotator, true_class): the item where the class is said
+    found: dict[str, list[np.ndarray]] = {name: [] for name in (USAGE, ACCURACY, PREVALENCE)}
+    of_labels = says_labels(model, data)
+    for answered, state in _joint(model, asked, draws, known, dimension):
+        found[USAGE].append(answered[: n * n_labels].reshape(n, n_labels))
+        if of_labels:
+            found[ACCURACY].append(state[right, np.arange(classes.size)].sum(axis=1))
+        if of_labels and state.shape[1] == classes.size:
+            found[PREVALENCE].append(state[: n * n_labels].sum(axis=0) / n)
+    named = {"annotator": [part.annotators[code] for code in chosen], "response": list(part.labels)}
+    named["true_class"] = list(part.classes)
+    dims = {USAGE: ("annotator", "response"), ACCURACY: ("annotator",), PREVALENCE: ("true_class",)}
+    values = {name: np.array(each) for name, each in found.items() if each}
+    return _as_dataset(draws, {name: (dims[name], one) for name, one in values.items()}, named)
+
+
+def describe_pairs(
+    model: AnnotationModel,
+    data: AnnotationData | MultiAnnotationData,
+    draws: xarray.Dataset,
+    known: Mapping[str, np.ndarray],
+    pairs: np.ndarray,
+    *,
+    dimension: str = "",
+) -> xarray.DataArray:
+    """Return how often the two of each pair (pair, 2), by position, say the same of an item: (chain, draw, pair).
+
+    Raises
+    ------
+    DataError
+        If the model cannot take items of two annotations.
+    """
+    part = data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
+    n, n_labels = len(pairs), part.n_labels
+    asked = make_up(
+        data,
+        dimension,
+        item=np.repeat(np.arange(n * n_labels), 2),
+        annotator=np.repeat(pairs, n_labels, axis=0).ravel(),
+        label=np.repeat(np.tile(np.arange(n_labels), n), 2),
+    )
+    agree = [
+        answered[: n * n_labels].reshape(n, n_labels).sum(axis=1)
+        for answered, _ in _joint(model, asked, draws, known, dimension)
+    ]
+    return _as_dataset(draws, {"agreement": (("pair",), np.array(agree))}, {})["agreement"]
+
+
+def class_shares(
+    model: AnnotationModel, data: AnnotationData, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
+) -> xarray.DataArray:
+    """Return which share of the items at hand is expected to be of each state, by each draw: (chain, draw, state)."""
+    return count_states(model, data, draws, known) / data.n_items
+
+
+@singledispatch
+def make_up(data: Any, dimension: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray) -> Any:
+    """Return answers that nobody gave, by the annotators of data; items after the asked ones only fill a table."""
+    raise NotImplementedError(f"of {type(data).__name__} nobody is known who could be asked")  # abstract
+
+
+@make_up.register(AnnotationData)
+def _(data: AnnotationData, _: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray) -> AnnotationData:
+    items = tuple(map(str, range(int(item.max()) + 1)))
+    return replace(data, items=items, item=item, annotator=annotator, label=label, gold={}, controls={})
+
+
+@make_up.register(MultiAnnotationData)
+def _(
+    data: MultiAnnotationData, dimension: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray
+) -> MultiAnnotationData:
+    # each dimension must have an annotation: of the others it is of one more item, which nothing is read from
+    last = np.array([int(item.max()) + 1])
+    zero = np.zeros(1, dtype=np.int64)
+    items = tuple(map(str, range(int(last[0]) + 1)))
+    parts = {}
+    for name, part in data.by_dimension.items():
+        which, who, what = (item, annotator, label) if name == dimension else (last, zero, zero)
+        parts[name] = replace(part, items=items, item=which, annotator=who, label=what, gold={}, controls={})
+    return MultiAnnotationData(by_dimension=parts)
+
+
+def _joint(
+    model: AnnotationModel,
+    asked: Any,
+    draws: xarray.Dataset,
+    known: Mapping[str, np.ndarray],
+    dimension: str,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield for each draw p(answers) (item,) and p(state, answers) (item, state)."""
+    formula = compile_formula(model, asked, draws, known)
+    back = formula.patterns.back["item"]
+    for one in formula.evaluate():
+        answered = np.exp(one.log_likelihood)[back]
+        yield answered, answered[:, None] * one.probability[dimension][back]
+
+
+def _as_dataset(
+    draws: xarray.Dataset, values: Mapping[str, tuple[tuple[str, ...], np.ndarray]], named: Mapping[str, list[str]]
+) -> xarray.Dataset:
+    """Return values (sample, ...) as variables (chain, draw, ...) of the given further dims, with their names."""
+    n_chains, n_draws = draws.sizes["chain"], draws.sizes["draw"]
+    used = {dim for dims, _ in values.values() for dim in dims}
+    return xr.Dataset(
+        {
+            name: (("chain", "draw", *dims), array.reshape(n_chains, n_draws, *array.shape[1:]))
+            for name, (dims, array) in values.items()
+        },
+        coords={dim: names for dim, names in named.items() if dim in used}
+        | {dim: draws[dim].values for dim in ("chain", "draw") if dim in draws.coords},
+    )

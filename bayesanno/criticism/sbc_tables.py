@@ -1,0 +1,287 @@
+"""What a study of simulation-based calibration says: uniform ranks, covering intervals, probabilities that hold.
+
+The invariant: simulations are what is independent of each other; what is pooled over the annotators, classes or items
+of one simulation counts for no more than it is worth.
+
+References
+----------
+E. L. Korn and B. I. Graubard (1998), Confidence intervals for proportions with small expected number of positive counts
+estimated from survey data, Survey Methodology 24(2), 193-201: exact intervals with an effective number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.agreement.resampling import check_resampling
+from bayesanno.criticism.calibration import (
+    BINS,
+    Predicted,
+    check_bins,
+    score_probabilities,
+    tabulate_reliability,
+    tabulate_scores,
+)
+from bayesanno.criticism.sbc import KEPT, PROBABILITY, STATE
+from bayesanno.ground.errors import FitError
+from bayesanno.inference.surface import name_elements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    import xarray
+
+RANK_BINS = 10  # for the test of uniformity
+LEVELS = (50, 94)  # percent, of central intervals: those whose ends fall between ranks
+
+
+def sbc_table(ranks: xarray.Dataset) -> pd.DataFrame:
+    """Return, for each parameter, whether its ranks are uniform, and how often central intervals hold the truth.
+
+    Parameters
+    ----------
+    ranks : xarray.Dataset
+        As `sbc` gives them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per parameter, the least probable first: `parameter`, `mean_rank` (0.5 is right; above, the posterior is
+        too low), `spread` (the variance of ranks against that of uniform ones: above 1 the posterior is too narrow),
+        `covers_50` and `covers_94`, the shares of simulations in which central intervals of 50% and 94% hold the true
+        value, `p`, of a chi-square test of ten bins, and `p_adjusted` for the number of parameters (Holm 1979). The
+        study as a whole fails where the least `p_adjusted` is small.
+
+    Raises
+    ------
+    FitError
+        If there are fewer than 50 simulations, of which bins would hold fewer than 5.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> design = ba.make_design(items=20, annotators=3, labels=2, per_item=3, random_seed=1)
+    >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
+    >>> ba.sbc_table(ranks)["p_adjusted"].min() > 0.01  # doctest: +SKIP
+    True
+    """
+    import pandas as pd
+    from scipy.stats import chisquare
+
+    n = ranks.sizes["simulation"]
+    if n < 5 * RANK_BINS:
+        raise FitError(f"there are {n} simulations: a test of their ranks needs {5 * RANK_BINS} or more")
+    rows = []
+    for _, labels, values in ranks_by_variable(ranks):
+        for label, own in zip(labels, values.T, strict=True):
+            counts = np.bincount(own * RANK_BINS // (KEPT + 1), minlength=RANK_BINS)
+            share = (own + 0.5) / (KEPT + 1)
+            row = {"parameter": label, "mean_rank": share.mean(), "spread": share.var(ddof=1) * 12}
+            row |= {f"covers_{level}": _is_covered(own, level).mean() for level in LEVELS}
+            rows.append(row | {"p": float(chisquare(counts).pvalue)})
+    table = pd.DataFrame(rows).sort_values("p", kind="stable", ignore_index=True)
+    steps = table["p"].to_numpy() * np.arange(len(table), 0, -1)
+    return table.assign(p_adjusted=np.minimum(np.maximum.accumulate(steps), 1.0))
+
+
+def sbc_coverage(ranks: xarray.Dataset, *, confidence: float = 0.95) -> pd.DataFrame:
+    """Return how often central posterior intervals hold the true values, pooled over annotators, classes and so on.
+
+    Parameters
+    ----------
+    ranks : xarray.Dataset
+        As `sbc` gives them.
+    confidence : float, default 0.95
+        Of the intervals of the shares.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Two rows per variable, such as the accuracy of all annotators: `variable`, `level` (0.5 or 0.94, of the
+        posterior's intervals), `n` true values, `covered`, the share of them that is held, `low` and `high`. These are
+        the ends of exact intervals for so many independent values as the pooled ones are worth: parameters of one
+        simulation hang together.
+
+    Raises
+    ------
+    DataError
+        If the confidence is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> design = ba.make_design(items=20, annotators=3, labels=2, per_item=3, random_seed=1)
+    >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
+    >>> ba.sbc_coverage(ranks).query("variable == 'accuracy'")  # doctest: +SKIP
+    """
+    import pandas as pd
+
+    check_resampling(confidence, 0, None)
+    rows = []
+    for name, _, values in ranks_by_variable(ranks):
+        for level in LEVELS:
+            held = _is_covered(values, level)  # (simulation, element)
+            low, high = bound_share(held.sum(axis=1), np.full(len(held), held.shape[1]), confidence)
+            row = {"variable": name, "level": level / 100, "n": held.size, "covered": held.mean()}
+            rows.append(row | {"low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+def sbc_label_table(ranks: xarray.Dataset, *, bins: int = BINS, confidence: float = 0.95) -> pd.DataFrame:
+    """Return how often labels are right, by how probable fits say that they are, over all simulations.
+
+    Parameters
+    ----------
+    ranks : xarray.Dataset
+        As `sbc` gives them, of a model whose items have several states: labels, or types.
+    bins : int, default 10
+        Into how many bins of equal width the probability of an item's most probable label, in [0, 1], is cut.
+    confidence : float, default 0.95
+        Of the intervals of the share that is right, as in `sbc_coverage`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per bin that has an item, with the columns of `calibration_table`.
+
+    Raises
+    ------
+    FitError
+        If the study has no such items.
+    DataError
+        If there is no bin, or the confidence is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> design = ba.make_design(items=20, annotators=3, labels=2, per_item=3, random_seed=1)
+    >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
+    >>> ba.sbc_label_table(ranks)  # doctest: +SKIP
+    """
+    check_resampling(confidence, 0, None)
+    check_bins(bins)
+    n = ranks.sizes["simulation"]
+
+    def bound_bin(own: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+        in_bin, right_of_bin = own.reshape(n, -1).sum(axis=1), (own & right).reshape(n, -1).sum(axis=1)
+        return bound_share(right_of_bin, in_bin, confidence)
+
+    return tabulate_reliability(_score_labels(ranks), bins, bound_bin)
+
+
+def sbc_label_scores(
+    ranks: xarray.Dataset,
+    *,
+    bins: int = BINS,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    random_seed: int | None = None,
+) -> pd.DataFrame:
+    """Return how good fits' probabilities of labels are over all simulations, with bootstrap intervals over these.
+
+    Parameters
+    ----------
+    ranks : xarray.Dataset
+        As `sbc` gives them, of a model whose items have several states: labels, or types.
+    bins : int, default 10
+        Of the calibration error.
+    confidence : float, default 0.95
+        Of the intervals.
+    resamples : int, default 1000
+        How often simulations are drawn again; 0 for no intervals.
+    random_seed : int, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        As that of `calibration_scores`: `score`, `value`, `low`, `high`, `n`.
+
+    Raises
+    ------
+    FitError
+        If the study has no such items, or the seed cannot be.
+    DataError
+        If there is no bin, or the confidence or the number of resamples is out of its range.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> design = ba.make_design(items=20, annotators=3, labels=2, per_item=3, random_seed=1)
+    >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
+    >>> ba.sbc_label_scores(ranks, random_seed=1)  # doctest: +SKIP
+    """
+    check_resampling(confidence, resamples, random_seed)
+    check_bins(bins)
+    units = ranks.sizes["simulation"]
+    return tabulate_scores(_score_labels(ranks), bins, confidence, resamples, random_seed, units=units)
+
+
+def ranks_by_variable(ranks: xarray.Dataset) -> Iterator[tuple[str, list[str], np.ndarray]]:
+    """Give each variable's name, the names of its elements, and their ranks (simulation, element)."""
+    for name in ranks.attrs["ranked"]:
+        values = ranks[name].transpose("simulation", ...)
+        coords = [values[dim].values.tolist() for dim in values.dims[1:]]
+        yield name, list(name_elements(name, coords)), values.values.reshape(len(values), -1)
+
+
+def bound_share(counts: np.ndarray, totals: np.ndarray, confidence: float) -> tuple[float, float]:
+    """Return the ends of an interval of a share of what comes in independent clusters (Korn and Graubard 1998).
+
+    Parameters
+    ----------
+    counts, totals : arrays (cluster,)
+        How many of each cluster's are counted, and how many it has.
+    confidence : float
+
+    Returns
+    -------
+    low, high : float
+        Those of Clopper and Pearson's interval, with the effective number: as many as would, independent of each other,
+        vary as much as the clusters do, and at most all. Where every one is counted, or none, nothing varies, and each
+        cluster counts once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.criticism.sbc_tables import bound_share
+    >>> alike = bound_share(np.array([0, 10] * 50), np.full(100, 10), 0.95)  # in a cluster all are, or none is
+    >>> [round(end, 2) for end in alike]
+    [0.4, 0.6]
+    """
+    from scipy.stats import beta
+
+    there = totals > 0
+    counts, totals = counts[there], totals[there]
+    n_clusters, n, share = totals.size, totals.sum(), counts.sum() / totals.sum()
+    effective = float(n_clusters)
+    if 0 < share < 1 and n_clusters > 1:
+        variance = ((counts - share * totals) ** 2).sum() * n_clusters / (n_clusters - 1) / n**2
+        effective = min(n, share * (1 - share) / variance) if variance else n
+    counted, tail = share * effective, (1 - confidence) / 2
+    low = beta.ppf(tail, counted, effective - counted + 1) if share else 0.0
+    high = beta.ppf(1 - tail, counted + 1, effective - counted) if share < 1 else 1.0
+    return float(low), float(high)
+
+
+def _is_covered(ranks: np.ndarray, level: int) -> np.ndarray:
+    """Return whether a central interval of so many percent holds the truth: of 100 ranks, it has that many."""
+    outside = (KEPT + 1 - level) // 2
+    covered: np.ndarray = (ranks >= outside) & (ranks <= KEPT - outside)
+    return covered
+
+
+def _score_labels(ranks: xarray.Dataset) -> Predicted:
+    """Return what fits say of all simulations' items, simulation after simulation."""
+    names = [str(name) for name in ranks.data_vars if str(name).split("_")[0] == PROBABILITY]
+    names = [name for name in names if name not in ranks.attrs["ranked"]]
+    if not names:
+        raise FitError(f"items of {ranks.attrs['model']} are all in one state: there are no labels to score")
+    each = []
+    for name in names:
+        probability, state = ranks[name].values, ranks[STATE + name.removeprefix(PROBABILITY)].values
+        each.append([score_probabilities(*one) for one in zip(probability, state, strict=True)])
+    by_simulation = [one for simulation in zip(*each, strict=True) for one in simulation]
+    return Predicted(*(np.concatenate([getattr(one, of) for one in by_simulation]) for of in Predicted.__annotations__))

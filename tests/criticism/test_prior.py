@@ -1,0 +1,179 @@
+"""What priors say before data: against what is known of them, and against counting by hand."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import beta
+
+import bayesanno as ba
+from bayesanno.criticism.prior import describe_prior
+from bayesanno.criticism.quantities import describe_annotators, describe_pairs
+from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.ground.errors import DataError, FitError, ModelError
+from bayesanno.models import MACE, BinomialMixture, EasyHard, LabelUsage, ModelA, ModelAMulti, ModelB, OneCoin
+from bayesanno.simulation.replicate import replicate_with_states
+
+DRAWS = 500
+
+
+@pytest.fixture(scope="module")
+def design():
+    return ba.make_design(items=30, annotators=4, labels=["a", "b", "c"], per_item=3, random_seed=1)
+
+
+def rows(description, model=None):
+    """The table by quantity and what it is of."""
+    table = description.table
+    return (table if model is None else table[table["model"] == model]).set_index(["quantity", "of"])
+
+
+def dataset(**values):
+    """One draw each, without names."""
+    return xr.Dataset(
+        {name: (("chain", "draw", *(f"{name}{axis}" for axis in range(np.ndim(value)))), np.asarray(value)[None, None])
+         for name, value in values.items()}
+    )  # fmt: skip
+
+
+def test_quantities_are_those_of_confusion_matrices(design, rng):
+    """Any model whose annotators are independent given the class is one of confusion matrices."""
+    prevalence, competence = rng.dirichlet(np.ones(3)), rng.uniform(size=4)
+    strategy, confusion = rng.dirichlet(np.ones(3), size=4), rng.dirichlet(np.ones(3), size=(4, 3))
+    knows = competence[:, None, None] * np.eye(3) + (1 - competence)[:, None, None] * strategy[:, None, :]
+    coin = np.where(np.eye(3, dtype=bool), competence[:, None, None], (1 - competence)[:, None, None] / 2)
+    cases = [
+        (ModelB(), {"prevalence": prevalence, "confusion": confusion}, confusion),
+        (MACE(), {"prevalence": prevalence, "competence": competence, "strategy": strategy}, knows),
+        (OneCoin(), {"prevalence": prevalence, "accuracy": competence}, coin),
+    ]
+    for model, parameters, matrices in cases:
+        draws = dataset(**parameters)
+        found = describe_annotators(model, design, draws, {}).isel(chain=0, draw=0)
+        np.testing.assert_allclose(found["usage"], np.einsum("k,akr->ar", prevalence, matrices), rtol=1e-10)
+        np.testing.assert_allclose(found["accuracy"], np.einsum("k,akk->a", prevalence, matrices), rtol=1e-10)
+        np.testing.assert_allclose(found["prevalence"], prevalence, rtol=1e-10)
+        pairs = np.array([[0, 1], [2, 1]])
+        same = np.einsum("k,pkr,pkr->p", prevalence, matrices[pairs[:, 0]], matrices[pairs[:, 1]])
+        np.testing.assert_allclose(describe_pairs(model, design, draws, {}, pairs)[0, 0], same, rtol=1e-10)
+        some = describe_annotators(model, design, draws, {}, who=[2, 0])
+        np.testing.assert_allclose(some["accuracy"][0, 0], found["accuracy"][[2, 0]], rtol=1e-12)
+        assert some["annotator"].values.tolist() == ["a3", "a1"]
+
+
+def test_states_come_with_the_answers_that_they_gave_rise_to(design, rng):
+    draws = dataset(prevalence=[0.2, 0.3, 0.5], confusion=np.tile(np.eye(3), (4, 1, 1)))
+    for answers, states in replicate_with_states(ModelB(), design, draws, {}, rng):
+        assert answers.tolist() == states[design.item].tolist()
+        assert len(set(states.tolist())) == 3
+
+
+def test_what_mace_says_is_what_its_priors_are(design):
+    priors = {"own": "mace", "paper": MACE(class_prior="uniform"), "even": MACE(competence_prior=(1, 1))}
+    found = describe_prior(priors, design, draws=DRAWS, random_seed=1)
+    assert list(dict.fromkeys(found.table["model"])) == list(priors)
+    own, paper, even = (rows(found, name) for name in priors)
+    for table, prior in ((own, beta(0.5, 0.5)), (even, beta(1, 1))):
+        competence = table.loc[("competence", "")]
+        error = prior.std() / np.sqrt(4 * DRAWS)
+        assert abs(competence["mean"] - prior.mean()) < 4 * error
+        assert competence["sd"] == pytest.approx(prior.std(), rel=0.05)
+        # the share of draws below each end has a binomial error
+        ends = prior.cdf([competence["low"], competence["high"]])
+        np.testing.assert_allclose(ends, [0.03, 0.97], atol=4 * np.sqrt(0.03 * 0.97 / (4 * DRAWS)))
+        # whoever does not know is right in one of three cases, on average
+        accuracy = table.loc[("accuracy", "")]
+        assert abs(accuracy["mean"] - (0.5 + 0.5 / 3)) < 4 * accuracy["sd"] / np.sqrt(DRAWS)
+    share = own.loc[("prevalence", "b")]
+    assert share["sd"] == pytest.approx(beta(10, 20).std(), rel=0.15)
+    assert own.loc[("largest_prevalence", ""), "mean"] > own.loc["prevalence", "mean"].max()
+    np.testing.assert_allclose(paper.loc["prevalence", ["mean", "low", "high"]], 1 / 3, rtol=1e-9)
+    np.testing.assert_allclose(paper.loc["prevalence", "sd"], 0, atol=1e-12)
+
+
+def test_what_is_counted_in_answers_is_what_the_parameters_say(design):
+    """On average answers are right as often as annotators are; with one answer per item so is the vote."""
+    found = rows(describe_prior("one_coin", design, draws=DRAWS, random_seed=1))
+    right, accuracy = found.loc[("right", "")], found.loc[("accuracy", "")]
+    assert abs(right["mean"] - 2 / 3) < 4 * right["sd"] / np.sqrt(DRAWS)
+    assert abs(accuracy["mean"] - 2 / 3) < 4 * accuracy["sd"] / np.sqrt(DRAWS)
+    assert found.loc[("vote_right", ""), "mean"] > right["mean"]
+    # of three answers all agree with p^3 + 2 ((1 - p) / 2)^3, of independent Beta(2, 1), with means 2/3 and 1/3
+    unanimous = found.loc[("unanimous", "")]
+    assert abs(unanimous["mean"] - (8 / 27 + 2 * (1 / 6) ** 3)) < 4 * unanimous["sd"] / np.sqrt(DRAWS)
+    alone = ba.make_design(items=30, annotators=4, labels=["a", "b", "c"], per_item=1, random_seed=1)
+    single = describe_prior("one_coin", alone, draws=50, random_seed=1)
+    drawn = dict(zip(single.table["quantity"], single.drawn, strict=True))
+    np.testing.assert_allclose(drawn["vote_right"], drawn["right"])
+    assert "unanimous" not in drawn
+
+
+def test_rows_do_not_depend_on_other_models_nor_on_what_is_known_of_the_truth(design):
+    from dataclasses import replace
+
+    alone = describe_prior("one_coin", design, draws=30, random_seed=1)
+    known = replace(design, gold={"i1": "a"}, controls={"i1": "c", "i2": "b"})
+    beside = describe_prior({"mace": "mace", "one_coin": "one_coin"}, known, draws=30, random_seed=1)
+    table = beside.table[beside.table["model"] == "one_coin"].reset_index(drop=True)
+    assert table.equals(alone.table)
+    assert len(beside.drawn) == len(beside.table)
+    np.testing.assert_allclose([values.mean() for values in beside.drawn], beside.table["mean"])
+
+
+@pytest.mark.slow
+def test_numbers_of_a_model_are_told_of(design):
+    easy = rows(describe_prior(EasyHard(), design, draws=200, random_seed=1))
+    assert set(easy.index.get_level_values("quantity")) == {"agreement", "usage", "unanimous", "hard_fraction"}
+
+
+def test_models_without_classes_say_what_they_can(design):
+    usage = rows(describe_prior(LabelUsage(centre="even"), design, draws=200, random_seed=1))
+    assert set(usage.index.get_level_values("quantity")) == {"agreement", "usage", "unanimous"}
+    assert usage.loc["usage", "mean"].sum() == pytest.approx(1)
+
+
+def test_counts_of_one_rate():
+    """A uniform rate: all of n answers agree with probability 2 / (n + 1)."""
+    design = ba.make_count_design(items=40, per_item=4)
+    found = rows(describe_prior(BinomialMixture(types=1), design, draws=DRAWS, random_seed=1))
+    for (quantity, of), mean in {
+        ("rate", "type 1"): 0.5,
+        ("weight", "type 1"): 1,
+        ("positive_share", ""): 0.5,
+        ("unanimous", ""): 0.4,
+    }.items():
+        row = found.loc[(quantity, of)]
+        assert abs(row["mean"] - mean) <= 4 * row["sd"] / np.sqrt(DRAWS), quantity
+    assert found.loc[("rate", "type 1"), "sd"] == pytest.approx(np.sqrt(1 / 12), rel=0.1)
+
+
+@pytest.mark.slow  # the formula of several dimensions takes long to compile
+def test_dimensions_are_told_apart(design):
+    both = MultiAnnotationData(by_dimension={"x": design, "y": design})
+    found = describe_prior(ModelAMulti(frequency="shared"), both, draws=200, random_seed=1).table
+    assert found["dimension"].value_counts()[["x", "y"]].tolist() == [8, 8]
+    accuracy = found[found["quantity"] == "accuracy"]
+    np.testing.assert_allclose(accuracy["mean"], 2 / 3, atol=0.05)
+
+
+def test_what_has_no_prior_of_its_own_is_refused(refuses, design):
+    with refuses(FitError, r"model_a takes parameters from the data, .* such as ModelA\(.*frequency='shared'"):
+        describe_prior("model_a", design)
+    with refuses(FitError, "label_usage takes parameters from the data"):
+        describe_prior({"one": "one_coin", "two": "label_usage"}, design)
+    with refuses(FitError, "draws is 5: it must be at least 20"):
+        describe_prior("mace", design, draws=5)
+    with refuses(FitError, "random_seed is -1"):
+        describe_prior("mace", design, random_seed=-1)
+    with refuses(FitError, "there is no model to describe the prior of"):
+        describe_prior({}, design)
+    with refuses(ModelError, "there is no model 'maze': did you mean 'mace'"):
+        describe_prior("maze", design)
+    with refuses(DataError, "binomial_mixture needs CountData"):
+        describe_prior("binomial_mixture", design)
+
+
+@pytest.mark.slow
+def test_a_model_of_three_answers_to_each_item_says_nothing_of_one(design):
+    found = rows(describe_prior(ModelA(frequency="shared", alpha="unnormalised"), design, draws=200, random_seed=1))
+    assert set(found.index.get_level_values("quantity")) == {"accuracy", "right", "vote_right", "unanimous"}
+    assert found.loc[("accuracy", ""), "mean"] == pytest.approx(2 / 3, abs=0.05)

@@ -1,0 +1,134 @@
+"""What studies by simulation say: of ranks, of intervals, and of the probabilities of labels."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import binomtest
+
+import bayesanno as ba
+from bayesanno.criticism.sbc_tables import bound_share
+from bayesanno.ground.errors import DataError, FitError
+
+
+def study(ranks, probability=None, state=None):
+    """A study with these ranks (simulation, annotator), and what its fits say of items."""
+    found = {"usage": (("simulation", "annotator"), ranks)}
+    if probability is not None:
+        found |= {"probability": (("simulation", "item", "true_class"), probability)}
+        found |= {"state": (("simulation", "item"), state)}
+    flags = {name: ("simulation", np.zeros(len(ranks), dtype=bool)) for name in ("warned", "several_modes")}
+    coords = {"annotator": ["ada", "bo"]}
+    return xr.Dataset({**found, **flags}, coords=coords, attrs={"ranked": ["usage"], "model": "some_model"})
+
+
+def test_uniform_ranks_pass_and_others_do_not(rng):
+    n = 200
+    right = rng.integers(100, size=n)
+    narrow = np.where(rng.random(n) < 0.5, rng.integers(25, size=n), rng.integers(75, 100, size=n))
+    table = ba.sbc_table(study(np.stack([right, narrow], axis=1))).set_index("parameter")
+    assert table.index.tolist() == ["usage[bo]", "usage[ada]"]
+    assert table.loc["usage[ada]", "p"] > 0.001
+    assert table.loc["usage[ada]", "spread"] == pytest.approx(1, abs=0.2)
+    assert table.loc["usage[bo]", "p_adjusted"] < 1e-6
+    assert table.loc["usage[bo]", "spread"] > 1.5  # too far out: the posterior would be too narrow
+    assert table.loc["usage[bo]", "p_adjusted"] == pytest.approx(2 * table.loc["usage[bo]", "p"])
+    low = ba.sbc_table(study(np.stack([right, right // 2], axis=1))).set_index("parameter")
+    assert low.loc["usage[bo]", "mean_rank"] < 0.3
+
+
+def test_few_simulations_are_not_tested(refuses):
+    with refuses(FitError, "there are 49 simulations: a test of their ranks needs 50 or more"):
+        ba.sbc_table(study(np.zeros((49, 2), dtype=int)))
+
+
+def test_intervals_hold_as_many_ranks_as_they_say():
+    each = np.arange(100)
+    table = ba.sbc_table(study(np.stack([each, each // 2], axis=1))).set_index("parameter")
+    assert table.loc["usage[ada]", ["covers_50", "covers_94"]].tolist() == [0.5, 0.94]
+    assert table.loc["usage[bo]", ["covers_50", "covers_94"]].tolist() == [0.5, 0.94]  # ranks 25 to 49, 3 to 49
+    coverage = ba.sbc_coverage(study(np.stack([each, each], axis=1)))
+    assert coverage["variable"].tolist() == ["usage", "usage"]
+    assert coverage[["level", "n", "covered"]].to_numpy().tolist() == [[0.5, 200, 0.5], [0.94, 200, 0.94]]
+
+
+def test_what_hangs_together_counts_once(rng, refuses):
+    ranks = rng.integers(100, size=(200, 2))
+    one = ba.sbc_coverage(study(ranks[:, [0, 0]])).iloc[0]  # both annotators are covered, or none is
+    held = int(((ranks[:, 0] >= 25) & (ranks[:, 0] <= 74)).sum())
+    exact = binomtest(held, 200).proportion_ci(0.95, method="exact")
+    assert one["covered"] == held / 200
+    assert [one["low"], one["high"]] == pytest.approx([exact.low, exact.high], abs=0.001)
+    two = ba.sbc_coverage(study(ranks)).iloc[0]
+    assert two["high"] - two["low"] < 0.8 * (one["high"] - one["low"])
+    with refuses(DataError, "confidence is 2"):
+        ba.sbc_coverage(study(ranks), confidence=2)
+
+
+def test_intervals_of_clustered_shares_hold_the_share(rng):
+    """At 95%, over data of which half of the spread is between clusters; of independent items they would be at 75%."""
+    held = naive = 0
+    for _ in range(400):
+        share = rng.beta(0.6 / 0.9, 0.4 / 0.9, size=100)
+        counts = rng.binomial(10, share)
+        low, high = bound_share(counts, np.full(100, 10), 0.95)
+        held += low <= 0.6 <= high
+        alone = binomtest(int(counts.sum()), 1000).proportion_ci(0.95, method="wilson")
+        naive += alone.low <= 0.6 <= alone.high
+    assert binomtest(held, 400, 0.95).pvalue > 1e-3
+    assert naive < 0.8 * 400
+    assert bound_share(np.full(20, 10), np.full(20, 10), 0.95) == pytest.approx((0.025 ** (1 / 20), 1))
+    assert bound_share(np.array([0, 3, 0]), np.array([5, 5, 0]), 0.95) == bound_share(
+        np.array([0, 3]), np.array([5, 5]), 0.95
+    )
+
+
+def calibrated(rng, n=300, items=10):
+    probability = rng.dirichlet(np.ones(3), size=(n, items))
+    state = (rng.random((n, items, 1)) > probability.cumsum(axis=2)).sum(axis=2)
+    return probability, state
+
+
+def test_labels_of_all_simulations_are_as_often_right_as_they_say(rng):
+    probability, state = calibrated(rng)
+    ranks = rng.integers(100, size=(300, 2))
+    right = study(ranks, probability, state)
+    table = ba.sbc_label_table(right, confidence=0.99)
+    assert table["n"].sum() == 3000
+    assert ((table["low"] <= table["predicted"]) & (table["predicted"] <= table["high"])).all()
+    sharper = probability**2 / (probability**2).sum(axis=2, keepdims=True)
+    wrong = ba.sbc_label_table(study(ranks, sharper, state))
+    assert (wrong["high"] < wrong["predicted"]).sum() >= 3  # labels are said to be surer than they are
+    scores = ba.sbc_label_scores(right, random_seed=1).set_index("score")
+    away = (table["right"] - table["predicted"]).abs()
+    assert scores.loc["calibration_error", "value"] == pytest.approx((table["n"] * away).sum() / 3000)
+    assert scores.loc["accuracy", "value"] == np.mean(probability.argmax(axis=2) == state)
+    assert scores["n"].tolist() == [3000] * 4
+    worse = ba.sbc_label_scores(study(ranks, sharper, state), random_seed=1).set_index("score")
+    assert worse.loc["calibration_error", "low"] > scores.loc["calibration_error", "high"]
+
+
+def test_simulations_are_drawn_again_as_wholes(rng):
+    probability, state = calibrated(rng, items=1)
+    ranks = rng.integers(100, size=(300, 2))
+    one = ba.sbc_label_scores(study(ranks, probability, state), random_seed=1)
+    same = ba.sbc_label_scores(study(ranks, probability.repeat(10, axis=1), state.repeat(10, axis=1)), random_seed=1)
+    np.testing.assert_allclose(same[["value", "low", "high"]], one[["value", "low", "high"]])
+
+
+def test_dimensions_are_pooled(rng):
+    probability, state = calibrated(rng)
+    of_one = study(rng.integers(100, size=(300, 2)), probability, state)
+    several = of_one.rename(probability="probability_polarity", state="state_polarity").assign(
+        probability_focus=(("simulation", "item", "focus"), probability[:, :, ::-1]),
+        state_focus=(("simulation", "item"), 2 - state),
+    )
+    both = np.concatenate([probability] * 2, axis=1), np.concatenate([state] * 2, axis=1)
+    alone = study(of_one["usage"].values, *both)
+    np.testing.assert_allclose(ba.sbc_label_table(several), ba.sbc_label_table(alone))
+
+
+def test_a_study_without_labels_has_none_to_score(refuses):
+    with refuses(FitError, "items of some_model are all in one state: there are no labels to score"):
+        ba.sbc_label_table(study(np.zeros((50, 2), dtype=int)))
+    with refuses(DataError, "bins is 0"):
+        ba.sbc_label_scores(study(np.zeros((50, 2), dtype=int)), bins=0)

@@ -1,0 +1,78 @@
+"""Figures of priors and of power-scaling: they draw what the tables say."""
+
+import numpy as np
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import FitError
+from bayesanno.report.plots.sensitivity import plot_label_power_scaling, plot_power_scaling, plot_prior
+
+
+def names(axes):
+    return [tick.get_text() for tick in axes.get_yticklabels()]
+
+
+def points(axes, marker):
+    return np.concatenate([line.get_xydata() for line in axes.lines if line.get_marker() == marker])
+
+
+def test_a_panel_for_each_quantity_and_a_row_for_each_prior():
+    design = ba.make_count_design(items=20, per_item=3)
+    long = "two types, of which it would take long to say how they were chosen"
+    priors = {long: "binomial_mixture", "three": ba.models.BinomialMixture(types=3)}
+    found = ba.describe_prior(priors, design, draws=30, random_seed=1)
+    figure = plot_prior(found)
+    table = found.table
+    shown = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert len(shown) == table["quantity"].nunique()
+    assert shown[0].get_title(loc="left") == "share of positive answers"
+    assert names(shown[0]) == [f"{long[:43]}…", "three"]
+    for axes, (_, rows) in zip(shown, table.groupby("quantity", sort=False), strict=True):
+        means = points(axes, "o")
+        np.testing.assert_allclose(means[:, 0], rows["mean"])
+        # a bar holds the middle of what is drawn
+        bars = [line.get_paths()[0].vertices[:, 0] for line in axes.collections]
+        np.testing.assert_allclose(bars, rows[["low", "high"]])
+    legend = next(axes for axes in shown if "rate" in axes.get_title(loc="left")).get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["type 1", "type 2", "type 3"]
+
+
+def test_parameters_are_in_the_order_of_how_far_they_rest_on_the_prior(tiny_fit, refuses):
+    table = ba.power_scaling_table(tiny_fit, ["accuracy", "confusion"])
+    left, right = plot_power_scaling(table).axes
+    ordered = table.sort_values("prior", ascending=False, kind="stable")
+    assert names(left) == ordered["parameter"].tolist()
+    np.testing.assert_allclose(points(left, "o")[:, 0], ordered["prior"])
+    np.testing.assert_allclose(points(left, "s")[:, 0], ordered["likelihood"])
+    np.testing.assert_allclose(points(right, "o")[:, 0], ordered["prior_slope"] / ordered["sd"])
+    few = plot_power_scaling(table, most=3).axes[0]
+    assert names(few) == ordered["parameter"].tolist()[:3]
+    assert few.get_title(loc="left").endswith(f"the 3 of {len(table)} that rest most on the prior")
+    with refuses(FitError, "most is 0: it must be at least 1"):
+        plot_power_scaling(table, most=0)
+    with refuses(FitError, "the table has no rows to draw"):
+        plot_power_scaling(table[:0])
+
+
+def test_labels_are_in_the_order_in_which_they_would_change(tiny_fit, refuses):
+    table = ba.label_power_scaling(tiny_fit)
+    left, right = plot_label_power_scaling(table.sample(frac=1, random_state=1)).axes
+    assert names(left) == [f"{row['item']}: {row['label']} or {row['runner_up']}" for row in table.to_dict("records")]
+    near = np.abs(table["doublings"]) <= 4
+    np.testing.assert_allclose(points(left, "o")[:, 0], table.loc[near, "doublings"])
+    beyond = [(line.get_marker(), line.get_xdata().size) for line in left.lines if line.get_marker() in "<>"]
+    assert beyond == [("<", (table["doublings"] < -4).sum()), (">", (table["doublings"] > 4).sum())]
+    np.testing.assert_allclose(points(right, "|")[:, 0], table["probability"])
+    soon = (table["doublings"].abs() < 1).sum()
+    assert left.get_title(loc="left") == f"Labels that hang on the prior: {soon} would change within one doubling"
+    with refuses(FitError, "the table has no rows to draw"):
+        plot_label_power_scaling(table[:0])
+
+
+@pytest.mark.parametrize("rows", [3, 400])
+def test_few_rows_and_many_are_drawn(rows, tiny_fit):
+    table = ba.power_scaling_table(tiny_fit, ["confusion"])
+    many = table.sample(rows, replace=True, random_state=1).assign(parameter=[f"x[{n}]" for n in range(rows)])
+    figure = plot_power_scaling(many)
+    assert len(names(figure.axes[0])) == min(rows, 60)
+    assert figure.get_size_inches()[1] <= 14
