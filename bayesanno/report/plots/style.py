@@ -26,9 +26,9 @@ def new_figure(
     width: float = 7.0, height: float = 4.0, columns: int = 1, *, rows: int = 1, **options: Any
 ) -> tuple[Figure, Any]:
     """Return a figure in inches, and its axes: one, or an array of so many side by side, or in rows."""
-    from matplotlib.figure import Figure
+    from bayesanno.report.plots.shown import ShownFigure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = ShownFigure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, **options)
     for one in np.ravel(axes):
         one.spines[["top", "right"]].set_visible(False)
@@ -38,11 +38,11 @@ def new_figure(
 
 def new_grid(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
     """Return a figure, and so many panels in rows of so many columns, each of about that width and height (inches)."""
-    from matplotlib.figure import Figure
+    from bayesanno.report.plots.shown import ShownFigure
 
     rows = -(-n // columns)
     whole = max(5.5, columns * size[0] + 1.6), rows * (size[1] + 0.25) + 1.2
-    figure = Figure(figsize=whole, layout="constrained")
+    figure = ShownFigure(figsize=whole, layout="constrained")
     panels = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
     for one in panels[:n]:
         one.spines[["top", "right"]].set_visible(False)
