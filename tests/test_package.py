@@ -86,5 +86,5 @@ def test_the_wheel_works_where_nothing_else_of_the_project_is(wheel, tmp_path):
     out = run("fit", "mace", "@crowd", "--out", "crowd", *cheap)
     assert out.startswith("accuracy against gold 0.")
     assert {path.name for path in (away / "crowd").iterdir()} == {
-        "posterior.nc", "labels.csv", "annotators.csv", "summary.csv", "run.json",
+        "posterior.nc", "labels.csv", "annotators.csv", "summary.csv", "run.json", "report.html",
     }  # fmt: skip

@@ -158,13 +158,16 @@ def data_of(fit: xarray.DataTree) -> Any:
     Raises
     ------
     FitError
-        If this is not a fit by bayesanno, or one of annotations that lay on the workers of a cluster.
+        If this is not a fit by bayesanno, its data are not whole, or they lay on the workers of a cluster.
     """
     require_fit(fit)
     if is_spread(fit):
         refuse_items()
     read = READERS[model_of(fit).data_class]
-    return read(fit["observed_data"].to_dataset(), fit["constant_data"].to_dataset())
+    try:
+        return read(fit["observed_data"].to_dataset(), fit["constant_data"].to_dataset())
+    except KeyError as error:
+        raise FitError(f"the data of this fit are not whole: {str(error.args[0]).split('.')[0]}") from None
 
 
 def is_spread(fit: xarray.DataTree) -> bool:

@@ -39,22 +39,22 @@ def read(path):
     return pd.read_csv(path, dtype={"item": str, "label": str, "gold": str, "annotator": str}, keep_default_na=False)
 
 
-def test_a_fit_writes_its_five_files_and_nothing_else(fitted):
+def test_a_fit_writes_its_files_and_its_report_and_nothing_else(fitted):
     folder, done = fitted
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "report.html"])
     assert sorted(path.name for path in folder.parent.iterdir()) == ["answers.csv", "run"]
 
 
 def test_results_go_to_stdout_and_the_rest_to_stderr(fitted):
     folder, done = fitted
     out = done.stdout.splitlines()
-    assert out[-5:] == [f"run/{name}" for name in FILES]
+    assert out[-6:] == [f"run/{name}" for name in [*FILES, "report.html"]]
     assert json.loads((folder / "run.json").read_text())["files"] == FILES
     assert out[0].startswith("accuracy against gold 0.")
     assert out[1].startswith("max R-hat 1.")
     assert out[2].endswith("sampling; seed 1")
-    assert len(out) == 8
+    assert len(out) == 9
     first, *others = done.stderr.splitlines()
     n = len(read(folder.parent / "answers.csv"))
     assert first == f"mace: {n:,} annotations of 400 items by 30 annotators; labels maybe, no, yes"

@@ -93,7 +93,10 @@ def test_the_tables_of_a_fit_have_a_part_for_each_dimension(fitted, data):
     code, out, err = fitted.done
     assert code == 0, err
     files = ["posterior.nc", "labels.csv", "annotators.csv", "summary.csv", "run.json"]
-    assert out.splitlines()[-5:] == [f"run/{name}" for name in files]
+    assert out.splitlines()[-6:] == [f"run/{name}" for name in [*files, "report.html"]]
+    report = (fitted.folder / "run" / "report.html").read_text(encoding="utf-8")
+    assert "<h3>focus</h3>" in report
+    assert "<h3>polarity</h3>" in report
     first, *others = err.splitlines()
     n = data.n_annotations
     assert first == f"model_a_multi: {n} annotations of 40 items by 4 annotators in 2 dimensions, focus, polarity"

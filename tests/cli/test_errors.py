@@ -156,7 +156,7 @@ def test_overwrite_replaces_the_folder(command, old_run, tiny_fit, monkeypatch):
     assert code == 0
     assert "run/labels.csv" in out.splitlines()
     names = sorted(path.name for path in old_run.iterdir())
-    assert names == ["annotators.csv", "labels.csv", "posterior.nc", "run.json", "summary.csv"]
+    assert names == ["annotators.csv", "labels.csv", "posterior.nc", "report.html", "run.json", "summary.csv"]
     assert json.loads((old_run / "run.json").read_text())["model"] == "model_b"
     assert sorted(path.name for path in old_run.parent.iterdir()) == ["answers.csv", "run"]
 

@@ -10,7 +10,17 @@ import numpy as np
 from bayesanno.criticism.calibration import BINS, calibration_table
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.report.plots.style import ACCENT, INK, MOST_NAMES, PALE, height_for, name_rows, new_figure, shades
+from bayesanno.report.plots.style import (
+    ACCENT,
+    INK,
+    MOST_NAMES,
+    PALE,
+    height_for,
+    name_rows,
+    new_figure,
+    new_grid,
+    shades,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +32,7 @@ if TYPE_CHECKING:
     from bayesanno.fits.view import FitView
 
 LEAST_HEIGHT = 4.0  # inches
+PANELS = 3  # side by side
 SMALL = 0.05  # a p-value below it is marked
 
 
@@ -52,8 +63,8 @@ def plot_predictive_check(check: PredictiveCheck) -> Figure:
     by = [name for name in ("dimension", "statistic") if name in check.table]
     groups = list(check.table.groupby(by, sort=False))
     most = max((len(rows) for _, rows in groups if len(rows) <= MOST_NAMES), default=0)
-    figure, axes = new_figure(3.2 * len(groups) + 0.6, max(LEAST_HEIGHT, height_for(most)), len(groups))
-    for one, (names, rows) in zip(np.atleast_1d(axes), groups, strict=True):
+    figure, axes = new_grid(len(groups), PANELS, (3.4, max(LEAST_HEIGHT, height_for(most))))
+    for one, (names, rows) in zip(axes, groups, strict=True):
         name = ", ".join(map(str, names))
         p = rows.loc[rows["of"] == "", "p"].item()
         if len(rows) == 1:

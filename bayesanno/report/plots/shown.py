@@ -1,4 +1,4 @@
-"""A figure that a notebook shows by itself, whether or not pyplot was ever imported there."""
+"""A figure that a notebook shows by itself. pyplot, which would show others, is never imported by the package."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from matplotlib.figure import Figure
 
 
 class ShownFigure(Figure):
-    """A matplotlib Figure with a picture of itself, which notebooks ask for.
-
-    Notebooks draw figures by a printer that pyplot registers when it makes its first one. Until then they would show
-    a figure that was made without pyplot as a line of text.
-    """
+    """A matplotlib Figure that is a picture wherever the last value of a cell is shown, also before pyplot is used."""
 
     def _repr_png_(self) -> bytes:
-        buffer = BytesIO()
-        self.savefig(buffer, format="png")
-        return buffer.getvalue()
+        picture = BytesIO()
+        self.savefig(picture, format="png")
+        return picture.getvalue()
