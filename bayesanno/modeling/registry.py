@@ -1,11 +1,13 @@
 """The zoo: models found through the entry-point group `bayesanno.models`, which other packages can join.
 
 The library never imports a model; this is the single door. A name whose model is called otherwise is an alias of it:
-`dawid_skene` is `model_b`.
+`dawid_skene` is `model_b`. A model that is defined elsewhere, as in a notebook, is no part of the zoo, but is found by
+its name where its class is defined or imported, so that its fits can be read.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
 from difflib import get_close_matches
 from functools import cache
@@ -17,7 +19,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.fields import as_typed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import pandas as pd
 
@@ -30,12 +32,12 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 
 def model_class(name: str) -> type[AnnotationModel]:
-    """Return the class of a zoo model.
+    """Return the class of a model: of the zoo, or else one that is defined or imported in this process.
 
     Raises
     ------
     ModelError
-        If the zoo has no such model (the nearest is suggested), or it is not an AnnotationModel.
+        If there is no such model (the nearest is suggested), or it is not an AnnotationModel.
 
     Examples
     --------
@@ -45,6 +47,9 @@ def model_class(name: str) -> type[AnnotationModel]:
     """
     points = _entry_points()
     if name not in points:
+        own = [model for model in _defined_models() if vars(model).get("name") == name]
+        if own:
+            return own[-1]  # the last definition: a cell of a notebook may be run again
         close = get_close_matches(name, points, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"the zoo has {', '.join(points)}"
         raise ModelError(f"there is no model {name!r}: {hint}")
@@ -54,13 +59,23 @@ def model_class(name: str) -> type[AnnotationModel]:
     return found
 
 
+def _defined_models() -> Iterator[type[AnnotationModel]]:
+    """Yield the models whose classes exist in this process, those defined later after those defined before."""
+    waiting = AnnotationModel.__subclasses__()
+    while waiting:
+        model = waiting.pop(0)
+        if not inspect.isabstract(model):
+            yield model
+        waiting += model.__subclasses__()
+
+
 def get_model(model: str | AnnotationModel, fields: Mapping[str, Any] | None = None) -> AnnotationModel:
     """Return a model: by its name and fields, or the instance itself.
 
     Parameters
     ----------
     model : str or AnnotationModel
-        A name in the zoo, or an instance.
+        A name in the zoo or of a class that is defined, or an instance.
     fields : mapping, optional
         Fields to set, as values or as text (`"0.5:0.5"`).
 

@@ -139,3 +139,21 @@ def test_a_model_shows_itself_in_a_line_and_in_a_table():
     for field, value in (("competence_prior", "1:2"), ("class_prior", "learnt")):
         assert f"{field}</th>" in html
         assert f"{value}</td>" in html
+
+
+def test_a_model_that_is_defined_outside_the_zoo_is_found_by_its_name():
+    def define():
+        return dataclass(frozen=True, kw_only=True)(type("Own", (MACE,), {"name": "of_a_notebook"}))
+
+    first = define()
+    assert ba.get_model("of_a_notebook", {"strategy_prior": 3}) == first(strategy_prior=3)
+    second = define()  # the cell is run again
+    assert type(ba.get_model("of_a_notebook")) is second
+    assert "of_a_notebook" not in set(ba.list_models()["name"])
+    heir = dataclass(frozen=True, kw_only=True)(type("Heir", (second,), {}))  # has no name of its own
+    assert type(ba.get_model("of_a_notebook")) is not heir
+
+
+def test_a_class_that_is_defined_does_not_take_the_place_of_one_of_the_zoo():
+    namesake = dataclass(frozen=True, kw_only=True)(type("Namesake", (MACE,), {"name": "mace"}))
+    assert type(ba.get_model("mace")) is MACE is not namesake

@@ -76,3 +76,17 @@ def test_few_rows_and_many_are_drawn(rows, tiny_fit):
     figure = plot_power_scaling(many)
     assert len(names(figure.axes[0])) == min(rows, 60)
     assert figure.get_size_inches()[1] <= 14
+
+
+def test_the_rows_of_a_study_differ_in_their_names():
+    data = ba.read_annotations("@crowd")
+    grid = {"competence_prior": [(1, 1), (6, 2)], "strategy_prior": [1, 10]}
+    study = ba.sensitivity("mace", data, grid, method="em", random_seed=1, progressbar=False)
+    shown = names(ba.plot_priors(study).axes[0])
+    assert shown[0] == "competence_prior=0.5:0.5, strategy_prior=10 (own)"
+    assert len(set(shown)) == len(study.priors)
+
+
+def test_a_figure_has_a_picture_of_itself():
+    figure = ba.plot_usage(ba.read_annotations("@crowd"))  # notebooks ask for it, also where pyplot was never imported
+    assert figure._repr_png_()[1:4] == b"PNG"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bayesanno.criticism.prior import PriorDescription
     from bayesanno.criticism.sensitivity import Study
 
+LONGEST_PRIOR = 64  # of the fields of a prior, which tell rows apart by their ends
 LONGEST = 44  # letters of a name that says what a row is of
 BINS = 41  # of what a prior gives; an odd number, so that one half, third, quarter or fifth is inside of one
 MOST_TOLD = 6  # names in the legend of a panel
@@ -292,7 +293,7 @@ def plot_priors(study: Study) -> Figure:
         one.grid(axis="x", color=PALE, alpha=0.3)
         one.set_xlabel(label, fontsize=9)
         one.xaxis.get_major_locator().set_params(integer=True)
-    name_rows(axes[0][0], names)
+    name_rows(axes[0][0], names, longest=LONGEST_PRIOR)
     axes[0][0].set_ylabel("prior", fontsize=9)
     axes[0][0].set_title("What another prior changes", fontsize=10, loc="left")
     return figure
