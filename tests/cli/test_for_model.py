@@ -219,11 +219,15 @@ def test_a_fit_of_counts_writes_its_files(simulated):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     files = ["posterior.nc", "labels.csv", "summary.csv", "run.json"]
-    assert sorted(path.name for path in (simulated / "run").iterdir()) == sorted(files)
+    assert sorted(path.name for path in (simulated / "run").iterdir()) == sorted([*files, "report.html"])
     data = read_counts(simulated / "x.csv")
     total, positive = int(data.trials.sum()), int(data.successes.sum())
     first = done.stderr.splitlines()[0]
     assert first == f"binomial_mixture: {total:,} answers to 200 items, {positive:,} of them positive"
+
+    report = (simulated / "run" / "report.html").read_text(encoding="utf-8")
+    assert "<h2>Of what types are the items?</h2>" in report
+    assert "<h2>Who are the annotators?</h2>" not in report
 
     labels = pd.read_csv(simulated / "run" / "labels.csv")
     assert labels.columns.tolist() == ["item", "p[type 1]", "p[type 2]", "successes", "trials", "hard"]

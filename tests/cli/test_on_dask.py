@@ -42,7 +42,10 @@ def test_the_files_of_a_run(command, answers, crowd, monkeypatch):
     assert f"mace: {crowd[0].describe()}" in err
     assert [line for line in out.splitlines() if line.startswith("run/")] == [
         "run/posterior.nc", "run/labels", "run/annotators.csv", "run/summary.csv", "run/run.json",
+        "run/report.html",
     ]  # fmt: skip
+    page = (answers.parent / "run" / "report.html").read_text(encoding="utf-8")
+    assert "holds none of the items: bayesanno.write_labels writes their labels there" in page
     run = json.loads((answers.parent / "run" / "run.json").read_text())
     data = crowd[0]
     assert run["data"]["items"] == data.n_items
