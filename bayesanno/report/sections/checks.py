@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bayesanno.fits.view import FitView
 
 SMALL = 0.05  # a p-value below it is told of
+REPLICATES = 200  # tables that are simulated: enough to see a p-value below that
 MOST_ROWS = 10  # parameters that are listed
 FEW = 20  # elements of a variable that is scaled beside competence: the more there are, the more are so by chance
 SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", "diagnosis"]
@@ -47,7 +48,7 @@ def check_model(view: FitView, *, checks: bool, random_seed: int) -> list[Block]
 
 
 def _predict(view: FitView, random_seed: int) -> list[Block]:
-    check = predictive_check(view, random_seed=random_seed)
+    check = predictive_check(view, replicates=REPLICATES, random_seed=random_seed)
     whole = check.table[check.table["of"] == ""]
     names = whole["statistic"] if "dimension" not in whole else whole["dimension"] + ": " + whole["statistic"]
     failed = [f"{name} (p = {p:.3f})" for name, p in zip(names, whole["p"], strict=True) if p < SMALL]
