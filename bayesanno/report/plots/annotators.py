@@ -75,13 +75,31 @@ def plot_annotators(fit: xarray.DataTree | FitView, *, dimension: str | None = N
     """
     view = view_for_table(fit)
     part_of(view, dimension)  # refuses a dimension that is not there
-    table = keep_dimension(annotator_table(view), dimension)
-    is_point = view.yields == "point"
-    if is_point:
-        low = table["competence_mean"].to_numpy() < LOW
+    table = annotator_table(view)
+    return draw_annotators(view, table, find_low(view, table), dimension)
+
+
+def find_low(view: FitView, table: pd.DataFrame) -> np.ndarray:
+    """Return who, row by row of the annotator table, is more probably than not of low competence; of a point, who is.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As `annotator_table` gives it.
+    """
+    if view.yields == "point":
+        low: np.ndarray = table["competence_mean"].to_numpy() < LOW
     else:
-        probability = keep_dimension(low_competence_probability(view, below=LOW), dimension)["probability"]
-        low = probability.to_numpy() > LOW
+        low = low_competence_probability(view, below=LOW)["probability"].to_numpy() > LOW
+    return low
+
+
+def draw_annotators(view: FitView, table: pd.DataFrame, low: np.ndarray, dimension: str | None) -> Figure:
+    """Draw what `plot_annotators` does, of the annotator table and of who is low in it (`find_low`)."""
+    is_point = view.yields == "point"
+    if dimension is not None:
+        low = low[(table["dimension"] == dimension).to_numpy()]
+        table = keep_dimension(table, dimension)
     order = np.argsort(table["competence_mean"].to_numpy(), kind="stable")
     table, low = table.iloc[order], low[order]
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayesanno.analysis.annotators import annotator_table, low_competence_probability
+from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.parts import parts_of
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.report.blocks import Block, Heading, Text, draw, grid_of
 from bayesanno.report.plots.agreement import plot_divergence, plot_usage
-from bayesanno.report.plots.annotators import plot_annotators, plot_confusion
+from bayesanno.report.plots.annotators import LOW, draw_annotators, find_low, plot_confusion
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from bayesanno.fits.view import FitView
 
-LOW = 0.5  # a competence below it is low
 CONFUSION = "confusion"  # the parameter of models whose annotators confuse labels,
 USAGE = "usage"  # and of those that say how labels are used
 
@@ -32,17 +32,18 @@ def show_annotators(view: FitView) -> list[Block]:
     if view.model.competence is None:
         return _show_usage(view)
     table = annotator_table(view)
+    low = find_low(view, table)
     n = table["annotator"].nunique()
     called = view.model.competence
     what = "" if called == "competence" else f"; their competence is what {view.model.name} calls {called}"
     blocks: list[Block] = [Text(text=f"{counted(n, 'annotator')}{what}.")]
-    blocks += [Text(text=sentence) for sentence in _tell_low(view, table)]
+    blocks += [Text(text=sentence) for sentence in _tell_low(view, table, low)]
     for part in parts_of(view):
         name = part.dimension or None
         if name:
             blocks.append(Heading(text=name))
         said = "Competence of each annotator" + (" with its 94% interval." if view.yields != "point" else ".")
-        blocks.append(draw(plot_annotators(view, dimension=name), alt=said, caption=said))
+        blocks.append(draw(draw_annotators(view, table, low, name), alt=said, caption=said))
         if CONFUSION in view.posterior:
             said = "What annotators answer (columns) where the truth is the row, of those with most answers."
             blocks.append(draw(plot_confusion(view, dimension=name), alt=said, caption=said))
@@ -70,15 +71,11 @@ def _show_usage(view: FitView) -> list[Block]:
     ]
 
 
-def _tell_low(view: FitView, table: pd.DataFrame) -> list[str]:
+def _tell_low(view: FitView, table: pd.DataFrame, low: np.ndarray) -> list[str]:
     """Say whose competence is more probably low than not."""
-    if view.yields == "point":
-        low = table.loc[table["competence_mean"] < LOW, "annotator"].drop_duplicates().tolist()
-        which = f"an estimate below {LOW}"
-    else:
-        found = low_competence_probability(view, below=LOW)
-        low = found.loc[found["probability"] > LOW, "annotator"].drop_duplicates().tolist()
-        which = f"a competence that is more probably than not below {LOW}"
-    if not low:
+    names = table.loc[low, "annotator"].drop_duplicates().tolist()
+    is_point = view.yields == "point"
+    which = f"an estimate below {LOW}" if is_point else f"a competence that is more probably than not below {LOW}"
+    if not names:
         return [f"Nobody has {which}."]
-    return [f"{counted(len(low), 'annotator')} {'has' if len(low) == 1 else 'have'} {which}: {enumerated(low)}."]
+    return [f"{counted(len(names), 'annotator')} {'has' if len(names) == 1 else 'have'} {which}: {enumerated(names)}."]
