@@ -306,5 +306,5 @@ def test_options_that_cannot_be(options, what, refuses):
 
 
 def test_a_model_without_vb_names_those_that_have_it(refuses):
-    with refuses(FitError, "easy_hard has no VB: models that have are mace, model_b, one_coin; fit it by nuts"):
+    with refuses(FitError, "easy_hard has no VB: models that have are class_conditional, mace, model_b, one_coin, pooled_dawid_skene; fit it by nuts"):
         vb("easy_hard", tiny_data())
