@@ -21,7 +21,7 @@ from bayesanno.inference.point import find_point, start_at_point
 from bayesanno.inference.restarts import AGREE
 from bayesanno.modeling.expectation import find_posterior, make_blocks
 from bayesanno.modeling.posterior import recover
-from tests.samples import COMMAND, tiny_data
+from tests.samples import COMMAND, WITH_EM, tiny_data
 
 MODELS = {
     "mace": ba.models.MACE(),
@@ -294,7 +294,7 @@ def test_options_that_cannot_be(options, what, refuses):
 
 
 def test_a_model_without_em_names_those_that_have_it(refuses):
-    what = "easy_hard has no EM: models that have are class_conditional, mace, model_b, one_coin, pooled_dawid_skene; fit it by nuts"
+    what = f"easy_hard has no EM: models that have are {WITH_EM}; fit it by nuts"
     for options in ({"method": "em"}, {"initvals": "em"}):
         with refuses(FitError, what):
             ba.fit("easy_hard", tiny_data(), **options, **ONE)
