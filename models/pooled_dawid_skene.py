@@ -15,8 +15,9 @@ Symbols.
 
 Priors and what they imply.
     As model B's: prevalence ~ Dirichlet(prevalence_prior); each row of confusion ~ Dirichlet with confusion_strength
-    (8) answers, of which confusion_accuracy (0.6) are right.  All annotators add to one matrix, so that these few
-    answers matter little.
+    answers, of which confusion_accuracy (0.6) are right.  These are 30 here, few beside the answers of a whole crowd.
+    Their work is to tell the classes apart: of two classes that a crowd tells apart four times in five, the swapped
+    ones would keep 1 or 2% of the posterior with 8 answers, however much data there are, and have 1e-7 of it with 30.
 
 Identifiability.  As in model B: the likelihood does not change when the classes are permuted, and the prior tells them
 apart when confusion_accuracy > 1/K; when it is 1/K, `bayesanno.relabel` does.  Annotators need not be known: three
@@ -41,6 +42,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.starts import in_proportion
 from bayesanno.models.model_b import ModelB
 
@@ -63,7 +65,7 @@ class PooledDawidSkene(ModelB):
     ----------
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
-    confusion_strength : float, default 8
+    confusion_strength : float, default 30
         Total concentration of the Dirichlet prior of each row of the confusion matrix: a number of answers.
     confusion_accuracy : float, default 0.6
         The prior mean of the diagonal. 1/K makes the classes exchangeable.
@@ -83,6 +85,8 @@ class PooledDawidSkene(ModelB):
         "prevalence": ("true_class",),
         "confusion": ("true_class", "response"),
     }
+
+    confusion_strength: Positive = 30.0
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
