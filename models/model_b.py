@@ -12,7 +12,9 @@ Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008).
     p(C_n = psi | V_n)  = p(C_n = psi, V_n) / p(V_n)                  (37), read off after the fit
     theta_x             = sum_psi gamma_psi lambda^x[psi, psi]        (39), how often x is right
 
-An annotator who answers an item twice contributes two factors; one who does not answer contributes none.
+An annotator who answers an item twice contributes two factors; one who does not answer contributes none.  A label that
+is no class ("unsure") is a column of lambda and no row: how often x says it of items of each class is learnt, and saying
+it is evidence for the classes of which it is said most.  Its prior is that of a wrong response.
 
 Symbols.
     gamma    prevalence   (true_class)

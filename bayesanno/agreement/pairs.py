@@ -255,9 +255,9 @@ def annotator_agreement(
     Returns
     -------
     pandas.DataFrame
-        One row per annotator: `annotator`, `n` (annotations, unsure ones left out), `n_partners` with whom they share an
-        item, and the coefficients of `pair_table`, averaged over the pairs of which each is defined; nan where there is
-        none.
+        One row per annotator: `annotator`, `n` (annotations, but for unsure ones), `n_partners` with whom they share
+        an item, and the coefficients of `pair_table`, averaged over the pairs of which each is defined; nan where there
+        is none.
 
     Raises
     ------

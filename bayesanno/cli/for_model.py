@@ -260,8 +260,8 @@ _KINDS: Mapping[type, _Kind] = {
             **_FOR_COUNTS,
             **dict.fromkeys(_KNOWN, _ONE_COLUMN),
             "--positive": _EVERY_LABEL,
-            "--unsure": "{option} is for one label column, and {model} reads several, where no answer may be unsure: empty "
-            "those cells, which are then no answers",
+            "--unsure": "{option} is for one label column, and {model} reads several, where no answer may be unsure: "
+            "empty those cells, which are then no answers",
             "--format": "{model} reads a long table, with a label column for each dimension: leave out {option}",
         },
     ),

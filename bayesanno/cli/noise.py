@@ -71,10 +71,8 @@ def noise(
     )
     level, left_out = find_noise(data, items, disagreements, chance, confidence=confidence, options=options)
     if left_out:
-        typer.echo(
-            f"items with fewer than two annotations{' that are not unsure' * bool(unsure)}, left out: {left_out}",
-            err=True,
-        )
+        what = "annotations that are not unsure" if unsure else "annotations"
+        typer.echo(f"items with fewer than two {what}, left out: {left_out}", err=True)
     typer.echo(format_noise(level, as_json=as_json))
 
 
