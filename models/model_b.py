@@ -13,8 +13,8 @@ Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008).
     theta_x             = sum_psi gamma_psi lambda^x[psi, psi]        (39), how often x is right
 
 An annotator who answers an item twice contributes two factors; one who does not answer contributes none.  A label that
-is no class ("unsure") is a column of lambda and no row: how often x says it of items of each class is learnt, and saying
-it is evidence for the classes of which it is said most.  Its prior is that of a wrong response.
+is no class ("unsure") is a column of lambda and no row: how often x says it of items of each class is learnt, and it is
+evidence for the classes of which it is said most.
 
 Symbols.
     gamma    prevalence   (true_class)
@@ -26,7 +26,8 @@ Priors and what they imply.
     each row of confusion ~ Dirichlet(s p, s (1 - p) / (K - 1), ...), with s = confusion_strength (8) answers spread so
     that p = confusion_accuracy (0.6) of them are right.  These are the priors of the R package rater.  p = 1/K, typed
     with four decimals or more, makes the classes exchangeable; p < 1/K says that annotators are wrong more often than
-    chance.
+    chance.  A label that is no class has the concentration of a wrong one beside these, so that what is said by who is
+    not unsure has the same prior with and without such a label.
 
 Identifiability.  The likelihood does not change when the classes are permuted (eq. 53); the prior tells them apart when
 p > 1/K.  When p = 1/K it does not either, and `bayesanno.relabel` chooses, per draw, the permutation under which
@@ -81,7 +82,7 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
     confusion_strength : float, default 8
         Total concentration of the Dirichlet prior of each row of a confusion matrix: a number of answers.
     confusion_accuracy : float, default 0.6
-        The prior mean of the diagonal. 1/K makes the classes exchangeable.
+        The prior mean of the diagonal, of answers that name a class. 1/K makes the classes exchangeable.
 
     Examples
     --------
@@ -105,12 +106,12 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
-        wrong = (1 - self.confusion_accuracy) / (data.n_labels - 1)  # the prior mean of a wrong response
+        wrong = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # the prior mean of a wrong response
         if self.confusion_strength * wrong >= LEAST_CONCENTRATION:
             return []
         enough = math.ceil(4 * LEAST_CONCENTRATION / wrong)
         return [
-            f"with {data.n_labels} labels, confusion_strength={self.confusion_strength:g} leaves each wrong response a "
+            f"with {data.n_classes} labels, confusion_strength={self.confusion_strength:g} leaves each wrong one a "
             f"concentration of {self.confusion_strength * wrong:.2g}: a density so steep near 0 is sampled slowly, if "
             f"at all; set confusion_strength={enough}, join rare labels, or fit mace, which has fewer parameters"
         ]
@@ -118,7 +119,7 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
         diagonal = prior.confusion_accuracy
-        elsewhere = (1 - diagonal) / (data.n_labels - 1)
+        elsewhere = (1 - diagonal) / (data.n_classes - 1)
         rows = prior.confusion_strength * pt.switch(right, diagonal, elsewhere)  # (true_class, response)
 
         prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
@@ -146,12 +147,12 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
         return {"prevalence": in_proportion(prevalence), "confusion": in_proportion(counts)}
 
     def is_exchangeable(self, data: AnnotationData) -> bool:
-        elsewhere = (1 - self.confusion_accuracy) / (data.n_labels - 1)  # of each wrong response
+        elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # of each wrong response
         return are_equal_as_typed(self.confusion_accuracy, elsewhere) and not data.controls
 
     def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
         right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
-        elsewhere = (1 - self.confusion_accuracy) / (data.n_labels - 1)
+        elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)
         rows = self.confusion_strength * np.where(right, self.confusion_accuracy, elsewhere)
         return {
             "prevalence": np.full(data.n_classes, self.prevalence_prior),

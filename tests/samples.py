@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import bayesanno as ba
 from bayesanno.simulation.designs import make_design
 
