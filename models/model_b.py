@@ -111,9 +111,9 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
             return []
         enough = math.ceil(4 * LEAST_CONCENTRATION / wrong)
         return [
-            f"with {data.n_classes} labels, confusion_strength={self.confusion_strength:g} leaves each wrong one a "
-            f"concentration of {self.confusion_strength * wrong:.2g}: a density so steep near 0 is sampled slowly, if "
-            f"at all; set confusion_strength={enough}, join rare labels, or fit mace, which has fewer parameters"
+            f"with {data.n_classes} labels, confusion_strength={self.confusion_strength:g} leaves each wrong response "
+            f"a concentration of {self.confusion_strength * wrong:.2g}: a density so steep near 0 is sampled slowly, "
+            f"if at all; set confusion_strength={enough}, join rare labels, or fit mace, which has fewer parameters"
         ]
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
