@@ -27,7 +27,7 @@ def ask_whether_class_or_habit(
         skew = skew_of(data.labels, data.label_shares, data.label_alphas)
     else:
         skew = measure_skew(data)
-    even = 1 / data.n_labels
+    even = 1 / data.n_classes
     said = f"{skew.share:.0%} of the answers are {skew.label!r}, and annotators"
     if not skew.alpha >= AGREED and skew.share > even + (1 - even) * SKEWED[class_prior]:
         known = "" if np.isnan(skew.alpha) else f" (Krippendorff's alpha {skew.alpha:.2f})"

@@ -1,7 +1,8 @@
 """Label usage: how often each annotator gives each label, whatever the items are (after Bhardwaj et al. 2010).
 
 Generative process.  Every answer of annotator a is drawn from a's own habit theta_a.  There is no true label, and items
-do not matter: what is left is who says what how often, and how sure one can be of that.
+do not matter: what is left is who says what how often, and how sure one can be of that.  A label that is no class,
+such as "unsure", is a label like others.
 
 Model.
 

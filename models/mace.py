@@ -38,13 +38,15 @@ Priors and what they imply.
     both; where their labels differ, the true labels of a few items tell which holds.  Twenty known labels given to the
     learnt prior as controls were enough with six who click, and not with seven; nor was leave-one-out comparison.
 
-Identifiability.  "Knowing" ties each class to the label of the same name, so the classes cannot be permuted.  A
-competence near 0 leaves the truth of that annotator's items to the others; a competence near 1 leaves the strategy to
-its prior.  With fewer than three annotators on the same items competence is hardly identified.
+A label that is no class ("unsure") is always spam: who knows names the class.  So it lowers the competence, which is
+how often one knows, and is evidence for no class, even if annotators are unsure of one class more than of others.
+
+Identifiability.  "Knowing" ties each class to its label, so the classes cannot be permuted.  A competence near 0 leaves
+the truth to others, one near 1 the strategy to its prior.  Of fewer than three annotators it is hardly identified.
 
 Use when annotators are many, answers per annotator few, and the question is whom to trust.  Avoid when annotators
-err systematically (always "no" for class "maybe"): that needs a confusion matrix, `model_b`.  An adversary, wrong more
-often than chance, looks like a spammer here.
+err systematically (always "no" for class "maybe"), or when "unsure" should be evidence: that needs a confusion matrix,
+`model_b`.  An adversary, wrong more often than chance, looks like a spammer here.
 
 References.
     D. Hovy, T. Berg-Kirkpatrick, A. Vaswani and E. Hovy (2013), Learning whom to trust with MACE, NAACL-HLT,

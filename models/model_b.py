@@ -12,7 +12,9 @@ Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008).
     p(C_n = psi | V_n)  = p(C_n = psi, V_n) / p(V_n)                  (37), read off after the fit
     theta_x             = sum_psi gamma_psi lambda^x[psi, psi]        (39), how often x is right
 
-An annotator who answers an item twice contributes two factors; one who does not answer contributes none.
+An annotator who answers an item twice contributes two factors; one who does not answer contributes none.  A label that
+is no class ("unsure") is a column of lambda and no row: how often x says it of items of each class is learnt, and it is
+evidence for the classes of which it is said most.
 
 Symbols.
     gamma    prevalence   (true_class)
@@ -24,7 +26,8 @@ Priors and what they imply.
     each row of confusion ~ Dirichlet(s p, s (1 - p) / (K - 1), ...), with s = confusion_strength (8) answers spread so
     that p = confusion_accuracy (0.6) of them are right.  These are the priors of the R package rater.  p = 1/K, typed
     with four decimals or more, makes the classes exchangeable; p < 1/K says that annotators are wrong more often than
-    chance.
+    chance.  A label that is no class has the concentration of a wrong one beside these, so that what is said by who is
+    not unsure has the same prior with and without such a label.
 
 Identifiability.  The likelihood does not change when the classes are permuted (eq. 53); the prior tells them apart when
 p > 1/K.  When p = 1/K it does not either, and `bayesanno.relabel` chooses, per draw, the permutation under which
@@ -79,7 +82,7 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
     confusion_strength : float, default 8
         Total concentration of the Dirichlet prior of each row of a confusion matrix: a number of answers.
     confusion_accuracy : float, default 0.6
-        The prior mean of the diagonal. 1/K makes the classes exchangeable.
+        The prior mean of the diagonal, of answers that name a class. 1/K makes the classes exchangeable.
 
     Examples
     --------
@@ -103,14 +106,14 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
-        wrong = (1 - self.confusion_accuracy) / (data.n_labels - 1)  # the prior mean of a wrong response
+        wrong = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # the prior mean of a wrong response
         if self.confusion_strength * wrong >= LEAST_CONCENTRATION:
             return []
         enough = math.ceil(4 * LEAST_CONCENTRATION / wrong)
         return [
-            f"with {data.n_labels} labels, confusion_strength={self.confusion_strength:g} leaves each wrong response a "
-            f"concentration of {self.confusion_strength * wrong:.2g}: a density so steep near 0 is sampled slowly, if "
-            f"at all; set confusion_strength={enough}, join rare labels, or fit mace, which has fewer parameters"
+            f"with {data.n_classes} labels, confusion_strength={self.confusion_strength:g} leaves each wrong response "
+            f"a concentration of {self.confusion_strength * wrong:.2g}: a density so steep near 0 is sampled slowly, "
+            f"if at all; set confusion_strength={enough}, join rare labels, or fit mace, which has fewer parameters"
         ]
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
@@ -122,7 +125,7 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
     def rows(self, data: AnnotationData, prior: Any) -> Any:
         """Return the prior's concentrations (true_class, response), of fields as numbers or as data of the graph."""
         right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
-        elsewhere = (1 - prior.confusion_accuracy) / (data.n_labels - 1)
+        elsewhere = (1 - prior.confusion_accuracy) / (data.n_classes - 1)
         return prior.confusion_strength * (right * prior.confusion_accuracy + ~right * elsewhere)
 
     def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
@@ -145,7 +148,7 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
         return {"prevalence": in_proportion(prevalence), "confusion": in_proportion(counts)}
 
     def is_exchangeable(self, data: AnnotationData) -> bool:
-        elsewhere = (1 - self.confusion_accuracy) / (data.n_labels - 1)  # of each wrong response
+        elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # of each wrong response
         return are_equal_as_typed(self.confusion_accuracy, elsewhere) and not data.controls
 
     def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import bayesanno as ba
 from bayesanno.simulation.designs import make_design
 
@@ -37,3 +39,24 @@ def simulate_crowd(seed: int = 20130609) -> tuple[ba.AnnotationData, Any]:
     records = data.to_frame()[["item", "annotator", "label"]].to_numpy()  # annotators in the order a file has them
     data = ba.AnnotationData.from_records(records, labels=LABELS, gold=data.gold)
     return data, truth.sel(annotator=list(data.annotators))
+
+
+def simulate_unsure(rng, *, items=200, careful=8, careless=4, per_item=4):
+    """Annotations of which some are "unsure", with gold.
+
+    Six in ten items of class "yes" are hard. Of hard items careful annotators are unsure, seven times in ten, and all
+    others guess; of easy items careful annotators are right nine times in ten, careless ones less often.
+    """
+    truth = rng.random(items) < 0.4
+    hard = truth & (rng.random(items) < 0.6)
+    labels = np.array(["no", "yes", "unsure"])
+    records = []
+    for item in range(items):
+        for who in rng.choice(careful + careless, per_item, replace=False):
+            right = rng.random() < (0.5 if hard[item] else 0.9 if who < careful else 0.65)
+            said = int(truth[item]) if right else 1 - int(truth[item])
+            if hard[item] and who < careful and rng.random() < 0.7:
+                said = 2
+            records.append((f"i{item}", f"{'careful' if who < careful else 'careless'}{who}", labels[said]))
+    gold = {f"i{item}": str(labels[int(is_yes)]) for item, is_yes in enumerate(truth)}
+    return ba.AnnotationData.from_records(records, unsure="unsure", gold=gold)

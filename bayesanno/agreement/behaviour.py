@@ -6,7 +6,8 @@
     JSD(P, Q)    = KLD(P, M) / 2 + KLD(Q, M) / 2            with M = (P + Q) / 2; of two annotators: in [0, log 2]
 
 The paper leaves the logarithm open: natural here (nats), base 2 by option. A label that an annotator gave and nobody
-else makes D_a infinite, which is kept, unless counts are smoothed; leverage and JSD are finite.
+else makes D_a infinite, which is kept, unless counts are smoothed; leverage and JSD are finite. A label that is no
+class ("unsure") is a label like others here: who says it, and how often, is a use of the labels.
 
 References
 ----------

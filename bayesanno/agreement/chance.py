@@ -1,6 +1,7 @@
 """What chance explains: agreement of annotators who flip coins, kappa, a difference between two systems.
 
-The invariant: an item counts only if it has two annotations or more, since one annotation agrees with nobody.
+The invariant: an item counts only if it has two annotations or more, since one annotation agrees with nobody. An
+annotation that is unsure is missing.
 
 References
 ----------
@@ -118,7 +119,7 @@ def estimate_coins(data: AnnotationData) -> np.ndarray:
 
     Returns
     -------
-    array, shape (annotator, label)
+    array, shape (annotator, true_class)
         Rows sum to 1.
 
     Raises
@@ -134,6 +135,7 @@ def estimate_coins(data: AnnotationData) -> np.ndarray:
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
+    data = data.without_unsure()
     hard = disagreed_items(data.votes)[data.item]  # (annotation,)
     if not hard.any():
         raise DataError("no item is disagreed on: there is nothing to estimate coins from")
@@ -164,6 +166,7 @@ def estimate_chance_agreement(data: AnnotationData) -> float:
     >>> round(estimate_chance_agreement(read_annotations("@crowd")), 4)
     0.0313
     """
+    data = data.without_unsure()
     coins = estimate_coins(data)
     with np.errstate(divide="ignore"):  # a label never given: log 0 = -inf, and the product is 0
         log_coins = np.log(coins)
@@ -191,6 +194,7 @@ def count_disagreement(data: AnnotationData) -> Disagreement:
     >>> found.n, found.d, found.left_out
     (2, 1, 1)
     """
+    data = data.without_unsure()
     shared = shared_items(data.votes)  # (item,)
     d = int(disagreed_items(data.votes).sum())
     equal = np.unique(data.votes[shared].sum(axis=1)).size == 1

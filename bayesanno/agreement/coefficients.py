@@ -2,7 +2,8 @@
 
 Every coefficient rests on sums over items, so that an interval comes from drawing items again. One that is not defined
 is nan, with the reason beside it. An answer that an annotator gave twice to an item is two answers; pairs of annotators
-are of two different ones.
+are of two different ones. An answer that is unsure is missing, as Krippendorff has it of a unit that is not coded; one
+that is not declared as such is a label like others.
 
 References
 ----------
@@ -87,7 +88,7 @@ class Scale:
 def find_scale(data: AnnotationData, ordered: bool | None) -> Scale:
     """Find out whether labels are numbers, and whether they have an order: numbers do, unless it is said otherwise."""
     try:
-        values = np.array([float(label) for label in data.labels])
+        values = np.array([float(label) for label in data.classes])
     except ValueError:
         return Scale(None, bool(ordered))
     numbers = values if np.isfinite(values).all() and np.unique(values).size == values.size else None
@@ -145,6 +146,7 @@ def agreement_table(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
+    data = data.without_unsure()
     shared_items(data.votes)
     scale, sums, pairs = find_scale(data, ordered), _Sums(data), find_pairs(data)
     once = np.ones((data.n_items, 1))

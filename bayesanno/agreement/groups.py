@@ -90,7 +90,7 @@ def measure_silhouette(far: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def confusable_labels(data: AnnotationData) -> pd.DataFrame:
-    """Return which labels different annotators give to the same items.
+    """Return which labels different annotators give to the same items; answers that are unsure are left out.
 
     Parameters
     ----------
@@ -115,6 +115,7 @@ def confusable_labels(data: AnnotationData) -> pd.DataFrame:
     """
     import pandas as pd
 
+    data = data.without_unsure()
     table = find_pairs(data).tables.sum(axis=0)  # (label, label)
     first, second = np.triu_indices(data.n_labels, 1)
     confused = (table + table.T)[first, second]

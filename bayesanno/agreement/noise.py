@@ -166,7 +166,8 @@ def bound_noise_of(
     Parameters
     ----------
     data : AnnotationData
-        The annotations, with any number of labels and annotators. Items with fewer than two annotations are left out.
+        The annotations, with any number of labels and annotators. Unsure ones are left out, and so are items with fewer
+        than two others.
     confidence : float
         Between 0 and 1.
     chance : float, optional

@@ -1,6 +1,7 @@
 """Agreement of two annotators, from the items that both answered: of every pair, and averaged over one's partners.
 
-An item that an annotator answered twice counts once for each pair of answers by the two.
+An item that an annotator answered twice counts once for each pair of answers by the two. An answer that is unsure is
+missing.
 
 The invariant: a coefficient is a function of the pair's table alone, which is a sum over items, so that of items drawn
 again it is a sum with other weights; one that is not defined is nan, never 0.
@@ -82,9 +83,10 @@ class Pairs:
 
 
 def find_pairs(data: AnnotationData) -> Pairs:
-    """Find the pairs of annotators who answered the same items."""
+    """Find the pairs of annotators who answered the same items; an answer that is unsure is none."""
     from scipy.sparse import csr_array
 
+    data = data.without_unsure()
     left, right = match_answers(data)
     item, annotator, label = data.item, data.annotator, data.label
     code, pair = np.unique(annotator[left] * data.n_annotators + annotator[right], return_inverse=True)
@@ -228,6 +230,7 @@ def pair_table(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
+    data = data.without_unsure()
     shared_items(data.votes)
     pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
     who = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
@@ -252,8 +255,9 @@ def annotator_agreement(
     Returns
     -------
     pandas.DataFrame
-        One row per annotator: `annotator`, `n` (annotations), `n_partners` with whom they share an item, and the
-        coefficients of `pair_table`, averaged over the pairs of which each is defined; nan where there is none.
+        One row per annotator: `annotator`, `n` (annotations, but for unsure ones), `n_partners` with whom they share
+        an item, and the coefficients of `pair_table`, averaged over the pairs of which each is defined; nan where there
+        is none.
 
     Raises
     ------
@@ -270,6 +274,7 @@ def annotator_agreement(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
+    data = data.without_unsure()
     shared_items(data.votes)
     pairs, n = find_pairs(data), data.n_annotators
     table = pd.DataFrame({"annotator": pd.Series(list(data.annotators), dtype="str")})

@@ -97,7 +97,7 @@ def skew_of(labels: Sequence[str], shares: np.ndarray, alphas: np.ndarray) -> Sk
 
 
 def measure_skew(data: AnnotationData) -> Skew:
-    """Find the commonest answer, its share, and how far annotators agree on which items have it.
+    """Find the commonest answer, its share, and how far annotators agree on which items have it; without unsure ones.
 
     Two annotators in three say "no", and agree on where the truth is "yes": the class is common. Nobody agrees on where
     it is "yes": it may be a habit.
@@ -112,5 +112,6 @@ def measure_skew(data: AnnotationData) -> Skew:
     >>> skew.label, skew.share, round(skew.alpha, 3)
     ('no', 0.625, 0.533)
     """
-    counts = count_labels(data.votes, np.ones(data.n_items))
-    return skew_of(data.labels, counts.average, counts.alphas)
+    sure = data.without_unsure()
+    counts = count_labels(sure.votes, np.ones(sure.n_items))
+    return skew_of(sure.labels, counts.average, counts.alphas)

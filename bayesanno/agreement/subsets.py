@@ -1,4 +1,7 @@
-"""Krippendorff's alpha of some of the annotators: of each subset, of all but one, of all but the outliers."""
+"""Krippendorff's alpha of some of the annotators: of each subset, of all but one, of all but the outliers.
+
+An answer that is unsure is missing.
+"""
 
 from __future__ import annotations
 
@@ -79,6 +82,7 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
     """
     import pandas as pd
 
+    data = data.without_unsure()
     shared_items(data.votes)
     n = data.n_annotators
     if least_items < 1:
@@ -163,6 +167,7 @@ def _search(said: np.ndarray, largest: int, least_items: int) -> Measured:
 
 def alpha_without_each(data: AnnotationData) -> np.ndarray:
     """Return nominal alpha of all annotators but one, (annotator,); nan where it is not defined."""
+    data = data.without_unsure()
     votes, found = data.votes, np.full(data.n_annotators, np.nan)
     order = np.argsort(data.annotator, kind="stable")
     ends = np.cumsum(np.bincount(data.annotator, minlength=data.n_annotators))
@@ -178,7 +183,7 @@ def drop_outliers(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     """Leave out the annotators who use labels least like the others, one at a time: what that does to alpha (Table 3).
 
     Each time the one is dropped who is farthest out by mean Jensen-Shannon divergence among those that `usage_table`
-    calls outliers, and the rest is looked at anew; it ends when nobody is.
+    calls outliers, and the rest is looked at anew; it ends when nobody is. Use of labels is that of unsure ones too.
 
     Parameters
     ----------
@@ -211,10 +216,10 @@ def drop_outliers(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     """
     import pandas as pd
 
-    shared_items(data.votes)
+    shared_items(data.without_unsure().votes)
     if most < 0:
         raise DataError(f"most is {most}: it must be 0 or more")
-    rows, rest = [{"n_dropped": 0, "dropped": "", "alpha": float(measure_alpha(data.votes))}], data
+    rows, rest = [{"n_dropped": 0, "dropped": "", "alpha": _alpha_of(data)}], data
     while len(rows) <= most:
         table = usage_table(rest)
         outliers = table[table["outlier"]]
@@ -222,8 +227,12 @@ def drop_outliers(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
             break
         name = str(outliers["annotator"].iloc[int(outliers["jsd_mean"].argmax())])
         rest = leave_out(rest, [name])
-        rows.append({"n_dropped": len(rows), "dropped": name, "alpha": float(measure_alpha(rest.votes))})
+        rows.append({"n_dropped": len(rows), "dropped": name, "alpha": _alpha_of(rest)})
     return pd.DataFrame(rows)
+
+
+def _alpha_of(data: AnnotationData) -> float:
+    return float(measure_alpha(data.without_unsure().votes))
 
 
 def leave_out(data: AnnotationData, annotators: Sequence[str]) -> AnnotationData:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def split_vote(data: AnnotationData) -> np.ndarray:
     """Return the probability of each label under the majority vote, a tie being split at random.
 
-    A known label (a control) is taken for what it is. Of an item that nobody answered every label is as likely.
+    A known label (a control) is taken for what it is. An answer that is unsure is no vote. Of an item that has none
+    every class is as likely.
 
     Returns
     -------
@@ -29,7 +30,7 @@ def split_vote(data: AnnotationData) -> np.ndarray:
     >>> split_vote(AnnotationData.from_records(said)).tolist()
     [[0.5, 0.5], [1.0, 0.0]]
     """
-    votes = data.votes[:, data.class_codes]  # (item, true_class)
+    votes = data.class_shares  # (item, true_class)
     most = (votes == votes.max(axis=1, keepdims=True)).astype(float)
     known = np.flatnonzero(data.control_codes >= 0)
     most[known] = 0.0

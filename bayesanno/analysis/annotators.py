@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.agreement.pairs import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
 from bayesanno.analysis.parts import concat_parts, part_of, parts_of
@@ -27,10 +28,11 @@ def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per annotator, in the data's order: `annotator`, `n_annotations`, and `competence_` with each of `mean`,
-        `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`; the last three are missing unless the draws
-        are of Markov chains, and of a point, as EM gives it, all but the first. With several dimensions, one row per
-        dimension and annotator, `dimension` first.
+        One row per annotator, in the data's order: `annotator`, `n_annotations`, where the data have labels that are no
+        class `unsure`, the share of these among the annotations, and `competence_` with each of `mean`, `sd`,
+        `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`; the last three are missing unless the draws are of
+        Markov chains, and of a point, as EM gives it, all but the first. With several dimensions, one row per dimension
+        and annotator, `dimension` first.
 
     Raises
     ------
@@ -52,7 +54,10 @@ def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
         columns = describe_draws(part.select(competence)) | {
             what: part.select(convergence.sel(diagnostic=what)).values for what in DIAGNOSTICS
         }
-        return _list_annotators(part).assign(**{f"competence_{what}": values for what, values in columns.items()})
+        data, table = part.data, _list_annotators(part)
+        if data.unsure:
+            table["unsure"] = divide(data.unsure_by_annotator, data.by_annotator)
+        return table.assign(**{f"competence_{what}": values for what, values in columns.items()})
 
     return concat_parts(parts_of(view), tabulate)
 

@@ -313,7 +313,7 @@ def _recode_table(known: AnnotationData, new: AnnotationData) -> AnnotationData:
                 "leave those answers out, or fit again with them"
             )
         codes[what] = np.array([code_of[name] for name in getattr(new, f"{what}s")])[getattr(new, what)]
-    return replace(new, **codes, annotators=known.annotators, labels=known.labels)
+    return replace(new, **codes, annotators=known.annotators, labels=known.labels, unsure=known.unsure)
 
 
 # ------------------------------------------------------------------------------------------------- all of a fit

@@ -14,12 +14,14 @@ from bayesanno.cli.files import describe_data, new_folder, write_results
 from bayesanno.cli.options import (
     AnnotatorColumn,
     DataSource,
+    DropUnsure,
     ItemColumn,
     LabelColumn,
     LabelNames,
     Overwrite,
     Seed,
     TableFormat,
+    UnsureLabels,
     parse_labels,
 )
 from bayesanno.ground.progress import status
@@ -67,6 +69,8 @@ def agreement(
     annotator: AnnotatorColumn = None,
     label: LabelColumn = None,
     labels: LabelNames = None,
+    unsure: UnsureLabels = None,
+    drop_unsure: DropUnsure = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Measure how far annotators agree, and how each of them uses the labels."""
@@ -80,6 +84,8 @@ def agreement(
         item=item,
         annotator=annotator,
         label=() if label is None else (label,),
+        unsure=tuple(unsure or ()),
+        drop_unsure=drop_unsure,
         labels=parse_labels(labels or ()),
     )
     answers = annotations_from(open_table(data), options)
@@ -99,6 +105,7 @@ def agreement(
             "ordered": find_scale(answers, ordered).ordered,
             "resamples": resamples,
             "posterior": posterior,
+            **({"unsure_left_out": int(answers.unsure_by_annotator.sum())} if answers.unsure else {}),
             "seconds": time.perf_counter() - began,
         }
         files = write_results(folder, tables, figures, run)
@@ -192,8 +199,10 @@ def draw(data: AnnotationData, subsets: pd.DataFrame, fit: xarray.DataTree | Non
 
 def describe(data: AnnotationData, tables: dict[str, pd.DataFrame]) -> list[str]:
     """Return in words what the tables say."""
+    n_unsure = int(data.unsure_by_annotator.sum())
     annotators, subsets = tables["annotators.csv"], tables["subsets.csv"].dropna(subset=["alpha"])
-    lines = [*_describe_coefficients(tables["coefficients.csv"]), *_describe_outliers(annotators)]
+    lines = [f"left out, but for the use of labels: {counted(n_unsure, 'unsure answer')}"] if n_unsure else []
+    lines += [*_describe_coefficients(tables["coefficients.csv"]), *_describe_outliers(annotators)]
     if "group" in annotators:
         sizes = annotators["group"].value_counts().sort_index().tolist()
         lines.append(f"annotators who use labels alike: groups of {enumerated([str(size) for size in sizes])}")

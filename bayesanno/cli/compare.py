@@ -21,6 +21,7 @@ from bayesanno.cli.options import (
     ControlsFile,
     DataSource,
     Draws,
+    DropUnsure,
     GoldColumn,
     GoldFile,
     ItemColumn,
@@ -33,6 +34,7 @@ from bayesanno.cli.options import (
     TableFormat,
     TrialsColumn,
     Tune,
+    UnsureLabels,
     parse_settings,
 )
 from bayesanno.ground.errors import DataError, FitError
@@ -69,6 +71,8 @@ def compare(
     annotator: AnnotatorColumn = None,
     label: LabelColumns = None,
     labels: LabelNames = None,
+    unsure: UnsureLabels = None,
+    drop_unsure: DropUnsure = False,
     gold: GoldColumn = None,
     gold_file: GoldFile = None,
     controls: ControlsFile = None,
@@ -91,6 +95,8 @@ def compare(
         item=item,
         annotator=annotator,
         label=tuple(label or ()),
+        unsure=tuple(unsure or ()),
+        drop_unsure=drop_unsure,
         gold=gold,
         gold_file=gold_file,
         controls=controls,

@@ -248,6 +248,7 @@ def _(data: AnnotationData | AnnotationTotals) -> dict[str, Any]:
         "labels": data.n_labels,
         "annotations": data.n_annotations,
         "label_names": list(data.labels),
+        **({"unsure": list(data.unsure)} if data.unsure else {}),
     }
 
 

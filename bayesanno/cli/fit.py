@@ -18,6 +18,7 @@ from bayesanno.cli.options import (
     DaskAddress,
     DataSource,
     Draws,
+    DropUnsure,
     GoldColumn,
     GoldFile,
     ItemColumn,
@@ -33,6 +34,7 @@ from bayesanno.cli.options import (
     TargetAccept,
     TrialsColumn,
     Tune,
+    UnsureLabels,
     parse_settings,
 )
 from bayesanno.ground.validate import check_seed
@@ -81,6 +83,8 @@ def fit(
     annotator: AnnotatorColumn = None,
     label: LabelColumns = None,
     labels: LabelNames = None,
+    unsure: UnsureLabels = None,
+    drop_unsure: DropUnsure = False,
     gold: GoldColumn = None,
     gold_file: GoldFile = None,
     controls: ControlsFile = None,
@@ -129,6 +133,8 @@ def fit(
             item=item,
             annotator=annotator,
             label=tuple(label or ()),
+            unsure=tuple(unsure or ()),
+            drop_unsure=drop_unsure,
             gold=gold,
             gold_file=gold_file,
             controls=controls,

@@ -13,7 +13,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
+from bayesanno.ground.wording import counted, listed
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.counts import counts_from, holds_counts
 from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
@@ -60,6 +60,7 @@ class Request:
             "--successes": found.successes is not None,
             "--trials": found.trials is not None,
             "--positive": self.positive is not None,
+            "--unsure": bool(found.unsure),
             "--format": found.format not in ("auto", "long"),
         }
 
@@ -74,8 +75,8 @@ def read_for(
 ) -> tuple[Any, str]:
     """Read the data that a model takes, and describe them in one line.
 
-    A model of counts takes a table of counts (see `read_counts`), or annotations, in which a label is counted. For a
-    model of two labels, one is set against all others.
+    A model of counts takes a table of counts (see `read_counts`), or annotations, in which a label is counted, and
+    unsure answers are left out. For a model of two labels, one is set against all others.
 
     Parameters
     ----------
@@ -117,12 +118,12 @@ def _read_counts(request: Request) -> tuple[CountData, str]:
     options, positive = _with_labels(request), request.positive
     table = open_table(request.source)
     of_counts = any(option is not None for option in (options.successes, options.trials))
-    of_annotations = any((options.annotator, options.label, options.labels, options.format != "auto"))
+    of_annotations = any((options.annotator, options.label, options.labels, options.unsure, options.format != "auto"))
     if of_counts or (not of_annotations and holds_counts(table)):
         if of_annotations:
             raise DataError(
-                "--successes and --trials name columns of counts, and --annotator, --label, --labels and --format are "
-                "for annotations: give those of one kind"
+                "--successes and --trials name columns of counts, and --annotator, --label, --labels, --unsure and "
+                "--format are for annotations: give those of one kind"
             )
         if positive is not None:
             raise DataError(f"{table.name} has columns of successes and trials, counted already: leave out --positive")
@@ -134,7 +135,9 @@ def _read_counts(request: Request) -> tuple[CountData, str]:
         positive = _last_of_two(annotations)
         what = f"{positive!r} (taken as positive; --positive takes another)"
     data = CountData.from_annotations(annotations, positive=positive)
-    return data, data.describe(positive=what)
+    n_unsure = int(annotations.unsure_by_annotator.sum())
+    left_out = f"; {counted(n_unsure, 'unsure answer')} left out" if n_unsure else ""
+    return data, data.describe(positive=what) + left_out
 
 
 def _read_dimensions(request: Request) -> tuple[MultiAnnotationData, str]:
@@ -155,11 +158,11 @@ def _with_labels(request: Request) -> ReadOptions:
 
 
 def _last_of_two(data: AnnotationData) -> str:
-    if data.n_labels > 2:
+    if data.n_classes > 2:
         raise DataError(
-            f"there are {data.n_labels} labels, {listed(data.labels)}: say with --positive which of them to count"
+            f"there are {data.n_classes} labels, {listed(data.classes)}: say with --positive which of them to count"
         )
-    return data.labels[-1]
+    return data.classes[-1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,6 +177,8 @@ class Design:
         The number of labels, or their names, "A,B,...".
     dimensions : str
         The names of the dimensions, "A,B,...".
+    unsure : sequence of str
+        Names of further labels, which are no class.
     """
 
     items: int
@@ -182,6 +187,7 @@ class Design:
     labels: str
     dimensions: str
     random_seed: int
+    unsure: Sequence[str] = ()
 
 
 def design_for(model: AnnotationModel, design: Design) -> Any:
@@ -190,8 +196,10 @@ def design_for(model: AnnotationModel, design: Design) -> Any:
     Raises
     ------
     DataError
-        As for `make_design`; if a dimension is named twice.
+        As for `make_design`; if a dimension is named twice, or the model takes no answers that are no class.
     """
+    if design.unsure and not model.takes_other_labels:
+        raise DataError(f"{model.name} makes no answers that are no class: leave out --unsure")
     return _KINDS[model.data_class].design(design)
 
 
@@ -202,6 +210,7 @@ def _design_annotations(design: Design) -> AnnotationData:
         items=design.items,
         annotators=design.annotators,
         labels=int(design.labels) if design.labels.isdecimal() else split_names(design.labels),
+        unsure=design.unsure,
         per_item=design.per_item,
         random_seed=design.random_seed,
     )
@@ -251,6 +260,8 @@ _KINDS: Mapping[type, _Kind] = {
             **_FOR_COUNTS,
             **dict.fromkeys(_KNOWN, _ONE_COLUMN),
             "--positive": _EVERY_LABEL,
+            "--unsure": "{option} is for one label column, and {model} reads several, where no answer may be unsure: "
+            "empty those cells, which are then no answers",
             "--format": "{model} reads a long table, with a label column for each dimension: leave out {option}",
         },
     ),

@@ -12,6 +12,7 @@ from bayesanno.cli.options import (
     AnnotatorColumn,
     ControlsFile,
     DataSource,
+    DropUnsure,
     ItemColumn,
     LabelColumns,
     LabelNames,
@@ -23,6 +24,7 @@ from bayesanno.cli.options import (
     SuccessesColumn,
     TableFormat,
     TrialsColumn,
+    UnsureLabels,
     parse_settings,
 )
 from bayesanno.ground.errors import DataFileError
@@ -56,6 +58,8 @@ def modes(
     annotator: AnnotatorColumn = None,
     label: LabelColumns = None,
     labels: LabelNames = None,
+    unsure: UnsureLabels = None,
+    drop_unsure: DropUnsure = False,
     controls: ControlsFile = None,
     positive: PositiveLabel = None,
     successes: SuccessesColumn = None,
@@ -79,6 +83,8 @@ def modes(
         item=item,
         annotator=annotator,
         label=tuple(label or ()),
+        unsure=tuple(unsure or ()),
+        drop_unsure=drop_unsure,
         controls=controls,
         successes=successes,
         trials=trials,

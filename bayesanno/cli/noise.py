@@ -12,12 +12,14 @@ from bayesanno.agreement.noise import bound_noise, bound_noise_of
 from bayesanno.cli.options import (
     DATA_HELP,
     AnnotatorColumn,
+    DropUnsure,
     GoldColumn,
     GoldFile,
     ItemColumn,
     LabelColumn,
     LabelNames,
     TableFormat,
+    UnsureLabels,
     parse_labels,
 )
 from bayesanno.ground.errors import DataError
@@ -47,6 +49,8 @@ def noise(
     annotator: AnnotatorColumn = None,
     label: LabelColumn = None,
     labels: LabelNames = None,
+    unsure: UnsureLabels = None,
+    drop_unsure: DropUnsure = False,
     gold: GoldColumn = None,
     gold_file: GoldFile = None,
 ) -> None:
@@ -59,13 +63,16 @@ def noise(
         item=item,
         annotator=annotator,
         label=() if label is None else (label,),
+        unsure=tuple(unsure or ()),
+        drop_unsure=drop_unsure,
         labels=parse_labels(labels or ()),
         gold=gold,
         gold_file=gold_file,
     )
     level, left_out = find_noise(data, items, disagreements, chance, confidence=confidence, options=options)
     if left_out:
-        typer.echo(f"items with fewer than two annotations, left out: {left_out}", err=True)
+        what = "annotations that are not unsure" if unsure else "annotations"
+        typer.echo(f"items with fewer than two {what}, left out: {left_out}", err=True)
     typer.echo(format_noise(level, as_json=as_json))
 
 

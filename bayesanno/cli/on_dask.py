@@ -85,6 +85,11 @@ def _check_options(request: Request, coverage: float | None) -> None:
             "--coverage takes the entropies of all items in order, and with --dask they lie in parts: leave it out, "
             "labels have the column entropy"
         )
+    if request.options.unsure:
+        raise DataError(
+            "--unsure is for data in memory: with --dask every label is a class; empty those cells, which are then no "
+            "answers, or leave out --dask"
+        )
     for option in REFUSED:
         if request.given[option]:
             raise DataError(f"{option} is for data in memory: with --dask a long table is read in parts; leave it out")

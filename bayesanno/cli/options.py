@@ -60,6 +60,19 @@ LabelNames = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
+UnsureLabels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unsure",
+        metavar="LABEL",
+        help='A label that is an answer and no class, such as "unsure"; once for each.',
+        rich_help_panel=PANEL,
+    ),
+]
+DropUnsure = Annotated[
+    bool,
+    typer.Option("--drop-unsure", help="Leave the answers out that --unsure names.", rich_help_panel=PANEL),
+]
 GoldColumn = Annotated[
     str | None, typer.Option(metavar="COL", help="A column of known true labels.", rich_help_panel=PANEL)
 ]

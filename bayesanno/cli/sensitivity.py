@@ -17,6 +17,7 @@ from bayesanno.cli.options import (
     ControlsFile,
     DataSource,
     Draws,
+    DropUnsure,
     GoldColumn,
     GoldFile,
     ItemColumn,
@@ -29,6 +30,7 @@ from bayesanno.cli.options import (
     Settings,
     TableFormat,
     Tune,
+    UnsureLabels,
     parse_settings,
 )
 from bayesanno.ground.errors import ModelError
@@ -72,6 +74,8 @@ def sensitivity(
     annotator: AnnotatorColumn = None,
     label: LabelColumn = None,
     labels: LabelNames = None,
+    unsure: UnsureLabels = None,
+    drop_unsure: DropUnsure = False,
     gold: GoldColumn = None,
     gold_file: GoldFile = None,
     controls: ControlsFile = None,
@@ -108,6 +112,8 @@ def sensitivity(
             item=item,
             annotator=annotator,
             label=() if label is None else (label,),
+            unsure=tuple(unsure or ()),
+            drop_unsure=drop_unsure,
             gold=gold,
             gold_file=gold_file,
             controls=controls,

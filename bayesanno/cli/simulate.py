@@ -13,6 +13,7 @@ from bayesanno.cli.options import (
     Overwrite,
     Seed,
     Settings,
+    UnsureLabels,
     parse_range,
     parse_settings,
 )
@@ -31,6 +32,7 @@ def simulate(
     labels: Annotated[
         str, typer.Option(metavar="K|A,B,...", help="Number of labels, or their names; counts have none.")
     ] = "3",
+    unsure: UnsureLabels = None,
     dimensions: Annotated[
         str, typer.Option(metavar="A,B,...", help="For models of several dimensions: their names.")
     ] = "first,second",
@@ -58,6 +60,7 @@ def simulate(
         per_item=parse_range(per_item),
         labels=labels,
         dimensions=dimensions,
+        unsure=tuple(unsure or ()),
         random_seed=seed,
     )
     design = design_for(chosen, asked)

@@ -274,7 +274,7 @@ def compare_coverage(
     pandas.DataFrame
         `method`, `coverage`, `n_items` kept, `accuracy`, `votes`, `problem`. Of the vote there is one row for each
         share of an item's answers that its commonest label has somewhere: `votes`, with the items that have at least
-        that; its coverage cannot be chosen. A tie is split at random.
+        that; its coverage cannot be chosen. A tie is split at random, and an unsure answer is no vote.
 
     Raises
     ------
@@ -312,8 +312,8 @@ def compare_coverage(
 def _cover_by_votes(data: AnnotationData) -> pd.DataFrame:
     import pandas as pd
 
-    answered = data.votes.sum(axis=1) > 0
-    most = np.where(answered, data.vote_shares.max(axis=1), 0.0)  # (item,)
+    answered = data.votes[:, data.class_codes].sum(axis=1) > 0
+    most = np.where(answered, data.class_shares.max(axis=1), 0.0)  # (item,)
     right, known = vote_right(data), data.gold_codes >= 0
     rows = []
     for votes in np.unique(most[answered]):

@@ -90,7 +90,7 @@ def predictive_check(
         `pair_agreement`, how often two annotators agree on the items that both answered, of the 5,000 pairs with most
         such answers; `rest_agreement`, how often the answers of others agree with an annotator's. Of counts:
         `histogram` of the successes, where all items have the same number of trials; `positive_share` of all answers;
-        `spread`, the standard deviation of the items' shares.
+        `spread`, the standard deviation of the items' shares. An unsure answer is one like others: two agree in it.
     replicates : int, default 500
         How many; no more than the fit has draws.
     prior : bool, default False

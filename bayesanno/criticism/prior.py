@@ -266,12 +266,13 @@ def _choose_measures(model: AnnotationModel, design: Any, table: Table) -> dict[
         return measures
     latent = next(one for one in latents(model, design) if one.name == table.dimension)
     code_of = np.array([data.labels.index(name) if name in data.labels else -1 for name in latent.states])
+    class_of = np.array([data.classes.index(name) if name in data.classes else -1 for name in latent.states])
 
     def right(state: np.ndarray, label: np.ndarray) -> float:
         return float((code_of[state][data.item] == label).mean())
 
     def vote_right(state: np.ndarray, label: np.ndarray) -> float:
-        votes, truth = count(label)[answered], code_of[state][answered]
+        votes, truth = count(label)[answered][:, data.class_codes], class_of[state][answered]
         most = votes == votes.max(axis=1, keepdims=True)
         hit = most[np.arange(answered.size), truth] & (truth >= 0)  # a truth that nobody names is never voted for
         return float((hit / most.sum(axis=1)).mean())

@@ -1,7 +1,9 @@
 """What is compared between answers that were seen and answers that a model gives: statistics, by name.
 
 The invariant: a statistic is a function of the answers alone, the design being fixed, and has a value for any answers:
-what is not defined in a design (agreement of two annotators without a common item) is not among its values.
+what is not defined in a design (agreement of two annotators without a common item) is not among its values. An answer
+that is unsure is an answer like others here, since a model that takes it predicts it: it has its votes and its counts,
+and two who are unsure agree.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayesanno.data.labelled import NO_ANNOTATION, Labelled
-from bayesanno.data.names import check_names, sort_labels
+from bayesanno.data.names import check_names, check_unsure, name_unsure, order_responses
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed, nearest
 
@@ -40,6 +40,9 @@ class AnnotationData(Labelled):
         Positions in `items`, `annotators` and `labels`.
     items, annotators, labels : tuple of str
         The names, in the order of the indices; labels are all that an annotator can give.
+    unsure : str or sequence of str, optional
+        Those of the labels that no item can truly have, such as "unsure" or "skip"; the others are the `classes`. What
+        makes new data of these keeps them; `without_unsure` leaves such answers out.
     gold : mapping of item name to label, optional
         Known true labels, for evaluation only; no model sees them.
     controls : mapping of item name to label, optional
@@ -48,8 +51,8 @@ class AnnotationData(Labelled):
     Raises
     ------
     DataError
-        If there is no annotation, fewer than two labels, a name that is empty or repeated, an index out of range, or a
-        gold or control entry that names an unknown item or, for controls, a label that is no class.
+        If there is no annotation, fewer than two classes, a name that is empty or repeated, an index out of range, or a
+        gold or control entry that names an unknown item, a label that is unsure or, for controls, one that is no label.
 
     Examples
     --------
@@ -59,6 +62,13 @@ class AnnotationData(Labelled):
     AnnotationData: 3 annotations of 2 items by 2 annotators; labels no, yes
     >>> data.labels, data.n_items, data.n_annotations
     (('no', 'yes'), 2, 3)
+
+    An answer that is no class:
+
+    >>> said = [("s1", "ada", "yes"), ("s1", "bo", "unsure"), ("s2", "ada", "no")]
+    >>> data = AnnotationData.from_records(said, unsure="unsure")
+    >>> data.labels, data.classes
+    (('no', 'yes', 'unsure'), ('no', 'yes'))
     """
 
     item: Codes
@@ -67,6 +77,7 @@ class AnnotationData(Labelled):
     items: tuple[str, ...]
     annotators: tuple[str, ...]
     labels: tuple[str, ...]
+    unsure: tuple[str, ...] = ()
     gold: Mapping[str, str] = field(default_factory=dict)
     controls: Mapping[str, str] = field(default_factory=dict)
 
@@ -92,12 +103,21 @@ class AnnotationData(Labelled):
                 raise DataError(f"{what} has an index outside 0..{len(names) - 1}: {codes.min()}..{codes.max()}")
             codes.flags.writeable = False
             object.__setattr__(self, what, codes)
+        unsure = name_unsure(self.unsure)
+        check_unsure(unsure, self.labels)
+        object.__setattr__(self, "unsure", tuple(name for name in self.labels if name in unsure))
         self._check_labels()
         for what in ("gold", "controls"):
             known = {str(item): str(label) for item, label in dict(getattr(self, what)).items()}
             unknown = next((item for item in known if item not in self._item_index), None)
             if unknown is not None:
                 raise DataError(f"{what}: item {unknown!r} is not among the items{nearest(unknown, self.items)}")
+            odd = next((item for item, label in known.items() if label in self.unsure), None)
+            if odd is not None:
+                raise DataError(
+                    f"{what}: item {odd!r} is {known[odd]!r}, which is declared as no class, so that no item can be: "
+                    "correct it or leave it out"
+                )
             object.__setattr__(self, what, known)
         for item, label in self.controls.items():
             if label not in self.classes:
@@ -112,13 +132,14 @@ class AnnotationData(Labelled):
         *,
         items: Sequence[str] | None = None,
         labels: Sequence[str] | None = None,
+        unsure: str | Sequence[str] = (),
         gold: Mapping[str, str] | None = None,
         controls: Mapping[str, str] | None = None,
     ) -> Self:
         """Build from (item, annotator, label) triples.
 
-        Items and annotators are numbered by first appearance, labels in sorted order, unless `items` or `labels` says
-        otherwise (both may name some that do not occur).
+        Items and annotators are numbered by first appearance, labels in sorted order, those that are `unsure` last,
+        unless `items` or `labels` says otherwise (both may name some that do not occur; labels, all but unsure ones).
 
         Raises
         ------
@@ -129,7 +150,7 @@ class AnnotationData(Labelled):
         of_item, by_annotator, given = zip(*triples, strict=True) if triples else ((), (), ())
         item_names = tuple(dict.fromkeys(of_item)) if items is None else tuple(items)
         annotator_names = tuple(dict.fromkeys(by_annotator))
-        label_names = sort_labels(given) if labels is None else tuple(labels)
+        label_names = order_responses(given, name_unsure(unsure), labels)
         return cls(
             item=_encode("item", of_item, item_names),
             annotator=_encode("annotator", by_annotator, annotator_names),
@@ -137,6 +158,7 @@ class AnnotationData(Labelled):
             items=item_names,
             annotators=annotator_names,
             labels=label_names,
+            unsure=name_unsure(unsure),
             gold=gold or {},
             controls=controls or {},
         )
@@ -187,6 +209,63 @@ class AnnotationData(Labelled):
         return votes
 
     @cached_property
+    def class_shares(self) -> np.ndarray:
+        """The share of an item's annotations for a class that each class got, even where none is; (item, true_class).
+
+        An annotation that is unsure is no vote.
+        """
+        votes = self.votes[:, self.class_codes]  # (item, true_class)
+        total = votes.sum(axis=1, keepdims=True)  # (item, 1)
+        shares = np.where(total > 0, votes / np.maximum(total, 1), 1 / self.n_classes)
+        shares.flags.writeable = False
+        return shares
+
+    @cached_property
+    def unsure_by_annotator(self) -> Codes:
+        """How many of each annotator's annotations are unsure; shape (annotator,)."""
+        return np.bincount(self.annotator[self._is_unsure], minlength=self.n_annotators)
+
+    @cached_property
+    def _is_unsure(self) -> np.ndarray:
+        is_class = np.zeros(self.n_labels, dtype=bool)  # (label,)
+        is_class[self.class_codes] = True
+        is_unsure: np.ndarray = ~is_class[self.label]  # (annotation,)
+        return is_unsure
+
+    def without_unsure(self) -> Self:
+        """Return the data without answers that are unsure, as if these had never been given; all labels are classes.
+
+        Items and annotators stay, those that have no other answer included.
+
+        Raises
+        ------
+        DataError
+            If no answer is left.
+
+        Examples
+        --------
+        >>> from bayesanno import AnnotationData
+        >>> said = [("s1", "ada", "yes"), ("s1", "bo", "unsure"), ("s2", "ada", "no")]
+        >>> AnnotationData.from_records(said, unsure="unsure").without_unsure()
+        AnnotationData: 2 annotations of 2 items by 2 annotators; labels no, yes
+        """
+        if not self.unsure:
+            return self
+        kept = ~self._is_unsure  # (annotation,)
+        if not kept.any():
+            raise DataError(f"every annotation is {listed(self.unsure)}, declared as no class: nothing is left of them")
+        code = np.full(self.n_labels, -1, dtype=np.int64)  # (label,)
+        code[self.class_codes] = np.arange(self.n_classes)
+        return replace(
+            self,
+            item=self.item[kept],
+            annotator=self.annotator[kept],
+            label=code[self.label[kept]],
+            labels=self.classes,
+            unsure=(),
+        )
+
+    @cached_property
     def vote_shares(self) -> np.ndarray:
         """The share of an item's annotations that each label got, even where there are none; shape (item, label)."""
         total = self.votes.sum(axis=1, keepdims=True)  # (item, 1)
@@ -202,7 +281,8 @@ class AnnotationData(Labelled):
     def hash(self) -> str:
         """A SHA-256 over everything that a model sees: the names, the annotations in order, and the controls."""
         digest = hashlib.sha256()
-        digest.update(json.dumps([self.items, self.annotators, self.labels, dict(self.controls)]).encode())
+        named = [self.items, self.annotators, self.labels, dict(self.controls), *([self.unsure] if self.unsure else [])]
+        digest.update(json.dumps(named).encode())
         for codes in (self.item, self.annotator, self.label):
             digest.update(codes.astype("<i8").tobytes())
         return digest.hexdigest()
@@ -213,15 +293,19 @@ class AnnotationData(Labelled):
             (what, f"of {counted(len(labels), 'item')}") for what, labels in known.items() if labels
         ]
 
+    def _count_unsure(self) -> str:
+        return f" ({counted(int(self._is_unsure.sum()), 'annotation')})"
+
     def binarise(self, *, positive: str) -> Self:
         """Set one label against all others: the same annotations with two labels, the positive one last.
 
-        The negative one is the other label where there are two, and "not <positive>" where there are more.
+        The negative one is the other label where there are two, and "not <positive>" where there are more. Labels that
+        are unsure are neither, and stay what they are, last.
 
         Raises
         ------
         DataError
-            If `positive` is not among the labels.
+            If `positive` is not among the classes.
 
         Examples
         --------
@@ -229,15 +313,17 @@ class AnnotationData(Labelled):
         >>> read_annotations("@crowd").binarise(positive="other").labels
         ('not other', 'other')
         """
-        if positive not in self.labels:
-            raise DataError(f"positive label {positive!r} is not among the labels {listed(self.labels)}")
-        others = [label for label in self.labels if label != positive]
+        if positive not in self.classes:
+            raise DataError(f"positive label {positive!r} is not among the labels {listed(self.classes)}")
+        others = [label for label in self.classes if label != positive]
         negative = others[0] if len(others) == 1 else f"not {positive}"
         name = dict.fromkeys(others, negative) | {positive: positive}
+        labels = (negative, positive, *self.unsure)
+        code = np.array([labels.index(name.get(label, label)) for label in self.labels])  # (label,)
         return replace(
             self,
-            label=(self.label == self.labels.index(positive)).astype(np.int64),
-            labels=(negative, positive),
+            label=code[self.label],
+            labels=labels,
             gold={item: name.get(label, label) for item, label in self.gold.items()},
             controls={item: name[label] for item, label in self.controls.items()},
         )

@@ -120,10 +120,12 @@ class CountData(Described):
     def from_annotations(cls, data: AnnotationData, *, positive: str) -> Self:
         """Count how often `positive` was given to each item, against all other labels together.
 
+        Answers that are unsure are neither, and are left out of the trials too.
+
         Raises
         ------
         DataError
-            If `positive` is not among the labels.
+            If `positive` is not among the classes.
 
         Examples
         --------
@@ -132,7 +134,7 @@ class CountData(Described):
         >>> CountData.from_annotations(data, positive="yes").successes
         array([1, 0])
         """
-        if positive not in data.labels:
-            raise DataError(f"positive label {positive!r} is not among the labels {listed(data.labels)}")
-        votes = data.votes.astype(np.int64)  # (item, label)
-        return cls(items=data.items, successes=votes[:, data.labels.index(positive)], trials=votes.sum(axis=1))
+        if positive not in data.classes:
+            raise DataError(f"positive label {positive!r} is not among the labels {listed(data.classes)}")
+        votes = data.votes[:, data.class_codes].astype(np.int64)  # (item, true_class)
+        return cls(items=data.items, successes=votes[:, data.classes.index(positive)], trials=votes.sum(axis=1))

@@ -35,7 +35,8 @@ class MultiAnnotationData(Described):
     Raises
     ------
     DataError
-        If there are fewer than two dimensions, one has no name, or their items or annotators differ.
+        If there are fewer than two dimensions, one has no name or labels that are no class, or their items or
+        annotators differ.
 
     Examples
     --------
@@ -60,6 +61,12 @@ class MultiAnnotationData(Described):
         for name in parts:
             if not name.strip():
                 raise DataError("a dimension has no name: give every one a name that is not empty")
+        for name, part in parts.items():
+            if part.unsure:
+                raise DataError(
+                    f"dimension {name!r} has labels that are no class, {listed(part.unsure)}, and no model of several "
+                    "dimensions takes such: leave those answers out (data.without_unsure())"
+                )
         for what in ("items", "annotators"):
             first, *others = [(name, getattr(part, what)) for name, part in parts.items()]
             for name, names in others:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesanno.data.described import Described
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import counted, enumerated
+from bayesanno.ground.wording import counted, enumerated, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,10 +27,13 @@ class Labelled(Described):
     ----------
     annotators, labels : tuple of str
         The names, in the order of the indices; labels are all that an annotator can give.
+    unsure : tuple of str
+        Those of the labels that no item can truly have, such as "unsure"; in the order of the labels.
     """
 
     annotators: tuple[str, ...]
     labels: tuple[str, ...]
+    unsure: tuple[str, ...] = ()
 
     if TYPE_CHECKING:  # fields of one, properties of the other: a property here would be a field's default
 
@@ -67,12 +70,8 @@ class Labelled(Described):
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The labels that an item can truly have, in the order of the labels.
-
-        Today these are all labels. Answers that are no class, such as "unsure", are to come: they will be among
-        `labels` and not among `classes`.
-        """
-        return self.labels
+        """The labels that an item can truly have, in the order of the labels: all but those that are `unsure`."""
+        return tuple(name for name in self.labels if name not in self.unsure) if self.unsure else self.labels
 
     @property
     def n_classes(self) -> int:
@@ -100,15 +99,27 @@ class Labelled(Described):
         """
         return (
             f"{counted(self.n_annotations, 'annotation')} of {counted(self.n_items, 'item')} by "
-            f"{counted(self.n_annotators, 'annotator')}; labels {enumerated(self.labels)}"
+            f"{counted(self.n_annotators, 'annotator')}; labels {enumerated(self.classes)}"
+            + (f"; no class: {enumerated(self.unsure)}{self._count_unsure()}" if self.unsure else "")
         )
 
+    def _count_unsure(self) -> str:
+        """Say in words how many annotations are unsure, where that is known."""
+        return ""
+
     def _check_labels(self) -> None:
-        """Raise a DataError where there is but one label."""
+        """Raise a DataError where there is but one class."""
         if len(self.labels) < 2:
             raise DataError(
                 f"only one label, {self.labels[0]!r}: a model needs at least two; "
                 "if others were possible but never used, declare them (labels=..., --labels)"
+            )
+        if len(self.classes) < 2:
+            left = f"only one class is left, {self.classes[0]!r}" if self.classes else "no class is left"
+            verb = "is" if len(self.unsure) == 1 else "are"
+            raise DataError(
+                f"{left}, since {listed(self.unsure)} {verb} declared as none: a model needs at least two; if others "
+                "were possible but never used, declare them (labels=..., --labels)"
             )
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -116,5 +127,6 @@ class Labelled(Described):
             ("annotations", f"{self.n_annotations:,}"),
             ("items", f"{self.n_items:,}"),
             ("annotators", f"{self.n_annotators:,}"),
-            ("labels", enumerated(self.labels)),
+            ("labels", enumerated(self.classes)),
+            *([("no class", enumerated(self.unsure) + self._count_unsure())] if self.unsure else []),
         ]

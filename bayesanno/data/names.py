@@ -7,9 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _WHOLE = re.compile(r"-?\d{1,18}")
 
@@ -20,6 +21,46 @@ def sort_labels(labels: Iterable[str]) -> tuple[str, ...]:
     if all(_WHOLE.fullmatch(label) for label in distinct):
         return tuple(sorted(distinct, key=lambda label: (int(label), label)))
     return tuple(sorted(distinct))
+
+
+def order_responses(
+    found: Iterable[str], unsure: tuple[str, ...], declared: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """Return all labels in order: those declared, else those found, sorted; then those that are found and unsure.
+
+    Examples
+    --------
+    >>> from bayesanno.data.names import order_responses
+    >>> order_responses(["10", "skip", "9"], ("skip",))
+    ('9', '10', 'skip')
+    """
+    distinct = set(found)
+    first = sort_labels(distinct - set(unsure)) if declared is None else tuple(declared)
+    return (*first, *(name for name in unsure if name in distinct and name not in first))
+
+
+def name_unsure(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the labels that are declared as no class, of one or several; each once.
+
+    Raises
+    ------
+    DataError
+        If one is empty.
+    """
+    names = tuple(dict.fromkeys(str(name).strip() for name in ([given] if isinstance(given, str) else given)))
+    if not all(names):
+        raise DataError("unsure: a label is empty: an empty cell is no answer, and need not be declared")
+    return names
+
+
+def check_unsure(unsure: Sequence[str], labels: Sequence[str]) -> None:
+    """Raise a DataError unless the labels that are declared as no class are among the labels."""
+    odd = next((name for name in unsure if name not in labels), None)
+    if odd is not None:
+        raise DataError(
+            f"unsure: {odd!r} is not among the labels {listed(labels)}; declare one that nobody used with labels=... "
+            f"(--labels){nearest(odd, labels)}"
+        )
 
 
 def check_names(what: str, names: tuple[str, ...]) -> None:

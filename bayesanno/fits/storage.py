@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import singledispatch
 from importlib.metadata import version
 from pathlib import Path
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
 
 
+UNSURE = "unsure"  # of each response whether it is no class; only where one is none
+
+
 @singledispatch
 def data_groups(data: Any) -> dict[str, xarray.Dataset]:
     """Return data as the groups `observed_data` and `constant_data` of a fit; `data_of` gives the data back.
@@ -39,11 +43,9 @@ def data_groups(data: Any) -> dict[str, xarray.Dataset]:
 
 @data_groups.register(AnnotationData)
 def _(data: AnnotationData) -> dict[str, xarray.Dataset]:
-    return _annotation_groups(
-        {"": data},
-        {what: ("item", names[0]) for what, names in _known_labels([data]).items()},
-        {"response": list(data.labels)},
-    )
+    unsure = {UNSURE: ("response", [name in data.unsure for name in data.labels])} if data.unsure else {}
+    known = {what: ("item", names[0]) for what, names in _known_labels([data]).items()}
+    return _annotation_groups({"": data}, known | unsure, {"response": list(data.labels)})
 
 
 @data_groups.register(MultiAnnotationData)
@@ -107,7 +109,11 @@ def _annotation_groups(
 
 def _read_annotations(observed: xarray.Dataset, constant: xarray.Dataset) -> AnnotationData:
     labels = _names(constant, "response")
-    return _read_table(observed, constant, slice(None), labels, constant["gold"].values, constant["control"].values)
+    table = _read_table(observed, constant, slice(None), labels, constant["gold"].values, constant["control"].values)
+    if UNSURE not in constant:
+        return table
+    unsure = tuple(name for name, is_none in zip(labels, constant[UNSURE].values, strict=True) if is_none)
+    return replace(table, unsure=unsure)
 
 
 def _read_dimensions(observed: xarray.Dataset, constant: xarray.Dataset) -> MultiAnnotationData:

@@ -147,7 +147,7 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
                     log_mass, error, by = top.log_mass, ROUGH, "laplace"
                     if exchangeable:  # of one labelling, which holds a part of a mode whose classes are alike
                         n = count_labellings(graph, density.values_at(top.point))
-                        log_mass += math.log(n / math.factorial(data.n_labels))
+                        log_mass += math.log(n / math.factorial(data.n_classes))
             inside = parts.of_draws == number
             modes.append(ModeMass(tuple(group), float(log_mass), float(error), by, reason, inside))
         return modes

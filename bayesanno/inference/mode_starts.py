@@ -80,10 +80,10 @@ def oppose(data: Any) -> Any:
 
 @oppose.register
 def _(data: AnnotationData) -> AnnotationData:
-    votes = np.where(data.votes > 0, data.votes, np.inf)
-    fewest = votes.argmin(axis=1)  # (item,), a label that was said
-    most = data.votes.max(axis=1)
-    lone = (data.label == fewest[data.item]) & ((data.votes > 0).sum(axis=1) > 1)[data.item]  # (annotation,)
+    votes = data.votes[:, data.class_codes]  # (item, true_class)
+    fewest = data.class_codes[np.where(votes > 0, votes, np.inf).argmin(axis=1)]  # (item,), a label that was said
+    most = votes.max(axis=1)
+    lone = (data.label == fewest[data.item]) & ((votes > 0).sum(axis=1) > 1)[data.item]  # (annotation,)
     times = np.where(lone, 1 + most.astype(np.int64)[data.item], 1)
     item, annotator, label = (np.repeat(codes, times) for codes in (data.item, data.annotator, data.label))
     return replace(data, item=item, annotator=annotator, label=label)

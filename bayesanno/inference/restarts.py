@@ -92,7 +92,7 @@ def find_best(
     first = None
     if not (isinstance(initvals, str) and initvals == "prior"):
         given = {} if isinstance(initvals, str) else initvals
-        vote = problem.model.start_from(problem.items.add_up(count_votes), data)
+        vote = problem.model.start_from(problem.items.add_up(count_votes, problem.items.names_class), data)
         start = problem.as_shares(_checked(problem, {**vote, **given}))
         first = start if given else {name: away_from_zero(values) for name, values in start.items()}
     with one_blas_thread():

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.names import sort_labels
+from bayesanno.data.names import name_unsure, order_responses
 from bayesanno.ground.errors import DataError
 from bayesanno.io.columns import SNOW_COLUMNS, encode_labels, guess_format, read_known, read_long, read_wide
 from bayesanno.io.options import ReadOptions, label_names
@@ -33,6 +33,7 @@ def read_annotations(
     label: str | None = None,
     gold: str | None = None,
     labels: Sequence[str] | None = None,
+    unsure: str | Sequence[str] = (),
     controls: Mapping[str, str] | str | os.PathLike[str] | None = None,
     gold_file: str | os.PathLike[str] | None = None,
 ) -> AnnotationData:
@@ -61,6 +62,10 @@ def read_annotations(
         label, rating, answer, response, annotation, category; gold, true_label, truth.
     labels : sequence of str, optional
         All possible labels, in order; may name some that nobody used. By default those found, sorted.
+    unsure : str or sequence of str, optional
+        Labels that are answers and no classes, such as "unsure" or "skip": an annotator may say so, and no item is so.
+        Some models learn from them (`model_b`, `mace`, `label_usage`); for the others, and to treat them as missing,
+        leave them out with `.without_unsure()`. They come after the other labels, unless `labels` has them.
     controls : mapping of item to label, or path, optional
         Known true labels that enter the likelihood; a file has columns item and label.
     gold_file : path, optional
@@ -77,7 +82,8 @@ def read_annotations(
     DataFileError
         If a file is missing or cannot be opened or fetched.
     DataError
-        If a table cannot be read, or its contents do not fit together; the message names the place and the value.
+        If a table cannot be read, or its contents do not fit together; the message names the place and the value. If a
+        label is unsure that nobody gave, and that `labels` does not have.
 
     References
     ----------
@@ -99,6 +105,7 @@ def read_annotations(
         label=() if label is None else (label,),
         gold=gold,
         labels=None if labels is None else label_names("labels", labels),
+        unsure=name_unsure(unsure),
         controls=controls,
         gold_file=gold_file,
     )
@@ -120,7 +127,7 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         answers = read_long(table, columns, defaults=defaults, with_gold=with_gold)
     else:
         answers = read_wide(table, columns, grouped=shape == "grouped", with_gold=with_gold)
-    labels = sort_labels(answers.label) if options.labels is None else options.labels
+    labels = order_responses(answers.label, options.unsure, options.labels)
     codes = encode_labels(table, answers, labels)
     gold = answers.gold
     if options.gold_file is not None:
@@ -129,15 +136,17 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
     if not isinstance(controls, Mapping):
         controls = read_known(controls, ("label", "gold"), answers.items, labels)
     try:
-        return AnnotationData(
+        data = AnnotationData(
             item=answers.item,
             annotator=answers.annotator,
             label=codes,
             items=answers.items,
             annotators=answers.annotators,
             labels=labels,
+            unsure=options.unsure,
             gold=gold,
             controls=controls,
         )
+        return data.without_unsure() if options.drop_unsure else data
     except DataError as error:
         raise DataError(f"{table.name}: {error}") from None

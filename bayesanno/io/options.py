@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from bayesanno.data.names import name_unsure
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
 
@@ -32,6 +33,10 @@ class ReadOptions:
         The label columns: none or one, or one for each dimension.
     labels : tuple of str, optional
         All possible labels, in order.
+    unsure : tuple of str
+        Those of the labels that are no class.
+    drop_unsure : bool
+        Whether answers that are unsure are left out.
     labels_by_dimension : mapping of dimension to tuple of str
         The same for several dimensions, or for some of them.
     gold_file : path, optional
@@ -42,7 +47,7 @@ class ReadOptions:
     Raises
     ------
     DataError
-        If there is no such format, or gold is given twice.
+        If there is no such format, gold is given twice, or what is unsure is to be left out and nothing is.
 
     Examples
     --------
@@ -56,6 +61,8 @@ class ReadOptions:
     annotator: str | None = None
     label: tuple[str, ...] = ()
     labels: tuple[str, ...] | None = None
+    unsure: tuple[str, ...] = ()
+    drop_unsure: bool = False
     labels_by_dimension: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     gold: str | None = None
     gold_file: str | os.PathLike[str] | None = None
@@ -65,6 +72,7 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""
+        object.__setattr__(self, "unsure", name_unsure(self.unsure))
         if self.format not in FORMATS:
             raise DataError(
                 f"there is no format {self.format!r}: there are {listed(FORMATS)}{nearest(str(self.format), FORMATS)}"
@@ -72,6 +80,10 @@ class ReadOptions:
         if self.gold is not None and self.gold_file is not None:
             raise DataError(
                 f"gold is given twice, as column {self.gold!r} and as file {str(self.gold_file)!r}: give one of them"
+            )
+        if self.drop_unsure and not self.unsure:
+            raise DataError(
+                "--drop-unsure leaves out answers that are no class: say with --unsure LABEL which these are"
             )
 
     @property

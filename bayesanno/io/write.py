@@ -48,8 +48,9 @@ def write_annotations(
     has an annotator without any. Wide: item, one column per annotator and, where any is known, gold. The separator is a
     comma, or a tab if the name ends in `.tsv`.
 
-    What a file does not keep: labels that nobody used (`read_annotations(..., labels=...)` brings them back),
-    controls, and in long form the order of items and annotators without annotations.
+    What a file does not keep: labels that nobody used (`read_annotations(..., labels=...)` brings them back), which
+    labels are no class (`unsure=...`), controls, and in long form the order of items and annotators without
+    annotations.
 
     Parameters
     ----------

@@ -137,13 +137,16 @@ def require_data(model: AnnotationModel, data: Any) -> None:
         needed = model.data_class.__name__
         what = f" ({WHAT_DATA[needed]})" if needed in WHAT_DATA else ""
         raise DataError(f"{model.name} needs {needed}{what}, not {type(data).__name__}")
+    if not model.takes_other_labels and (unsure := getattr(data, "unsure", ())):
+        raise DataError(
+            f"{model.name} takes each label for a class, and {listed(unsure)} {'is' if len(unsure) == 1 else 'are'} "
+            "none: leave those answers out with data.without_unsure() (--drop-unsure), or fit model_b or mace"
+        )
     if model.two_labels and data.n_labels > 2:
         raise DataError(
             f"{model.name} takes two labels, not {data.n_labels}: {listed(data.labels)}; set one of them against all "
             "others: data.binarise(positive=...) (--positive)"
         )
-    if not model.takes_other_labels and (others := getattr(data, "n_labels", 0) - getattr(data, "n_classes", 0)):
-        raise DataError(f"{model.name} takes each label for a class, and {others} of these are none: leave those out")
     of_classes = model.state_dim == "true_class" or isinstance(model, ConstrainsStates)
     if getattr(data, "controls", None) and not (model.takes_controls and of_classes):
         raise DataError(f"controls are ignored by {model.name}: remove them")

@@ -60,7 +60,8 @@ class Votes:
     Attributes
     ----------
     shares : array, shape (response,)
-        The shares of a label, of all items; of an item without annotations, those of all labels are even.
+        The shares of a label, of all items; of an item without annotations, those of all classes are even. A label that
+        names no class is no vote, and has none.
     answers : array, shape (annotator, response, response)
         Of an annotator's annotations with a response (second dimension), the shares that labels have in their items.
     given : array, shape (annotator, response)
@@ -304,10 +305,12 @@ def _lean(joint: np.ndarray, votes: np.ndarray, control: np.ndarray, epsilon: fl
     return leant
 
 
-def count_votes(block: Block) -> Votes:
-    """Return what a block adds to the votes."""
-    total = block.votes.sum(axis=1, keepdims=True)  # (pattern, 1)
-    shares = np.where(total > 0, block.votes / np.maximum(total, 1), 1 / block.n_labels)  # (pattern, response)
+def count_votes(block: Block, names_class: np.ndarray) -> Votes:
+    """Return what a block adds to the votes; an answer that names no class is none."""
+    of_class = names_class.any(axis=0)  # (response,)
+    votes = block.votes * of_class
+    total = votes.sum(axis=1, keepdims=True)  # (pattern, 1)
+    shares = np.where(total > 0, votes / np.maximum(total, 1), of_class / len(names_class))  # (pattern, response)
     shares *= block.weight[:, None]
     answers = (block.answers.T @ shares).reshape(-1, block.n_labels, block.n_labels)
     given = (block.answers.T @ block.weight).reshape(-1, block.n_labels)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def votes_of(data: AnnotationData) -> Votes:
     """Return what the majority vote adds up to over the items of a table."""
-    return make_blocks(data).add_up(count_votes)
+    items = make_blocks(data)
+    return items.add_up(count_votes, items.names_class)
 
 
 def agreement_with_vote(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
+from bayesanno.data.names import name_unsure
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_seed
 
@@ -23,6 +24,7 @@ def make_design(
     items: int | Sequence[str],
     annotators: int | Sequence[str],
     labels: int | Sequence[str],
+    unsure: str | Sequence[str] = (),
     per_item: int | tuple[int, int],
     random_seed: int | None = None,
 ) -> AnnotationData:
@@ -32,6 +34,8 @@ def make_design(
     ----------
     items, annotators, labels : int or sequence of str
         How many (then named i1, i2, ...; a1, ...; and 0, 1, ...), or the names.
+    unsure : str or sequence of str, optional
+        The names of further labels, which are no class.
     per_item : int or tuple of two ints
         Annotations per item, by different annotators drawn at random: so many, or evenly from the least to the most.
     random_seed : int, optional
@@ -49,7 +53,8 @@ def make_design(
     """
     check_seed(random_seed)
     item_names, annotator_names = _item_names(items), _names(annotators, "a")
-    label_names = _names(labels, "", first=0)
+    others = name_unsure(unsure)
+    label_names = (*_names(labels, "", first=0), *others)
     least, most = (per_item, per_item) if isinstance(per_item, int) else per_item
     if not 0 <= least <= most <= len(annotator_names):
         raise DataError(
@@ -67,6 +72,7 @@ def make_design(
         items=item_names,
         annotators=annotator_names,
         labels=label_names,
+        unsure=others,
     )
 
 

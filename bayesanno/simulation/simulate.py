@@ -49,7 +49,7 @@ def simulate(
         A name in the zoo, or an instance.
     design : AnnotationData, CountData or MultiAnnotationData, as the model takes
         Who is asked about what (see `make_design` and `make_count_design`; real data do as well). Its annotations are
-        not looked at; its controls are the truth of their items.
+        not looked at; its controls are the truth of their items. No item is of a label that is unsure.
     parameters : mapping of variable name to array, optional
         The parameters that are given; the others are drawn from the prior.
     random_seed : int, optional

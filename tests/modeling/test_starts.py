@@ -11,7 +11,7 @@ from tests.samples import tiny_data
 @pytest.mark.parametrize("size", [1, 4, 100])
 def test_votes_add_up_over_blocks(size, crowd):
     for data in (tiny_data(items=("s1", "s2", "s3", "s4", "s5", "s6", "unanswered")), crowd[0]):
-        votes = make_blocks(data, size).add_up(count_votes)
+        votes = make_blocks(data, size).add_up(count_votes, np.eye(data.n_labels, dtype=bool))
         agreed, n_annotations = agreement_with_vote(data)
         np.testing.assert_allclose(votes.agreed, agreed)
         np.testing.assert_array_equal(votes.given.sum(axis=1), n_annotations)

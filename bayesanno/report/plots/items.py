@@ -290,7 +290,7 @@ def plot_coverage(
 
 def _cover_by_vote(data: Any, coverages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how many items are kept at each coverage, by the votes' entropy, and how accurate the vote is there."""
-    order = np.argsort(measure_entropy(data.vote_shares), kind="stable")
+    order = np.argsort(measure_entropy(data.class_shares), kind="stable")
     known = (data.gold_codes >= 0)[order]
     right = np.where(known, vote_right(data)[order], 0.0)
     n = np.array([n_kept(order.size, coverage) for coverage in coverages])

@@ -1,0 +1,81 @@
+"""Answers that are unsure are no votes, and missing where agreement is measured; a use of the labels they are."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.agreement.chance import count_disagreement, estimate_coins
+from bayesanno.agreement.skew import measure_skew
+from bayesanno.agreement.subsets import alpha_without_each
+from bayesanno.agreement.vote import split_vote
+from bayesanno.ground.errors import DataError
+from tests.samples import simulate_unsure
+
+
+@pytest.fixture(scope="module")
+def data():
+    return simulate_unsure(np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def missing(data):
+    """The same table with holes where annotators were unsure, read as any table with holes."""
+    frame = data.to_frame()
+    return ba.read_annotations(frame.assign(label=frame["label"].where(frame["label"] != "unsure")))
+
+
+TABLES = {
+    "agreement_table": lambda data: ba.agreement_table(data, resamples=20, random_seed=1),
+    "pair_table": ba.pair_table,
+    "annotator_agreement": ba.annotator_agreement,
+    "confusable_labels": ba.confusable_labels,
+    "subset_table": lambda data: ba.subset_table(data, largest=3),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_are_those_of_a_table_with_holes(name, data, missing):
+    assert data.n_annotations > missing.n_annotations
+    pd.testing.assert_frame_equal(TABLES[name](data), TABLES[name](missing))
+
+
+def test_numbers_are_those_of_a_table_with_holes(data, missing):
+    assert ba.bound_noise_of(data) == ba.bound_noise_of(missing)
+    assert count_disagreement(data) == count_disagreement(missing)
+    assert measure_skew(data) == measure_skew(missing)
+    for measure in (estimate_coins, alpha_without_each, split_vote):
+        np.testing.assert_array_equal(measure(data), measure(missing))
+    outliers = ba.drop_outliers(data)
+    assert outliers["alpha"].iloc[0] == ba.drop_outliers(missing)["alpha"].iloc[0]
+
+
+def test_undeclared_an_unsure_answer_is_a_label_like_others(data):
+    plain = replace(data, unsure=())
+    value = ba.agreement_table(plain, resamples=0).set_index("coefficient")["value"]
+    sure = ba.agreement_table(data, resamples=0).set_index("coefficient")["value"]
+    assert value["percent_agreement"] != sure["percent_agreement"]
+
+
+def test_use_of_labels_is_that_of_unsure_ones_too(data):
+    table = ba.usage_table(data)
+    shares = table.set_index("annotator")["usage[unsure]"]
+    np.testing.assert_allclose(shares, data.unsure_by_annotator / data.by_annotator)
+    assert shares.filter(like="careless").eq(0).all()
+    assert shares.filter(regex="careful").gt(0).all()
+
+
+def test_the_vote_of_an_item_with_unsure_answers_alone_is_even():
+    said = [("s1", "ada", "unsure"), ("s1", "bo", "unsure"), ("s2", "ada", "unsure"), ("s2", "bo", "no")]
+    data = ba.AnnotationData.from_records(said, labels=["no", "yes"], unsure="unsure")
+    assert split_vote(data).tolist() == [[0.5, 0.5], [1, 0]]
+
+
+def test_agreement_needs_two_answers_that_are_not_unsure(refuses):
+    said = [("s1", "ada", "unsure"), ("s1", "bo", "no"), ("s2", "ada", "yes"), ("s2", "bo", "unsure")]
+    data = ba.AnnotationData.from_records(said, unsure="unsure")
+    for measure in (ba.agreement_table, ba.pair_table, ba.bound_noise_of, ba.subset_table, ba.drop_outliers):
+        with refuses(DataError, "no item has two annotations"):
+            measure(data)
