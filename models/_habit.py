@@ -1,6 +1,14 @@
 """Answers that lean to one label: its class may be common, or saying it a habit, and MACE's class prior decides which.
 
-What both priors made of such data is told in `mace.py`.
+What both priors made of such data (ten annotators, five per item, four labels, three seeds each; accuracy of labels):
+
+    annotators who click one label      0 to 4      5             6                7
+    uniform                             as good     .92 to .97    .90 to .96       .89, .23, .88
+    learnt, Dirichlet(1)                as good     .29 once      .21 to .27       .23 to .31
+    learnt, Dirichlet(10)               as good     .93 to .97    .23, .21, .96    .23 to .31
+
+Twenty known labels given to the learnt prior as controls were enough with six who click, and not with seven; nor was
+leave-one-out comparison.
 """
 
 from __future__ import annotations

@@ -25,18 +25,13 @@ Priors and what they imply.
     prevalence ~ Dirichlet(10) (class_prior="learnt"), or uniform and fixed, as in the paper (class_prior="uniform").
     Neither is right for all data.  Where nine items in ten are "no", the uniform prior takes so many "no" for a habit:
     three annotators of 95% come out at a competence of .03, and labels at .88 (vote and learnt prior: .99).  Where most
-    annotators click "no" whatever the item is, a learnt prior takes the habit for the class.  Ten annotators, five per
-    item, four labels, three seeds each; accuracy of the labels:
+    annotators click "no" whatever the item is, a learnt prior takes the habit for the class: `_habit.py` has the
+    numbers.  Rare classes are much commoner than such majorities, hence the default; on data with gold it makes no
+    difference (RTE .926 uniform, .927 learnt).  Where answers lean so far that both could be, a fit says so beforehand:
+    then fit both; where their labels differ, the true labels of a few items tell which holds.
 
-        annotators who click one label      0 to 4      5             6                7
-        uniform                             as good     .92 to .97    .90 to .96       .89, .23, .88
-        learnt, Dirichlet(1)                as good     .29 once      .21 to .27       .23 to .31
-        learnt, Dirichlet(10)               as good     .93 to .97    .23, .21, .96    .23 to .31
-
-    Rare classes are much commoner than such majorities, hence the default; on data with gold it makes no difference
-    (RTE .926 uniform, .927 learnt).  Where answers lean so far that both could be, a fit says so beforehand: then fit
-    both; where their labels differ, the true labels of a few items tell which holds.  Twenty known labels given to the
-    learnt prior as controls were enough with six who click, and not with seven; nor was leave-one-out comparison.
+    competence_prior="learnt" learns the priors of competence and strategy as well: annotators are a population with a
+    mean, a concentration and common habits (`_population.py`).  It takes draws: EM and VB have no such updates.
 
 A label that is no class ("unsure") is always spam: who knows names the class.  So it lowers the competence, which is
 how often one knows, and is evidence for no class, even if annotators are unsure of one class more than of others.
@@ -67,6 +62,7 @@ from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.ops.probit import beta_by_probit
 from bayesanno.modeling.starts import in_proportion, votes_of
 from bayesanno.models._habit import ask_whether_class_or_habit
+from bayesanno.models._population import learn_population, start_population
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -83,10 +79,10 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates):
 
     Parameters
     ----------
-    competence_prior : tuple of two floats, default (0.5, 0.5)
-        The Beta prior of the competence.
+    competence_prior : tuple of two floats, or "learnt", default (0.5, 0.5)
+        The Beta prior of the competence; or the priors of competence and strategy are learnt.
     strategy_prior : float, default 10
-        Concentration of the symmetric Dirichlet prior of the strategy.
+        Concentration of the symmetric Dirichlet prior of the strategy; of a learnt one, what it is on average.
     class_prior : {"learnt", "uniform"}, default "learnt"
         Whether the prevalence is learnt, or every class is equally likely a priori, as in the paper.
     prevalence_prior : float, default 10
@@ -109,7 +105,7 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates):
     }
     own_smoothing: ClassVar[float] = 0.1  # over the number of labels: delta, section 2.1
 
-    competence_prior: tuple[Positive, Positive] = (0.5, 0.5)
+    competence_prior: tuple[Positive, Positive] | Literal["learnt"] = (0.5, 0.5)
     strategy_prior: Positive = 10.0
     class_prior: Literal["learnt", "uniform"] = "learnt"
     prevalence_prior: Positive = 10.0
@@ -119,8 +115,12 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates):
         return ask_whether_class_or_habit(data, self.class_prior)
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
-        beta_by_probit("competence", prior.competence_prior, dims="annotator")
-        pm.Dirichlet("strategy", prior.strategy_prior * np.ones(data.n_labels), dims=("annotator", "response"))
+        if self.competence_prior == "learnt":
+            competence, strategy = learn_population(prior.strategy_prior, data.n_labels)
+        else:
+            competence, strategy = prior.competence_prior, prior.strategy_prior * np.ones(data.n_labels)
+        beta_by_probit("competence", competence, dims="annotator")
+        pm.Dirichlet("strategy", strategy, dims=("annotator", "response"))
         if self.class_prior == "learnt":
             pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
 
@@ -154,9 +154,14 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates):
             "competence": np.clip((votes.agreed + 0.5) / (n_annotations + 1), 0.1, 0.9),
             "strategy": in_proportion(1 + votes.given / (1 + n_annotations)[:, None]),
         }
+        if self.competence_prior == "learnt":
+            values |= start_population(values["competence"], votes.given.sum(axis=0), self.strategy_prior)
         if self.class_prior == "learnt":
             values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
         return values
+
+    def without_updates(self) -> str:
+        return "competence_prior='learnt'" if self.competence_prior == "learnt" else ""
 
     def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
         competence = np.tile(self.competence_prior, (data.n_annotators, 1))

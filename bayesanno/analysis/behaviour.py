@@ -163,8 +163,9 @@ def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
 
 def require_confusion(view: FitView) -> None:
     """Raise a FitError if a fit has no confusion matrices, and none follow from it."""
-    if "confusion" not in view.posterior and not isinstance(view.model, HasUpdates):
-        raise FitError(f"a fit of {view.model.name} has no confusion matrices: fit model_b or mace")
+    model = view.model
+    if "confusion" not in view.posterior and (not isinstance(model, HasUpdates) or model.without_updates()):
+        raise FitError(f"a fit of {model.name} has no confusion matrices: fit model_b")
 
 
 def find_confusion(view: FitView, annotators: Sequence[int]) -> xarray.DataArray:

@@ -106,9 +106,12 @@ def require_updates(model: Any, method: str) -> HasUpdates:
     FitError
         If it cannot; those that it can fit are named.
     """
+    name = model.name
     if not isinstance(model, HasUpdates):
         able = [name for name, found in list_model_classes().items() if issubclass(found, HasUpdates)]
-        raise FitError(f"{model.name} has no {method.upper()}: models that have are {', '.join(able)}; fit it by nuts")
+        raise FitError(f"{name} has no {method.upper()}: models that have are {', '.join(able)}; fit it by nuts")
+    if without := model.without_updates():
+        raise FitError(f"{name} has no {method.upper()} with {without}: fit it by nuts")
     return model
 
 

@@ -176,6 +176,10 @@ class HasUpdates(ABC):
     parameter_dims: ClassVar[dict[str, tuple[str, ...]]]
     own_smoothing: ClassVar[float] = 0.0
 
+    def without_updates(self) -> str:
+        """Return which of its options leaves this model without updates; by default none."""
+        return ""
+
     @abstractmethod
     def concentrations(self, data: Any) -> dict[str, np.ndarray]:
         """Return the prior of each parameter: concentrations, of the shape of its shares."""

@@ -141,13 +141,15 @@ def convert(value: Any, hint: Any, what: str) -> Any:
 def _convert_union(value: Any, kinds: tuple[Any, ...], what: str) -> Any:
     if value is None and type(None) in kinds:
         return None
+    problems = []
     for kind in kinds:
         if kind is not type(None):
             try:
                 return convert(value, kind, what)
             except ModelError as error:
-                problem = error
-    raise problem
+                problems.append(str(error))
+    words = [repr(word) for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+    raise ModelError(f"{problems[0]}, or {' or '.join(words)}" if words else problems[-1])
 
 
 def _example(kinds: tuple[Any, ...]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
-from scipy.stats import beta, dirichlet
+from scipy.stats import beta, dirichlet, gamma
 
 from tests.models.references_model_a import model_a_states
 from tests.models.references_types import (
@@ -146,9 +146,16 @@ def mace_spam(parameters: Parameters, said: Said, joint: np.ndarray, control: in
 
 
 def mace_log_prior(parameters: Parameters, fields: Mapping) -> float:
-    total = beta(*fields["competence_prior"]).logpdf(parameters["competence"]).sum()
-    n_labels = parameters["strategy"].shape[1]
-    total += sum(dirichlet(np.full(n_labels, fields["strategy_prior"])).logpdf(row) for row in parameters["strategy"])
+    n_labels, total = parameters["strategy"].shape[1], 0.0
+    competence, strategy = fields["competence_prior"], np.full(n_labels, fields["strategy_prior"])
+    if competence == "learnt":
+        mean, concentration = parameters["competence_mean"], parameters["competence_concentration"]
+        common, strength = parameters["strategy_population"], parameters["strategy_concentration"]
+        competence, strategy = (concentration * mean, concentration * (1 - mean)), strength * common
+        total += gamma(2, scale=2).logpdf(concentration) + dirichlet(np.ones(n_labels)).logpdf(common)
+        total += gamma(2, scale=n_labels * fields["strategy_prior"] / 2).logpdf(strength)
+    total += beta(*competence).logpdf(parameters["competence"]).sum()
+    total += sum(dirichlet(strategy).logpdf(row) for row in parameters["strategy"])
     if fields["class_prior"] == "learnt":
         total += dirichlet(np.full(n_labels, fields["prevalence_prior"])).logpdf(parameters["prevalence"])
     return float(total)
@@ -275,6 +282,7 @@ REFERENCES: dict[str, Reference] = {
         variants={
             "uniform": {"class_prior": "uniform"},
             "learnt": {"class_prior": "learnt", "prevalence_prior": 2.0, "competence_prior": (2.0, 1.0)},
+            "population": {"competence_prior": "learnt", "strategy_prior": 3.0},
         },
         state_probability=mace_states,
         log_prior=mace_log_prior,
