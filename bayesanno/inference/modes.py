@@ -124,6 +124,11 @@ def find_modes(
     """
     model = get_model(model)
     check_search(objective, starts, random_seed)
+    if isinstance(model, HasPopulation):
+        raise FitError(
+            f"the density of {model.name} is highest where all annotators are one, and it has no mass there: its modes "
+            "say nothing; look for those of model_b"
+        )
     model.check(data)
     seed = known_seed(random_seed)
 

@@ -22,6 +22,59 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
 _N_PARAMETERS = 4
+SMALL = 0.2  # a spread as small as there may be in a posterior: rows are themselves told by more than even it says
+
+
+def centring_of(counts: np.ndarray, common: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the w of each log odds: how much answers say of it, beside how much a small spread around a centre says.
+
+    Parameters
+    ----------
+    counts : array, shape (annotator, row, response)
+        About how many answers there are in each row.
+    common : array, shape (row, response)
+        About what the rows are.
+    right : array of int, shape (row,)
+
+    Returns
+    -------
+    array, shape (annotator, row, response - 1)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.modeling.ops.logistic_normal import centring_of
+    >>> counts = np.array([[[90.0, 10.0]], [[9.0, 1.0]], [[0.0, 0.0]]])
+    >>> centring_of(counts, np.array([[0.9, 0.1]]), np.array([0])).ravel().round(2).tolist()
+    [0.26, 0.03, 0.0]
+    """
+    information = counts.sum(axis=2, keepdims=True) * common * (1 - common)  # Fisher's, of each log odds
+    w = information / (information + SMALL**-2)  # (annotator, row, response)
+    wrong = np.arange(common.shape[1]) != right[:, None]  # (row, response)
+    kept: np.ndarray = w[:, wrong].reshape(len(counts), len(common), -1)
+    return kept
+
+
+def draw_rows(centre: np.ndarray, spread: np.ndarray, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw a row around each centre, in NumPy.
+
+    Parameters
+    ----------
+    centre : array, shape (..., row, response)
+    spread : array, shape (..., row)
+    right : array of int, shape (row,)
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    array, shape (..., row, response)
+    """
+    from scipy.special import softmax
+
+    logs = np.log(centre)
+    wrong = np.arange(centre.shape[-1]) != right[:, None]  # (row, response)
+    moved: np.ndarray = softmax(logs + wrong * spread[..., None] * rng.standard_normal(centre.shape), axis=-1)
+    return moved
 
 
 def logistic_normal(
