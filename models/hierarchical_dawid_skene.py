@@ -23,7 +23,7 @@ Priors and what they imply.
     population: log odds ~ Normal(those of a row with p = confusion_accuracy (0.75) right and all errors alike,
                 confusion_spread (1)).
     spread     ~ Gamma(2, 2 / spread_prior), with mean spread_prior (1); nothing at 0, where all annotators are one.
-    One annotator alone is then right in .70 of the cases on average of two labels, and in .62 of five: about model B's.
+    One annotator alone is then right in .69 of the cases on average of two labels, in .59 of five: about model B's.
 
 Read off.  `bayesanno.population_table`: the typical annotator's rates, the range over annotators, and how many answers
 of an annotator weigh as much as what is known of the others.  `bayesanno.predict_labels` takes annotators never seen.

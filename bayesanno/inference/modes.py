@@ -26,6 +26,7 @@ from bayesanno.inference.maximise import End, climb, find_better, polish
 from bayesanno.inference.mode_starts import choose_mode_starts
 from bayesanno.inference.per_draw import add_deterministics, as_chains
 from bayesanno.inference.surface import Surface, Target, check_target, name_elements
+from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import Formula, compile_formula
 from bayesanno.modeling.registry import get_model
 
