@@ -1,7 +1,7 @@
 """Hierarchical Dawid-Skene: annotators' confusion matrices are drawn around a population's (after Paun et al. 2018).
 
-Generative process.  There is a typical annotator, with a confusion matrix.  Each annotator's own differs from it, row by
-row, by as much as annotators differ in that class.  Items and answers are those of `model_b`.
+Generative process.  There is a typical annotator, with a confusion matrix.  Each annotator's own differs from it, row
+by row, by as much as annotators differ in that class.  Items and answers are those of `model_b`.
 
 Model.  eta is the log odds of a wrong response v against the right one, log(lambda[psi, v] / lambda[psi, psi]).
 
@@ -28,10 +28,10 @@ Priors and what they imply.
 Read off.  `bayesanno.population_table`: the typical annotator's rates, the range over annotators, and how many answers
 of an annotator weigh as much as what is known of the others.  `bayesanno.predict_labels` takes annotators never seen.
 
-Identifiability.  Only `population` ties classes to labels, by its prior: classes of few items may be swapped in modes of
-their own, as in `model_b`, and sooner, since no annotator has a prior apart from it.  Where a class has few items, its
-spread stays at its prior.  The density has its peak at a spread of 0, where it has no mass: modes are looked for with
-the spread held where it starts, and `find_modes` refuses.
+Identifiability.  Only `population` ties classes to labels, by its prior: classes of few items may be swapped in modes
+of their own, as in `model_b`, and sooner, since no annotator has a prior apart from it.  Where a class has few items,
+its spread stays at its prior.  The density has its peak at a spread of 0, where it has no mass: modes are looked for
+with the spread held where it starts, and `find_modes` refuses.
 
 Why logistic-normal and not Dirichlet.  Rows of a Dirichlet can be sampled in one way only.  With a learned
 concentration, five labels and 177 annotators that took 402 steps a draw and did not mix; these log odds take about 30.

@@ -221,7 +221,7 @@ class HasPopulation:
         """Draw n annotators never seen, for each draw (draw, ...) of the population: (draw, annotator, ...) by name."""
         from bayesanno.modeling.ops.logistic_normal import draw_rows
 
-        centre = np.repeat(draws["population"][:, None], n, axis=1)  # (draw, annotator, true_class, response)
+        centre = draws["population"][:, None].repeat(n, axis=1)  # (draw, annotator, true_class, response)
         return {"confusion": draw_rows(centre, draws["spread"][:, None], class_codes, rng)}
 
 

@@ -113,6 +113,7 @@ STUDIES = [
     (MODEL, LABELS),
     (ba.models.OneCoin(), LABELS),
     (ba.models.ModelB(), LABELS),
+    (ba.models.HierarchicalDawidSkene(), LABELS),
     (ba.models.MACE(), LABELS),
     (ba.models.ModelA(frequency="shared"), LABELS),
     (ba.models.EasyHard(), LABELS),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
-from scipy.stats import beta, dirichlet
+from scipy.stats import beta, dirichlet, gamma, norm
 
 from tests.models.references_model_a import model_a_states
 from tests.models.references_types import (
@@ -78,6 +78,28 @@ def model_b_log_prior(parameters: Parameters, fields: Mapping) -> float:
         for truth, row in enumerate(matrix):
             alpha = [right if label == truth else wrong for label in range(n_classes)]
             total += dirichlet(alpha).logpdf(row)
+    return float(total)
+
+
+def hierarchical_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    """By the change of variable: log odds (wrong response against the right one) have the Jacobian 1 / prod(row)."""
+    prevalence, population, spread = parameters["prevalence"], parameters["population"], parameters["spread"]
+    n_classes = len(prevalence)
+    total = dirichlet(np.full(n_classes, fields["prevalence_prior"])).logpdf(prevalence)
+    total += gamma(2, scale=fields["spread_prior"] / 2).logpdf(spread).sum()
+    elsewhere = (1 - fields["confusion_accuracy"]) / (n_classes - 1)
+    for truth in range(n_classes):
+        expected = np.log(elsewhere / fields["confusion_accuracy"])
+        for label in range(n_classes):
+            total -= np.log(population[truth, label])
+            if label != truth:
+                typical = np.log(population[truth, label] / population[truth, truth])
+                total += norm(expected, fields["confusion_spread"]).logpdf(typical)
+            for matrix in parameters["confusion"]:
+                total -= np.log(matrix[truth, label])
+                if label != truth:
+                    own = np.log(matrix[truth, label] / matrix[truth, truth])
+                    total += norm(typical, spread[truth]).logpdf(own)
     return float(total)
 
 
@@ -230,6 +252,11 @@ REFERENCES: dict[str, Reference] = {
         variants={"default": {}, "exchangeable": {"confusion_accuracy": 1 / 3, "confusion_strength": 3.0}},
         state_probability=model_b_states,
         log_prior=model_b_log_prior,
+    ),
+    "hierarchical_dawid_skene": Reference(
+        variants={"default": {}},
+        state_probability=model_b_states,
+        log_prior=hierarchical_log_prior,
     ),
     "mace": Reference(
         variants={

@@ -7,7 +7,7 @@ import pytest
 from bayesanno import AnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.modeling.posterior import recover
-from bayesanno.models import MACE, EasyHard, ModelA, ModelB
+from bayesanno.models import MACE, EasyHard, HierarchicalDawidSkene, ModelA, ModelB
 from tests.models.contract import FAST, Graph, as_posterior, close, said_of
 
 RECORDS = [
@@ -49,7 +49,11 @@ def mace_states(parameters, answers):
     return joint
 
 
-REFERENCES = {"model_b": (ModelB(), model_b_states), "mace": (MACE(class_prior="uniform"), mace_states)}
+REFERENCES = {
+    "model_b": (ModelB(), model_b_states),
+    "hierarchical_dawid_skene": (HierarchicalDawidSkene(), model_b_states),
+    "mace": (MACE(class_prior="uniform"), mace_states),
+}
 
 
 @pytest.mark.parametrize("name", REFERENCES)

@@ -30,6 +30,17 @@ SCHEMA = {
         latent=by_item("true_class"),
         priors={"prevalence_prior": (), "confusion_strength": (), "confusion_accuracy": ()},
     ),
+    "hierarchical_dawid_skene": SimpleNamespace(
+        free={
+            "prevalence": ("true_class",),
+            "population": ("true_class", "response"),
+            "spread": ("true_class",),
+            "confusion": CONFUSION,
+        },
+        deterministic={"accuracy": ("annotator",)},
+        latent=by_item("true_class"),
+        priors={"prevalence_prior": (), "confusion_accuracy": (), "confusion_spread": (), "spread_prior": ()},
+    ),
     "mace": SimpleNamespace(
         free={"competence": ("annotator",), "strategy": ("annotator", "response"), "prevalence": ("true_class",)},
         deterministic={},
