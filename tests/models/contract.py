@@ -245,7 +245,8 @@ class Graph:
             pm.set_data(fixed, self.model)
         observed = self.model[KINDS[entry.data_class].observed]
         logp = pm.logp(observed, self.model.rvs_to_values[observed], warn_rvs=False)
-        self._evaluate = pytensor.function(self.model.free_RVs, logp, mode=FAST)
+        # a parameter may only say where others come from
+        self._evaluate = pytensor.function(self.model.free_RVs, logp, mode=FAST, on_unused_input="ignore")
 
     def item_logp(self, parameters: Parameters, data: AnnotationData | None = None) -> np.ndarray:
         pm.set_data(observed_arrays(self.entry, self.data if data is None else data), self.model)
