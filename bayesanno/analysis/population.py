@@ -60,7 +60,7 @@ def population_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     data = view.named_data
     population = view.posterior["population"].transpose("chain", "draw", "true_class", "response")
     spread = view.posterior["spread"].transpose("chain", "draw", "true_class")
-    draws = {one.name: one.values.reshape(-1, *one.shape[2:]) for one in (population, spread)}
+    draws = {str(one.name): one.values.reshape(-1, *one.shape[2:]) for one in (population, spread)}
     drawn = view.model.draw_annotators(draws, STRANGERS, data.class_codes, np.random.default_rng(SEED))["confusion"]
     tails = (1 - HDI_PROB) / 2
     low, high = np.quantile(drawn, [tails, 1 - tails], axis=(0, 1))  # (true_class, response)

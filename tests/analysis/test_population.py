@@ -1,9 +1,11 @@
 """A population of annotators: what a fit says of it, and of an annotator that it has not seen."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError, IdentifiabilityWarning
 from bayesanno.inference.unconstrained import constrain, unconstrain
@@ -64,6 +66,18 @@ def test_draws_go_to_the_unconstrained_scale_and_back(fit):
     back = constrain(graph, parts, z[0])
     for name, values in few.data_vars.items():
         np.testing.assert_allclose(back[name].transpose(*values.dims).values, values.values, rtol=1e-8)
+
+
+def test_a_run_and_the_report_have_the_population(fit, tmp_path):
+    write_fit(fit, tmp_path, began=0.0)
+    written = pd.read_csv(tmp_path / "population.csv")
+    table = ba.population_table(fit)
+    assert written.columns.tolist() == table.columns.tolist()
+    np.testing.assert_allclose(written["mean"], table["mean"], rtol=1e-5)
+    page = ba.write_report(fit, tmp_path / "report.html", checks=False).read_text()
+    right = table[table["true_class"] == table["response"]].iloc[0]
+    said = f"in {right['mean']:.0%} ({right['annotators_lb']:.0%} to {right['annotators_ub']:.0%} for 94% of annotators"
+    assert said in page
 
 
 # ------------------------------------------------------------------------------------------ annotators never seen
