@@ -21,6 +21,7 @@ from bayesanno.fits.storage import refuse_items
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import listed
+from bayesanno.modeling.capabilities import HasPopulation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -263,17 +264,20 @@ def _(data: MultiAnnotationData, latent: xarray.Dataset) -> list[Part]:
 def recode(known: Any, new: Any, model: AnnotationModel) -> Any:
     """Return new data of the kind of a fit's, with the codes of the fit's annotators and labels.
 
+    Of a model that knows a population, annotators that the fit has not seen come after those that it has.
+
     Raises
     ------
     DataError
-        If an annotator, a label or a dimension is not among those of the fit, or the model cannot take the new items.
+        If a label, a dimension or, of other models, an annotator is not among those of the fit, or the model cannot
+        take the new items.
     """
     raise NotImplementedError(f"new data cannot be compared with {type(known).__name__}: register it")  # abstract
 
 
 @recode.register(AnnotationData)
 def _(known: AnnotationData, new: AnnotationData, model: AnnotationModel) -> AnnotationData:
-    recoded = _recode_table(known, new)
+    recoded = _recode_table(known, new, takes_strangers=isinstance(model, HasPopulation))
     model.check(recoded)
     return recoded
 
@@ -301,10 +305,11 @@ def _(known: MultiAnnotationData, new: MultiAnnotationData, model: AnnotationMod
     return recoded
 
 
-def _recode_table(known: AnnotationData, new: AnnotationData) -> AnnotationData:
-    codes = {}
-    for what in ("annotator", "label"):
-        names: tuple[str, ...] = getattr(known, f"{what}s")
+def _recode_table(known: AnnotationData, new: AnnotationData, *, takes_strangers: bool = False) -> AnnotationData:
+    codes, annotators = {}, known.annotators
+    if takes_strangers:
+        annotators += tuple(name for name in new.annotators if name not in set(known.annotators))
+    for what, names in (("annotator", annotators), ("label", known.labels)):
         code_of = {name: code for code, name in enumerate(names)}
         unknown = [name for name in getattr(new, f"{what}s") if name not in code_of]
         if unknown:
@@ -313,7 +318,7 @@ def _recode_table(known: AnnotationData, new: AnnotationData) -> AnnotationData:
                 "leave those answers out, or fit again with them"
             )
         codes[what] = np.array([code_of[name] for name in getattr(new, f"{what}s")])[getattr(new, what)]
-    return replace(new, **codes, annotators=known.annotators, labels=known.labels, unsure=known.unsure)
+    return replace(new, **codes, annotators=annotators, labels=known.labels, unsure=known.unsure)
 
 
 # ------------------------------------------------------------------------------------------------- all of a fit

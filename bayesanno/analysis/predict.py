@@ -14,7 +14,9 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.parts import recode, split_data
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno.ground.validate import check_seed
 from bayesanno.inference.diagnostics import MIN_ESS
+from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import recover
 
 if TYPE_CHECKING:
@@ -25,10 +27,11 @@ if TYPE_CHECKING:
 
     from bayesanno.fits.view import FitView
 
+DRAWS_OF_A_STRANGER = 4  # for each draw of the population
 MIN_SHARE = 0.1  # of the draws: above it, a small number of draws is the fit's, and not for the weights
 
 
-def predict_labels(fit: xarray.DataTree | FitView, new_data: Any) -> pd.DataFrame:
+def predict_labels(fit: xarray.DataTree | FitView, new_data: Any, *, random_seed: int | None = None) -> pd.DataFrame:
     """Return the posterior of the true labels, or the types, of new items.
 
     Each item is predicted from the fit's data and its own answers, as if it had been fitted with them: draws of the
@@ -42,12 +45,18 @@ def predict_labels(fit: xarray.DataTree | FitView, new_data: Any) -> pd.DataFram
     The weights are at most 1, so that they are taken as they are: Pareto smoothing (PSIS) mends heavy tails, and they
     have none. Where few draws carry the weight, the answers are a surprise to the fit, or there are very many of them.
 
+    A model with a population of annotators, as `hierarchical_dawid_skene`, takes those that the fit has not seen: each
+    draw of the population gives four of what such an annotator may be, and the weights are over all of these.
+
     Parameters
     ----------
     fit : xarray.DataTree or FitView
     new_data : AnnotationData, CountData or MultiAnnotationData
-        New items, as data of the class that the fit was made from. Of annotations: a subset of the fit's annotators,
-        and labels among the fit's. Of several dimensions: all of the fit's, whose labels follow from all of them.
+        New items, as data of the class that the fit was made from. Of annotations: a subset of the fit's annotators
+        (and others, of a model with a population), and labels among the fit's. Of several dimensions: all of the fit's,
+        whose labels follow from all of them.
+    random_seed : int, optional
+        Of the draws of annotators that the fit has not seen; nothing else is random.
 
     Returns
     -------
@@ -58,8 +67,9 @@ def predict_labels(fit: xarray.DataTree | FitView, new_data: Any) -> pd.DataFram
     Raises
     ------
     DataError
-        If the data are of another class than the fit's; an annotator, a label or a dimension is not among those of the
-        fit; the model cannot take the new items; or no draw can explain an item's answers.
+        If the data are of another class than the fit's; a label, a dimension or, unless the model has a population, an
+        annotator is not among those of the fit; the model cannot take the new items; or no draw can explain an item's
+        answers.
     FitError
         If items have parameters of their own in the model.
 
@@ -82,12 +92,39 @@ def predict_labels(fit: xarray.DataTree | FitView, new_data: Any) -> pd.DataFram
         raise FitError(
             f"items have parameters of their own in {view.model.name}, and new items have none yet: fit again with them"
         )
+    check_seed(random_seed)
     recoded = recode(view.data, new_data, view.model)
-    found = recover(view.model, recoded, view.posterior, view.known, with_log_likelihood=False, weigh_draws=True)
-    _check_weights(recoded.items, found.ess_weights, view.posterior.sizes["chain"] * view.posterior.sizes["draw"])
+    posterior = view.posterior
+    if isinstance(view.model, HasPopulation) and recoded.annotators != view.data.annotators:
+        posterior = _add_strangers(view.model, recoded, posterior, np.random.default_rng(random_seed))
+    found = recover(view.model, recoded, posterior, view.known, with_log_likelihood=False, weigh_draws=True)
+    _check_weights(recoded.items, found.ess_weights, posterior.sizes["chain"] * posterior.sizes["draw"])
     table = tabulate_labels(split_data(recoded, found.latent))
     table["ess_weights"] = table["item"].map(dict(zip(recoded.items, found.ess_weights, strict=True)))
     return table
+
+
+def _add_strangers(
+    model: HasPopulation, data: Any, posterior: xarray.Dataset, rng: np.random.Generator
+) -> xarray.Dataset:
+    """Return each draw of a posterior several times, with annotators beside the known ones: drawn from the population.
+
+    What follows from parameters of annotators is left out.
+    """
+    n_known = posterior.sizes["annotator"]
+    again = np.repeat(np.arange(posterior.sizes["draw"]), DRAWS_OF_A_STRANGER)
+    repeated = posterior.isel(draw=again).assign_coords(draw=np.arange(again.size))
+    ordered = {str(name): values.transpose("chain", "draw", ...) for name, values in repeated.data_vars.items()}
+    draws = {name: values.values.reshape(-1, *values.shape[2:]) for name, values in ordered.items()}
+    drawn = model.draw_annotators(draws, len(data.annotators) - n_known, data.class_codes, rng)
+    of_annotators = [name for name, values in ordered.items() if "annotator" in values.dims]
+    whole = {}
+    for name, values in drawn.items():
+        dims = tuple(ordered[name].dims)
+        added = values.reshape(*ordered[name].shape[:2], *values.shape[1:])
+        whole[name] = (dims, np.concatenate([ordered[name].values, added], axis=dims.index("annotator")))
+    kept = repeated.drop_vars([*of_annotators, "annotator"])
+    return kept.assign(whole).assign_coords(annotator=list(data.annotators))
 
 
 def _check_weights(items: Sequence[str], ess: np.ndarray, n_draws: int) -> None:

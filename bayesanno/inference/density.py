@@ -14,6 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+HOLD = 0.1  # standard deviation of what is held
 DOUBLES = ctypes.POINTER(ctypes.c_double)
 
 
@@ -60,6 +61,30 @@ class Density:
         }
         transformed = set(compiled.reparameterized_names)
         return {name: value for name, value in values.items() if name not in transformed}
+
+
+class HeldDensity(Density):
+    """The density with some numbers known: they are where they are held, whatever a point has.
+
+    A normal density of their own keeps a climb there, so that it has a top, and a mass that is the same for all modes.
+
+    Parameters
+    ----------
+    compiled : nutpie.compile_pymc.CompiledPyMCModel
+    at : array, shape (dimension,)
+        The point that has them.
+    held : array of bool, shape (dimension,)
+    """
+
+    def __init__(self, compiled: Any, at: np.ndarray, held: np.ndarray) -> None:
+        super().__init__(compiled)
+        self._at, self._held = at, held
+
+    def __call__(self, point: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return log p of a point, and its gradient."""
+        value, gradient = super().__call__(np.where(self._held, self._at, point))
+        away = np.where(self._held, point - self._at, 0.0) / HOLD
+        return value - 0.5 * float(away @ away), np.where(self._held, -away / HOLD, gradient)
 
 
 def _pointer(array: np.ndarray) -> Any:

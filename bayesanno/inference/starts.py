@@ -11,10 +11,11 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.compiled import compile_graph, flat_start
-from bayesanno.inference.density import Density
+from bayesanno.inference.density import Density, HeldDensity
 from bayesanno.inference.explore import LEAST_MASS, Explored, Mode, explore
 from bayesanno.inference.labellings import weigh_labellings
 from bayesanno.inference.point import start_at_point
+from bayesanno.modeling.capabilities import HasPopulation
 
 if TYPE_CHECKING:
     import pymc
@@ -127,6 +128,7 @@ def choose_starts(
             )
         return near
     rng = np.random.default_rng(random_seed)
+    near = _hold_spreads(near, model, graph)
     explored = explore(near.density, near.centre, n_starts=n_starts, most_gradients=most_gradients, rng=rng)
     if explored.best is None:
         raise FitError(
@@ -156,6 +158,18 @@ def start_near(compiled: Any) -> Starts:
     density = Density(compiled)
     draw = _around(Modes(centre[None], np.full((1, centre.size), JITTER), np.ones(1)), density)
     return Starts(compiled, density, None, draw, centre)
+
+
+def _hold_spreads(near: Starts, model: AnnotationModel, graph: pymc.Model) -> Starts:
+    """Return starts whose density has its modes where its mass is: how far annotators lie apart is held."""
+    if not isinstance(model, HasPopulation):
+        return near
+    names, parts, _ = near.compiled.shape_info  # the first are the numbers of a point
+    spreads = {graph.rvs_to_values[graph[name]].name for name in model.spreads}
+    held = np.zeros(near.centre.size, dtype=bool)
+    for name, part in zip(names[: len(graph.free_RVs)], parts, strict=False):
+        held[part] = name in spreads
+    return replace(near, density=HeldDensity(near.compiled, near.centre, held))
 
 
 def share_chains(mass: np.ndarray, n_chains: int) -> list[int]:

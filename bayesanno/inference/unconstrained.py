@@ -24,16 +24,25 @@ if TYPE_CHECKING:
 
 def unconstrain(graph: pymc.Model, posterior: xarray.Dataset) -> tuple[np.ndarray, Parts]:
     """Return draws of the free parameters on the unconstrained scale, (chain, draw, dimension), and their parts."""
+    from pytensor.graph.replace import clone_replace
+    from pytensor.graph.traversal import ancestors
+
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
     columns: list[np.ndarray] = []
     parts: dict[str, tuple[slice, tuple[int, ...]]] = {}
     begin = 0
-    for variable in graph.free_RVs:
-        value, transform = variable.type(), graph.rvs_to_transforms[variable]
+    values = {variable: variable.type() for variable in graph.free_RVs}
+    of_values = {
+        value: np.reshape(draws := posterior[of.name].transpose("chain", "draw", ...).values, (-1, *draws.shape[2:]))
+        for of, value in values.items()
+    }
+    for variable, value in values.items():
+        transform = graph.rvs_to_transforms[variable]
         outside = value if transform is None else transform.forward(value, *variable.owner.inputs)
-        forward = compile_once([value], [outside])
-        draws = posterior[variable.name].transpose("chain", "draw", ...).values
-        moved = np.array([forward(one)[0] for one in draws.reshape(-1, *draws.shape[2:])])
+        (outside,) = clone_replace([outside], values)  # where it depends on other parameters
+        needed = [one for one in values.values() if one is value or one in ancestors([outside])]
+        forward = compile_once(needed, [outside])
+        moved = np.array([forward(*one)[0] for one in zip(*(of_values[each] for each in needed), strict=True)])
         columns.append(moved.reshape(n_chains, n_draws, -1))
         end = begin + columns[-1].shape[2]
         parts[graph.rvs_to_values[variable].name] = (slice(begin, end), moved.shape[1:])

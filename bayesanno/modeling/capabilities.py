@@ -205,6 +205,31 @@ class HasUpdates(ABC):
         return {}
 
 
+class HasPopulation:
+    """A model whose annotators' confusion matrices are drawn from a population, so that it knows of others as well.
+
+    Its parameters `population` (true_class, response) and `spread` (true_class) say what they are drawn from, as
+    `bayesanno.modeling.ops.logistic_normal` has it, and `confusion` (annotator, true_class, response) is drawn.
+
+    Attributes
+    ----------
+    spreads : tuple of str
+        Positive parameters that say how far others lie apart. The density has its peak where these are 0, and no mass
+        there: while modes are looked for, they are held where chains start.
+    """
+
+    spreads: ClassVar[tuple[str, ...]] = ("spread",)
+
+    def draw_annotators(
+        self, draws: Mapping[str, np.ndarray], n: int, class_codes: np.ndarray, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        """Draw n annotators never seen, for each draw (draw, ...) of the population: (draw, annotator, ...) by name."""
+        from bayesanno.modeling.ops.logistic_normal import draw_rows
+
+        centre = draws["population"][:, None].repeat(n, axis=1)  # (draw, annotator, true_class, response)
+        return {"confusion": draw_rows(centre, draws["spread"][:, None], class_codes, rng)}
+
+
 class HasCaveats(ABC):
     """A model that cannot learn all of its parameters from some data, however long one samples."""
 

@@ -171,9 +171,12 @@ def _check_parameters(
 
 
 def _draw_prior(graph: pymc.Model, given: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw the free parameters that are not given."""
+    """Draw the free parameters that are not given, those that come from given ones as these have it."""
+    from pytensor.graph.replace import clone_replace
+
     others = {variable.name: variable for variable in graph.free_RVs if variable.name not in given}
-    drawn = pm.draw(list(others.values()), random_seed=rng) if others else []
+    known = {graph[name]: pt.as_tensor(value).astype(graph[name].dtype) for name, value in given.items()}
+    drawn = pm.draw(clone_replace(list(others.values()), known), random_seed=rng) if others else []
     return dict(zip(others, drawn, strict=True))
 
 

@@ -115,6 +115,7 @@ STUDIES = [
     (ba.models.ModelB(), LABELS),
     (ba.models.PooledDawidSkene(), LABELS),
     (ba.models.ClassConditional(), LABELS),
+    (ba.models.HierarchicalDawidSkene(), LABELS),
     (ba.models.MACE(), LABELS),
     (ba.models.ModelA(frequency="shared"), LABELS),
     (ba.models.EasyHard(), LABELS),

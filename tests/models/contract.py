@@ -15,6 +15,7 @@ import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from pytensor.compile.mode import Mode
+from pytensor.graph.replace import clone_replace
 from scipy.stats import chisquare
 
 from bayesanno import AnnotationData, AnnotationModel, list_models
@@ -244,7 +245,8 @@ class Graph:
             pm.set_data(fixed, self.model)
         observed = self.model[KINDS[entry.data_class].observed]
         logp = pm.logp(observed, self.model.rvs_to_values[observed], warn_rvs=False)
-        self._evaluate = pytensor.function(self.model.free_RVs, logp, mode=FAST)
+        # a parameter may only say where others come from
+        self._evaluate = pytensor.function(self.model.free_RVs, logp, mode=FAST, on_unused_input="ignore")
 
     def item_logp(self, parameters: Parameters, data: AnnotationData | None = None) -> np.ndarray:
         pm.set_data(observed_arrays(self.entry, self.data if data is None else data), self.model)
@@ -264,13 +266,12 @@ def as_posterior(model: pm.Model, samples: list[Parameters], n_chains: int = 1) 
 
 
 def unconstrained(model: pm.Model, samples: list[Parameters]) -> list[dict[str, np.ndarray]]:
-    """The same points on the scale that samplers see."""
-    free, values, outside = model.free_RVs, [], []
-    for variable in free:
-        value = variable.type()
-        values.append(value)
+    """The same points on the scale that samplers see, which may be one that depends on other parameters."""
+    free, outside = model.free_RVs, []
+    value_of = {variable: variable.type() for variable in free}
+    for variable, value in value_of.items():
         outside.append(model.rvs_to_transforms[variable].forward(value, *variable.owner.inputs))
-    forward = pytensor.function(values, outside, mode=FAST)
+    forward = pytensor.function(list(value_of.values()), clone_replace(outside, value_of), mode=FAST)
     names = [model.rvs_to_values[variable].name for variable in free]
     moved = (forward(*(parameters[variable.name] for variable in free)) for parameters in samples)
     return [dict(zip(names, one, strict=True)) for one in moved]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
-from scipy.stats import beta, dirichlet, gamma
+from scipy.stats import beta, dirichlet, gamma, norm
 
 from tests.models.references_model_a import model_a_states
 from tests.models.references_types import (
@@ -109,6 +109,28 @@ def class_conditional_log_prior(parameters: Parameters, fields: Mapping) -> floa
     total = beta(*fields["class_accuracy_prior"]).logpdf(parameters["class_accuracy"]).sum()
     n_classes = len(parameters["prevalence"])
     return float(total + dirichlet(np.full(n_classes, fields["prevalence_prior"])).logpdf(parameters["prevalence"]))
+
+
+def hierarchical_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    """By the change of variable: log odds (wrong response against the right one) have the Jacobian 1 / prod(row)."""
+    prevalence, population, spread = parameters["prevalence"], parameters["population"], parameters["spread"]
+    n_classes = len(prevalence)
+    total = dirichlet(np.full(n_classes, fields["prevalence_prior"])).logpdf(prevalence)
+    total += gamma(2, scale=fields["spread_prior"] / 2).logpdf(spread).sum()
+    elsewhere = (1 - fields["confusion_accuracy"]) / (n_classes - 1)
+    for truth in range(n_classes):
+        expected = np.log(elsewhere / fields["confusion_accuracy"])
+        for label in range(n_classes):
+            total -= np.log(population[truth, label])
+            if label != truth:
+                typical = np.log(population[truth, label] / population[truth, truth])
+                total += norm(expected, fields["confusion_spread"]).logpdf(typical)
+            for matrix in parameters["confusion"]:
+                total -= np.log(matrix[truth, label])
+                if label != truth:
+                    own = np.log(matrix[truth, label] / matrix[truth, truth])
+                    total += norm(typical, spread[truth]).logpdf(own)
+    return float(total)
 
 
 # --------------------------------------------------------------------------------------------------------------- MACE
@@ -277,6 +299,11 @@ REFERENCES: dict[str, Reference] = {
         variants={"default": {}, "rather wrong": {"class_accuracy_prior": (2.0, 3.0), "prevalence_prior": 1.0}},
         state_probability=class_conditional_states,
         log_prior=class_conditional_log_prior,
+    ),
+    "hierarchical_dawid_skene": Reference(
+        variants={"default": {}},
+        state_probability=model_b_states,
+        log_prior=hierarchical_log_prior,
     ),
     "mace": Reference(
         variants={

@@ -14,7 +14,7 @@ from bayesanno.inference.mode_starts import oppose
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
 from bayesanno.modeling.posterior import recover
 from bayesanno.modeling.starts import votes_of
-from bayesanno.models import MACE, EasyHard, ModelA, ModelB
+from bayesanno.models import MACE, EasyHard, HierarchicalDawidSkene, ModelA, ModelB
 from tests.models.contract import FAST, Graph, as_posterior, close, said_of
 from tests.samples import simulate_unsure
 
@@ -51,7 +51,11 @@ def mace_states(parameters, answers):
     return joint
 
 
-REFERENCES = {"model_b": (ModelB(), model_b_states), "mace": (MACE(class_prior="uniform"), mace_states)}
+REFERENCES = {
+    "model_b": (ModelB(), model_b_states),
+    "hierarchical_dawid_skene": (HierarchicalDawidSkene(), model_b_states),
+    "mace": (MACE(class_prior="uniform"), mace_states),
+}
 
 
 @pytest.mark.parametrize("name", REFERENCES)

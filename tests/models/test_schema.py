@@ -42,6 +42,17 @@ SCHEMA = {
         latent=by_item("true_class"),
         priors={"class_accuracy_prior": ("class_accuracy_prior_dim_0",), "prevalence_prior": ()},
     ),
+    "hierarchical_dawid_skene": SimpleNamespace(
+        free={
+            "prevalence": ("true_class",),
+            "population": ("true_class", "response"),
+            "spread": ("true_class",),
+            "confusion": CONFUSION,
+        },
+        deterministic={"accuracy": ("annotator",)},
+        latent=by_item("true_class"),
+        priors={"prevalence_prior": (), "confusion_accuracy": (), "confusion_spread": (), "spread_prior": ()},
+    ),
     "mace": SimpleNamespace(
         free={"competence": ("annotator",), "strategy": ("annotator", "response"), "prevalence": ("true_class",)},
         deterministic={},

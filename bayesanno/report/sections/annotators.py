@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.parts import parts_of
+from bayesanno.analysis.population import population_table
 from bayesanno.ground.wording import counted, enumerated
+from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.report.blocks import Block, Heading, Text, draw, grid_of
 from bayesanno.report.plots.agreement import plot_divergence, plot_usage
 from bayesanno.report.plots.annotators import LOW, draw_annotators, find_low, plot_confusion
@@ -37,7 +39,7 @@ def show_annotators(view: FitView) -> list[Block]:
     called = view.model.competence
     what = "" if called == "competence" else f"; their competence is what {view.model.name} calls {called}"
     blocks: list[Block] = [Text(text=f"{counted(n, 'annotator')}{what}.")]
-    blocks += [Text(text=sentence) for sentence in _tell_low(view, table, low)]
+    blocks += [Text(text=sentence) for sentence in [*_tell_low(view, table, low), *_tell_population(view)]]
     for part in parts_of(view):
         name = part.dimension or None
         if name:
@@ -68,6 +70,26 @@ def _show_usage(view: FitView) -> list[Block]:
         *(draw(figure, alt=said, caption=said) for said, figure in figures.items()),
         Heading(text="Every annotator, the one most probably farthest out first"),
         grid_of(table, name="annotator-table", what="annotators", by="farthest_probability"),
+    ]
+
+
+def _tell_population(view: FitView) -> list[str]:
+    """Say what the typical annotator is like, and how much that weighs in what is said of each."""
+    if not isinstance(view.model, HasPopulation):
+        return []
+    table = population_table(view)
+    right = table[table["true_class"] == table["response"]]
+    each = [
+        f"{name!r} in {mean:.0%} ({low:.0%} to {high:.0%} for 94% of annotators; {counted(max(1, round(n)), 'answer')})"
+        for name, mean, low, high, n in zip(
+            *(right[column] for column in ("true_class", "mean", "annotators_lb", "annotators_ub", "pooling")),
+            strict=True,
+        )
+    ]
+    return [
+        f"The typical annotator recognises {enumerated(each)}. In brackets is also the number of answers to items of "
+        "that class from which on an annotator's own weigh more than what is known of the others: with fewer, "
+        "annotators are taken to be much like the typical one (bayesanno.population_table; population.csv of a run)."
     ]
 
 

@@ -1,0 +1,80 @@
+"""The population of annotators: what the typical one says, how far others lie from that, and how much it is worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.parameters import HDI_PROB, describe_draws, require_draws
+from bayesanno.ground.errors import FitError
+from bayesanno.modeling.capabilities import HasPopulation
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
+
+    from bayesanno.fits.view import FitView
+
+SEED = 0  # of annotators drawn from the population: the same fit has the same table
+STRANGERS = 4  # for each draw
+
+
+def population_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
+    """Return what is known of the population of annotators: of those in the fit, and of any other.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Of a model whose annotators are drawn from a population, as `hierarchical_dawid_skene`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per class and response: `true_class`, `response`; of the probability of that response by the typical
+        annotator `mean`, `sd`, `hdi94_lb` and `hdi94_ub`; `annotators_lb` and `annotators_ub`, between which it is for
+        94% of annotators, the typical one as uncertain as it is; of the spread of log odds between annotators
+        `spread_mean`, `spread_hdi94_lb` and `spread_hdi94_ub`; and `pooling`, how strongly annotators are pooled in
+        that class: the number of answers to items of it from which on an annotator's own weigh more, in how often they
+        are right, than what is known of the others. It is 1 / (spread^2 p (1 - p)), with p how often the typical
+        annotator is right; its posterior median. The spread and `pooling` are the same in all rows of a class.
+
+    Raises
+    ------
+    FitError
+        If the model has no population of annotators, or the fit is one point.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd_h")  # doctest: +SKIP
+    >>> ba.population_table(fit).query("true_class == response")  # doctest: +SKIP
+    """
+    import pandas as pd
+
+    view = view_for_table(fit, from_draws=True)
+    if not isinstance(view.model, HasPopulation):
+        raise FitError(f"annotators are not drawn from a population in {view.model.name}: fit hierarchical_dawid_skene")
+    require_draws(view, "the population of annotators")
+    data = view.named_data
+    population = view.posterior["population"].transpose("chain", "draw", "true_class", "response")
+    spread = view.posterior["spread"].transpose("chain", "draw", "true_class")
+    draws = {str(one.name): one.values.reshape(-1, *one.shape[2:]) for one in (population, spread)}
+    drawn = view.model.draw_annotators(draws, STRANGERS, data.class_codes, np.random.default_rng(SEED))["confusion"]
+    tails = (1 - HDI_PROB) / 2
+    low, high = np.quantile(drawn, [tails, 1 - tails], axis=(0, 1))  # (true_class, response)
+    right = draws["population"][:, np.arange(data.n_classes), data.class_codes]  # (draw, true_class)
+    pooling = np.median(1 / (draws["spread"] ** 2 * right * (1 - right)), axis=0)  # (true_class,)
+
+    row, column = np.divmod(np.arange(low.size), data.n_labels)
+    names = {"true_class": np.array(data.classes, dtype=object)[row], "response": np.array(data.labels)[column]}
+    of_rates = {what: values[row, column] for what, values in describe_draws(population).items()}
+    of_spread = describe_draws(spread)
+    return pd.DataFrame(names, dtype="str").assign(
+        **of_rates,
+        annotators_lb=low[row, column],
+        annotators_ub=high[row, column],
+        **{f"spread_{what}": of_spread[what][row] for what in ("mean", "hdi94_lb", "hdi94_ub")},
+        pooling=pooling[row],
+    )

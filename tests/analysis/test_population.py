@@ -1,0 +1,133 @@
+"""A population of annotators: what a fit says of it, and of an annotator that it has not seen."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.cli.files import write_fit
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import DataError, FitError, IdentifiabilityWarning
+from bayesanno.inference.unconstrained import constrain, unconstrain
+from bayesanno.models import HierarchicalDawidSkene
+from tests.samples import SHORT, tiny_data
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
+MODEL = HierarchicalDawidSkene()
+TYPICAL = np.array([[0.8, 0.15, 0.05], [0.1, 0.85, 0.05], [0.02, 0.28, 0.7]])
+SPREAD = np.array([0.3, 0.6, 1.0])
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    design = ba.make_design(items=150, annotators=25, labels=["bad", "fair", "good"], per_item=6, random_seed=1)
+    given = {"prevalence": [0.4, 0.35, 0.25], "population": TYPICAL, "spread": SPREAD}
+    data, _ = ba.simulate(MODEL, design, parameters=given, random_seed=2)
+    return data
+
+
+@pytest.fixture(scope="module")
+def fit(crowd):
+    return ba.fit(MODEL, crowd, draws=300, tune=300, chains=2, random_seed=1, progressbar=False)
+
+
+def test_the_population_is_recovered(fit):
+    table = ba.population_table(fit)
+    assert table.columns.tolist() == [
+        "true_class", "response", "mean", "sd", "hdi94_lb", "hdi94_ub", "annotators_lb", "annotators_ub",
+        "spread_mean", "spread_hdi94_lb", "spread_hdi94_ub", "pooling",
+    ]  # fmt: skip
+    inside = (table["hdi94_lb"] <= TYPICAL.ravel()) & (TYPICAL.ravel() <= table["hdi94_ub"])
+    assert inside.sum() >= 7
+    truth = SPREAD.repeat(3)
+    assert ((table["spread_hdi94_lb"] <= truth) & (truth <= table["spread_hdi94_ub"])).all()
+    np.testing.assert_allclose(table.groupby("true_class")["mean"].sum(), 1, rtol=1e-12)
+    # annotators lie apart farther than the typical one is uncertain
+    wider = (table["annotators_ub"] - table["annotators_lb"]) / (table["hdi94_ub"] - table["hdi94_lb"])
+    assert wider.min() > 1
+    draws = fit["posterior"].to_dataset()
+    right = draws["population"].sel(true_class="bad", response="bad")
+    pooling = 1 / (draws["spread"].sel(true_class="bad") ** 2 * right * (1 - right))
+    assert table["pooling"][0] == pytest.approx(float(np.median(pooling)), rel=1e-10)
+
+
+def test_one_mode_is_found_though_the_density_has_its_peak_where_there_is_no_mass(fit):
+    found = ba.diagnostics_of(fit)["modes"]
+    assert found["unfinished"] == 0
+    assert found["lost"] == []
+    assert found["found"][0]["mass"] > 0.99
+
+
+def test_draws_go_to_the_unconstrained_scale_and_back(fit):
+    view = view_of(fit)
+    graph = view.model.build(view.data)
+    few = view.posterior[[variable.name for variable in graph.free_RVs]].isel(draw=slice(3), chain=[0])
+    z, parts = unconstrain(graph, few)
+    back = constrain(graph, parts, z[0])
+    for name, values in few.data_vars.items():
+        np.testing.assert_allclose(back[name].transpose(*values.dims).values, values.values, rtol=1e-8)
+
+
+def test_a_run_and_the_report_have_the_population(fit, tmp_path):
+    write_fit(fit, tmp_path, began=0.0)
+    written = pd.read_csv(tmp_path / "population.csv")
+    table = ba.population_table(fit)
+    assert written.columns.tolist() == table.columns.tolist()
+    np.testing.assert_allclose(written["mean"], table["mean"], rtol=1e-5)
+    page = ba.write_report(fit, tmp_path / "report.html", checks=False).read_text()
+    right = table[table["true_class"] == table["response"]].iloc[0]
+    said = f"in {right['mean']:.0%} ({right['annotators_lb']:.0%} to {right['annotators_ub']:.0%} for 94% of annotators"
+    assert said in page
+
+
+# ------------------------------------------------------------------------------------------ annotators never seen
+
+NEW = [("n1", "zoe", "good"), ("n2", "a1", "bad"), ("n2", "zoe", "bad"), ("n3", "a1", "fair"), ("n4", "yan", "bad")]
+
+
+def test_the_label_by_an_annotator_never_seen_is_that_of_the_population(fit, crowd):
+    new = ba.AnnotationData.from_records(NEW, labels=crowd.labels)
+    table = ba.predict_labels(fit, new, random_seed=1).set_index("item")
+    draws = fit["posterior"].to_dataset().stack(sample=("chain", "draw"))
+    prevalence = draws["prevalence"].transpose("sample", ...).values
+    population = draws["population"].transpose("sample", "true_class", "response").values
+    spread = draws["spread"].transpose("sample", ...).values
+    rng = np.random.default_rng(5)
+    logs = np.log(population)[None] + spread[None, :, :, None] * (1 - np.eye(3)) * rng.normal(size=(200, 600, 3, 3))
+    confusion = np.exp(logs) / np.exp(logs).sum(axis=-1, keepdims=True)  # (stranger, sample, true_class, response)
+    for item, said in (("n1", 2), ("n4", 0)):
+        joint = (prevalence * confusion[..., said]).mean(axis=(0, 1))  # (true_class,)
+        found = table.loc[item, [f"p[{name}]" for name in crowd.classes]].to_numpy(dtype=float)
+        np.testing.assert_allclose(found, joint / joint.sum(), atol=0.02)
+    alone = ba.predict_labels(fit, ba.AnnotationData.from_records([NEW[3]], labels=crowd.labels)).set_index("item")
+    assert table.loc["n3", "p[fair]"] == pytest.approx(alone.loc["n3", "p[fair]"], abs=1e-9)  # whom the fit knows
+    again = ba.predict_labels(fit, new, random_seed=1).set_index("item")
+    assert (again["p[bad]"] == table["p[bad]"]).all()
+
+
+def test_other_models_refuse_annotators_never_seen_and_have_no_population(crowd, refuses):
+    plain = ba.fit("model_b", crowd, method="em", random_seed=1, progressbar=False)
+    with refuses(FitError, "annotators are not drawn from a population in model_b"):
+        ba.population_table(plain)
+    plain = ba.fit("model_b", crowd, method="vb", draws=50, random_seed=1, progressbar=False)
+    with refuses(DataError, "annotator 'zoe' is not among the 25 annotators of this fit"):
+        ba.predict_labels(plain, ba.AnnotationData.from_records(NEW, labels=crowd.labels))
+
+
+# ------------------------------------------------------------------------------------------------------ bad input
+
+
+def test_a_population_of_one_annotator_is_warned_about():
+    records = [("s1", "ada", "no"), ("s2", "ada", "yes"), ("s3", "ada", "yes")]
+    data = ba.AnnotationData.from_records(records)
+    (said,) = MODEL.caveats(data)
+    assert said.startswith("one annotator gave all answers, from which next to nothing can be learnt of a population")
+    assert MODEL.caveats(tiny_data())[0].startswith("3 annotators gave all answers")
+    with pytest.warns(IdentifiabilityWarning, match="next to nothing can be learnt of a population"):
+        fit = ba.fit(MODEL, data, **SHORT | {"initvals": "vote"})
+    assert np.isfinite(fit["latent"]["probability"].values).all()
+
+
+def test_modes_of_the_density_are_refused(crowd, refuses):
+    with refuses(FitError, "its modes say nothing; look for those of model_b"):
+        ba.find_modes(MODEL, crowd)

@@ -1,0 +1,75 @@
+"""Rows around a common row: one density however they are sampled, and draws that come from it."""
+
+import numpy as np
+import pymc as pm
+import pytest
+from pytensor.compile.mode import Mode
+from scipy.stats import kstest, norm
+
+from bayesanno.modeling.ops.logistic_normal import centring_of, draw_rows, logistic_normal
+
+PYTHON = Mode(linker="py", optimizer="fast_run")
+COORDS = {"annotator": range(3), "true_class": range(2), "response": range(3)}
+RIGHT = np.array([0, 2])  # the response in the middle names no class
+CENTRE = np.array([[0.7, 0.2, 0.1], [0.05, 0.15, 0.8]])
+SPREAD = np.array([0.3, 1.7])
+WRONG = [[1, 2], [0, 1]]  # responses of each class
+
+
+def graph_of(centring, spread=SPREAD):
+    with pm.Model(coords=COORDS) as graph:
+        typical = logistic_normal("typical", CENTRE, np.ones(2), RIGHT, centring=1.0, dims=("true_class", "response"))
+        logistic_normal("rows", typical, spread, RIGHT, centring=centring, dims=tuple(COORDS))
+    return graph
+
+
+def log_odds(rows):
+    return np.stack([np.log(rows[..., k, WRONG[k]] / rows[..., k, [RIGHT[k]]]) for k in range(2)], axis=-2)
+
+
+@pytest.mark.parametrize("w", [0.0, 0.3, 1.0, "each its own"])
+def test_the_density_of_the_rows_is_that_of_their_log_odds_whatever_is_sampled(w, rng):
+    centring = rng.uniform(size=(3, 2, 2)) if w == "each its own" else w
+    graph = graph_of(centring)
+    names = [value.name for value in graph.value_vars]
+    inside = graph.compile_fn(graph.unobserved_value_vars, inputs=graph.value_vars, point_fn=True, mode=PYTHON)
+    own_scale = graph.compile_logp(jacobian=False, mode=PYTHON)
+    sampled = graph.compile_logp(mode=PYTHON)
+    for _ in range(3):
+        point = dict(zip(names, (rng.normal(size=(2, 2)), rng.normal(size=(3, 2, 2))), strict=True))
+        values = dict(zip((one.name for one in graph.unobserved_value_vars), inside(point), strict=True))
+        typical, rows = log_odds(values["typical"]), log_odds(values["rows"])
+        np.testing.assert_allclose(values["rows"].sum(axis=-1), 1, rtol=1e-12)
+        of_odds = norm(log_odds(CENTRE), 1).logpdf(typical).sum()
+        of_odds += norm(typical, SPREAD[:, None]).logpdf(rows).sum()
+        volume = np.log(values["typical"]).sum() + np.log(values["rows"]).sum()  # of rows in their log odds
+        np.testing.assert_allclose(own_scale(point), of_odds - volume, rtol=1e-10)
+        # u is (e - (1 - w) m) / spread^(1 - w): what is sampled has the volume spread^(1 - w) of the log odds
+        stretch = (1 - np.broadcast_to(centring, (3, 2, 2))) * np.log(SPREAD)[:, None]
+        np.testing.assert_allclose(sampled(point), of_odds + stretch.sum(), rtol=1e-10)
+        u = (rows - (1 - centring) * typical) / SPREAD[:, None] ** (1 - centring)
+        np.testing.assert_allclose(point[names[1]], u, rtol=1e-9, atol=1e-9)
+
+
+def test_draws_have_the_log_odds_that_the_density_says(rng):
+    graph = graph_of(0.3)
+    typical, rows = pm.draw([graph["typical"], graph["rows"]], draws=2000, random_seed=rng, mode=PYTHON)
+    standard = (log_odds(typical) - log_odds(CENTRE)).ravel()
+    assert kstest(standard, norm.cdf).pvalue > 1e-4
+    own = (log_odds(rows) - log_odds(typical)[:, None]) / SPREAD[:, None]
+    assert kstest(own.ravel(), norm.cdf).pvalue > 1e-4
+    assert kstest(1.2 * own.ravel(), norm.cdf).pvalue < 1e-4  # a spread that is wrong is noticed
+    drawn = draw_rows(np.broadcast_to(CENTRE, (5000, 2, 3)), SPREAD, RIGHT, rng)
+    assert kstest(((log_odds(drawn) - log_odds(CENTRE)) / SPREAD[:, None]).ravel(), norm.cdf).pvalue > 1e-4
+
+
+def test_answers_centre_the_log_odds_that_they_tell():
+    counts = np.zeros((3, 2, 3))
+    counts[1, 0] = [70, 20, 10]
+    counts[2] = 1e9
+    w = centring_of(counts, CENTRE, RIGHT)
+    assert w.shape == (3, 2, 2)
+    assert (w[0] == 0).all()
+    assert (w[1, 1] == 0).all()
+    assert w[1, 0, 0] > w[1, 0, 1] > 0  # the commoner response is told by more
+    assert (w[2] > 0.999).all()
