@@ -57,7 +57,7 @@ import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasCaveats, HasUpdates, HasViews, View
+from bayesanno.modeling.capabilities import HasCaveats, HasSpreads, HasUpdates, HasViews, View
 from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.ops.probit import beta_by_probit
 from bayesanno.modeling.starts import in_proportion, votes_of
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates):
+class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
     """Hovy et al.'s model: how often an annotator knows, and what they say when they do not.
 
     Parameters
@@ -159,6 +159,9 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates):
         if self.class_prior == "learnt":
             values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
         return values
+
+    def spreads(self) -> tuple[str, ...]:
+        return ("competence_concentration", "strategy_concentration") if self.competence_prior == "learnt" else ()
 
     def without_updates(self) -> str:
         return "competence_prior='learnt'" if self.competence_prior == "learnt" else ""

@@ -26,7 +26,7 @@ from bayesanno.inference.maximise import End, climb, find_better, polish
 from bayesanno.inference.mode_starts import choose_mode_starts
 from bayesanno.inference.per_draw import add_deterministics, as_chains
 from bayesanno.inference.surface import Surface, Target, check_target, name_elements
-from bayesanno.modeling.capabilities import HasPopulation
+from bayesanno.modeling.capabilities import HasSpreads
 from bayesanno.modeling.posterior import Formula, compile_formula
 from bayesanno.modeling.registry import get_model
 
@@ -125,7 +125,7 @@ def find_modes(
     """
     model = get_model(model)
     check_search(objective, starts, random_seed)
-    if isinstance(model, HasPopulation):
+    if isinstance(model, HasSpreads) and model.spreads():
         raise FitError(
             f"the density of {model.name} is highest where all annotators are one, and it has no mass there: its modes "
             "say nothing; look for those of model_b"

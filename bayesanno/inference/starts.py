@@ -15,7 +15,7 @@ from bayesanno.inference.density import Density, HeldDensity
 from bayesanno.inference.explore import LEAST_MASS, Explored, Mode, explore
 from bayesanno.inference.labellings import weigh_labellings
 from bayesanno.inference.point import start_at_point
-from bayesanno.modeling.capabilities import HasPopulation
+from bayesanno.modeling.capabilities import HasSpreads
 
 if TYPE_CHECKING:
     import pymc
@@ -162,10 +162,10 @@ def start_near(compiled: Any) -> Starts:
 
 def _hold_spreads(near: Starts, model: AnnotationModel, graph: pymc.Model) -> Starts:
     """Return starts whose density has its modes where its mass is: how far annotators lie apart is held."""
-    if not isinstance(model, HasPopulation):
+    if not isinstance(model, HasSpreads) or not model.spreads():
         return near
     names, parts, _ = near.compiled.shape_info  # the first are the numbers of a point
-    spreads = {graph.rvs_to_values[graph[name]].name for name in model.spreads}
+    spreads = {graph.rvs_to_values[graph[name]].name for name in model.spreads()}
     held = np.zeros(near.centre.size, dtype=bool)
     for name, part in zip(names[: len(graph.free_RVs)], parts, strict=False):
         held[part] = name in spreads

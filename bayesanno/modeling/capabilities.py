@@ -205,20 +205,28 @@ class HasUpdates(ABC):
         return {}
 
 
-class HasPopulation:
+class HasSpreads(ABC):
+    """A model that learns how far parameters lie apart, so that its density is highest where they are all one."""
+
+    @abstractmethod
+    def spreads(self) -> tuple[str, ...]:
+        """Return the parameters that say so; none under options that leave nothing of the kind to learn.
+
+        Where all are one, the density has its peak and no mass. While modes are looked for, these parameters are held
+        where chains start.
+        """
+
+
+class HasPopulation(HasSpreads):
     """A model whose annotators' confusion matrices are drawn from a population, so that it knows of others as well.
 
     Its parameters `population` (true_class, response) and `spread` (true_class) say what they are drawn from, as
     `bayesanno.modeling.ops.logistic_normal` has it, and `confusion` (annotator, true_class, response) is drawn.
-
-    Attributes
-    ----------
-    spreads : tuple of str
-        Positive parameters that say how far others lie apart. The density has its peak where these are 0, and no mass
-        there: while modes are looked for, they are held where chains start.
     """
 
-    spreads: ClassVar[tuple[str, ...]] = ("spread",)
+    def spreads(self) -> tuple[str, ...]:
+        """Return the spread."""
+        return ("spread",)
 
     def draw_annotators(
         self, draws: Mapping[str, np.ndarray], n: int, class_codes: np.ndarray, rng: np.random.Generator
