@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "binomial_mixture": ["BinomialMixture"],
+        "class_conditional": ["ClassConditional"],
         "diligent_lazy": ["DiligentLazy"],
         "diligent_lazy_annotators": ["DiligentLazyAnnotators"],
         "easy_hard": ["EasyHard"],
@@ -15,6 +16,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "model_a": ["ModelA"],
         "model_a_multi": ["ModelAMulti"],
         "model_b": ["ModelB"],
+        "pooled_dawid_skene": ["PooledDawidSkene"],
         "one_coin": ["OneCoin"],
     },
 )

@@ -117,15 +117,16 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
         ]
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
-        right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
-        diagonal = prior.confusion_accuracy
-        elsewhere = (1 - diagonal) / (data.n_classes - 1)
-        rows = prior.confusion_strength * pt.switch(right, diagonal, elsewhere)  # (true_class, response)
-
         prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
-        confusion = pm.Dirichlet("confusion", rows, dims=("annotator", "true_class", "response"))
+        confusion = pm.Dirichlet("confusion", self.rows(data, prior), dims=("annotator", "true_class", "response"))
         correct = confusion[:, np.arange(data.n_classes), data.class_codes]  # (annotator, true_class)
         pm.Deterministic("accuracy", (prevalence * correct).sum(-1), dims="annotator")  # (39)
+
+    def rows(self, data: AnnotationData, prior: Any) -> Any:
+        """Return the prior's concentrations (true_class, response), of fields as numbers or as data of the graph."""
+        right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
+        elsewhere = (1 - prior.confusion_accuracy) / (data.n_classes - 1)
+        return prior.confusion_strength * (right * prior.confusion_accuracy + ~right * elsewhere)
 
     def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
@@ -151,12 +152,9 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
         return are_equal_as_typed(self.confusion_accuracy, elsewhere) and not data.controls
 
     def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
-        elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)
-        rows = self.confusion_strength * np.where(right, self.confusion_accuracy, elsewhere)
         return {
             "prevalence": np.full(data.n_classes, self.prevalence_prior),
-            "confusion": np.tile(rows, (data.n_annotators, 1, 1)),
+            "confusion": np.tile(self.rows(data, self), (data.n_annotators, 1, 1)),
         }
 
     def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ import bayesanno as ba
 from bayesanno.simulation.designs import make_design
 
 COMMAND = Path(sys.executable).parent / "bayesanno"
+WITH_EM = "class_conditional, mace, model_b, one_coin, pooled_dawid_skene"  # the models that have EM and VB
 LABELS = ("maybe", "no", "yes")
 SETTINGS = {"draws": 1000, "tune": 500, "chains": 4, "random_seed": 1, "progressbar": False}
 SHORT = {"draws": 40, "tune": 60, "chains": 2, "random_seed": 1, "progressbar": False}

@@ -126,7 +126,7 @@ def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of `model_b`.
+        Of a model with confusion matrices, such as `model_b`.
 
     Returns
     -------
@@ -152,10 +152,8 @@ def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     if "confusion" not in view.posterior:
         raise FitError(f"a fit of {view.model.name} has no confusion matrices: fit model_b")
     data = view.named_data
-    n = data.by_annotator
-    weight = xr.DataArray(n / n.sum(), dims="annotator")
-    confusion = view.posterior["confusion"].transpose("chain", "draw", "annotator", "true_class", "response")
-    described = describe_draws((confusion * weight).sum("annotator"))
+    weight = xr.DataArray(data.by_annotator / data.n_annotations, dims="annotator")
+    described = describe_draws((_confusion_of(view) * weight).sum("annotator"))
     classes, responses = np.array(data.classes, dtype=object), np.array(data.labels, dtype=object)
     row, column = np.nonzero(classes[:, None] != responses[None, :])
     table = pd.DataFrame({"true_class": classes[row], "response": responses[column]}, dtype="str")
@@ -166,7 +164,7 @@ def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
 def require_confusion(view: FitView) -> None:
     """Raise a FitError if a fit has no confusion matrices, and none follow from it."""
     if "confusion" not in view.posterior and not isinstance(view.model, HasUpdates):
-        raise FitError(f"a fit of {view.model.name} has no confusion matrices: fit model_b, mace or one_coin")
+        raise FitError(f"a fit of {view.model.name} has no confusion matrices: fit model_b or mace")
 
 
 def find_confusion(view: FitView, annotators: Sequence[int]) -> xarray.DataArray:
@@ -187,8 +185,7 @@ def find_confusion(view: FitView, annotators: Sequence[int]) -> xarray.DataArray
     """
     codes = list(annotators)
     if "confusion" in view.posterior:
-        confusion = view.posterior["confusion"].transpose("chain", "draw", "annotator", "true_class", "response")
-        return confusion.isel(annotator=codes)
+        return _confusion_of(view).isel(annotator=codes)
     require_confusion(view)
     model, data = cast("Any", view.model), view.named_data
     names_class = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
@@ -207,6 +204,14 @@ def find_confusion(view: FitView, annotators: Sequence[int]) -> xarray.DataArray
     ]  # of each (annotator, response, true_class)
     dims = ("chain", "draw", "annotator", "true_class", "response")
     return xr.DataArray(np.swapaxes(found, 2, 3)[None], dims=dims)
+
+
+def _confusion_of(view: FitView) -> xarray.DataArray:
+    """Return the draws of a fit's confusion matrices, of each annotator where all share one: dims as above."""
+    confusion = view.posterior["confusion"]
+    if "annotator" not in confusion.dims:
+        confusion = confusion.expand_dims(annotator=list(view.named_data.annotators))
+    return confusion.transpose("chain", "draw", "annotator", "true_class", "response")
 
 
 def _usage_of(fit: xarray.DataTree | FitView) -> tuple[FitView, xarray.DataArray]:

@@ -93,8 +93,8 @@ def power_scaling_table(
 
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "power-scaling")
-    scaled, names = _log_densities(view, prior_var_names), _known_names(view, var_names)
-    priors = _scaled_priors(view, prior_var_names)
+    priors, names = _scaled_priors(view, prior_var_names), _known_names(view, var_names)
+    scaled = _log_densities(view, priors)
     every = view.posterior.assign(_derive(view, names))
     scaled_by = {group: view.tree[group].to_dataset() for group in GROUPS.values()}
     moves = [of for of in GROUPS if np.ptp(scaled[of]) > FLAT]  # no power changes what is the same everywhere
@@ -165,7 +165,7 @@ def label_power_scaling(
     if len(found) > 1 or found[0].dim != "true_class":
         raise FitError(f"power-scaling of labels is of models with one latent, the label, and {view.model.name} is not")
     states = found[0].states
-    scaled = _log_densities(view, prior_var_names)
+    scaled = _log_densities(view, _scaled_priors(view, prior_var_names))
     n = scaled["prior"].size
     centred = [math.log(2) * (values - values.mean()).reshape(-1) / (n - 1) for values in scaled.values()]
     weights = np.stack([np.full(n, 1 / n), *centred])  # (mean and slopes, sample)
@@ -234,15 +234,12 @@ def _measure_noise(draws: xarray.Dataset, measure: Callable[[xarray.Dataset], pd
     return {of: float(found[of].quantile(0.95)) for of in GROUPS}
 
 
-def _log_densities(view: FitView, prior_var_names: Sequence[str] | None) -> dict[str, np.ndarray]:
+def _log_densities(view: FitView, priors: Sequence[str]) -> dict[str, np.ndarray]:
     """Return what is scaled, of every draw: the log prior and the log likelihood, (chain, draw) each."""
     found = {}
     for of, group in GROUPS.items():
-        if group not in view.tree.children:
-            how = ": compute_log_likelihood(fit) adds it" if of == "likelihood" else ""
-            raise FitError(f"the fit has no group {group}, which power-scaling needs{how}")
         data = view.tree[group].to_dataset()
-        chosen = _scaled_priors(view, prior_var_names) if of == "prior" else list(data.data_vars)
+        chosen = list(priors) if of == "prior" else list(data.data_vars)
         parts = [data[name].transpose("chain", "draw", ...).values for name in chosen]
         found[of] = np.sum([part.reshape(*part.shape[:2], -1).sum(axis=2) for part in parts], axis=0)
     return found
@@ -250,7 +247,11 @@ def _log_densities(view: FitView, prior_var_names: Sequence[str] | None) -> dict
 
 def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list[str]:
     """Return the variables whose priors are scaled: those that are asked for, or that rest on no other parameter."""
-    names = [str(name) for name in view.tree["log_prior"].data_vars] if "log_prior" in view.tree.children else []
+    for of, group in GROUPS.items():
+        if group not in view.tree.children:
+            how = ": compute_log_likelihood(fit) adds it" if of == "likelihood" else ""
+            raise FitError(f"the fit has no group {group}, which power-scaling needs{how}")
+    names = [str(name) for name in view.tree["log_prior"].data_vars]
     if prior_var_names is not None:
         for name in prior_var_names:
             if name not in names:

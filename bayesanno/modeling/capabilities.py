@@ -188,7 +188,8 @@ class HasUpdates(ABC):
     def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return p(class) (true_class,) and p(answer | class) (annotator, response, true_class).
 
-        `names_class` (true_class, response) says whether a response names a class.
+        Where all annotators are alike, the first dimension of the second may be 1. `names_class` (true_class, response)
+        says whether a response names a class.
         """
 
     @abstractmethod

@@ -103,20 +103,26 @@ class Block:
     control: np.ndarray
     n_labels: int
 
+    @property
+    def n_annotators(self) -> int:
+        """The number of annotators, those without answers here included."""
+        return int(self.answers.shape[1]) // self.n_labels
+
     @cached_property
     def votes(self) -> np.ndarray:
         """How often each label was given, (pattern, response)."""
-        n_annotators = self.answers.shape[1] // self.n_labels
-        votes: np.ndarray = self.answers @ np.tile(np.eye(self.n_labels), (n_annotators, 1))
+        votes: np.ndarray = self.answers @ np.tile(np.eye(self.n_labels), (self.n_annotators, 1))
         return votes
 
     def weigh_classes(self, log_class: np.ndarray, log_answer: np.ndarray) -> np.ndarray:
         """Return log p(class, answers), shape (pattern, true_class).
 
-        Of the logs of p(class) (true_class,) and p(answer | class) (annotator, response, true_class). Before their last
-        dimension both may have one of draws, which the result then has there too.
+        Of the logs of p(class) (true_class,) and p(answer | class) (annotator, response, true_class), of which the
+        first dimension is 1 where all annotators are alike. Before their last dimension both may have one of draws,
+        which the result then has there too.
         """
-        joint: np.ndarray = self.answers @ log_answer.reshape(-1, log_class.size)
+        of_each = np.broadcast_to(log_answer, (self.n_annotators, *log_answer.shape[1:]))
+        joint: np.ndarray = self.answers @ of_each.reshape(-1, log_class.size)
         # a class's numbers side by side: NumPy is slow along an axis as short as that of the classes
         joint = np.asfortranarray(joint.reshape(-1, *log_class.shape))
         joint += log_class
@@ -285,7 +291,7 @@ def expect_of_block(
     classes = block.weight @ posterior
     posterior *= block.weight[:, None]
     answers = block.answers.T @ posterior
-    return Expected(classes, answers.reshape(log_answer.shape), float(block.weight @ log_likelihood))
+    return Expected(classes, answers.reshape(-1, *log_answer.shape[1:]), float(block.weight @ log_likelihood))
 
 
 def _lean(joint: np.ndarray, votes: np.ndarray, control: np.ndarray, epsilon: float) -> np.ndarray:

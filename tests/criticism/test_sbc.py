@@ -113,6 +113,8 @@ STUDIES = [
     (MODEL, LABELS),
     (ba.models.OneCoin(), LABELS),
     (ba.models.ModelB(), LABELS),
+    (ba.models.PooledDawidSkene(), LABELS),
+    (ba.models.ClassConditional(), LABELS),
     (ba.models.MACE(), LABELS),
     (ba.models.ModelA(frequency="shared"), LABELS),
     (ba.models.EasyHard(), LABELS),

@@ -21,7 +21,7 @@ from bayesanno.inference.point import find_point, start_at_point
 from bayesanno.inference.restarts import AGREE
 from bayesanno.modeling.expectation import find_posterior, make_blocks
 from bayesanno.modeling.posterior import recover
-from tests.samples import COMMAND, tiny_data
+from tests.samples import COMMAND, WITH_EM, tiny_data
 
 MODELS = {
     "mace": ba.models.MACE(),
@@ -29,6 +29,8 @@ MODELS = {
     "model_b": ba.models.ModelB(),
     "one_coin": ba.models.OneCoin(),
     "one_coin, prevalence": ba.models.OneCoin(errors="prevalence"),
+    "pooled_dawid_skene": ba.models.PooledDawidSkene(),
+    "class_conditional": ba.models.ClassConditional(),
 }
 ONE = {"random_seed": 1, "progressbar": False}
 NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
@@ -292,7 +294,7 @@ def test_options_that_cannot_be(options, what, refuses):
 
 
 def test_a_model_without_em_names_those_that_have_it(refuses):
-    what = "easy_hard has no EM: models that have are mace, model_b, one_coin; fit it by nuts"
+    what = f"easy_hard has no EM: models that have are {WITH_EM}; fit it by nuts"
     for options in ({"method": "em"}, {"initvals": "em"}):
         with refuses(FitError, what):
             ba.fit("easy_hard", tiny_data(), **options, **ONE)

@@ -81,6 +81,36 @@ def model_b_log_prior(parameters: Parameters, fields: Mapping) -> float:
     return float(total)
 
 
+def pooled_states(parameters: Parameters, said: Said) -> np.ndarray:
+    matrix = parameters["confusion"]
+    return np.array(
+        [
+            share * np.prod([matrix[truth][label] for _, label in said])
+            for truth, share in enumerate(parameters["prevalence"])
+        ]
+    )
+
+
+def pooled_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    return model_b_log_prior(parameters | {"confusion": [parameters["confusion"]]}, fields)
+
+
+def class_conditional_states(parameters: Parameters, said: Said) -> np.ndarray:
+    prevalence, right = parameters["prevalence"], parameters["class_accuracy"]
+    joint = prevalence.copy()
+    for truth in range(len(prevalence)):
+        for annotator, label in said:
+            p = right[annotator][truth]
+            joint[truth] *= p if label == truth else (1 - p) / (len(prevalence) - 1)
+    return joint
+
+
+def class_conditional_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    total = beta(*fields["class_accuracy_prior"]).logpdf(parameters["class_accuracy"]).sum()
+    n_classes = len(parameters["prevalence"])
+    return float(total + dirichlet(np.full(n_classes, fields["prevalence_prior"])).logpdf(parameters["prevalence"]))
+
+
 # --------------------------------------------------------------------------------------------------------------- MACE
 
 
@@ -230,6 +260,16 @@ REFERENCES: dict[str, Reference] = {
         variants={"default": {}, "exchangeable": {"confusion_accuracy": 1 / 3, "confusion_strength": 3.0}},
         state_probability=model_b_states,
         log_prior=model_b_log_prior,
+    ),
+    "pooled_dawid_skene": Reference(
+        variants={"default": {}, "exchangeable": {"confusion_accuracy": 1 / 3, "confusion_strength": 3.0}},
+        state_probability=pooled_states,
+        log_prior=pooled_log_prior,
+    ),
+    "class_conditional": Reference(
+        variants={"default": {}, "rather wrong": {"class_accuracy_prior": (2.0, 3.0), "prevalence_prior": 1.0}},
+        state_probability=class_conditional_states,
+        log_prior=class_conditional_log_prior,
     ),
     "mace": Reference(
         variants={

@@ -30,6 +30,18 @@ SCHEMA = {
         latent=by_item("true_class"),
         priors={"prevalence_prior": (), "confusion_strength": (), "confusion_accuracy": ()},
     ),
+    "pooled_dawid_skene": SimpleNamespace(
+        free={"prevalence": ("true_class",), "confusion": ("true_class", "response")},
+        deterministic={},
+        latent=by_item("true_class"),
+        priors={"prevalence_prior": (), "confusion_strength": (), "confusion_accuracy": ()},
+    ),
+    "class_conditional": SimpleNamespace(
+        free={"class_accuracy": ("annotator", "true_class"), "prevalence": ("true_class",)},
+        deterministic={"accuracy": ("annotator",)},
+        latent=by_item("true_class"),
+        priors={"class_accuracy_prior": ("class_accuracy_prior_dim_0",), "prevalence_prior": ()},
+    ),
     "mace": SimpleNamespace(
         free={"competence": ("annotator",), "strategy": ("annotator", "response"), "prevalence": ("true_class",)},
         deterministic={},

@@ -98,5 +98,5 @@ def test_items_of_types_have_types_for_labels(counted_fit, refuses):
         ba.plot_coverage(counted_fit)
     with refuses(FitError, "binomial_mixture has no competence of annotators"):
         ba.plot_annotators(counted_fit)
-    with refuses(FitError, "a fit of binomial_mixture has no confusion matrices: fit model_b, mace or one_coin"):
+    with refuses(FitError, "a fit of binomial_mixture has no confusion matrices: fit model_b or mace"):
         ba.plot_confusion(counted_fit)

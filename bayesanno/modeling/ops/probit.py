@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 _LEAST = 1e-15  # how near to 0 and 1 a share comes: nearer, 1 - share is 0 in double precision
 
 
-def beta_by_probit(name: str, prior: TensorVariable, *, dims: str) -> TensorVariable:
+def beta_by_probit(name: str, prior: TensorVariable, *, dims: str | tuple[str, ...]) -> TensorVariable:
     """Declare a parameter with a Beta prior that is sampled on the probit scale.
 
     Parameters
     ----------
-    name, dims : str
+    name : str
+    dims : str or tuple of str
     prior : TensorVariable, shape (2,)
         The two concentrations.
 

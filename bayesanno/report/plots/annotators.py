@@ -149,7 +149,7 @@ def plot_confusion(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of a model with confusion matrices, or from which they follow: `model_b`, `mace`, `one_coin`.
+        Of a model with confusion matrices, or from which they follow: `model_b`, `mace`, `one_coin` and their kin.
     annotators : sequence of str, optional
         Whose; by default of the 12 with the most answers.
     dimension : str, optional
