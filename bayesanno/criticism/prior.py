@@ -60,7 +60,7 @@ class PriorDescription:
         an annotator gives each label; `weight` and `rate` of each type; parameters that are single numbers, by name.
         And of answers to the design: `right`, the share that are the truth; `vote_right`, the share of items whose
         majority vote is (ties split); `unanimous`, of the items with two answers or more; of counts `positive_share`
-        and `spread`.
+        and `spread`. An unsure answer is an answer that is not the truth, in which two agree, and no vote.
     drawn : tuple of array
         The values that each row is of: of draws, or of draws and annotators.
     """

@@ -64,7 +64,7 @@ def read_annotations(
         All possible labels, in order; may name some that nobody used. By default those found, sorted.
     unsure : str or sequence of str, optional
         Labels that are answers and no classes, such as "unsure" or "skip": an annotator may say so, and no item is so.
-        Some models learn from them (`model_b`, `mace`, `label_usage`); for the others, and to treat them as missing,
+        Some models learn from them (`model_b`, `mace` and others); for the rest, and to treat them as missing,
         leave them out with `.without_unsure()`. They come after the other labels, unless `labels` has them.
     controls : mapping of item to label, or path, optional
         Known true labels that enter the likelihood; a file has columns item and label.

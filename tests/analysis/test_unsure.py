@@ -136,6 +136,15 @@ def test_label_usage_counts_unsure_answers_like_others(data):
     np.testing.assert_allclose(start[:, 2], (1 + data.unsure_by_annotator) / (3 + data.by_annotator))
 
 
+def test_a_known_label_holds_where_all_answers_are_unsure(data):
+    only = [("shy item", who, "unsure") for who in ("careful0", "careful1")]
+    said = [*data.to_frame()[["item", "annotator", "label"]].to_numpy(), *only]
+    for controls, truth in (({}, "yes"), ({"shy item": "no"}, "no")):
+        given = ba.AnnotationData.from_records(said, unsure="unsure", controls=controls)
+        fit = ba.fit("model_b", given, method="em", random_seed=1, progressbar=False)
+        assert ba.label_table(fit).set_index("item").loc["shy item", "label"] == truth
+
+
 def test_an_annotator_who_is_always_unsure_is_told_nothing_of():
     said = [*simulate_unsure(np.random.default_rng(1), **CROWD).to_frame()[["item", "annotator", "label"]].to_numpy()]
     data = ba.AnnotationData.from_records([*said, *((f"i{n}", "shy", "unsure") for n in range(40))], unsure="unsure")
