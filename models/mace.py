@@ -31,7 +31,7 @@ Priors and what they imply.
     then fit both; where their labels differ, the true labels of a few items tell which holds.
 
     competence_prior="learnt" learns the priors of competence and strategy as well: annotators are a population with a
-    mean, a concentration and common habits (`_population.py`).  It takes draws: EM and VB have no such updates.
+    mean, a concentration and a common habit (`_population.py`).  It takes draws: EM and VB have no such updates.
 
 A label that is no class ("unsure") is always spam: who knows names the class.  So it lowers the competence, which is
 how often one knows, and is evidence for no class, even if annotators are unsure of one class more than of others.
@@ -82,7 +82,7 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
     competence_prior : tuple of two floats, or "learnt", default (0.5, 0.5)
         The Beta prior of the competence; or the priors of competence and strategy are learnt.
     strategy_prior : float, default 10
-        Concentration of the symmetric Dirichlet prior of the strategy; of a learnt one, what it is on average.
+        Concentration of the symmetric Dirichlet prior of the strategy; of a learnt one, on average over responses.
     class_prior : {"learnt", "uniform"}, default "learnt"
         Whether the prevalence is learnt, or every class is equally likely a priori, as in the paper.
     prevalence_prior : float, default 10
@@ -155,13 +155,13 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
             "strategy": in_proportion(1 + votes.given / (1 + n_annotations)[:, None]),
         }
         if self.competence_prior == "learnt":
-            values |= start_population(values["competence"], votes.given.sum(axis=0), self.strategy_prior)
+            values |= start_population(values["competence"], votes.given.sum(axis=0))
         if self.class_prior == "learnt":
             values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
         return values
 
     def spreads(self) -> tuple[str, ...]:
-        return ("competence_concentration", "strategy_concentration") if self.competence_prior == "learnt" else ()
+        return ("competence_concentration",) if self.competence_prior == "learnt" else ()
 
     def without_updates(self) -> str:
         return "competence_prior='learnt'" if self.competence_prior == "learnt" else ""
