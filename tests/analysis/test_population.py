@@ -122,7 +122,7 @@ def test_a_population_of_one_annotator_is_warned_about():
     data = ba.AnnotationData.from_records(records)
     (said,) = MODEL.caveats(data)
     assert said.startswith("one annotator gave all answers, from which next to nothing can be learnt of a population")
-    assert MODEL.caveats(tiny_data())[0].startswith("3 annotators gave all answers")
+    assert MODEL.caveats(tiny_data()) == []
     assert MODEL.caveats(ba.read_annotations("@crowd")) == []
 
 
