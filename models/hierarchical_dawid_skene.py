@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from bayesanno.modeling.parameters import Parameters, Priors
 
 POOLED = 10  # answers that the common confusion counts for in an annotator's, where chains start
-FEW = 5  # annotators: of fewer, next to nothing is learnt of how they differ
+FEW = 3  # annotators: of fewer, nothing to speak of is learnt of how they differ
 
 
 @dataclass(frozen=True, kw_only=True)

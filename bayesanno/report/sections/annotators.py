@@ -87,7 +87,7 @@ def _tell_population(view: FitView) -> list[str]:
         )
     ]
     return [
-        f"The typical annotator recognises {enumerated(each)}. In brackets is also the number of answers to items of "
+        f"The typical annotator recognises {'; '.join(each)}. In brackets is also the number of answers to items of "
         "that class from which on an annotator's own weigh more than what is known of the others: with fewer, "
         "annotators are taken to be much like the typical one (bayesanno.population_table; population.csv of a run)."
     ]
