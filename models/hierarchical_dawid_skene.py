@@ -116,7 +116,7 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation):
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
-        elsewhere = (1 - prior.confusion_accuracy) / (data.n_labels - 1)
+        elsewhere = (1 - prior.confusion_accuracy) / (data.n_classes - 1)
         expected = pt.switch(right, prior.confusion_accuracy, elsewhere)
         around = prior.confusion_spread * np.ones(data.n_classes)
         centring = pm.Data("centring", centring_of(self._counts(data), self._common(data), data.class_codes))
@@ -156,6 +156,6 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation):
     def _common(self, data: AnnotationData) -> np.ndarray:
         """Return the confusion of all annotators together, (true_class, response)."""
         right = np.equal.outer(data.class_codes, np.arange(data.n_labels))
-        elsewhere = (1 - self.confusion_accuracy) / (data.n_labels - 1)
+        elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)
         expected = np.where(right, self.confusion_accuracy, elsewhere)
         return in_proportion(self._counts(data).sum(axis=0) + data.n_labels * expected)
