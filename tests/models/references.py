@@ -172,10 +172,8 @@ def mace_log_prior(parameters: Parameters, fields: Mapping) -> float:
     competence, strategy = fields["competence_prior"], np.full(n_labels, fields["strategy_prior"])
     if competence == "learnt":
         mean, concentration = parameters["competence_mean"], parameters["competence_concentration"]
-        common = parameters["strategy_population"]
         competence = concentration * mean, concentration * (1 - mean)
-        strategy = n_labels * fields["strategy_prior"] * common
-        total += gamma(2, scale=2).logpdf(concentration) + dirichlet(np.full(n_labels, 2.0)).logpdf(common)
+        total += gamma(2, scale=2).logpdf(concentration)
     total += beta(*competence).logpdf(parameters["competence"]).sum()
     total += sum(dirichlet(strategy).logpdf(row) for row in parameters["strategy"])
     if fields["class_prior"] == "learnt":
