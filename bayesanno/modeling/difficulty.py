@@ -1,0 +1,158 @@
+"""Items with a difficulty of their own, integrated out on a grid beside the true class.
+
+A difficulty per item would be as many parameters as items, and a likelihood given it no match for that of other models.
+Here it is a standard normal number z, and the likelihood of an item is an integral over it,
+
+    p(answers_i) = sum_k p(k)  integral  N(z; 0, 1)  prod_j p(v_ij | k, z)  dz,
+
+taken by the trapezoidal rule: equally spaced nodes, with weights in proportion to N(z; 0, 1). For functions that are
+analytic in a strip about the real line, as these are, its error falls exponentially with the spacing, and a
+Gauss-Hermite rule of as many nodes, most of them far out, does worse (Trefethen and Weideman 2014, The exponentially
+convergent trapezoidal rule, SIAM Review 56(3):385-458, doi:10.1137/130932132; Trefethen 2022, Exactness of quadrature
+formulas, SIAM Review 64(1):132-150, doi:10.1137/20M1389522). The more answers an item has, the narrower the integrand:
+the spacing follows the item of most answers.
+
+The invariant: the integral is in the graph, so that likelihood, gradient, posterior of the class and posterior of the
+difficulty are of one sum over nodes.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, override
+
+import numpy as np
+
+from bayesanno.ground.lazy import pt
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import DIFFICULTY, HasDifficulty, HasIndexArrays, View
+from bayesanno.modeling.data_kinds import IndexArray, Key
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.data_kinds import Arrays, Patterns
+    from bayesanno.modeling.observations import Answers
+    from bayesanno.modeling.parameters import Parameters
+
+REACH = 5.0  # how far the nodes reach, in standard deviations of the items: one item in two million is beyond
+WIDEST = 0.46  # the spacing for items of few answers: the sharpest turn of a logistic function of 2 z needs no less
+SLOPE_REACH, SLOPE_NODES = 4.0, 9  # of the second number of an item, which answers turn on less
+Z, SLOPE = Key("difficulty_node"), Key("slope_node")
+
+BIN = 0.25  # the width of the bins that the posterior of a difficulty is read off in
+FARTHEST = 8.0  # the centre of the last bin, which has all that is beyond
+
+
+def choose_nodes(most_answers: int) -> np.ndarray:
+    """Return the nodes for items of up to so many answers, from -5 to 5 in equal steps.
+
+    Given n answers of probability p(z) = logistic(a - s z), the information on z is at most 1 + n s^2 / 4. The steps
+    are at most 1.5 of the standard deviation that this gives at s = 1.4, where the rule is exact to 1 in 1,000.
+
+    Examples
+    --------
+    >>> from bayesanno.modeling.difficulty import choose_nodes
+    >>> [choose_nodes(n).size for n in (5, 20, 60, 500)]
+    [23, 23, 39, 107]
+    """
+    step = min(WIDEST, 1.5 / np.sqrt(1 + most_answers / 2))
+    return np.linspace(-REACH, REACH, 2 * int(np.ceil(REACH / step)) + 1)
+
+
+def bin_centres() -> np.ndarray:
+    """Return the centres of the bins of a difficulty, on the scale of log-odds."""
+    return np.linspace(-FARTHEST, FARTHEST, 2 * round(FARTHEST / BIN) + 1)
+
+
+class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays):
+    """A model whose answers depend on the true class and on an item's difficulty, `spread` times a standard normal.
+
+    It declares `spread` () and `prevalence` (true_class), and says how probable an answer is at each node. A second
+    standard normal number of the items, their slope, is there if it asks for it.
+    """
+
+    has_slopes = False
+
+    @abstractmethod
+    def log_answer(self, answers: Answers, p: Parameters, z: TensorVariable, slope: TensorVariable) -> TensorVariable:
+        """Return log p(response | true class, z, slope): (annotator, response, true_class, z, slope).
+
+        `z` has the shape (z, 1), and `slope` (1, slope); both are standard normal.
+        """
+
+    @override
+    def coords(self, data: AnnotationData) -> dict[str, list[Any]]:
+        """Return the named coordinates of the graph, and the bins of a difficulty."""
+        return super().coords(data) | {DIFFICULTY: bin_centres().tolist()}
+
+    def nodes(self, data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nodes of z, (z,), and of the slope, (slope,)."""
+        most = int(np.bincount(data.item, minlength=1).max())
+        slope = np.linspace(-SLOPE_REACH, SLOPE_REACH, SLOPE_NODES) if self.has_slopes else np.zeros(1)
+        return choose_nodes(most), slope
+
+    def index_arrays(self, data: AnnotationData, patterns: Patterns) -> Arrays:  # noqa: ARG002
+        """Return the nodes, as many as these data need."""
+        z, slope = self.nodes(data)
+        return {Z: IndexArray(z), SLOPE: IndexArray(slope)}
+
+    @override
+    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+        """Return log p(class, answers), the difficulty integrated out: (item, true_class)."""
+        return self._integrate(answers, p)[0]
+
+    @override
+    def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
+        """Return the posterior of the items' difficulty, and how often annotators are right on them."""
+        z, slope = _nodes_of(answers)
+        given_class = self._integrate(answers, p)[1]  # (item, true_class, node)
+        share = probability[:, :, None] * given_class  # (item, true_class, node)
+        of_z = share.sum(axis=1).reshape((answers.n_items, z.shape[0], slope.shape[1])).sum(axis=2)  # (item, z)
+        answer = pt.exp(self.log_answer(answers, p, z, slope))  # (annotator, response, true_class, z, slope)
+        names_class = answers.names_class.T[None, :, :, None, None]
+        right = pt.switch(names_class, answer, 0.0).sum(axis=1).mean(axis=0)  # (true_class, z, slope)
+        return {
+            "difficulty": View(("item",), p.spread * of_z.dot(z[:, 0])),
+            "difficulty_probability": View(("item", DIFFICULTY), _bin(of_z, z[:, 0], p.spread)),
+            "expected_accuracy": View(("item",), (share * right.reshape((1, answers.n_classes, -1))).sum(axis=(1, 2))),
+        }
+
+    def _integrate(self, answers: Answers, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+        """Return log p(class, answers) (item, true_class), and p(node | class, answers) (item, true_class, node)."""
+        from bayesanno.modeling.ops.sum_out_states import sum_out_states
+
+        z, slope = _nodes_of(answers)
+        log_answer = self.log_answer(answers, p, z, slope)
+        table = log_answer.reshape((answers.n_annotators, answers.n_responses, -1))  # (annotator, response, state)
+        by_class = answers.sum_over_annotations(table).reshape((answers.n_items * answers.n_classes, -1))
+        total, share = sum_out_states(by_class + log_weight(z, slope))  # (item and class), (item and class, node)
+        shape = (answers.n_items, answers.n_classes)
+        return pt.log(p.prevalence) + total.reshape(shape), share.reshape((*shape, -1))
+
+
+def _nodes_of(answers: Answers) -> tuple[TensorVariable, TensorVariable]:
+    """Return the nodes as a formula takes them: (z, 1) and (1, slope)."""
+    return answers.index[Z.role][:, None], answers.index[SLOPE.role][None, :]
+
+
+def log_weight(z: Any, slope: Any) -> Any:
+    """Return the log weights of the nodes, (node,), whose exponentials sum to 1; of a symbolic grid, symbolic."""
+    library: Any = np if isinstance(z, np.ndarray) else pt
+    log = (-(z**2) / 2 - slope**2 / 2).reshape((-1,))
+    return log - library.log(library.exp(log).sum())
+
+
+def _bin(of_z: TensorVariable, z: TensorVariable, spread: TensorVariable) -> TensorVariable:
+    """Return the probability of each bin of spread times z, (item, bin), from that of the nodes, (item, z).
+
+    What a node has is spread evenly half a step to both of its sides.
+    """
+    step = z[1] - z[0]
+    edges = (bin_centres()[:-1] + bin_centres()[1:]) / 2  # none is 0, which a spread of 0 would not send anywhere
+    place = pt.clip((edges / spread - z[0]) / step + 0.5, 0, z.shape[0])  # (edge,), in steps from the lowest end
+    node = pt.minimum(pt.floor(place).astype("int64"), z.shape[0] - 1)
+    below = pt.cumsum(of_z, axis=1)[:, node] - of_z[:, node] * (node + 1 - place)  # (item, edge)
+    none = pt.zeros_like(below[:, :1])
+    return pt.diff(pt.concatenate([none, below, none + 1], axis=1), axis=1)
