@@ -57,7 +57,7 @@ import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.capabilities import HasCaveats
-from bayesanno.modeling.difficulty import DifficultyModel, log_weight
+from bayesanno.modeling.difficulty import DifficultyModel
 from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.starts import in_proportion, votes_of
 
@@ -105,6 +105,7 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
     prevalence_prior: Positive = 3.0
 
     @property
+    @override
     def has_slopes(self) -> bool:
         return self.form == "2pl"
 
@@ -119,25 +120,26 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         spread = pm.HalfNormal("spread", prior.spread_prior)
         slope_spread = pm.HalfNormal("slope_spread", prior.slope_prior) if self.has_slopes else None
         pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
-        z, slope = np.ix_(*self.nodes(data))  # (z, 1), (1, slope)
-        odds = self._log_odds(ability[:, None, None], spread, slope_spread, z, slope, data.n_classes)
-        right = pt.sigmoid(odds).reshape((data.n_annotators, -1))  # (annotator, node)
-        pm.Deterministic("accuracy", right.dot(np.exp(log_weight(z, slope))), dims="annotator")
+        z, slope, log_weight = self.nodes(data)  # (node,)
+        odds = self._log_odds(ability[:, None], spread, slope_spread, z, slope, data.n_classes)  # (annotator, node)
+        pm.Deterministic("accuracy", pt.sigmoid(odds).dot(np.exp(log_weight)), dims="annotator")
 
     def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
         n_classes, item = design.class_response.size, design.item
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         z, slope = (pm.Normal.dist(shape=(design.n_items,))[item] for _ in range(2))  # (annotation,)
         odds = self._log_odds(p.ability[design.annotator], p.spread, p.get("slope_spread"), z, slope, n_classes)
-        another = pt.mod(true_class[item] + pm.DiscreteUniform.dist(1, n_classes - 1, shape=(item.shape[0],)), n_classes)
+        another = pt.mod(
+            true_class[item] + pm.DiscreteUniform.dist(1, n_classes - 1, shape=(item.shape[0],)), n_classes
+        )
         said = pt.switch(pm.Bernoulli.dist(logit_p=odds), true_class[item], another)  # (annotation,)
         return true_class, pt.as_tensor(design.class_response)[said]
 
     def log_answer(self, answers: Answers, p: Parameters, z: TensorVariable, slope: TensorVariable) -> TensorVariable:
-        ability, slope_spread = p.ability[:, None, None], p.get("slope_spread")
-        odds = self._log_odds(ability, p.spread, slope_spread, z, slope, answers.n_classes)[:, None, None]
+        odds = self._log_odds(p.ability[:, None], p.spread, p.get("slope_spread"), z, slope, answers.n_classes)
+        odds = odds[:, None, None]  # (annotator, response, true_class, node)
         right, wrong = -pt.softplus(-odds), -pt.softplus(odds) - np.log(answers.n_classes - 1)
-        return pt.switch(answers.names_class.T[:, :, None, None], right, wrong)
+        return pt.switch(answers.names_class.T[:, :, None], right, wrong)
 
     def _log_odds(self, ability: Any, spread: Any, slope_spread: Any, z: Any, slope: Any, n_classes: int) -> Any:
         """Return the log-odds of being right, of the shape that its arguments give."""

@@ -80,16 +80,20 @@ def write_fit(
     those that are in the folder already.
     """
     from bayesanno.analysis.annotators import annotator_table
+    from bayesanno.analysis.difficulty import difficulty_table
     from bayesanno.analysis.labels import label_table
     from bayesanno.analysis.parameters import summary
     from bayesanno.fits.storage import save
     from bayesanno.fits.view import view_of
+    from bayesanno.modeling.capabilities import HasDifficulty
 
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
     save(view.tree, folder / "posterior.nc")
     tables = {} if labels is not None else {"labels.csv": label_table(view, coverage=coverage)}
     if view.model.competence is not None:
         tables["annotators.csv"] = annotator_table(view)
+    if isinstance(view.model, HasDifficulty):
+        tables["difficulty.csv"] = difficulty_table(view)
     tables["summary.csv"] = summary(view)
     for name, table in tables.items():
         numbers_as_text(table).to_csv(folder / name, index=False)

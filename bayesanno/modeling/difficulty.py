@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from bayesanno.modeling.parameters import Parameters
 
 REACH = 5.0  # how far the nodes reach, in standard deviations of the items: one item in two million is beyond
-WIDEST = 0.46  # the spacing for items of few answers: the sharpest turn of a logistic function of 2 z needs no less
+WIDEST = 0.36  # the spacing for items of few answers
 SLOPE_REACH, SLOPE_NODES = 4.0, 9  # of the second number of an item, which answers turn on less
-Z, SLOPE = Key("difficulty_node"), Key("slope_node")
+Z, SLOPE, LOG_WEIGHT = Key("difficulty_node"), Key("slope_node"), Key("node_log_weight")
 
 BIN = 0.25  # the width of the bins that the posterior of a difficulty is read off in
 FARTHEST = 8.0  # the centre of the last bin, which has all that is beyond
@@ -48,8 +48,10 @@ FARTHEST = 8.0  # the centre of the last bin, which has all that is beyond
 def choose_nodes(most_answers: int) -> np.ndarray:
     """Return the nodes for items of up to so many answers, from -5 to 5 in equal steps.
 
-    Given n answers of probability p(z) = logistic(a - s z), the information on z is at most 1 + n s^2 / 4. The steps
-    are at most 1.5 of the standard deviation that this gives at s = 1.4, where the rule is exact to 1 in 1,000.
+    Given n answers that are right with probability logistic(a - s z), the information on z is at most 1 + n s^2 / 4;
+    the steps are at most 1.2 of the standard deviation that this gives at s = 1.4. Against integration on 20,000 nodes
+    an item's log likelihood is then off by less than 0.01 where spreads are up to 1, whatever the abilities, and by
+    less than 0.1 up to 2, unless it is of answers that have next to no probability.
 
     Examples
     --------
@@ -57,7 +59,7 @@ def choose_nodes(most_answers: int) -> np.ndarray:
     >>> [choose_nodes(n).size for n in (5, 20, 60, 500)]
     [23, 23, 39, 107]
     """
-    step = min(WIDEST, 1.5 / np.sqrt(1 + most_answers / 2))
+    step = min(WIDEST, 1.2 / np.sqrt(1 + most_answers / 2))
     return np.linspace(-REACH, REACH, 2 * int(np.ceil(REACH / step)) + 1)
 
 
@@ -73,13 +75,16 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays):
     standard normal number of the items, their slope, is there if it asks for it.
     """
 
-    has_slopes = False
+    @property
+    def has_slopes(self) -> bool:
+        """Whether items have a slope as well."""
+        return False
 
     @abstractmethod
     def log_answer(self, answers: Answers, p: Parameters, z: TensorVariable, slope: TensorVariable) -> TensorVariable:
-        """Return log p(response | true class, z, slope): (annotator, response, true_class, z, slope).
+        """Return log p(response | true class, node): (annotator, response, true_class, node).
 
-        `z` has the shape (z, 1), and `slope` (1, slope); both are standard normal.
+        `z` and `slope`, both (node,), are the numbers of the item at each node.
         """
 
     @override
@@ -87,16 +92,16 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays):
         """Return the named coordinates of the graph, and the bins of a difficulty."""
         return super().coords(data) | {DIFFICULTY: bin_centres().tolist()}
 
-    def nodes(self, data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nodes of z, (z,), and of the slope, (slope,)."""
-        most = int(np.bincount(data.item, minlength=1).max())
-        slope = np.linspace(-SLOPE_REACH, SLOPE_REACH, SLOPE_NODES) if self.has_slopes else np.zeros(1)
-        return choose_nodes(most), slope
+    def nodes(self, data: AnnotationData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return z, slope and log weight of each node, as many as these data need; shape (node,) each."""
+        one = np.linspace(-SLOPE_REACH, SLOPE_REACH, SLOPE_NODES) if self.has_slopes else np.zeros(1)
+        z, slope = np.meshgrid(choose_nodes(int(np.bincount(data.item, minlength=1).max())), one, indexing="ij")
+        log_weight = -(z**2 + slope**2) / 2  # (z, slope)
+        return z.ravel(), slope.ravel(), (log_weight - np.log(np.exp(log_weight).sum())).ravel()
 
     def index_arrays(self, data: AnnotationData, patterns: Patterns) -> Arrays:  # noqa: ARG002
-        """Return the nodes, as many as these data need."""
-        z, slope = self.nodes(data)
-        return {Z: IndexArray(z), SLOPE: IndexArray(slope)}
+        """Return the nodes and their weights."""
+        return {key: IndexArray(of) for key, of in zip((Z, SLOPE, LOG_WEIGHT), self.nodes(data), strict=True)}
 
     @override
     def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
@@ -106,42 +111,31 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays):
     @override
     def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
         """Return the posterior of the items' difficulty, and how often annotators are right on them."""
-        z, slope = _nodes_of(answers)
-        given_class = self._integrate(answers, p)[1]  # (item, true_class, node)
-        share = probability[:, :, None] * given_class  # (item, true_class, node)
-        of_z = share.sum(axis=1).reshape((answers.n_items, z.shape[0], slope.shape[1])).sum(axis=2)  # (item, z)
-        answer = pt.exp(self.log_answer(answers, p, z, slope))  # (annotator, response, true_class, z, slope)
-        names_class = answers.names_class.T[None, :, :, None, None]
-        right = pt.switch(names_class, answer, 0.0).sum(axis=1).mean(axis=0)  # (true_class, z, slope)
+        z, of_class = answers.index[Z.role], self._integrate(answers, p)[1]  # (node,), (item, true_class, node)
+        share = probability[:, :, None] * of_class  # (item, true_class, node)
+        of_node = share.sum(axis=1)  # (item, node)
+        if self.has_slopes:
+            of_node = of_node.reshape((answers.n_items, -1, SLOPE_NODES)).sum(axis=2)  # (item, z)
+            z = z[::SLOPE_NODES]
+        answer = pt.exp(self.log_answer(answers, p, answers.index[Z.role], answers.index[SLOPE.role]))
+        right = (answer * answers.names_class.T[:, :, None]).sum(axis=1).mean(axis=0)  # (true_class, node)
         return {
-            "difficulty": View(("item",), p.spread * of_z.dot(z[:, 0])),
-            "difficulty_probability": View(("item", DIFFICULTY), _bin(of_z, z[:, 0], p.spread)),
-            "expected_accuracy": View(("item",), (share * right.reshape((1, answers.n_classes, -1))).sum(axis=(1, 2))),
+            "difficulty": View(("item",), p.spread * of_node.dot(z)),
+            "difficulty_probability": View(("item", DIFFICULTY), _bin(of_node, z, p.spread)),
+            "expected_accuracy": View(("item",), (share * right).sum(axis=(1, 2))),
         }
 
     def _integrate(self, answers: Answers, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
         """Return log p(class, answers) (item, true_class), and p(node | class, answers) (item, true_class, node)."""
         from bayesanno.modeling.ops.sum_out_states import sum_out_states
 
-        z, slope = _nodes_of(answers)
-        log_answer = self.log_answer(answers, p, z, slope)
+        log_answer = self.log_answer(answers, p, answers.index[Z.role], answers.index[SLOPE.role])
         table = log_answer.reshape((answers.n_annotators, answers.n_responses, -1))  # (annotator, response, state)
-        by_class = answers.sum_over_annotations(table).reshape((answers.n_items * answers.n_classes, -1))
-        total, share = sum_out_states(by_class + log_weight(z, slope))  # (item and class), (item and class, node)
+        log_weight = answers.index[LOG_WEIGHT.role]
+        by_class = answers.sum_over_annotations(table).reshape((-1, log_weight.shape[0]))  # (item and class, node)
+        total, share = sum_out_states(by_class + log_weight)  # (item and class,), (item and class, node)
         shape = (answers.n_items, answers.n_classes)
         return pt.log(p.prevalence) + total.reshape(shape), share.reshape((*shape, -1))
-
-
-def _nodes_of(answers: Answers) -> tuple[TensorVariable, TensorVariable]:
-    """Return the nodes as a formula takes them: (z, 1) and (1, slope)."""
-    return answers.index[Z.role][:, None], answers.index[SLOPE.role][None, :]
-
-
-def log_weight(z: Any, slope: Any) -> Any:
-    """Return the log weights of the nodes, (node,), whose exponentials sum to 1; of a symbolic grid, symbolic."""
-    library: Any = np if isinstance(z, np.ndarray) else pt
-    log = (-(z**2) / 2 - slope**2 / 2).reshape((-1,))
-    return log - library.log(library.exp(log).sum())
 
 
 def _bin(of_z: TensorVariable, z: TensorVariable, spread: TensorVariable) -> TensorVariable:

@@ -269,7 +269,8 @@ def unconstrained(model: pm.Model, samples: list[Parameters]) -> list[dict[str, 
     for variable in free:
         value = variable.type()
         values.append(value)
-        outside.append(model.rvs_to_transforms[variable].forward(value, *variable.owner.inputs))
+        transform = model.rvs_to_transforms[variable]  # none where samplers see the variable as it is
+        outside.append(transform.forward(value, *variable.owner.inputs) if transform else value * 1.0)
     forward = pytensor.function(values, outside, mode=FAST)
     names = [model.rvs_to_values[variable].name for variable in free]
     moved = (forward(*(parameters[variable.name] for variable in free)) for parameters in samples)

@@ -8,26 +8,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from scipy.special import expit
 from scipy.stats import dirichlet, halfnorm, norm
 
 Parameters = Mapping[str, np.ndarray]
 Said = Sequence[tuple[int, int]]  # one item's (annotator, label) pairs
 
-NODES = 5 * np.arange(-11, 12) / 11  # for items of few answers
+NODES = 5 * np.arange(-14, 15) / 14  # for items of few answers
 SLOPES = np.arange(-4.0, 5.0)
 CENTRES = np.arange(-32, 33) / 4
 
 
-def chance_right(form: str, parameters: Parameters, annotator: int, z: float, slope: float) -> float:
-    """P(an annotator is right on an item of this difficulty and slope)."""
+def odds_of_right(form: str, parameters: Parameters, annotator: int, z: float, slope: float) -> float:
+    """log P(right) / P(wrong) of an annotator on an item of this difficulty and slope."""
     ability, difficulty = parameters["ability"][annotator], float(parameters["spread"]) * z
-    n_classes = len(parameters["prevalence"])
-    if form in ("chance", "glad"):
-        right, wrong = np.exp(ability / np.exp(difficulty)), n_classes - 1 if form == "chance" else 1.0
-    else:
-        steep = np.exp(float(parameters["slope_spread"]) * slope) if form == "2pl" else 1.0
-        right, wrong = np.exp(steep * ability), np.exp(steep * difficulty)
-    return float(1.0 if np.isinf(right) else right / (right + wrong))
+    others = len(parameters["prevalence"]) - 1
+    if form == "chance":
+        return ability / np.exp(difficulty) - np.log(others)
+    if form == "glad":
+        return ability / np.exp(difficulty)
+    return (ability - difficulty) * (np.exp(float(parameters["slope_spread"]) * slope) if form == "2pl" else 1.0)
 
 
 def on_the_grid(form: str, parameters: Parameters, said: Said) -> np.ndarray:
@@ -39,9 +39,11 @@ def on_the_grid(form: str, parameters: Parameters, said: Said) -> np.ndarray:
     who = {annotator for annotator, _ in said}
     for row, z in enumerate(NODES):
         for column, slope in enumerate(slopes):
-            right = {annotator: chance_right(form, parameters, annotator, z, slope) for annotator in who}
+            odds = {annotator: odds_of_right(form, parameters, annotator, z, slope) for annotator in who}
+            right = {annotator: expit(of) for annotator, of in odds.items()}
+            wrong = {annotator: expit(-of) / (len(prevalence) - 1) for annotator, of in odds.items()}
             for truth, share in enumerate(prevalence):
-                each = [right[a] if label == truth else (1 - right[a]) / (len(prevalence) - 1) for a, label in said]
+                each = [right[annotator] if label == truth else wrong[annotator] for annotator, label in said]
                 joint[truth, row, column] = share * np.prod(each)
     return joint * weight / weight.sum()
 
@@ -74,7 +76,7 @@ def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said
     def in_bins(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
         """What a node has lies evenly between the middles to its neighbours; the last bins are open."""
         of_node = posterior(parameters, said, control).sum(axis=(0, 2))
-        spread, half = float(parameters["spread"]), 5 / 22
+        spread, half = float(parameters["spread"]), 5 / 28
         found = np.zeros(CENTRES.size)
         for z, share in zip(NODES, of_node, strict=True):
             low, high = spread * (z - half), spread * (z + half)
@@ -90,7 +92,7 @@ def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said
         everybody = range(len(parameters["ability"]))
         return np.sum(
             [
-                shares[row, column] * np.mean([chance_right(form, parameters, a, z, slope) for a in everybody])
+                shares[row, column] * np.mean([expit(odds_of_right(form, parameters, a, z, slope)) for a in everybody])
                 for row, z in enumerate(NODES)
                 for column, slope in enumerate(slopes)
             ]

@@ -1,0 +1,163 @@
+"""Item difficulty: its integral, its forms, what is read off about items, and what it cannot learn."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import expit
+
+import bayesanno as ba
+from bayesanno.analysis.difficulty import shortest_intervals
+from bayesanno.ground.errors import FitError, IdentifiabilityWarning
+from bayesanno.modeling.difficulty import bin_centres, choose_nodes
+from bayesanno.models import ItemDifficulty
+from tests.models.contract import TINY, Graph, make_case
+
+QUIET = {"progressbar": False, "random_seed": 3}
+
+
+def items_of(*counts):
+    """One item of each number of answers, of which two thirds are the first label."""
+    records = [(f"i{n}", f"a{j}", "no" if j % 3 else "yes") for n in counts for j in range(n)]
+    return ba.AnnotationData.from_records(records, labels=("no", "perhaps", "yes"))
+
+
+def integrate(form, ability, spread, right):
+    """The integral over z of N(z) prod_j p(answer_j | z), one class, by adaptive quadrature."""
+
+    def integrand(z):
+        odds = {"chance": ability * np.exp(-spread * z) - np.log(2), "1pl": ability - spread * z}[form]
+        each = np.where(right, expit(odds), expit(-odds) / 2)
+        return np.exp(-(z**2) / 2 + np.log(each).sum() + 40) / np.sqrt(2 * np.pi)
+
+    parts = [quad(integrand, low, low + 1, epsabs=0, epsrel=1e-10)[0] for low in range(-8, 8)]
+    return sum(parts) / np.exp(40)
+
+
+@pytest.mark.parametrize("form", ["chance", "1pl"])
+@pytest.mark.parametrize("worst", ["typical", "extreme"])
+def test_the_sum_over_nodes_is_the_integral(form, worst, rng):
+    data = items_of(2, 10, 60)
+    graph = Graph(ItemDifficulty(form=form), data)
+    ability = rng.normal(2, 1.5, 60) if worst == "typical" else np.where(np.arange(60) % 2, 6.0, -3.0)
+    prevalence = np.array([0.5, 0.2, 0.3])
+    for spread, off in ((0.5, 1e-4), (1.0, 1e-3), (2.0, 0.05)):
+        found = graph.item_logp({"ability": ability, "spread": np.array(spread), "prevalence": prevalence})
+        for item, n in enumerate((2, 10, 60)):
+            said = data.label[data.item == item]
+            by_class = [integrate(form, ability[:n], spread, said == truth) for truth in range(3)]
+            assert abs(found[item] - np.log(prevalence @ by_class)) < off
+
+
+def test_items_of_more_answers_have_more_nodes():
+    sizes = [choose_nodes(n).size for n in (0, 5, 60, 500)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == sizes[1] < sizes[2] < sizes[3]
+    few, many = (np.diff(choose_nodes(n))[0] for n in (60, 20))
+    assert few < many  # 1.2 of the standard deviation that the answers leave, at most
+    assert np.diff(choose_nodes(500))[0] <= 1.2 / np.sqrt(1 + 250)
+
+
+@pytest.mark.parametrize("form", ["glad", "1pl"])
+def test_the_other_forms_are_those_of_the_reference(form, rng):
+    case = make_case("item_difficulty", {"form": form})
+    for parameters in case.draw(5, rng):
+        np.testing.assert_allclose(case.graph.item_logp(parameters), case.item_logp(parameters, TINY), rtol=1e-10)
+
+
+def test_with_two_classes_chance_is_glad(rng):
+    data = ba.AnnotationData.from_records([("u", a, k) for a, k in zip("abcd", ("no", "yes", "no", "no"), strict=True)])
+    at = {"ability": rng.normal(2, 1, 4), "spread": np.array(0.8), "prevalence": np.array([0.3, 0.7])}
+    of_both = [Graph(ItemDifficulty(form=form), data).item_logp(at) for form in ("chance", "glad")]
+    np.testing.assert_allclose(*of_both, rtol=1e-12)
+
+
+def test_the_shortest_interval_of_a_normal():
+    centres = bin_centres()
+    density = np.exp(-((centres - 0.4) ** 2) / 2)
+    # a normal in bins, and all in the last bin
+    rows = np.stack([density / density.sum(), np.eye(centres.size)[-1]])
+    low, high = shortest_intervals(rows, centres)
+    np.testing.assert_allclose([low[0], high[0]], 0.4 + 1.881 * np.array([-1, 1]), atol=0.03)
+    assert centres[-1] - 0.125 <= low[1] < high[1] <= centres[-1] + 0.125
+
+
+def simulate_hard(rng, n_items=150, n_annotators=12, per_item=8):
+    """Items that are hard one time in three; few annotators of many answers."""
+    truth, hard = rng.integers(3, size=n_items), rng.uniform(size=n_items) < 1 / 3
+    able = rng.uniform(0.75, 0.97, size=n_annotators)
+    records = []
+    for i in range(n_items):
+        for j in rng.choice(n_annotators, per_item, replace=False):
+            right = rng.uniform() < (0.45 if hard[i] else able[j])
+            records.append((f"i{i}", f"a{j:02}", "abc"[truth[i] if right else (truth[i] + rng.integers(1, 3)) % 3]))
+    items = [*(f"i{i}" for i in range(n_items)), "never asked"]
+    return ba.AnnotationData.from_records(records, items=items, labels=("a", "b", "c")), hard, truth
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    data, hard, truth = simulate_hard(np.random.default_rng(5))
+    fit = ba.fit("item_difficulty", data, draws=300, tune=300, chains=2, **QUIET)
+    return fit, data, hard, truth
+
+
+class TestTable:
+    def test_the_hard_items_come_first(self, simulated):
+        fit, data, hard, _ = simulated
+        table = ba.difficulty_table(fit)
+        assert sorted(table["item"]) == sorted(data.items)
+        assert table["difficulty_mean"].is_monotonic_decreasing
+        is_hard = dict(zip(data.items, [*hard, False], strict=True))
+        first = table["item"].head(hard.sum()).map(is_hard)
+        assert first.mean() > 0.75
+        asked = table[table["n_annotations"] > 0]
+        by_hard = asked.groupby(asked["item"].map(is_hard))["expected_accuracy"].mean()
+        assert by_hard[True] < 0.7 < by_hard[False]
+
+    def test_intervals_hold_the_mean_and_fit_the_deviation(self, simulated):
+        table = ba.difficulty_table(simulated[0])
+        low, high, mean = (table[f"difficulty_{what}"] for what in ("hdi94_lb", "hdi94_ub", "mean"))
+        assert ((low < mean) & (mean < high)).all()
+        ratio = (high - low) / table["difficulty_sd"]
+        assert ((ratio > 3.2) & (ratio < 4.2)).all()  # 3.76 of a normal
+
+    def test_an_item_without_answers_has_the_difficulty_of_all(self, simulated):
+        fit = simulated[0]
+        row = ba.difficulty_table(fit).set_index("item").loc["never asked"]
+        spread = float(np.sqrt((fit["posterior"]["spread"] ** 2).mean()))
+        assert abs(row["difficulty_mean"]) < 1e-6
+        assert row["difficulty_sd"] == pytest.approx(spread, rel=0.02)
+        assert row["expected_accuracy"] == pytest.approx(float(fit["posterior"]["accuracy"].mean()), rel=1e-6)
+
+    def test_labels_and_annotators_have_theirs(self, simulated):
+        fit, data, _, truth = simulated
+        labels, annotators = ba.label_table(fit), ba.annotator_table(fit)
+        assert labels["difficulty"].tolist() == fit["latent"]["difficulty"].values.tolist()
+        right = labels["label"].to_numpy()[:-1] == np.array(["a", "b", "c"])[truth]
+        assert right.mean() > 0.8
+        shares = np.bincount(data.annotator, weights=truth[data.item] == data.label) / data.by_annotator
+        assert np.corrcoef(annotators["competence_mean"], shares)[0, 1] > 0.8
+
+    def test_other_models_have_none(self, refuses):
+        fit = ba.fit("one_coin", TINY, method="vb", **QUIET)
+        with refuses(FitError, "the items of one_coin have no difficulty: fit item_difficulty"):
+            ba.difficulty_table(fit)
+
+
+def test_new_items_have_a_difficulty(simulated):
+    fit, data, *_ = simulated
+    records = [("easy", name, "a") for name in data.annotators[:8]]
+    records += [("hard", name, "abc"[j % 3]) for j, name in enumerate(data.annotators[:8])]
+    found = ba.predict_labels(fit, ba.AnnotationData.from_records(records, labels=data.labels))
+    assert found["difficulty"].is_monotonic_increasing
+    assert found["difficulty"].iloc[0] < 0 < found["difficulty"].iloc[1]
+
+
+def test_one_answer_per_item_says_nothing_of_difficulty():
+    records = [(f"i{n}", "ada" if n % 2 else "bo", "no" if n % 3 else "yes") for n in range(8)]
+    data = ba.AnnotationData.from_records(records)
+    (said,) = ItemDifficulty().caveats(data)
+    assert said.startswith("no item has more than one answer")
+    assert ItemDifficulty().caveats(TINY) == []
+    with pytest.warns(IdentifiabilityWarning, match="no item has more than one answer"):
+        ba.fit("item_difficulty", data, method="advi", draws=20, method_options={"steps": 20}, **QUIET)
