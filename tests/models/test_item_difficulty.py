@@ -1,12 +1,16 @@
 """Item difficulty: its integral, its forms, what is read off about items, and what it cannot learn."""
 
+import time
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.integrate import quad
 from scipy.special import expit
 
 import bayesanno as ba
 from bayesanno.analysis.difficulty import shortest_intervals
+from bayesanno.cli.files import write_fit
 from bayesanno.ground.errors import FitError, IdentifiabilityWarning
 from bayesanno.modeling.difficulty import bin_centres, choose_nodes
 from bayesanno.models import ItemDifficulty
@@ -137,6 +141,18 @@ class TestTable:
         assert right.mean() > 0.8
         shares = np.bincount(data.annotator, weights=truth[data.item] == data.label) / data.by_annotator
         assert np.corrcoef(annotators["competence_mean"], shares)[0, 1] > 0.8
+
+    def test_a_run_writes_it_and_the_report_names_the_hardest(self, simulated, tmp_path):
+        fit = simulated[0]
+        run = write_fit(fit, tmp_path, began=time.perf_counter())
+        assert "difficulty.csv" in run["files"]
+        table = ba.difficulty_table(fit)
+        assert pd.read_csv(tmp_path / "difficulty.csv")["item"].tolist() == table["item"].tolist()
+        ba.write_report(fit, tmp_path / "report.html")
+        page = (tmp_path / "report.html").read_text(encoding="utf-8")
+        n_hard = (table["difficulty_hdi94_lb"] > 0).sum()
+        assert f"{n_hard} items are harder than the average item" in page
+        assert f"{table['item'][0]} ({table['expected_accuracy'][0]:.0%})" in page
 
     def test_other_models_have_none(self, refuses):
         fit = ba.fit("one_coin", TINY, method="vb", **QUIET)
