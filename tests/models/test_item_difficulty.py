@@ -1,6 +1,7 @@
 """Item difficulty: its integral, its forms, what is read off about items, and what it cannot learn."""
 
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from scipy.special import expit, log_expit
 import bayesanno as ba
 from bayesanno.analysis.difficulty import shortest_intervals
 from bayesanno.cli.files import write_fit
-from bayesanno.ground.errors import FitError, IdentifiabilityWarning
+from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning
 from bayesanno.modeling.difficulty import bin_centres, choose_nodes
 from bayesanno.models import ItemDifficulty
 from tests.models.contract import LABELS, TINY, Graph, close, make_case
@@ -111,7 +112,9 @@ def simulate_hard(rng, n_items=150, n_annotators=12, per_item=8):
 @pytest.fixture(scope="module")
 def simulated():
     data, hard, truth = simulate_hard(np.random.default_rng(5))
-    fit = ba.fit("item_difficulty", data, draws=300, tune=300, chains=2, **QUIET)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws may be warned about
+        fit = ba.fit("item_difficulty", data, draws=300, tune=300, chains=2, **QUIET)
     return fit, data, hard, truth
 
 
