@@ -11,6 +11,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "diligent_lazy_annotators": ["DiligentLazyAnnotators"],
         "easy_hard": ["EasyHard"],
         "hierarchical_dawid_skene": ["HierarchicalDawidSkene"],
+        "item_difficulty": ["ItemDifficulty"],
         "label_usage": ["LabelUsage"],
         "gaussian_mixture": ["GaussianMixture"],
         "mace": ["MACE"],

@@ -30,8 +30,8 @@ Priors and what they imply.
     difference (RTE .926 uniform, .927 learnt).  Where answers lean so far that both could be, a fit says so beforehand:
     then fit both; where their labels differ, the true labels of a few items tell which holds.
 
-    competence_prior="learnt" learns it: competence ~ Beta(c m, c (1 - m)), with a mean m ~ Beta(1, 1) and a concentration
-    c ~ Gamma(2, 1/2), 4 on average.  Not for EM and VB, which have no such updates.  Strategies keep their prior: those
+    competence_prior="learnt" learns it: competence ~ Beta(c m, c (1 - m)), with a mean m ~ Beta(2, 2) and a
+    concentration c ~ Gamma(2, 1/2), 4 on average.  Not for EM and VB, which have no such updates.  Strategies keep their prior: those
     who know say too little from habit for a common one to be learnt (tried: R-hat 1.06 to 1.18 on word senses).
 
 A label that is no class ("unsure") is always spam: who knows names the class.  So it lowers the competence, which is
@@ -116,7 +116,7 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         if self.competence_prior == "learnt":
-            mean = pm.Beta("competence_mean", 1, 1)
+            mean = pm.Beta("competence_mean", 2, 2)
             about = pm.Gamma("competence_concentration", 2, 0.5) * pt.stack([mean, 1 - mean])
         else:
             about = prior.competence_prior

@@ -38,6 +38,7 @@ PROBABILITY_MCSE = "probability_mcse"  # (item, state)
 ENTROPY = "entropy"  # (item,), nats
 LABEL_PROBABILITY = "label_probability"  # (item, label), where the last state is that nobody gave the true label
 HARD = "hard"  # (item,), P(the item is of the hard type)
+DIFFICULTY = "difficulty"  # (item,), the expected difficulty, where items have one
 
 ITEM_TYPE = "item_type"  # the dimension of states that are types of items, and no labels
 
@@ -162,6 +163,8 @@ class AnnotationPart(Part):
         )
         if HARD in self.latent:
             table["hard"] = self.latent[HARD].values
+        if DIFFICULTY in self.latent:
+            table[DIFFICULTY] = self.latent[DIFFICULTY].values
         if LABEL_PROBABILITY in self.latent:
             table["p_none_said"] = self.latent[PROBABILITY].values[:, -1]
         if self.gold:

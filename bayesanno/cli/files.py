@@ -80,12 +80,13 @@ def write_fit(
     those that are in the folder already.
     """
     from bayesanno.analysis.annotators import annotator_table
+    from bayesanno.analysis.difficulty import difficulty_table
     from bayesanno.analysis.labels import label_table
     from bayesanno.analysis.parameters import summary
     from bayesanno.analysis.population import population_table
     from bayesanno.fits.storage import save
     from bayesanno.fits.view import view_of
-    from bayesanno.modeling.capabilities import HasPopulation
+    from bayesanno.modeling.capabilities import HasDifficulty, HasPopulation
 
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
     save(view.tree, folder / "posterior.nc")
@@ -94,6 +95,8 @@ def write_fit(
         tables["annotators.csv"] = annotator_table(view)
     if isinstance(view.model, HasPopulation):
         tables["population.csv"] = population_table(view)
+    if isinstance(view.model, HasDifficulty):
+        tables["difficulty.csv"] = difficulty_table(view)
     tables["summary.csv"] = summary(view)
     for name, table in tables.items():
         numbers_as_text(table).to_csv(folder / name, index=False)

@@ -100,9 +100,9 @@ def fit(
 ) -> None:
     """Fit MODEL to DATA; write posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html to DIR.
 
-    With --dask, labels are Parquet files in a folder, labels. A model of counts reads a table of successes and trials,
-    or counts a label of annotations (--positive). A model of several dimensions reads a long table with a label column
-    for each (--label A --label B).
+    A model of items of unequal difficulty writes difficulty.csv as well. With --dask, labels are Parquet files in a
+    folder, labels. A model of counts reads a table of successes and trials, or counts a label of annotations
+    (--positive). A model of several dimensions reads a long table with a label column for each (--label A --label B).
     """
     begin = time.perf_counter()
     from bayesanno.analysis.labels import check_coverage

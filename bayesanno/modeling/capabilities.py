@@ -114,6 +114,18 @@ class HasHardItems(HasViews):
     """A model with a view `hard` (item): the probability that the item is hard."""
 
 
+DIFFICULTY = "difficulty_bin"  # the dimension of the bins in which the posterior of a difficulty is read off
+
+
+class HasDifficulty(HasViews):
+    """A model whose items have a difficulty of their own, on the scale of log-odds, 0 that of the average item.
+
+    Its views are `difficulty` (item), the expected one; `difficulty_probability` (item, difficulty_bin), its posterior
+    in bins, with the centre of each as coordinate; and `expected_accuracy` (item), the chance that an annotator, each
+    of those of the data as likely as the others, is right on the item.
+    """
+
+
 class ConstrainsStates(ABC):
     """A model whose states are not simply the labels, so that a known true label means something of its own."""
 

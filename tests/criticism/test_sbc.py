@@ -119,6 +119,7 @@ STUDIES = [
     (ba.models.MACE(), LABELS),
     (ba.models.ModelA(frequency="shared"), LABELS),
     (ba.models.EasyHard(), LABELS),
+    (ba.models.ItemDifficulty(), LABELS),
     (ba.models.BinomialMixture(types=2), COUNTS),
     (ba.models.DiligentLazy(known=True), COUNTS),
 ]

@@ -270,7 +270,8 @@ def unconstrained(model: pm.Model, samples: list[Parameters]) -> list[dict[str, 
     free, outside = model.free_RVs, []
     value_of = {variable: variable.type() for variable in free}
     for variable, value in value_of.items():
-        outside.append(model.rvs_to_transforms[variable].forward(value, *variable.owner.inputs))
+        transform = model.rvs_to_transforms[variable]  # none where samplers see the variable as it is
+        outside.append(transform.forward(value, *variable.owner.inputs) if transform else value * 1.0)
     forward = pytensor.function(list(value_of.values()), clone_replace(outside, value_of), mode=FAST)
     names = [model.rvs_to_values[variable].name for variable in free]
     moved = (forward(*(parameters[variable.name] for variable in free)) for parameters in samples)

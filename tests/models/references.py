@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 from scipy.stats import beta, dirichlet, gamma, norm
 
+from tests.models.references_difficulty import difficulty_log_prior, difficulty_states_of, difficulty_views_of
 from tests.models.references_model_a import model_a_states
 from tests.models.references_types import (
     diligent_lazy_annotators_log_prior,
@@ -44,10 +45,16 @@ class Reference:
     views: Mapping[str, View] = field(default_factory=dict)
     known: Callable[[np.ndarray, Parameters, Said, int], np.ndarray] = only_the_known
     states_of: Callable[[Mapping], Callable[[Parameters, Said], np.ndarray]] | None = None  # where fields choose
+    views_of: Callable[[Mapping], Mapping[str, View]] | None = None  # the same
 
     def with_fields(self, fields: Mapping) -> Reference:
         """The reference of a model with these fields."""
-        return self if self.states_of is None else replace(self, state_probability=self.states_of(fields))
+        states, views = self.states_of, self.views_of
+        return replace(
+            self,
+            state_probability=self.state_probability if states is None else states(fields),
+            views=self.views if views is None else views(fields),
+        )
 
     def states(self, parameters: Parameters, said: Said, control: int = -1) -> np.ndarray:
         """p(state, answers), where the true label may be known; shape (state,)."""
@@ -173,7 +180,7 @@ def mace_log_prior(parameters: Parameters, fields: Mapping) -> float:
     if competence == "learnt":
         mean, concentration = parameters["competence_mean"], parameters["competence_concentration"]
         competence = concentration * mean, concentration * (1 - mean)
-        total += gamma(2, scale=2).logpdf(concentration)
+        total += gamma(2, scale=2).logpdf(concentration) + beta(2, 2).logpdf(mean)
     total += beta(*competence).logpdf(parameters["competence"]).sum()
     total += sum(dirichlet(strategy).logpdf(row) for row in parameters["strategy"])
     if fields["class_prior"] == "learnt":
@@ -318,6 +325,17 @@ REFERENCES: dict[str, Reference] = {
         state_probability=one_coin_states_of({"errors": "uniform"}),
         states_of=one_coin_states_of,
         log_prior=one_coin_log_prior,
+    ),
+    "item_difficulty": Reference(
+        variants={
+            # under the default prior annotators can be so much alike that a test cannot tell whose answers are whose
+            "chance": {"ability_prior": (2.0, 3.0)},
+            "2pl": {"form": "2pl", "slope_prior": 1.0, "prevalence_prior": 2.0},
+        },
+        state_probability=difficulty_states_of({"form": "chance"}),
+        states_of=difficulty_states_of,
+        views_of=difficulty_views_of,
+        log_prior=difficulty_log_prior,
     ),
     "label_usage": Reference(
         variants={"common": {}, "even": {"centre": "even", "usage_prior": 2.0}},

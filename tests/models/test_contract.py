@@ -116,13 +116,18 @@ def test_the_model_is_prior_plus_likelihood(case, tiny, rng):
         np.testing.assert_allclose(everything, total, rtol=1e-6)
 
 
+def at_the_edge(values, *, whole_line):
+    """Parameters at an end of their range, or at a whole number where it has none above."""
+    if is_simplex(values):
+        return np.eye(values.shape[-1])[values.argmax(axis=-1)]
+    return np.copysign(np.inf, values) if whole_line else np.round(values)
+
+
 def test_zero_probabilities_never_give_nan(case, tiny, rng):
     impossible = 0
+    on_the_line = {name for one in case.prior_draws for name, values in one.items() if np.min(values) < 0}
     for parameters in case.draw(30, rng):
-        edge = {
-            name: np.eye(values.shape[-1])[values.argmax(axis=-1)] if is_simplex(values) else np.round(values)
-            for name, values in parameters.items()
-        }
+        edge = {name: at_the_edge(values, whole_line=name in on_the_line) for name, values in parameters.items()}
         for mixed in (edge, *({**parameters, name: values} for name, values in edge.items())):
             found = case.graph_of(tiny).item_logp(mixed, tiny)
             close(found, case.item_logp(mixed, tiny))

@@ -65,6 +65,17 @@ SCHEMA = {
         latent=by_item("true_class"),
         priors={"accuracy_prior": ("accuracy_prior_dim_0",), "prevalence_prior": ()},
     ),
+    "item_difficulty": SimpleNamespace(
+        free={"ability": ("annotator",), "spread": (), "prevalence": ("true_class",)},
+        deterministic={"accuracy": ("annotator",)},
+        latent=by_item("true_class")
+        | {
+            "difficulty": ("item",),
+            "difficulty_probability": ("item", "difficulty_bin"),
+            "expected_accuracy": ("item",),
+        },
+        priors={"ability_prior": ("ability_prior_dim_0",), "spread_prior": (), "prevalence_prior": ()},
+    ),
     "label_usage": SimpleNamespace(
         free={"usage": ("annotator", "response")},
         deterministic={},

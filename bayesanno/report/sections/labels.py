@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.difficulty import difficulty_table
 from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.parts import concat_parts, parts_of
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.wording import counted
+from bayesanno.modeling.capabilities import HasDifficulty
 from bayesanno.report.blocks import Block, Heading, Text, draw, grid_of, table_of
 from bayesanno.report.plots.items import plot_coverage, plot_entropy, plot_labels
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from bayesanno.fits.view import FitView
 
 CHOSEN = ("dimension", "label", "item_type", "type", "gold", "right")  # columns that rows are chosen by
+MOST_HARD = 5  # items that are named as the hardest
 UNSURE = 0.9  # a label less probable than that may need another look
 
 
@@ -48,6 +51,7 @@ def show_items(view: FitView) -> list[Block]:
         if part.dimension:
             blocks.append(Heading(text=part.dimension))
         blocks += _show_part(view, part, _score_of(scored, part))
+    blocks += _tell_hardest(view)
     rows = item_rows(view)
     what = "items" if "dimension" not in rows else "items, each in every dimension"
     return [
@@ -89,6 +93,22 @@ def _tell_certainty(part: Part, state: str) -> str:
         f"Of {counted(best.size, 'item')}, {unsure:,} ({unsure / best.size:.0%}) have no {state} of probability "
         f"{UNSURE} or more. If the probabilities are right, {wrong:,.1f} of the most probable {state}s are wrong."
     )
+
+
+def _tell_hardest(view: FitView) -> list[Block]:
+    """Return which items are hardest, where they have a difficulty."""
+    if not isinstance(view.model, HasDifficulty):
+        return []
+    table = difficulty_table(view)
+    hard = table[table["difficulty_hdi94_lb"] > 0]
+    named = [f"{item} ({chance:.0%})" for item, chance in zip(table["item"], table["expected_accuracy"], strict=True)]
+    return [
+        Text(
+            text=f"{counted(len(hard), 'item')} {'is' if len(hard) == 1 else 'are'} harder than the average item (94% "
+            f"interval of the difficulty above 0). The hardest, with the chance that an annotator is right: "
+            f"{', '.join(named[:MOST_HARD])}."
+        )
+    ]
 
 
 def _count_states(part: Part, state: str) -> pd.DataFrame:

@@ -1,0 +1,113 @@
+"""Items by difficulty: how hard each is, with an interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.labels import label_table
+from bayesanno.analysis.parameters import HDI_PROB
+from bayesanno.ground.errors import FitError
+from bayesanno.modeling.capabilities import HasDifficulty
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
+
+    from bayesanno.fits.view import FitView
+
+QUANTILES = 200  # intervals that are compared for the shortest
+
+
+def difficulty_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
+    """Return how hard each item is, the hardest first.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        A fit of a model whose items have a difficulty: `item_difficulty`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per item: `item`; the posterior of its difficulty on the scale of log-odds, 0 that of the average item,
+        `difficulty_mean`, `difficulty_sd`, `difficulty_hdi94_lb`, `difficulty_hdi94_ub` (the shortest interval of
+        probability 0.94, read off bins of 0.25 between -8 and 8); `expected_accuracy`, the chance that an annotator,
+        each as likely as the others, is right on it; `n_annotations`, `label` (the most probable one), `probability`
+        (of that label), and `gold` where any is known. Sorted by `difficulty_mean`. An item without answers has the
+        difficulties of all items as its posterior.
+
+    Raises
+    ------
+    FitError
+        If the items of the model have no difficulty.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.load("crowd_difficulty")  # doctest: +SKIP
+    >>> ba.difficulty_table(fit).head(3)  # doctest: +SKIP
+    """
+    view = view_for_table(fit)
+    if not isinstance(view.model, HasDifficulty):
+        raise FitError(f"the items of {view.model.name} have no difficulty: fit item_difficulty")
+    latent, labels = view.latent, label_table(view)
+    found = latent["difficulty_probability"]
+    centres = found[found.dims[1]].values.astype(float)
+    low, high = shortest_intervals(found.values, centres)
+    table = labels[["item"]].assign(
+        difficulty_mean=latent["difficulty"].values,
+        difficulty_sd=_measure_sd(found.values, centres),
+        difficulty_hdi94_lb=low,
+        difficulty_hdi94_ub=high,
+        expected_accuracy=latent["expected_accuracy"].values,
+    )
+    rest = [name for name in ("n_annotations", "label", "probability", "gold") if name in labels]
+    table[rest] = labels[rest]
+    return table.sort_values("difficulty_mean", ascending=False, kind="stable", ignore_index=True)
+
+
+def shortest_intervals(
+    probability: np.ndarray, centres: np.ndarray, prob: float = HDI_PROB
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the shortest interval of a probability, of densities that are even within bins of equal width.
+
+    Parameters
+    ----------
+    probability : array, shape (item, bin)
+    centres : array, shape (bin,)
+    prob : float
+
+    Returns
+    -------
+    array, array, shape (item,)
+        The lower and the upper ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.analysis.difficulty import shortest_intervals
+    >>> low, high = shortest_intervals(np.array([[0.0, 0.94, 0.06]]), np.array([0.0, 1.0, 2.0]))
+    >>> low.round(2).tolist(), high.round(2).tolist()
+    ([0.5], [1.5])
+    """
+    half = (centres[1] - centres[0]) / 2
+    edges = np.append(centres - half, centres[-1] + half)  # (edge,)
+    begin = np.linspace(0, 1 - prob, QUANTILES)
+    ends = np.empty((len(probability), 2))
+    for item, row in enumerate(probability):
+        below = np.append(0.0, row.cumsum())
+        low, high = (np.interp(at, below, edges) for at in (begin, begin + prob))
+        best = np.argmin(high - low)
+        ends[item] = low[best], high[best]
+    return ends[:, 0], ends[:, 1]
+
+
+def _measure_sd(probability: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Return the standard deviation, (item,), of which what the width of the bins adds is taken off (Sheppard)."""
+    mean = probability @ centres
+    variance = probability @ centres**2 - mean**2 - (centres[1] - centres[0]) ** 2 / 12
+    sd: np.ndarray = np.sqrt(np.maximum(variance, 0))
+    return sd

@@ -1,0 +1,162 @@
+"""Item difficulty: annotators are right the more often the abler they are, and the easier the item is (GLAD and 2PL).
+
+Generative process.  An item has one true class and a difficulty of its own.  An annotator who is able gives the true
+class of most items; the harder the item, the nearer everybody comes to guessing.  Errors fall on any other class.
+
+Model.
+
+    C_i                 ~ Categorical(prevalence)                           the true class of item i
+    Z_i                 ~ Normal(0, 1)                                      its difficulty is d_i = spread Z_i
+    V_ij = C_i            with probability p_ij, and else any other class, each with (1 - p_ij) / (K - 1)
+    log p_ij / (1 - p_ij) = ability_j exp(-d_i) - log(K - 1)                form="chance": p_ij = 1 / K of the hardest
+                          = ability_j exp(-d_i)                             form="glad": p_ij = 1 / 2 of the hardest
+                          = ability_j - d_i                                 form="1pl": p_ij = 0 of the hardest
+                          = exp(slope_spread S_i) (ability_j - d_i)         form="2pl", with S_i ~ Normal(0, 1)
+    p(V_i)              = sum_k prevalence_k integral N(z) prod_j p(v_ij | k, z) dz       C_i and Z_i are integrated out
+
+"glad" is Whitehill et al.'s with easiness exp(-d_i); with two classes "chance" is the same.  "1pl" and "2pl" are the
+logistic models of item response theory, "2pl" Carpenter's, with any number of classes and the class unknown.
+
+Symbols.
+    ability       (annotator)    on the scale of log-odds, of an item of average difficulty
+    spread        ()             standard deviation of the difficulties
+    slope_spread  ()             of the log discriminations, of form="2pl"
+    prevalence    (true_class)
+    accuracy      (annotator)    deterministic: P(right) on an item drawn from all, its difficulty integrated out
+    views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
+
+Priors and what they imply.
+    ability      ~ Normal(2, 1.5): of two classes, right in .88 of the average items, and nine in ten better than coins.
+    spread       ~ HalfNormal(1): at 1, one item in six is e times harder than the average, and one as much easier.
+    slope_spread ~ HalfNormal(0.5).         prevalence ~ Dirichlet(3), as in model B.
+
+Identifiability.  With two classes negative abilities and swapped classes explain answers equally well: that the prior
+of the ability is centred above 0 tells which.  With "1pl" and "2pl" all annotators are wrong about an item that is
+hard enough, so that a majority may be taken for a trap: of two classes, labels can get much worse than the vote.  Under
+"chance" and "glad" the able are never below chance.  Of items with one answer each nothing can be learnt of
+difficulty.  Without answers, an item's difficulty is its prior.
+
+The integral is a sum over nodes, 29 of them for items of up to 20 answers, more for items of more.  An item's log
+likelihood is exact to .001 where the spread is up to 1, and to .02 (10 answers) or .2 (60 answers) where it is 2, if
+abilities are between -3 and 6; for spreads of 3 and more the nodes are too few.
+
+Use when some items are harder than others for everybody, and one wants to know which.  Avoid when annotators confuse
+particular classes (`model_b`) or click without looking (`mace`).
+
+References.
+    J. Whitehill, P. Ruvolo, T. Wu, J. Bergsma and J. Movellan (2009), Whose vote should count more: optimal integration
+    of labels from labelers of unknown expertise, NIPS 22, pages 2035-2043, equation 2,
+    https://papers.nips.cc/paper/2009/hash/f899139df5e1059396431415e770c6dd-Abstract.html.
+    B. Carpenter (2008), Multilevel Bayesian models of categorical data annotation, unpublished manuscript.
+    G. Rasch (1960), Probabilistic models for some intelligence and attainment tests; A. Birnbaum (1968), in F. M. Lord
+    and M. R. Novick, Statistical theories of mental test scores: the logistic models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, override
+
+import numpy as np
+
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.capabilities import HasCaveats
+from bayesanno.modeling.difficulty import DifficultyModel
+from bayesanno.modeling.fields import Positive
+from bayesanno.modeling.starts import in_proportion, votes_of
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.observations import Answers, Design
+    from bayesanno.modeling.parameters import Parameters, Priors
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemDifficulty(DifficultyModel, HasCaveats):
+    """Abilities of annotators against difficulties of items, which are integrated out.
+
+    Parameters
+    ----------
+    form : {"chance", "glad", "1pl", "2pl"}, default "chance"
+        How ability and difficulty make the chance of being right: as in GLAD, the hardest items pure guesses
+        ("chance") or right in one half of the cases ("glad"); or by their difference, without and with a
+        discrimination of each item.
+    ability_prior : tuple of two floats, default (2, 1.5)
+        Mean and standard deviation of the normal prior of the abilities.
+    spread_prior : float, default 1
+        Scale of the half-normal prior of the standard deviation of difficulties.
+    slope_prior : float, default 0.5
+        The same of log discriminations.
+    prevalence_prior : float, default 3
+        Concentration of the symmetric Dirichlet prior of the prevalence.
+
+    Examples
+    --------
+    >>> from bayesanno.models import ItemDifficulty
+    >>> ItemDifficulty(form="2pl").slope_prior
+    0.5
+    """
+
+    name: ClassVar[str] = "item_difficulty"
+    competence: ClassVar[str | None] = "accuracy"
+
+    form: Literal["chance", "glad", "1pl", "2pl"] = "chance"
+    ability_prior: tuple[float, Positive] = (2.0, 1.5)
+    spread_prior: Positive = 1.0
+    slope_prior: Positive = 0.5
+    prevalence_prior: Positive = 3.0
+
+    @property
+    @override
+    def has_slopes(self) -> bool:
+        return self.form == "2pl"
+
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        if np.bincount(data.item, minlength=1).max() > 1:
+            return []
+        return ["no item has more than one answer, so nothing can be learnt of which items are hard: fit another model"]
+
+    def priors(self, data: AnnotationData, prior: Priors) -> None:
+        ability = pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator")
+        spread = pm.HalfNormal("spread", prior.spread_prior)
+        slope_spread = pm.HalfNormal("slope_spread", prior.slope_prior) if self.has_slopes else None
+        pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
+        z, slope, log_weight = self.nodes(data)  # (node,)
+        odds = self._log_odds(ability[:, None], spread, slope_spread, z, slope, data.n_classes)  # (annotator, node)
+        pm.Deterministic("accuracy", pt.sigmoid(odds).dot(np.exp(log_weight)), dims="annotator")
+
+    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+        n_classes, item = design.class_response.size, design.item
+        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        z, slope = (pm.Normal.dist(shape=(design.n_items,))[item] for _ in range(2))  # (annotation,)
+        odds = self._log_odds(p.ability[design.annotator], p.spread, p.get("slope_spread"), z, slope, n_classes)
+        another = pt.mod(
+            true_class[item] + pm.DiscreteUniform.dist(1, n_classes - 1, shape=(item.shape[0],)), n_classes
+        )
+        said = pt.switch(pm.Bernoulli.dist(logit_p=odds), true_class[item], another)  # (annotation,)
+        return true_class, pt.as_tensor(design.class_response)[said]
+
+    def log_answer(self, answers: Answers, p: Parameters, z: TensorVariable, slope: TensorVariable) -> TensorVariable:
+        odds = self._log_odds(p.ability[:, None], p.spread, p.get("slope_spread"), z, slope, answers.n_classes)
+        odds = odds[:, None, None]  # (annotator, response, true_class, node)
+        right, wrong = -pt.softplus(-odds), -pt.softplus(odds) - np.log(answers.n_classes - 1)
+        return pt.switch(answers.names_class.T[:, :, None], right, wrong)
+
+    def _log_odds(self, ability: Any, spread: Any, slope_spread: Any, z: Any, slope: Any, n_classes: int) -> Any:
+        """Return the log-odds of being right, of the shape that its arguments give."""
+        if self.form == "2pl":
+            return pt.exp(slope_spread * slope) * (ability - spread * z)
+        if self.form == "1pl":
+            return ability - spread * z
+        return ability * pt.exp(-spread * z) - (np.log(n_classes - 1) if self.form == "chance" else 0.0)
+
+    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        votes = votes_of(data)
+        right = np.clip((votes.agreed + 1.5) / (votes.given.sum(axis=1) + 2), 0.55, 0.95)
+        ability = np.log(right / (1 - right)) + (np.log(data.n_classes - 1) if self.form == "chance" else 0.0)
+        prevalence = in_proportion(votes.shares[data.class_codes] + 1)
+        values = {"ability": ability, "spread": np.array(0.5), "prevalence": prevalence}
+        return values | ({"slope_spread": np.array(0.3)} if self.has_slopes else {})

@@ -1,0 +1,195 @@
+"""Item difficulty: its integral, its forms, what is read off about items, and what it cannot learn."""
+
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import quad
+from scipy.special import expit, log_expit
+
+import bayesanno as ba
+from bayesanno.analysis.difficulty import shortest_intervals
+from bayesanno.cli.files import write_fit
+from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning
+from bayesanno.modeling.difficulty import bin_centres, choose_nodes
+from bayesanno.models import ItemDifficulty
+from tests.models.contract import LABELS, TINY, Graph, close, make_case
+
+ABLE = np.linspace(0.75, 0.97, 12)  # how often each of the simulated annotators is right on an easy item
+QUIET = {"progressbar": False, "random_seed": 3}
+
+
+def odds_of(form, ability, difficulty):
+    """Log-odds of being right, of three classes."""
+    return {"chance": ability * np.exp(-difficulty) - np.log(2), "1pl": ability - difficulty}[form]
+
+
+def integrate(form, ability, spread, right):
+    """Log of the integral over z of N(z) prod_j p(answer_j | z), given the class, by adaptive quadrature."""
+
+    def log_integrand(z):
+        odds = odds_of(form, ability, spread * z)
+        return -(z**2) / 2 + np.where(right, log_expit(odds), log_expit(-odds) - np.log(2)).sum()
+
+    top = max(map(log_integrand, np.linspace(-5, 5, 201)))
+    parts = [
+        quad(lambda z: np.exp(log_integrand(z) - top), low, low + 1, epsabs=1e-12, epsrel=1e-8)[0]
+        for low in range(-8, 8)
+    ]
+    return top + np.log(sum(parts) / np.sqrt(2 * np.pi))
+
+
+@pytest.mark.parametrize("form", ["chance", "1pl"])
+@pytest.mark.parametrize("annotators", ["typical", "extreme"])
+def test_the_sum_over_nodes_is_the_integral(form, annotators, rng):
+    """Of items of 2, 10 and 60 answers, such as the model gives to easy, average and hard ones."""
+    sizes, hardness = np.repeat([2, 10, 60], 3), np.tile([-1.5, 0.0, 1.5], 3)
+    item = np.repeat(np.arange(9), sizes)
+    annotator = np.concatenate([np.arange(n) for n in sizes])
+    ability = rng.normal(2, 1.5, 60) if annotators == "typical" else np.where(np.arange(60) % 2, 6.0, -3.0)
+    prevalence = np.array([0.5, 0.2, 0.3])
+    table = {"items": tuple("abcdefghi"), "annotators": tuple(f"a{j}" for j in range(60)), "labels": LABELS}
+    graph = None
+    for spread, off in ((0.5, 1e-3), (1.0, 1e-3), (2.0, 0.05)):
+        right = rng.uniform(size=item.size) < expit(odds_of(form, ability[annotator], spread * hardness[item]))
+        data = ba.AnnotationData(item=item, annotator=annotator, label=np.where(right, 0, 2), **table)
+        graph = Graph(ItemDifficulty(form=form), data) if graph is None else graph
+        found = graph.item_logp({"ability": ability, "spread": np.array(spread), "prevalence": prevalence}, data)
+        for code in range(9):
+            said, who = data.label[item == code], ability[annotator[item == code]]
+            by_class = [np.log(prevalence[k]) + integrate(form, who, spread, said == k) for k in range(3)]
+            assert abs(found[code] - np.logaddexp.reduce(by_class)) < off
+
+
+def test_items_of_more_answers_have_more_nodes():
+    sizes = [choose_nodes(n).size for n in (0, 5, 60, 500)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == sizes[1] < sizes[2] < sizes[3]
+    few, many = (np.diff(choose_nodes(n))[0] for n in (60, 20))
+    assert few < many  # 1.2 of the standard deviation that the answers leave, at most
+    assert np.diff(choose_nodes(500))[0] <= 1.2 / np.sqrt(1 + 250)
+
+
+@pytest.mark.parametrize("form", ["glad", "1pl"])
+def test_the_other_forms_are_those_of_the_reference(form, rng):
+    case = make_case("item_difficulty", {"form": form})
+    for parameters in case.draw(5, rng):
+        close(case.graph.item_logp(parameters), case.item_logp(parameters, TINY))
+
+
+def test_with_two_classes_chance_is_glad(rng):
+    data = ba.AnnotationData.from_records([("u", a, k) for a, k in zip("abcd", ("no", "yes", "no", "no"), strict=True)])
+    at = {"ability": rng.normal(2, 1, 4), "spread": np.array(0.8), "prevalence": np.array([0.3, 0.7])}
+    of_both = [Graph(ItemDifficulty(form=form), data).item_logp(at) for form in ("chance", "glad")]
+    np.testing.assert_allclose(*of_both, rtol=1e-12)
+
+
+def test_the_shortest_interval_of_a_normal():
+    centres = bin_centres()
+    density = np.exp(-((centres - 0.4) ** 2) / 2)
+    # a normal in bins, and all in the last bin
+    rows = np.stack([density / density.sum(), np.eye(centres.size)[-1]])
+    low, high = shortest_intervals(rows, centres)
+    assert high[0] - low[0] == pytest.approx(2 * 1.881, rel=0.02)
+    assert (high[0] + low[0]) / 2 == pytest.approx(0.4, abs=0.15)  # of about the same length are many
+    assert centres[-1] - 0.125 <= low[1] < high[1] <= centres[-1] + 0.125
+
+
+def simulate_hard(rng, n_items=150, per_item=8):
+    """Items that are hard one time in three; few annotators of many answers."""
+    truth, hard = rng.integers(3, size=n_items), rng.uniform(size=n_items) < 1 / 3
+    records = []
+    for i in range(n_items):
+        for j in rng.choice(ABLE.size, per_item, replace=False):
+            right = rng.uniform() < (0.45 if hard[i] else ABLE[j])
+            records.append((f"i{i}", f"a{j:02}", "abc"[truth[i] if right else (truth[i] + rng.integers(1, 3)) % 3]))
+    items = [*(f"i{i}" for i in range(n_items)), "never asked"]
+    return ba.AnnotationData.from_records(records, items=items, labels=("a", "b", "c")), hard, truth
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    data, hard, truth = simulate_hard(np.random.default_rng(5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws may be warned about
+        fit = ba.fit("item_difficulty", data, draws=300, tune=300, chains=2, **QUIET)
+    return fit, data, hard, truth
+
+
+class TestTable:
+    def test_the_hard_items_come_first(self, simulated):
+        fit, data, hard, _ = simulated
+        table = ba.difficulty_table(fit)
+        assert sorted(table["item"]) == sorted(data.items)
+        assert table["difficulty_mean"].is_monotonic_decreasing
+        is_hard = dict(zip(data.items, [*hard, False], strict=True))
+        first = table["item"].head(hard.sum()).map(is_hard)
+        assert first.mean() > 0.75
+        asked = table[table["n_annotations"] > 0]
+        by_hard = asked.groupby(asked["item"].map(is_hard))["expected_accuracy"].mean()
+        assert by_hard[True] < 0.7 < by_hard[False]
+
+    def test_intervals_hold_the_mean_and_fit_the_deviation(self, simulated):
+        table = ba.difficulty_table(simulated[0])
+        low, high, mean = (table[f"difficulty_{what}"] for what in ("hdi94_lb", "hdi94_ub", "mean"))
+        assert ((low < mean) & (mean < high)).all()
+        ratio = (high - low) / table["difficulty_sd"]
+        assert ((ratio > 3.2) & (ratio < 4.2)).all()  # 3.76 of a normal
+
+    def test_an_item_without_answers_has_the_difficulty_of_all(self, simulated):
+        fit = simulated[0]
+        row = ba.difficulty_table(fit).set_index("item").loc["never asked"]
+        spread = float(np.sqrt((fit["posterior"]["spread"] ** 2).mean()))
+        assert abs(row["difficulty_mean"]) < 1e-6
+        assert row["difficulty_sd"] == pytest.approx(spread, rel=0.02)
+        assert row["expected_accuracy"] == pytest.approx(float(fit["posterior"]["accuracy"].mean()), rel=1e-6)
+
+    def test_labels_and_annotators_have_theirs(self, simulated):
+        fit, _, hard, truth = simulated
+        labels, annotators = ba.label_table(fit), ba.annotator_table(fit).set_index("annotator")
+        assert labels["difficulty"].tolist() == fit["latent"]["difficulty"].values.tolist()
+        right = labels["label"].to_numpy()[:-1] == np.array(["a", "b", "c"])[truth]
+        assert right.mean() > 0.8
+        expected = np.where(hard, 0.45, ABLE[:, None]).mean(axis=1)  # (annotator,), of all items
+        order = [f"a{j:02}" for j in range(ABLE.size)]
+        low, high = (annotators.loc[order, f"competence_hdi94_{end}"] for end in ("lb", "ub"))
+        held = (low < expected) & (expected < high)
+        assert held.sum() >= 9  # of 12; of intervals that hold .94 of the time, fewer once in 500 times
+
+    def test_a_run_writes_it_and_the_report_names_the_hardest(self, simulated, tmp_path):
+        fit = simulated[0]
+        run = write_fit(fit, tmp_path, began=time.perf_counter())
+        assert "difficulty.csv" in run["files"]
+        table = ba.difficulty_table(fit)
+        assert pd.read_csv(tmp_path / "difficulty.csv")["item"].tolist() == table["item"].tolist()
+        ba.write_report(fit, tmp_path / "report.html")
+        page = (tmp_path / "report.html").read_text(encoding="utf-8")
+        n_hard = (table["difficulty_hdi94_lb"] > 0).sum()
+        assert f"{n_hard} items are harder than the average item" in page
+        assert f"{table['item'][0]} ({table['expected_accuracy'][0]:.0%})" in page
+
+    def test_other_models_have_none(self, refuses):
+        fit = ba.fit("one_coin", TINY, method="vb", **QUIET)
+        with refuses(FitError, "the items of one_coin have no difficulty: fit item_difficulty"):
+            ba.difficulty_table(fit)
+
+
+def test_new_items_have_a_difficulty(simulated):
+    fit, data, *_ = simulated
+    records = [("easy", name, "a") for name in data.annotators[:8]]
+    records += [("hard", name, "abc"[j % 3]) for j, name in enumerate(data.annotators[:8])]
+    found = ba.predict_labels(fit, ba.AnnotationData.from_records(records, labels=data.labels))
+    assert found["difficulty"].is_monotonic_increasing
+    assert found["difficulty"].iloc[0] < 0 < found["difficulty"].iloc[1]
+
+
+def test_one_answer_per_item_says_nothing_of_difficulty():
+    records = [(f"i{n}", "ada" if n % 2 else "bo", "no" if n % 3 else "yes") for n in range(8)]
+    data = ba.AnnotationData.from_records(records)
+    (said,) = ItemDifficulty().caveats(data)
+    assert said.startswith("no item has more than one answer")
+    assert ItemDifficulty().caveats(TINY) == []
+    with pytest.warns(IdentifiabilityWarning, match="no item has more than one answer"):
+        ba.fit("item_difficulty", data, method="advi", draws=20, method_options={"steps": 20}, **QUIET)
