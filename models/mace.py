@@ -31,8 +31,8 @@ Priors and what they imply.
     then fit both; where their labels differ, the true labels of a few items tell which holds.
 
     competence_prior="learnt" learns it: competence ~ Beta(c m, c (1 - m)), with a mean m ~ Beta(2, 2) and a
-    concentration c ~ Gamma(2, 1/2), 4 on average.  Not for EM and VB, which have no such updates.  Strategies keep their prior: those
-    who know say too little from habit for a common one to be learnt (tried: R-hat 1.06 to 1.18 on word senses).
+    concentration c ~ Gamma(2, 1/2), 4 on average.  Not for EM and VB, which have no such updates.  Strategies keep
+    their prior: those who know say too little from habit to learn a common one (tried: R-hat 1.06 on word senses).
 
 A label that is no class ("unsure") is always spam: who knows names the class.  So it lowers the competence, which is
 how often one knows, and is evidence for no class, even if annotators are unsure of one class more than of others.

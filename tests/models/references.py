@@ -314,7 +314,7 @@ REFERENCES: dict[str, Reference] = {
         variants={
             "uniform": {"class_prior": "uniform"},
             "learnt": {"class_prior": "learnt", "prevalence_prior": 2.0, "competence_prior": (2.0, 1.0)},
-            "population": {"competence_prior": "learnt", "strategy_prior": 3.0},
+            "population": {"competence_prior": "learnt", "strategy_prior": 0.6, "class_prior": "uniform"},
         },
         state_probability=mace_states,
         log_prior=mace_log_prior,

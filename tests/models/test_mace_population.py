@@ -10,6 +10,7 @@ from bayesanno.ground.errors import FitError, ModelError
 
 LEARNT = ba.models.MACE(competence_prior="learnt")
 SETTINGS = {"draws": 400, "tune": 500, "chains": 2, "random_seed": 1, "progressbar": False}
+SHORT = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")  # of two short chains
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,7 @@ def crowd():
     return replace(made, item=made.item[kept], annotator=made.annotator[kept], label=made.label[kept])
 
 
+@SHORT
 def test_what_is_known_of_many_is_known_of_those_with_few_answers(crowd):
     learnt, fixed = (ba.fit(model, crowd, **SETTINGS) for model in (LEARNT, "mace"))
     posterior = learnt["posterior"]
