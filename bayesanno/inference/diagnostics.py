@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ MIN_ESS = 400.0  # the same: 100 per chain, of four
 MIN_BFMI = 0.3  # Betancourt 2016, arXiv:1604.00695
 HARDLY_LOWER = 3.0  # nats: the other mode may well have a twentieth of the mass
 MAX_PARETO_K = 0.7  # Yao et al. 2018, arXiv:1802.02538
+ROUNDING = 1e-9  # nats: of log densities that are equal
 MIN_DRAWS = 4  # ArviZ has no R-hat and no ESS of fewer
 MAX_DEPTH_SHARE = 0.05  # of the draws; PyMC's threshold (pymc.stats.convergence.warn_treedepth)
 MAX_DEPTH = ("maxdepth_reached", "reached_max_treedepth")  # whether a draw's path was cut off, in nutpie and in PyMC
@@ -94,7 +96,10 @@ def find_pareto_k(log_ratio: np.ndarray) -> float:
     """Return the Pareto k of the ratios exp(log_ratio) of a density and what is to stand for it, shape (draw,)."""
     from arviz_stats.base import array_stats
 
-    return float(array_stats.psislw(-log_ratio[np.isfinite(log_ratio)])[1])  # it negates its argument itself
+    finite = log_ratio[np.isfinite(log_ratio)]
+    if finite.size and np.ptp(finite) < ROUNDING:
+        return -math.inf  # the approximation is the posterior: there is no tail
+    return float(array_stats.psislw(-finite)[1])  # it negates its argument itself
 
 
 def diagnose(
