@@ -1,4 +1,4 @@
-"""A population of MACE's annotators: how competent they are on the whole, how much they differ, and what habits share.
+"""Populations of annotators. MACE's: how competent they are on the whole, how much they differ, what habits share.
 
 With R responses:
 
@@ -21,11 +21,13 @@ import numpy as np
 from bayesanno.ground.lazy import pm, pt
 
 if TYPE_CHECKING:
+    import xarray
     from pytensor.tensor.variable import TensorVariable
 
 MEAN = (1.0, 1.0)
 CONCENTRATION = (2.0, 0.5)
 COMMON = 2.0
+MISNAMED = 2.0  # a class has not the name it should if another label is so many times as common in it
 
 
 def learn_population(strategy_prior: TensorVariable, n_labels: int) -> tuple[TensorVariable, TensorVariable]:
@@ -43,3 +45,26 @@ def start_population(competence: np.ndarray, given: np.ndarray) -> dict[str, np.
         "competence_concentration": np.array(2.0),
         "strategy_population": (given + 1) / (given + 1).sum(),
     }
+
+
+def explain_names(population: xarray.DataArray) -> list[str]:
+    """Say which classes are called otherwise than by their names, by the typical annotator.
+
+    Parameters
+    ----------
+    population : xarray.DataArray, dims chain, draw, true_class, response
+    """
+    typical = population.mean(("chain", "draw"))
+    called = []
+    for name in typical["true_class"].values.tolist():
+        row = typical.sel(true_class=name)
+        if float(row.max()) > MISNAMED * float(row.sel(response=name)):
+            called.append(f"{name!r} by {str(row.idxmax('response').item())!r} ({float(row.max()):.0%})")
+    if not called:
+        return []
+    return [
+        f"the typical annotator calls some classes by other names: {', '.join(called)}; they may not be what their names "
+        "say, and the labels of items then are wrong: compare with the votes, or with a fit by model_b; chains that "
+        "start near the votes (initvals='vote') or a prior that ties classes to names more firmly "
+        "(confusion_spread=0.5), or some known labels (controls), may help"
+    ]
