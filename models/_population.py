@@ -63,8 +63,8 @@ def explain_names(population: xarray.DataArray) -> list[str]:
     if not called:
         return []
     return [
-        f"the typical annotator calls some classes by other names: {', '.join(called)}; they may not be what their names "
-        "say, and the labels of items then are wrong: compare with the votes, or with a fit by model_b; chains that "
-        "start near the votes (initvals='vote') or a prior that ties classes to names more firmly "
-        "(confusion_spread=0.5), or some known labels (controls), may help"
+        f"the typical annotator calls some classes by other names: {', '.join(called)}; they may not be what their "
+        "names say, and the labels of items then are wrong: compare with the votes, or with a fit by model_b; chains "
+        "that start near the votes (initvals='vote'), a prior that ties classes to names more firmly "
+        "(confusion_spread=0.5) or some known labels (controls) may help"
     ]
