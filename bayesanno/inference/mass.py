@@ -19,11 +19,11 @@ from bayesanno.ground.errors import FitError
 from bayesanno.inference.bridge import LogMass, estimate_log_mass, shape_proposal
 from bayesanno.inference.chain_modes import MAX_RHAT, find_chain_modes
 from bayesanno.inference.compiled import compile_anew_if_broken, compile_graph, exact_arithmetic
-from bayesanno.inference.density import Density
 from bayesanno.inference.explore import LEAST_CLIMB, LEAST_MASS, MOST_DIMENSIONS, Explored, group_modes, share_out
 from bayesanno.inference.labellings import count_labellings
 from bayesanno.inference.per_draw import as_chains
 from bayesanno.inference.relabel import align_classes, class_permutations, sum_class_matrices
+from bayesanno.inference.starts import hold_spreads, start_near
 from bayesanno.inference.unconstrained import unconstrain
 from bayesanno.modeling.capabilities import is_exchangeable
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pymc
 
     from bayesanno.fits.view import FitView
+    from bayesanno.inference.density import Density
 
 FEW = 0.02  # of a chain's draws: one with fewer in a mode says nothing of it
 ROUNDS = 20  # in which draws are shared out among modes; a few settle it
@@ -118,9 +119,10 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
 
     def run() -> list[ModeMass]:
         start = {name: np.asarray(value, dtype=float) for name, value in model.start(data).items()}
-        density = Density(compile_graph(graph, start))
+        near = start_near(compile_graph(graph, start))
+        density = near.density
         z, _ = unconstrain(graph, free)  # (chain, draw, dimension)
-        groups, tops = _group_chains(view, density, z)
+        groups, tops = _group_chains(view, hold_spreads(near, model, graph).density, z)
         parts = _divide(z, groups)
         if not by_mass or len(groups) == 1:
             known = (0.0, 0.0, "bridge", "") if len(groups) == 1 else (np.nan, np.nan, "unknown", "not asked for")

@@ -128,7 +128,7 @@ def choose_starts(
             )
         return near
     rng = np.random.default_rng(random_seed)
-    near = _hold_spreads(near, model, graph)
+    near = hold_spreads(near, model, graph)
     explored = explore(near.density, near.centre, n_starts=n_starts, most_gradients=most_gradients, rng=rng)
     if explored.best is None:
         raise FitError(
@@ -160,7 +160,7 @@ def start_near(compiled: Any) -> Starts:
     return Starts(compiled, density, None, draw, centre)
 
 
-def _hold_spreads(near: Starts, model: AnnotationModel, graph: pymc.Model) -> Starts:
+def hold_spreads(near: Starts, model: AnnotationModel, graph: pymc.Model) -> Starts:
     """Return starts whose density has its modes where its mass is: how far annotators lie apart is held."""
     if not isinstance(model, HasSpreads) or not model.spreads():
         return near

@@ -8,6 +8,10 @@ import bayesanno as ba
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.inference.compiled import compile_graph, exact_arithmetic
+from bayesanno.inference.explore import Explored
+from bayesanno.inference.mass import weigh_modes
+from bayesanno.inference.starts import hold_spreads, start_near
 from bayesanno.inference.unconstrained import constrain, unconstrain
 from bayesanno.models import HierarchicalDawidSkene
 from tests.samples import tiny_data
@@ -56,6 +60,30 @@ def test_one_mode_is_found_though_the_density_has_its_peak_where_there_is_no_mas
     assert found["unfinished"] == 0
     assert found["lost"] == []
     assert found["found"][0]["mass"] > 0.99
+
+
+def test_advi_finds_the_population_too(fit, crowd):
+    near = ba.fit(MODEL, crowd, method="advi", draws=500, random_seed=1, progressbar=False)
+    table, exact = ba.population_table(near), ba.population_table(fit)
+    assert (abs(table["mean"] - exact["mean"]) < 1.5 * exact["sd"]).all()  # no correlations: where, not how wide
+    own, other = (one["posterior"]["confusion"].mean(("chain", "draw")).values for one in (near, fit))
+    assert abs(own - other).mean() < 0.03
+    labels = ba.label_table(near)["label"] == ba.label_table(fit)["label"]
+    assert labels.mean() > 0.95
+
+
+def test_the_modes_of_chains_are_told_with_the_spread_held(fit):
+    view = view_of(fit.isel(chain=[1]))  # whose diagnostics are of other chains: modes are looked for anew
+    graph = view.model.build(view.data)
+    near = start_near(compile_graph(graph, view.model.start(view.data)))
+    z, _ = unconstrain(graph, view.posterior[[variable.name for variable in graph.free_RVs]])
+    nowhere = Explored((), None, 0, 0, rough=True, most_steps=3000)
+    held = hold_spreads(near, view.model, graph).density
+    with exact_arithmetic():
+        found, (at,) = nowhere.place(held, z[:, -1], np.random.default_rng(1))
+    assert at == 0  # a top was reached
+    assert np.isfinite(found.modes[0].log_mass)
+    assert [mode.by for mode in weigh_modes(view, 1).modes] == ["bridge"]
 
 
 def test_draws_go_to_the_unconstrained_scale_and_back(fit):
@@ -124,6 +152,31 @@ def test_a_population_of_one_annotator_is_warned_about():
     assert said.startswith("one annotator gave all answers, from which next to nothing can be learnt of a population")
     assert MODEL.caveats(tiny_data()) == []
     assert MODEL.caveats(ba.read_annotations("@crowd")) == []
+
+
+def test_of_a_class_never_seen_the_prior_is_kept_and_an_annotator_of_one_answer_is_of_the_population():
+    rng = np.random.default_rng(1)
+    records = [(f"s{i}", who, ("no", "yes")[i % 2 ^ (rng.random() < 0.1)]) for i in range(60) for who in "abc"]
+    data = ba.AnnotationData.from_records([*records, ("s1", "once", "yes")], labels=("no", "yes", "never"))
+    with pytest.warns(ba.IdentifiabilityWarning, match="never"):
+        fit = ba.fit(MODEL, data, draws=200, tune=300, chains=2, initvals="vote", random_seed=1, progressbar=False)
+    table = ba.population_table(fit).set_index(["true_class", "response"])
+    odds = np.log(0.125 / 0.75) + rng.normal(size=(10_000, 2))
+    assert table.loc[("never", "never"), "mean"] == pytest.approx((1 / (1 + np.exp(odds).sum(1))).mean(), abs=0.08)
+    assert table.loc[("never", "never"), "spread_mean"] == pytest.approx(1, abs=0.25)
+    confusion = fit["posterior"]["confusion"].sel(true_class="yes", response="yes")
+    sd = confusion.std(("chain", "draw"))
+    assert float(sd.sel(annotator="once")) > 1.3 * float(sd.sel(annotator="a"))
+
+
+def test_classes_that_are_called_otherwise_than_by_their_names_are_said(fit):
+    posterior = fit["posterior"].to_dataset()
+    assert MODEL.remarks(posterior) == []
+    swapped = posterior.assign(population=posterior["population"].assign_coords(true_class=["good", "fair", "bad"]))
+    (said,) = MODEL.remarks(swapped)
+    assert "calls some classes by other names: 'good' by 'bad' (" in said
+    assert "'bad' by 'good' (" in said
+    assert "'fair' by" not in said
 
 
 def test_modes_of_the_density_are_refused(crowd, refuses):

@@ -44,10 +44,10 @@ def test_the_density_of_the_rows_is_that_of_their_log_odds_whatever_is_sampled(w
         of_odds += norm(typical, SPREAD[:, None]).logpdf(rows).sum()
         volume = np.log(values["typical"]).sum() + np.log(values["rows"]).sum()  # of rows in their log odds
         np.testing.assert_allclose(own_scale(point), of_odds - volume, rtol=1e-10)
-        # u is (e - (1 - w) m) / spread^(1 - w): what is sampled has the volume spread^(1 - w) of the log odds
+        # u is w m + (e - m) / spread^(1 - w): what is sampled has the volume spread^(1 - w) of the log odds
         stretch = (1 - np.broadcast_to(centring, (3, 2, 2))) * np.log(SPREAD)[:, None]
         np.testing.assert_allclose(sampled(point), of_odds + stretch.sum(), rtol=1e-10)
-        u = (rows - (1 - centring) * typical) / SPREAD[:, None] ** (1 - centring)
+        u = centring * typical + (rows - typical) / SPREAD[:, None] ** (1 - centring)
         np.testing.assert_allclose(point[names[1]], u, rtol=1e-9, atol=1e-9)
 
 

@@ -3,7 +3,7 @@
 A row p of R probabilities has R - 1 log odds, log p_r - log p_right, of the wrong responses against the right one. They
 are drawn from normals around those of a centre, all with one standard deviation, the spread.
 
-What is sampled is not the log odds e but u = (e - (1 - w) m) / spread^(1 - w), with m the log odds of the centre and w
+What is sampled is not the log odds e but u = w m + (e - m) / spread^(1 - w), with m the log odds of the centre and w
 between 0 and 1 (Gorinova, Moore and Hoffman 2020, arXiv:1906.03028): a row of many answers is told by them and moves
 well as itself, w = 1; one of few is told by the centre, and moves well as its deviation from it, w = 0. The invariant:
 the density of the row is that of its log odds whatever w is. Draws hold the rows, and nothing of u.
@@ -180,18 +180,18 @@ def _transform() -> Any:
     class LogOddsOfWrong(Transform):  # type: ignore[misc]  # PyMC is not seen by the type checker
         """Between rows of probabilities and their partially centred log odds."""
 
-        name = "logodds_of_wrong"
+        name = "logodds"
         ndim_supp = 1
 
         def forward(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
             centre, spread, right, centring = inputs[1 : 1 + _N_PARAMETERS]
-            scale = spread[..., None] ** (1 - centring)
-            return (log_odds(pt.as_tensor(value), right) - (1 - centring) * log_odds(centre, right)) / scale
+            mean, scale = log_odds(centre, right), spread[..., None] ** (1 - centring)
+            return centring * mean + (log_odds(pt.as_tensor(value), right) - mean) / scale
 
         def backward(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
             centre, spread, right, centring = inputs[1 : 1 + _N_PARAMETERS]
-            scale = spread[..., None] ** (1 - centring)
-            return _softmax(put_right((1 - centring) * log_odds(centre, right) + scale * value, right))
+            mean, scale = log_odds(centre, right), spread[..., None] ** (1 - centring)
+            return _softmax(put_right(mean + scale * (value - centring * mean), right))
 
         def log_jac_det(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
             """Return log |d row / d value|: of the row in its log odds, and of these in the value."""
