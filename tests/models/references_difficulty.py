@@ -14,9 +14,13 @@ from scipy.stats import dirichlet, halfnorm, norm
 Parameters = Mapping[str, np.ndarray]
 Said = Sequence[tuple[int, int]]  # one item's (annotator, label) pairs
 
-NODES = 5 * np.arange(-14, 15) / 14  # for items of few answers
 SLOPES = np.arange(-4.0, 5.0)
 CENTRES = np.arange(-32, 33) / 4
+
+
+def nodes_of(form: str) -> np.ndarray:
+    """For items of few answers."""
+    return 8 * np.arange(-23, 24) / 23 if form in ("1pl", "2pl") else 5 * np.arange(-14, 15) / 14
 
 
 def odds_of_right(form: str, parameters: Parameters, annotator: int, z: float, slope: float) -> float:
@@ -34,10 +38,11 @@ def on_the_grid(form: str, parameters: Parameters, said: Said) -> np.ndarray:
     """p(class, z, slope, answers), shape (true_class, z, slope)."""
     prevalence = parameters["prevalence"]
     slopes = SLOPES if form == "2pl" else np.zeros(1)
-    weight = np.outer(norm.pdf(NODES), norm.pdf(slopes))
-    joint = np.empty((len(prevalence), NODES.size, slopes.size))
+    nodes = nodes_of(form)
+    weight = np.outer(norm.pdf(nodes), norm.pdf(slopes))
+    joint = np.empty((len(prevalence), nodes.size, slopes.size))
     who = {annotator for annotator, _ in said}
-    for row, z in enumerate(NODES):
+    for row, z in enumerate(nodes):
         for column, slope in enumerate(slopes):
             odds = {annotator: odds_of_right(form, parameters, annotator, z, slope) for annotator in who}
             right = {annotator: expit(of) for annotator, of in odds.items()}
@@ -62,7 +67,7 @@ def difficulty_log_prior(parameters: Parameters, fields: Mapping) -> float:
 
 
 def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said, np.ndarray, int], np.ndarray]]:
-    form = fields["form"]
+    form, nodes = fields["form"], nodes_of(fields["form"])
 
     def posterior(parameters: Parameters, said: Said, control: int) -> np.ndarray:
         """p(class, z, slope | answers), where the class may be known."""
@@ -71,14 +76,14 @@ def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said
         return joint / joint.sum()
 
     def difficulty(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
-        return float(parameters["spread"]) * NODES @ posterior(parameters, said, control).sum(axis=(0, 2))
+        return float(parameters["spread"]) * nodes @ posterior(parameters, said, control).sum(axis=(0, 2))
 
     def in_bins(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
         """What a node has lies evenly between the middles to its neighbours; the last bins are open."""
         of_node = posterior(parameters, said, control).sum(axis=(0, 2))
-        spread, half = float(parameters["spread"]), 5 / 28
+        spread, half = float(parameters["spread"]), (nodes[1] - nodes[0]) / 2
         found = np.zeros(CENTRES.size)
-        for z, share in zip(NODES, of_node, strict=True):
+        for z, share in zip(nodes, of_node, strict=True):
             low, high = spread * (z - half), spread * (z + half)
             for code, centre in enumerate(CENTRES):
                 left = -np.inf if code == 0 else centre - 0.125
@@ -93,7 +98,7 @@ def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said
         return np.sum(
             [
                 shares[row, column] * np.mean([expit(odds_of_right(form, parameters, a, z, slope)) for a in everybody])
-                for row, z in enumerate(NODES)
+                for row, z in enumerate(nodes)
                 for column, slope in enumerate(slopes)
             ]
         )
