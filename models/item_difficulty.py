@@ -36,9 +36,9 @@ hard enough, so that a majority may be taken for a trap: of two classes, labels 
 "chance" and "glad" the able are never below chance.  Of items with one answer each nothing can be learnt of
 difficulty.  Without answers, an item's difficulty is its prior.
 
-The integral is a sum over nodes, 29 of them for items of up to 20 answers, more for items of more.  An item's log
-likelihood is exact to .001 where the spread is up to 1, and to .02 (10 answers) or .2 (60 answers) where it is 2, if
-abilities are between -3 and 6; for spreads of 3 and more the nodes are too few.
+The integral is a sum over nodes: 29 for items of up to 20 answers (47 of "1pl", 47 x 9 of "2pl"), more for items of
+more.  An item's log likelihood is exact to .001 where the spread is up to 1, whatever the abilities and however much
+its answers disagree; to .01 (5 answers) or .2 (20 and more) where it is 2; for more, the nodes are too few.
 
 Use when some items are harder than others for everybody, and one wants to know which.  Avoid when annotators confuse
 particular classes (`model_b`) or click without looking (`mace`).
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.observations import Answers, Design
+    from bayesanno.modeling.observations import Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
 MOST = 10.0  # the log of the greatest easiness: beyond, nothing changes but that digits are lost in sums
@@ -122,9 +122,17 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
-        if np.bincount(data.item, minlength=1).max() > 1:
-            return []
-        return ["no item has more than one answer, so nothing can be learnt of which items are hard: fit another model"]
+        found = []
+        if np.bincount(data.item, minlength=1).max() < 2:
+            found.append(
+                "no item has more than one answer, so nothing can be learnt of which items are hard: fit another model"
+            )
+        if data.n_classes == 2 and self.form in ("1pl", "2pl"):
+            found.append(
+                f"with two classes and form={self.form!r} an item may be so hard that its majority is taken for wrong, "
+                "and labels can be worse than the vote: compare them with it, or take form='chance'"
+            )
+        return found
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         ability = pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator")
@@ -132,7 +140,9 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         slope_spread = pm.HalfNormal("slope_spread", prior.slope_prior) if self.has_slopes else None
         pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
         z, slope, log_weight = self.nodes(data)  # (node,)
-        factor, offset = self.line({"spread": spread, "slope_spread": slope_spread}, z, slope, data.n_classes)  # (node,)
+        factor, offset = self.line(
+            {"spread": spread, "slope_spread": slope_spread}, z, slope, data.n_classes
+        )  # (node,)
         right = pt.sigmoid(factor * ability[:, None] + offset)  # (annotator, node)
         pm.Deterministic("accuracy", right.dot(np.exp(log_weight)), dims="annotator")
 
@@ -144,7 +154,9 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         another = pt.mod(
             true_class[item] + pm.DiscreteUniform.dist(1, n_classes - 1, shape=(item.shape[0],)), n_classes
         )
-        said = pt.switch(pm.Bernoulli.dist(logit_p=factor * p.ability[design.annotator] + offset), true_class[item], another)  # (annotation,)
+        said = pt.switch(
+            pm.Bernoulli.dist(logit_p=factor * p.ability[design.annotator] + offset), true_class[item], another
+        )  # (annotation,)
         return true_class, pt.as_tensor(design.class_response)[said]
 
     def line(self, p: Any, z: Any, slope: Any, n_classes: int) -> tuple[Any, Any]:
