@@ -37,8 +37,9 @@ hard enough, so that a majority may be taken for a trap: of two classes, labels 
 difficulty.  Without answers, an item's difficulty is its prior.
 
 The integral is a sum over nodes: 29 for items of up to 20 answers (47 of "1pl", 47 x 9 of "2pl"), more for items of
-more.  An item's log likelihood is exact to .001 where the spread is up to 1, whatever the abilities and however much
-its answers disagree; to .01 (5 answers) or .2 (20 and more) where it is 2; for more, the nodes are too few.
+more.  An item's log likelihood is exact to .001 where the spread is up to 1, to .01 (5 answers) or .2 (20 and more)
+where it is 2; for more, the nodes are too few.  Nor do they reach an item that many annotators of abilities of 6 and
+more dispute under "1pl" or "2pl": of 60 answers, by .03 at a spread of 1, by 3 and more at 0.5.
 
 Use when some items are harder than others for everybody, and one wants to know which.  Avoid when annotators confuse
 particular classes (`model_b`) or click without looking (`mace`).

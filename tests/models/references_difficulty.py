@@ -1,4 +1,4 @@
-"""Items with a difficulty a second time: NumPy, one item and one class at a time, the difficulty summed over its nodes.
+"""Items with a difficulty a second time: NumPy, one item, class and answer at a time, over a grid of nodes.
 
 That the sum over nodes is the integral is tested in `test_item_difficulty.py`.
 """
@@ -23,34 +23,27 @@ def nodes_of(form: str) -> np.ndarray:
     return 8 * np.arange(-23, 24) / 23 if form in ("1pl", "2pl") else 5 * np.arange(-14, 15) / 14
 
 
-def odds_of_right(form: str, parameters: Parameters, annotator: int, z: float, slope: float) -> float:
-    """log P(right) / P(wrong) of an annotator on an item of this difficulty and slope."""
-    ability, difficulty = parameters["ability"][annotator], float(parameters["spread"]) * z
+def odds_of_right(form: str, parameters: Parameters, annotator: int) -> np.ndarray:
+    """log P(right) / P(wrong) of an annotator on items of each difficulty and slope, shape (z, slope)."""
+    ability, difficulty = parameters["ability"][annotator], float(parameters["spread"]) * nodes_of(form)[:, None]
     others = len(parameters["prevalence"]) - 1
     if form == "chance":
         return ability / np.exp(difficulty) - np.log(others)
     if form == "glad":
         return ability / np.exp(difficulty)
-    return (ability - difficulty) * (np.exp(float(parameters["slope_spread"]) * slope) if form == "2pl" else 1.0)
+    return (ability - difficulty) * (np.exp(float(parameters["slope_spread"]) * SLOPES) if form == "2pl" else 1.0)
 
 
 def on_the_grid(form: str, parameters: Parameters, said: Said) -> np.ndarray:
     """p(class, z, slope, answers), shape (true_class, z, slope)."""
     prevalence = parameters["prevalence"]
-    slopes = SLOPES if form == "2pl" else np.zeros(1)
-    nodes = nodes_of(form)
-    weight = np.outer(norm.pdf(nodes), norm.pdf(slopes))
-    joint = np.empty((len(prevalence), nodes.size, slopes.size))
-    who = {annotator for annotator, _ in said}
-    for row, z in enumerate(nodes):
-        for column, slope in enumerate(slopes):
-            odds = {annotator: odds_of_right(form, parameters, annotator, z, slope) for annotator in who}
-            right = {annotator: expit(of) for annotator, of in odds.items()}
-            wrong = {annotator: expit(-of) / (len(prevalence) - 1) for annotator, of in odds.items()}
-            for truth, share in enumerate(prevalence):
-                each = [right[annotator] if label == truth else wrong[annotator] for annotator, label in said]
-                joint[truth, row, column] = share * np.prod(each)
-    return joint * weight / weight.sum()
+    weight = np.outer(norm.pdf(nodes_of(form)), norm.pdf(SLOPES) if form == "2pl" else np.ones(1))
+    joint = np.multiply.outer(prevalence, weight / weight.sum())
+    for annotator, label in said:
+        odds = odds_of_right(form, parameters, annotator)
+        for truth in range(len(prevalence)):
+            joint[truth] *= expit(odds) if label == truth else expit(-odds) / (len(prevalence) - 1)
+    return joint
 
 
 def difficulty_states_of(fields: Mapping) -> Callable[[Parameters, Said], np.ndarray]:
@@ -93,14 +86,7 @@ def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said
 
     def expected_accuracy(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
         shares = posterior(parameters, said, control).sum(axis=0)  # (z, slope)
-        slopes = SLOPES if form == "2pl" else np.zeros(1)
-        everybody = range(len(parameters["ability"]))
-        return np.sum(
-            [
-                shares[row, column] * np.mean([expit(odds_of_right(form, parameters, a, z, slope)) for a in everybody])
-                for row, z in enumerate(nodes)
-                for column, slope in enumerate(slopes)
-            ]
-        )
+        right = [expit(odds_of_right(form, parameters, annotator)) for annotator in range(len(parameters["ability"]))]
+        return np.sum(shares * np.mean(right, axis=0))
 
     return {"difficulty": difficulty, "difficulty_probability": in_bins, "expected_accuracy": expected_accuracy}
