@@ -16,10 +16,11 @@ from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, FitError
 from bayesanno.ground.wording import counted
 from bayesanno.modeling.difficulty import bin_centres, choose_nodes
+from bayesanno.modeling.posterior import recover
 from bayesanno.models import ItemDifficulty
 from bayesanno.report.blocks import Text
 from bayesanno.report.sections.labels import show_items
-from tests.models.contract import LABELS, TINY, Graph, close, make_case
+from tests.models.contract import LABELS, TINY, Graph, close, make_case, said_of
 
 ABLE = np.linspace(0.75, 0.97, 12)  # how often each of the simulated annotators is right on an easy item
 QUIET = {"progressbar": False, "random_seed": 3}
@@ -82,6 +83,18 @@ def test_the_other_forms_are_those_of_the_reference(form, rng):
     case = make_case("item_difficulty", {"form": form})
     for parameters in case.draw(3, rng):
         close(case.graph.item_logp(parameters), case.item_logp(parameters, TINY))
+
+
+def test_slopes_are_summed_out_of_what_is_read_off(rng):
+    case = make_case("item_difficulty", {"form": "2pl"})
+    samples = case.draw(4, rng)
+    found = recover(case.entry, TINY, case.posterior(samples, n_chains=2), case.known).latent
+    joint = [case.states(one, TINY) for one in samples]
+    for name, view in case.reference.views.items():
+        for item, known in enumerate(TINY.control_codes):
+            said = said_of(TINY, item)
+            each = [view(one, said, states[item], known) for one, states in zip(samples, joint, strict=True)]
+            close(found[name].values[item], np.mean(each, axis=0))
 
 
 def test_with_two_classes_chance_is_glad(rng):
