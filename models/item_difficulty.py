@@ -36,9 +36,10 @@ hard enough, so that a majority may be taken for a trap: of two classes, labels 
 "chance" and "glad" the able are never below chance.  Of items with one answer each nothing can be learnt of
 difficulty.  Without answers, an item's difficulty is its prior.
 
-The integral is a sum over nodes, 29 of them for items of up to 20 answers, more for items of more.  An item's log
-likelihood is exact to .001 where the spread is up to 1, and to .02 (10 answers) or .2 (60 answers) where it is 2, if
-abilities are between -3 and 6; for spreads of 3 and more the nodes are too few.
+The integral is a sum over nodes: 29 for items of up to 20 answers (47 of "1pl", 47 x 9 of "2pl"), more for items of
+more.  An item's log likelihood is exact to .001 where the spread is up to 1, to .01 (5 answers) or .2 (20 and more)
+where it is 2; for more, the nodes are too few.  Nor do they reach an item that many annotators of abilities of 6 and
+more dispute under "1pl" or "2pl": of 60 answers, by .03 at a spread of 1, by 3 and more at 0.5.
 
 Use when some items are harder than others for everybody, and one wants to know which.  Avoid when annotators confuse
 particular classes (`model_b`) or click without looking (`mace`).
@@ -61,7 +62,7 @@ import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.capabilities import HasCaveats
-from bayesanno.modeling.difficulty import DifficultyModel
+from bayesanno.modeling.difficulty import FAR_REACH, REACH, DifficultyModel
 from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.starts import in_proportion, votes_of
 
@@ -69,8 +70,10 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.observations import Answers, Design
+    from bayesanno.modeling.observations import Design
     from bayesanno.modeling.parameters import Parameters, Priors
+
+MOST = 10.0  # the log of the greatest easiness: beyond, nothing changes but that digits are lost in sums
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,11 +116,24 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
     def has_slopes(self) -> bool:
         return self.form == "2pl"
 
+    @property
+    @override
+    def reach(self) -> float:
+        return FAR_REACH if self.form in ("1pl", "2pl") else REACH
+
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
-        if np.bincount(data.item, minlength=1).max() > 1:
-            return []
-        return ["no item has more than one answer, so nothing can be learnt of which items are hard: fit another model"]
+        found = []
+        if np.bincount(data.item, minlength=1).max() < 2:
+            found.append(
+                "no item has more than one answer, so nothing can be learnt of which items are hard: fit another model"
+            )
+        if data.n_classes == 2 and self.form in ("1pl", "2pl"):
+            found.append(
+                f"with two classes and form={self.form!r} an item may be so hard that its majority is taken for wrong, "
+                "and labels can be worse than the vote: compare them with it, or take form='chance'"
+            )
+        return found
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         ability = pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator")
@@ -125,33 +141,31 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         slope_spread = pm.HalfNormal("slope_spread", prior.slope_prior) if self.has_slopes else None
         pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
         z, slope, log_weight = self.nodes(data)  # (node,)
-        odds = self._log_odds(ability[:, None], spread, slope_spread, z, slope, data.n_classes)  # (annotator, node)
-        pm.Deterministic("accuracy", pt.sigmoid(odds).dot(np.exp(log_weight)), dims="annotator")
+        factor, offset = self.line(
+            {"spread": spread, "slope_spread": slope_spread}, z, slope, data.n_classes
+        )  # (node,)
+        right = pt.sigmoid(factor * ability[:, None] + offset)  # (annotator, node)
+        pm.Deterministic("accuracy", right.dot(np.exp(log_weight)), dims="annotator")
 
     def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
         n_classes, item = design.class_response.size, design.item
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         z, slope = (pm.Normal.dist(shape=(design.n_items,))[item] for _ in range(2))  # (annotation,)
-        odds = self._log_odds(p.ability[design.annotator], p.spread, p.get("slope_spread"), z, slope, n_classes)
+        factor, offset = self.line(p, z, slope, n_classes)
         another = pt.mod(
             true_class[item] + pm.DiscreteUniform.dist(1, n_classes - 1, shape=(item.shape[0],)), n_classes
         )
-        said = pt.switch(pm.Bernoulli.dist(logit_p=odds), true_class[item], another)  # (annotation,)
+        said = pt.switch(
+            pm.Bernoulli.dist(logit_p=factor * p.ability[design.annotator] + offset), true_class[item], another
+        )  # (annotation,)
         return true_class, pt.as_tensor(design.class_response)[said]
 
-    def log_answer(self, answers: Answers, p: Parameters, z: TensorVariable, slope: TensorVariable) -> TensorVariable:
-        odds = self._log_odds(p.ability[:, None], p.spread, p.get("slope_spread"), z, slope, answers.n_classes)
-        odds = odds[:, None, None]  # (annotator, response, true_class, node)
-        right, wrong = -pt.softplus(-odds), -pt.softplus(odds) - np.log(answers.n_classes - 1)
-        return pt.switch(answers.names_class.T[:, :, None], right, wrong)
-
-    def _log_odds(self, ability: Any, spread: Any, slope_spread: Any, z: Any, slope: Any, n_classes: int) -> Any:
-        """Return the log-odds of being right, of the shape that its arguments give."""
-        if self.form == "2pl":
-            return pt.exp(slope_spread * slope) * (ability - spread * z)
-        if self.form == "1pl":
-            return ability - spread * z
-        return ability * pt.exp(-spread * z) - (np.log(n_classes - 1) if self.form == "chance" else 0.0)
+    def line(self, p: Any, z: Any, slope: Any, n_classes: int) -> tuple[Any, Any]:
+        if self.form in ("1pl", "2pl"):
+            steep = pt.exp(p["slope_spread"] * slope) if self.has_slopes else pt.ones_like(z)
+            return steep, -steep * p["spread"] * z
+        easiness = pt.exp(pt.minimum(-p["spread"] * z, MOST))
+        return easiness, pt.zeros_like(z) - (np.log(n_classes - 1) if self.form == "chance" else 0.0)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         votes = votes_of(data)

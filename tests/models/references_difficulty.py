@@ -1,4 +1,4 @@
-"""Items with a difficulty a second time: NumPy, one item and one class at a time, the difficulty summed over its nodes.
+"""Items with a difficulty a second time: NumPy, one item, class and answer at a time, over a grid of nodes.
 
 That the sum over nodes is the integral is tested in `test_item_difficulty.py`.
 """
@@ -14,38 +14,36 @@ from scipy.stats import dirichlet, halfnorm, norm
 Parameters = Mapping[str, np.ndarray]
 Said = Sequence[tuple[int, int]]  # one item's (annotator, label) pairs
 
-NODES = 5 * np.arange(-14, 15) / 14  # for items of few answers
 SLOPES = np.arange(-4.0, 5.0)
 CENTRES = np.arange(-32, 33) / 4
 
 
-def odds_of_right(form: str, parameters: Parameters, annotator: int, z: float, slope: float) -> float:
-    """log P(right) / P(wrong) of an annotator on an item of this difficulty and slope."""
-    ability, difficulty = parameters["ability"][annotator], float(parameters["spread"]) * z
+def nodes_of(form: str) -> np.ndarray:
+    """For items of few answers."""
+    return 8 * np.arange(-23, 24) / 23 if form in ("1pl", "2pl") else 5 * np.arange(-14, 15) / 14
+
+
+def odds_of_right(form: str, parameters: Parameters, annotator: int) -> np.ndarray:
+    """log P(right) / P(wrong) of an annotator on items of each difficulty and slope, shape (z, slope)."""
+    ability, difficulty = parameters["ability"][annotator], float(parameters["spread"]) * nodes_of(form)[:, None]
     others = len(parameters["prevalence"]) - 1
     if form == "chance":
         return ability / np.exp(difficulty) - np.log(others)
     if form == "glad":
         return ability / np.exp(difficulty)
-    return (ability - difficulty) * (np.exp(float(parameters["slope_spread"]) * slope) if form == "2pl" else 1.0)
+    return (ability - difficulty) * (np.exp(float(parameters["slope_spread"]) * SLOPES) if form == "2pl" else 1.0)
 
 
 def on_the_grid(form: str, parameters: Parameters, said: Said) -> np.ndarray:
     """p(class, z, slope, answers), shape (true_class, z, slope)."""
     prevalence = parameters["prevalence"]
-    slopes = SLOPES if form == "2pl" else np.zeros(1)
-    weight = np.outer(norm.pdf(NODES), norm.pdf(slopes))
-    joint = np.empty((len(prevalence), NODES.size, slopes.size))
-    who = {annotator for annotator, _ in said}
-    for row, z in enumerate(NODES):
-        for column, slope in enumerate(slopes):
-            odds = {annotator: odds_of_right(form, parameters, annotator, z, slope) for annotator in who}
-            right = {annotator: expit(of) for annotator, of in odds.items()}
-            wrong = {annotator: expit(-of) / (len(prevalence) - 1) for annotator, of in odds.items()}
-            for truth, share in enumerate(prevalence):
-                each = [right[annotator] if label == truth else wrong[annotator] for annotator, label in said]
-                joint[truth, row, column] = share * np.prod(each)
-    return joint * weight / weight.sum()
+    weight = np.outer(norm.pdf(nodes_of(form)), norm.pdf(SLOPES) if form == "2pl" else np.ones(1))
+    joint = np.multiply.outer(prevalence, weight / weight.sum())
+    for annotator, label in said:
+        odds = odds_of_right(form, parameters, annotator)
+        for truth in range(len(prevalence)):
+            joint[truth] *= expit(odds) if label == truth else expit(-odds) / (len(prevalence) - 1)
+    return joint
 
 
 def difficulty_states_of(fields: Mapping) -> Callable[[Parameters, Said], np.ndarray]:
@@ -62,7 +60,7 @@ def difficulty_log_prior(parameters: Parameters, fields: Mapping) -> float:
 
 
 def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said, np.ndarray, int], np.ndarray]]:
-    form = fields["form"]
+    form, nodes = fields["form"], nodes_of(fields["form"])
 
     def posterior(parameters: Parameters, said: Said, control: int) -> np.ndarray:
         """p(class, z, slope | answers), where the class may be known."""
@@ -71,14 +69,14 @@ def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said
         return joint / joint.sum()
 
     def difficulty(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
-        return float(parameters["spread"]) * NODES @ posterior(parameters, said, control).sum(axis=(0, 2))
+        return float(parameters["spread"]) * nodes @ posterior(parameters, said, control).sum(axis=(0, 2))
 
     def in_bins(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
         """What a node has lies evenly between the middles to its neighbours; the last bins are open."""
         of_node = posterior(parameters, said, control).sum(axis=(0, 2))
-        spread, half = float(parameters["spread"]), 5 / 28
+        spread, half = float(parameters["spread"]), (nodes[1] - nodes[0]) / 2
         found = np.zeros(CENTRES.size)
-        for z, share in zip(NODES, of_node, strict=True):
+        for z, share in zip(nodes, of_node, strict=True):
             low, high = spread * (z - half), spread * (z + half)
             for code, centre in enumerate(CENTRES):
                 left = -np.inf if code == 0 else centre - 0.125
@@ -88,14 +86,7 @@ def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said
 
     def expected_accuracy(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
         shares = posterior(parameters, said, control).sum(axis=0)  # (z, slope)
-        slopes = SLOPES if form == "2pl" else np.zeros(1)
-        everybody = range(len(parameters["ability"]))
-        return np.sum(
-            [
-                shares[row, column] * np.mean([expit(odds_of_right(form, parameters, a, z, slope)) for a in everybody])
-                for row, z in enumerate(NODES)
-                for column, slope in enumerate(slopes)
-            ]
-        )
+        right = [expit(odds_of_right(form, parameters, annotator)) for annotator in range(len(parameters["ability"]))]
+        return np.sum(shares * np.mean(right, axis=0))
 
     return {"difficulty": difficulty, "difficulty_probability": in_bins, "expected_accuracy": expected_accuracy}
