@@ -112,7 +112,7 @@ def logistic_normal(
     ...     centre = np.array([[0.9, 0.1], [0.2, 0.8]])
     ...     rows = logistic_normal("confusion", centre, 0.5, np.array([0, 1]), dims=tuple(coords))
     >>> graph.value_vars
-    [confusion_logodds_of_wrong__]
+    [confusion_logodds__]
     """
     centre = pt.as_tensor(centre)
     like_one = pt.zeros_like(centre[..., 1:])
