@@ -73,8 +73,6 @@ if TYPE_CHECKING:
     from bayesanno.modeling.observations import Design
     from bayesanno.modeling.parameters import Parameters, Priors
 
-MOST = 10.0  # the log of the greatest easiness: beyond, nothing changes but that digits are lost in sums
-
 
 @dataclass(frozen=True, kw_only=True)
 class ItemDifficulty(DifficultyModel, HasCaveats):
@@ -164,7 +162,7 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         if self.form in ("1pl", "2pl"):
             steep = pt.exp(p["slope_spread"] * slope) if self.has_slopes else pt.ones_like(z)
             return steep, -steep * p["spread"] * z
-        easiness = pt.exp(pt.minimum(-p["spread"] * z, MOST))
+        easiness = pt.exp(-p["spread"] * z)
         return easiness, pt.zeros_like(z) - (np.log(n_classes - 1) if self.form == "chance" else 0.0)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
