@@ -41,6 +41,9 @@ more.  An item's log likelihood is exact to .001 where the spread is up to 1, to
 where it is 2; for more, the nodes are too few.  Nor do they reach an item that many annotators of abilities of 6 and
 more dispute under "1pl" or "2pl": of 60 answers, by .03 at a spread of 1, by 3 and more at 0.5.
 
+On two real tables of three and five labels "chance" and "glad" are as good as each other: accuracy .994 with both, and
+differences of 5 in elpd, once for either.
+
 Use when some items are harder than others for everybody, and one wants to know which.  Avoid when annotators confuse
 particular classes (`model_b`) or click without looking (`mace`).
 
