@@ -41,6 +41,9 @@ more.  An item's log likelihood is exact to .001 where the spread is up to 1, to
 where it is 2; for more, the nodes are too few.  Nor do they reach an item that many annotators of abilities of 6 and
 more dispute under "1pl" or "2pl": of 60 answers, by .03 at a spread of 1, by 3 and more at 0.5.
 
+On two real tables of three and five labels "chance" and "glad" are as good as each other: accuracy .994 with both, and
+differences of 5 in elpd, once for either.
+
 Use when some items are harder than others for everybody, and one wants to know which.  Avoid when annotators confuse
 particular classes (`model_b`) or click without looking (`mace`).
 
@@ -72,8 +75,6 @@ if TYPE_CHECKING:
     from bayesanno.data.annotations import AnnotationData
     from bayesanno.modeling.observations import Design
     from bayesanno.modeling.parameters import Parameters, Priors
-
-MOST = 10.0  # the log of the greatest easiness: beyond, nothing changes but that digits are lost in sums
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +165,7 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         if self.form in ("1pl", "2pl"):
             steep = pt.exp(p["slope_spread"] * slope) if self.has_slopes else pt.ones_like(z)
             return steep, -steep * p["spread"] * z
-        easiness = pt.exp(pt.minimum(-p["spread"] * z, MOST))
+        easiness = pt.exp(-p["spread"] * z)
         return easiness, pt.zeros_like(z) - (np.log(n_classes - 1) if self.form == "chance" else 0.0)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:

@@ -132,28 +132,17 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays):
         }
 
     def _integrate(self, answers: Answers, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
-        """Return log p(class, answers) (item, true_class), and p(node | class, answers) (item, true_class, node).
-
-        That log p(right) - log p(wrong) is a straight line in the ability saves most of the work: of each answer only
-        log p(wrong) is added up at each node, and of those who are right, given a class, the abilities and the number.
-        """
+        """Return log p(class, answers) (item, true_class), and p(node | class, answers) (item, true_class, node)."""
         from bayesanno.modeling.ops.sum_out_states import sum_out_states
 
-        log_weight = answers.index[LOG_WEIGHT.role]
-        factor, offset = self.line(p, answers.index[Z.role], answers.index[SLOPE.role], answers.n_classes)
-        log_others = np.log(answers.n_classes - 1)
-        wrong = -pt.softplus(factor * p.ability[:, None] + offset) - log_others  # (annotator, node)
-        naming, ability = answers.names_class.T.astype(float), p.ability[:, None, None]  # (response, true_class)
-        each = (wrong[:, None], naming * ability, naming * pt.ones_like(ability))  # (annotator, response, ...)
-        n_nodes, n_classes = log_weight.shape[0], answers.n_classes
-        cells = (answers.n_annotators, answers.n_responses)
-        table = pt.concatenate([pt.broadcast_to(part, (*cells, part.shape[2])) for part in each], axis=2)
-        sums = answers.sum_over_annotations(table)
-        none_right = sums[:, None, :n_nodes] + log_weight  # (item, 1, node)
-        able = sums[:, n_nodes : n_nodes + n_classes, None]  # (item, true_class, 1): of those who are right
-        n_right = sums[:, n_nodes + n_classes :, None]
-        by_class = none_right + able * factor + n_right * (offset + log_others)  # (item, true_class, node)
-        total, share = sum_out_states(by_class.reshape((-1, n_nodes)))  # (item and class,), (item and class, node)
+        n_classes, log_weight = answers.n_classes, answers.index[LOG_WEIGHT.role]
+        factor, offset = self.line(p, answers.index[Z.role], answers.index[SLOPE.role], n_classes)
+        odds = (factor * p.ability[:, None] + offset)[:, None, None]  # (annotator, response, true_class, node)
+        right, wrong = -pt.softplus(-odds), -pt.softplus(odds) - np.log(n_classes - 1)
+        log_answer = pt.switch(answers.names_class.T[:, :, None], right, wrong)
+        table = log_answer.reshape((answers.n_annotators, answers.n_responses, -1))  # (annotator, response, state)
+        by_class = answers.sum_over_annotations(table).reshape((-1, log_weight.shape[0]))  # (item and class, node)
+        total, share = sum_out_states(by_class + log_weight)  # (item and class,), (item and class, node)
         shape = (answers.n_items, n_classes)
         return pt.log(p.prevalence) + total.reshape(shape), share.reshape((*shape, -1))
 
