@@ -29,5 +29,5 @@ def explain_names(population: xarray.DataArray) -> list[str]:
         f"the typical annotator calls some classes by other names: {', '.join(called)}; they may not be what their "
         "names say, and the labels of items then are wrong: compare with the votes, or with a fit by model_b; chains "
         "that start near the votes (initvals='vote'), a prior that ties classes to names more firmly "
-        "(confusion_spread=0.5) or some known labels (controls) may help"
+        "(confusion_spread=0.25) or some known labels (controls) may help"
     ]

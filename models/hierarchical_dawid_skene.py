@@ -21,7 +21,7 @@ Symbols.
 Priors and what they imply.
     prevalence ~ Dirichlet(prevalence_prior): 3 by default.
     population: log odds ~ Normal(those of a row with p = confusion_accuracy (0.75) right and all errors alike,
-                confusion_spread (1)).
+                confusion_spread (0.5)).
     spread     ~ Gamma(2, 2 / spread_prior), with mean spread_prior (1); nothing at 0, where all annotators are one.
     One annotator alone is then right in .69 of the cases on average of two labels, in .59 of five: about model B's.
 
@@ -89,7 +89,7 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
         Concentration of the symmetric Dirichlet prior of the prevalence.
     confusion_accuracy : float, default 0.75
         The prior median of how often the typical annotator is right, all errors alike.
-    confusion_spread : float, default 1
+    confusion_spread : float, default 0.5
         The prior standard deviation of the typical annotator's log odds.
     spread_prior : float, default 1
         The prior mean of the standard deviation of log odds between annotators.
@@ -107,7 +107,7 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
 
     prevalence_prior: Positive = 3.0
     confusion_accuracy: Fraction = 0.75
-    confusion_spread: Positive = 1.0
+    confusion_spread: Positive = 0.5
     spread_prior: Positive = 1.0
 
     @override
