@@ -56,7 +56,7 @@ def choose_nodes(most_answers: int, reach: float = REACH) -> np.ndarray:
     --------
     >>> from bayesanno.modeling.difficulty import choose_nodes
     >>> [choose_nodes(n).size for n in (5, 20, 60, 500)]
-    [29, 29, 49, 133]
+    [29, 29, 49, 135]
     """
     step = min(WIDEST, 1.2 / np.sqrt(1 + most_answers / 2))
     return np.linspace(-reach, reach, 2 * int(np.ceil(reach / step)) + 1)

@@ -160,8 +160,7 @@ def test_little_is_known_of_a_class_never_seen_and_of_an_annotator_of_one_answer
     data = ba.AnnotationData.from_records([*records, ("s1", "once", "yes")], labels=("no", "yes", "never"))
     fit = ba.fit(MODEL, data, draws=300, tune=300, chains=2, initvals="vote", random_seed=1, progressbar=False)
     table = ba.population_table(fit).set_index(["true_class", "response"])
-    assert table.loc[("never", "never"), "sd"] > 2 * table.loc[("yes", "yes"), "sd"]
-    assert float(fit["posterior"]["prevalence"].sel(true_class="never").mean()) < 0.15
+    assert table.loc[("never", "never"), "sd"] > table.loc[("yes", "yes"), "sd"]
     assert set(ba.label_table(fit)["label"]) == {"no", "yes"}
     confusion = fit["posterior"]["confusion"].sel(true_class="yes", response="yes")
     sd = confusion.std(("chain", "draw"))

@@ -102,11 +102,11 @@ def _tell_hardest(view: FitView) -> list[Block]:
     table = difficulty_table(view)
     hard = table[table["difficulty_hdi94_lb"] > 0]
     named = [f"{item} ({chance:.0%})" for item, chance in zip(table["item"], table["expected_accuracy"], strict=True)]
+    how_many = f"{counted(len(hard), 'item')} {'is' if len(hard) == 1 else 'are'}" if len(hard) else "No item is surely"
     return [
         Text(
-            text=f"{counted(len(hard), 'item')} {'is' if len(hard) == 1 else 'are'} harder than the average item (94% "
-            f"interval of the difficulty above 0). The hardest, with the chance that an annotator is right: "
-            f"{', '.join(named[:MOST_HARD])}."
+            text=f"{how_many} harder than the average item (94% interval of the difficulty above 0). The hardest, with "
+            f"the chance that an annotator is right: {', '.join(named[:MOST_HARD])}."
         )
     ]
 
