@@ -1,6 +1,11 @@
 """Answers that lean to one label: its class may be common, or saying it a habit, and MACE's class prior decides which.
 
-What both priors made of such data (ten annotators, five per item, four labels, three seeds each; accuracy of labels):
+Where nine items in ten are "no", the uniform prior takes so many "no" for a habit: three annotators of 95% come out at
+a competence of .03, and labels at .88 (vote and learnt prior: .99). Where most annotators click "no" whatever the item
+is, a learnt prior takes the habit for the class. Rare classes are much commoner than such majorities, hence the
+default; on data with gold it makes no difference (RTE .926 uniform, .927 learnt).
+
+What both priors made of clicks (ten annotators, five per item, four labels, three seeds each; accuracy of labels):
 
     annotators who click one label      0 to 4      5             6                7
     uniform                             as good     .92 to .97    .90 to .96       .89, .23, .88

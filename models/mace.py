@@ -8,7 +8,6 @@ Model (Hovy et al. 2013, figure 2 and section 2.1).
     T_i                    ~ Categorical(prevalence)                  uniform in the paper, learnt here
     S_ij                   ~ Bernoulli(1 - theta_j)                   1: j spams on item i
     A_ij                   = T_i if S_ij = 0, else ~ Categorical(xi_j)
-
     p(A_ij = a | T_i = k)  = theta_j [a = k] + (1 - theta_j) xi_j[a]                       S is summed out
     p(A_i)                 = sum_k prevalence_k prod_j p(A_ij | T_i = k)                 the likelihood; T is summed out
     p(S_ij = 1 | A_i)      = 1 - p(T_i = a | A_i) theta_j / (theta_j + (1 - theta_j) xi_j[a])     with a = A_ij
@@ -20,29 +19,20 @@ Symbols.
     S        spam         (annotation), a view: the posterior probability that this annotation is spam
 
 Priors and what they imply.
-    competence ~ Beta(0.5, 0.5) by default: favours the extremes; an annotator tries or does not.
-    strategy   ~ Dirichlet(10): habits are nearly even until seen otherwise.
+    competence ~ Beta(0.5, 0.5) by default: one tries or does not.  strategy ~ Dirichlet(10): habits are nearly even.
     prevalence ~ Dirichlet(10) (class_prior="learnt"), or uniform and fixed, as in the paper (class_prior="uniform").
-    Neither is right for all data.  Where nine items in ten are "no", the uniform prior takes so many "no" for a habit:
-    three annotators of 95% come out at a competence of .03, and labels at .88 (vote and learnt prior: .99).  Where most
-    annotators click "no" whatever the item is, a learnt prior takes the habit for the class: `_habit.py` has the
-    numbers.  Rare classes are much commoner than such majorities, hence the default; on data with gold it makes no
-    difference (RTE .926 uniform, .927 learnt).  Where answers lean so far that both could be, a fit says so beforehand:
-    then fit both; where their labels differ, the true labels of a few items tell which holds.
-
-    competence_prior="learnt" learns it: competence ~ Beta(c m, c (1 - m)), with a mean m ~ Beta(2, 2) and a
-    concentration c ~ Gamma(2, 1/2), 4 on average.  Not for EM and VB, which have no such updates.  Strategies keep
-    their prior: those who know say too little from habit to learn a common one (tried: R-hat 1.06 on word senses).
-
-A label that is no class ("unsure") is always spam: who knows names the class.  So it lowers the competence, which is
-how often one knows, and is evidence for no class, even if annotators are unsure of one class more than of others.
+    Neither is right for all data: the uniform one takes a common class for a habit, the learnt one a common habit for a
+    class (`_habit.py` has numbers).  Of the two, classes are commoner.  Where answers lean so far that both could be, a
+    fit says so beforehand: then fit both; where their labels differ, the true labels of a few items tell which holds.
+    competence_prior="learnt": competence ~ Beta(c m, c (1 - m)) with mean m ~ Beta(2, 2) and concentration c ~ Gamma(2,
+    1/2), 4 on average; not by EM and VB.  A common strategy was tried as well, and did not mix (word senses: 1.06).
 
 Identifiability.  "Knowing" ties each class to its label, so the classes cannot be permuted.  A competence near 0 leaves
 the truth to others, one near 1 the strategy to its prior.  Of fewer than three annotators it is hardly identified.
 
 Use when annotators are many, answers per annotator few, and the question is whom to trust.  Avoid when annotators
-err systematically (always "no" for class "maybe"), or when "unsure" should be evidence: that needs a confusion matrix,
-`model_b`.  An adversary, wrong more often than chance, looks like a spammer here.
+err systematically (always "no" for class "maybe"), or "unsure" should be evidence: a label that is no class is spam
+here, and lowers the competence (`model_b`).  An adversary, wrong more often than chance, looks like a spammer here.
 
 References.
     D. Hovy, T. Berg-Kirkpatrick, A. Vaswani and E. Hovy (2013), Learning whom to trust with MACE, NAACL-HLT,
@@ -155,9 +145,8 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
             "competence": np.clip((votes.agreed + 0.5) / (n_annotations + 1), 0.1, 0.9),
             "strategy": in_proportion(1 + votes.given / (1 + n_annotations)[:, None]),
         }
-        if self.competence_prior == "learnt":
-            mean = values["competence"].mean()
-            values |= {"competence_mean": mean, "competence_concentration": np.array(2.0)}
+        if self.spreads():
+            values |= {"competence_mean": values["competence"].mean(), "competence_concentration": np.array(2.0)}
         if self.class_prior == "learnt":
             values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
         return values
@@ -166,7 +155,7 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
         return ("competence_concentration",) if self.competence_prior == "learnt" else ()
 
     def without_updates(self) -> str:
-        return "competence_prior='learnt'" if self.competence_prior == "learnt" else ""
+        return "competence_prior='learnt'" if self.spreads() else ""
 
     def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
         competence = np.tile(self.competence_prior, (data.n_annotators, 1))
