@@ -22,6 +22,7 @@ html_theme_options = {"show_prev_next": True, "navigation_with_keys": False, "se
 
 nb_execution_mode = "off"  # what is stored was run: see tests/notebooks
 myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3  # headings that other pages may link to
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
 autosummary_generate = True
