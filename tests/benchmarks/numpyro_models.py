@@ -30,7 +30,7 @@ def run_bayesanno(name: str, source: str, draws: int, seed: int) -> dict[str, An
     import bayesanno as ba
 
     data = ba.read_annotations(source)
-    model = ba.get_model(name, **FIELDS[name])
+    model = ba.get_model(name, FIELDS[name])
     settings = {"draws": draws, "tune": draws, "chains": CHAINS, "target_accept": TARGET_ACCEPT}
     imported = time.perf_counter()
     fit = ba.fit(model, data, **settings, initvals="vote", random_seed=seed, progressbar=False)
@@ -53,7 +53,7 @@ def run_numpyro(name: str, source: str, draws: int, seed: int) -> dict[str, Any]
 
     jax.config.update("jax_enable_x64", True)
     data = ba.read_annotations(source)
-    prior = ba.get_model(name, **FIELDS[name])
+    prior = ba.get_model(name, FIELDS[name])
     order = np.argsort(data.item, kind="stable")
     counts = np.bincount(data.item, minlength=data.n_items)
     if not (counts == counts[0]).all():
