@@ -1,4 +1,4 @@
-"""Fits of models that no model of the zoo is like: items with parameters of their own, one confusion matrix for all."""
+"""Fits of models that most of the zoo is unlike: items with parameters of their own, one confusion matrix for all."""
 
 import warnings
 from dataclasses import replace
@@ -11,19 +11,18 @@ import bayesanno as ba
 from bayesanno.ground.errors import ConvergenceWarning, FitError
 from bayesanno.modeling import registry
 from bayesanno.modeling.posterior import recover
-from tests.models.guests import HardItems, SharedConfusion
+from bayesanno.models import PooledDawidSkene
+from tests.models.guests import HardItems
 
 SETTINGS = {"draws": 200, "tune": 300, "chains": 2, "random_seed": 1, "progressbar": False}
+EXCHANGEABLE = PooledDawidSkene(prevalence_prior=1, confusion_strength=3, confusion_accuracy=1 / 3)  # all flat
 
 
 @pytest.fixture(autouse=True)
 def guests(monkeypatch):
     """A zoo that the guests have joined."""
     registry._entry_points.cache_clear()
-    points = [
-        EntryPoint("hard_items", "tests.models.guests:HardItems", registry.GROUP),
-        EntryPoint("shared_confusion", "tests.models.guests:SharedConfusion", registry.GROUP),
-    ]
+    points = [EntryPoint("hard_items", "tests.models.guests:HardItems", registry.GROUP)]
     zoo = [*entry_points(group=registry.GROUP), *points]
     monkeypatch.setattr(registry, "entry_points", lambda *, group: zoo)  # noqa: ARG005
     yield
@@ -61,10 +60,10 @@ def test_items_with_parameters_of_their_own_are_fitted_read_and_not_predicted(re
 def test_one_confusion_matrix_for_all_is_relabelled():
     design = ba.make_design(items=150, annotators=5, labels=["no", "perhaps", "yes"], per_item=5, random_seed=3)
     given = {"prevalence": [0.5, 0.3, 0.2], "confusion": 0.7 * np.eye(3) + 0.1}
-    data, _ = ba.simulate(SharedConfusion(), design, parameters=given, random_seed=4)
-    start = SharedConfusion().start(data)
+    data, _ = ba.simulate(EXCHANGEABLE, design, parameters=given, random_seed=4)
+    start = EXCHANGEABLE.start(data)
     swapped = {name: values[[1, 2, 0]] for name, values in start.items()}
-    fits = [fit("shared_confusion", data, initvals=begin, relabel=False) for begin in (start, swapped)]
+    fits = [fit(EXCHANGEABLE, data, initvals=begin, relabel=False) for begin in (start, swapped)]
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always", ConvergenceWarning)
         both = ba.concat_chains(fits)

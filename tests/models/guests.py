@@ -10,9 +10,8 @@ from scipy.stats import beta
 
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import Relabels
 from bayesanno.modeling.fields import Positive
-from bayesanno.modeling.starts import agreement_with_vote, in_proportion
+from bayesanno.modeling.starts import agreement_with_vote
 from tests.models.references import Parameters, Reference, Said
 
 if TYPE_CHECKING:
@@ -72,38 +71,6 @@ def hard_items_states(parameters: Parameters, said: Said) -> np.ndarray:
 def hard_items_log_prior(parameters: Parameters, fields: Mapping) -> float:
     total = beta(*fields["competence_prior"]).logpdf(parameters["competence"]).sum()
     return float(total + beta(*fields["difficulty_prior"]).logpdf(parameters["difficulty"]).sum())
-
-
-@dataclass(frozen=True, kw_only=True)
-class SharedConfusion(AnnotationModel, Relabels):
-    """One confusion matrix for all annotators: its dims are the classes and responses alone."""
-
-    name: ClassVar[str] = "shared_confusion"
-
-    prevalence_prior: Positive = 1.0
-    confusion_prior: Positive = 1.0
-
-    def priors(self, data, prior):
-        pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
-        rows = prior.confusion_prior * np.ones((data.n_classes, data.n_labels))
-        pm.Dirichlet("confusion", rows, dims=("true_class", "response"))
-
-    def generate(self, design, p):
-        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))
-        return true_class, pm.Categorical.dist(p.confusion[true_class[design.item]])
-
-    def state_logp(self, answers, p):
-        each = pt.ones((answers.n_annotators, 1, 1)) * pt.log(p.confusion).T  # (annotator, response, true_class)
-        return pt.log(p.prevalence) + answers.sum_over_annotations(each)
-
-    def start(self, data):
-        counts = np.ones((data.n_classes, data.n_labels))
-        shares = data.vote_shares.take(data.class_codes, axis=1)  # (item, true_class)
-        np.add.at(counts.T, data.label, shares[data.item])
-        return {"prevalence": in_proportion(shares.sum(axis=0) + 1), "confusion": in_proportion(counts)}
-
-    def is_exchangeable(self, data):
-        return not data.controls
 
 
 GUESTS: dict[str, tuple[type[AnnotationModel], Reference]] = {
