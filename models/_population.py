@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     import xarray
+
+    from bayesanno.data.annotations import AnnotationData
 
 MISNAMED = 2.0  # a class has not the name it should if another label is so many times as common in it
 
@@ -30,4 +34,17 @@ def explain_names(population: xarray.DataArray) -> list[str]:
         "names say, and the labels of items then are wrong: compare with the votes, or with a fit by model_b; chains "
         "that start near the votes (initvals='vote'), a prior that ties classes to names more firmly "
         "(confusion_spread=0.25) or some known labels (controls) may help"
+    ]
+
+
+def explain_unsaid(data: AnnotationData) -> list[str]:
+    """Say which classes nobody named: what is learnt of such a class comes from disagreements about others."""
+    said = np.bincount(data.label, minlength=data.n_labels)[data.class_codes]
+    unsaid = [repr(name) for name, count in zip(data.classes, said.tolist(), strict=True) if count == 0]
+    if not unsaid:
+        return []
+    return [
+        f"nobody said {' or '.join(unsaid)}: nothing but the prior ties such a class to its name, and items on which "
+        "annotators disagree may be taken for it, so that its prevalence is too high; leave it out of the labels where "
+        "no item can be meant"
     ]

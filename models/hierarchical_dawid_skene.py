@@ -65,7 +65,7 @@ from bayesanno.modeling.capabilities import HasCaveats, HasPopulation, HasRemark
 from bayesanno.modeling.fields import Fraction, Positive
 from bayesanno.modeling.ops.logistic_normal import centring_of, logistic_normal
 from bayesanno.modeling.starts import in_proportion, votes_of
-from bayesanno.models._population import explain_names
+from bayesanno.models._population import explain_names, explain_unsaid
 
 if TYPE_CHECKING:
     import xarray
@@ -113,13 +113,14 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
         n_answering = int((data.by_annotator > 0).sum())
-        if n_answering >= FEW:
-            return []
-        who = "one annotator" if n_answering == 1 else f"{n_answering} annotators"
-        return [
-            f"{who} gave all answers, from which next to nothing can be learnt of a population of annotators: spread "
-            "keeps its prior; fit model_b"
-        ]
+        found = explain_unsaid(data)
+        if n_answering < FEW:
+            who = "one annotator" if n_answering == 1 else f"{n_answering} annotators"
+            found.append(
+                f"{who} gave all answers, from which next to nothing can be learnt of a population of annotators: "
+                "spread keeps its prior; fit model_b"
+            )
+        return found
 
     @override
     def remarks(self, posterior: xarray.Dataset) -> list[str]:

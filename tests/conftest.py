@@ -108,6 +108,15 @@ def tiny(request, case):
     return case.designs.controlled if request.param == "controlled" else case.designs.tiny
 
 
+@pytest.fixture
+def by_numpy():
+    """PyTensor's functions are evaluated by NumPy: for what a formula says, and not how fast, and called few times."""
+    import pytensor
+
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+        yield
+
+
 @pytest.fixture(scope="session")
 def crowd():
     """A simulated data set with gold, and the parameters that made it."""

@@ -18,6 +18,7 @@ from bayesanno.ground.quiet import quiet_logger
 from bayesanno.inference.diagnostics import find_pareto_k
 from bayesanno.inference.settings import AtLeast, Draws, GraphSettings
 from bayesanno.inference.unconstrained import constrain, density_of
+from bayesanno.modeling.functions import BY_NUMPY
 
 if TYPE_CHECKING:
     import pymc
@@ -75,13 +76,13 @@ def approximate(
     with quiet_logger("pymc", logging.WARNING):  # PyMC reports every round
         advi = pm.ADVI(model=graph, start=dict(start.values), random_seed=seeds[0])
         converged, done = _climb(advi, settings.steps, LEARNING_RATE, progressbar)
-        mean, scale = advi.approx.mean.eval(), advi.approx.std.eval()  # (dimension,)
+        mean, scale = advi.approx.mean.eval(mode=BY_NUMPY), advi.approx.std.eval(mode=BY_NUMPY)  # (dimension,)
         if full_rank:
             full = pm.FullRankADVI(model=graph, random_seed=seeds[1])
             _start_full_rank(full.approx.groups[0], mean, scale)
             converged, more = _climb(full, settings.steps, LEARNING_RATE_FULL_RANK, progressbar)
             done += more
-            mean, scale = full.approx.mean.eval(), full.approx.groups[0].L.eval()
+            mean, scale = full.approx.mean.eval(mode=BY_NUMPY), full.approx.groups[0].L.eval(mode=BY_NUMPY)
             advi = full
     draws = settings.draws * settings.chains
     z, log_q = _draw_normal(mean, scale, max(draws, PARETO_DRAWS), np.random.default_rng(draw_seed))

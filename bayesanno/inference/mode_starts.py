@@ -14,6 +14,7 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.modeling.functions import BY_NUMPY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,8 +129,6 @@ def _move_inside(surface: Surface, z: np.ndarray) -> np.ndarray:
 def _draw_prior(graph: pymc.Model, n_draws: int, random_seed: int) -> Mapping[str, np.ndarray]:
     """Return draws of the free variables from the prior, shape (draw, ...) each; by NumPy, nothing is compiled."""
     from pymc import draw
-    from pytensor.compile.mode import Mode
 
-    by_numpy = Mode(linker="py", optimizer="fast_compile")
-    drawn = draw(graph.free_RVs, draws=n_draws, random_seed=random_seed, mode=by_numpy)
+    drawn = draw(graph.free_RVs, draws=n_draws, random_seed=random_seed, mode=BY_NUMPY)
     return {variable.name: np.asarray(values) for variable, values in zip(graph.free_RVs, drawn, strict=True)}

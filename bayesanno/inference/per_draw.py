@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.ground.lazy import xr
-from bayesanno.modeling.functions import compile_once
+from bayesanno.modeling.functions import evaluate_draws
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import pymc
     import xarray
     from pytensor.tensor.variable import TensorVariable
-
-CHUNK_BYTES = 64 * 2**20  # of the parameters' draws that are evaluated at a time
 
 
 def as_chains(graph: pymc.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xarray.Dataset:
@@ -59,23 +57,9 @@ def _on_own_scale(graph: pymc.Model) -> pymc.Model:
 
 def _evaluate(graph: pymc.Model, outputs: Sequence[TensorVariable], free: xarray.Dataset) -> list[np.ndarray]:
     """Return functions of the free parameters' values, as arrays of shape (sample, ...)."""
-    from pytensor.graph.replace import vectorize_graph
-    from pytensor.tensor import TensorType
-
-    if not outputs:
-        return []
-    draws, batched = [], {}
-    for variable in graph.free_RVs:
-        ordered = free[variable.name].transpose("chain", "draw", ...).values
-        value = graph.rvs_to_values[variable]
-        draws.append(ordered.reshape(-1, *ordered.shape[2:]).astype(value.dtype, copy=False))
-        batched[value] = TensorType(value.dtype, shape=(None, *value.type.shape))(name=value.name)
-    function = compile_once(list(batched.values()), vectorize_graph(list(outputs), batched), by_numpy=True)
-    n_samples = len(draws[0])
-    n_chunks = 1 + sum(values.nbytes for values in draws) // CHUNK_BYTES
-    chunks = np.array_split(np.arange(n_samples), min(n_chunks, n_samples))
-    found = [function(*(values[chunk[0] : chunk[-1] + 1] for values in draws)) for chunk in chunks]
-    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+    ordered = {variable: free[variable.name].transpose("chain", "draw", ...).values for variable in graph.free_RVs}
+    draws = {graph.rvs_to_values[of]: values.reshape(-1, *values.shape[2:]) for of, values in ordered.items()}
+    return evaluate_draws(outputs, draws)
 
 
 def _with_dims(

@@ -16,6 +16,7 @@ from bayesanno.inference.explore import LEAST_MASS, Explored, Mode, explore
 from bayesanno.inference.labellings import weigh_labellings
 from bayesanno.inference.point import start_at_point
 from bayesanno.modeling.capabilities import HasSpreads
+from bayesanno.modeling.functions import BY_NUMPY
 
 if TYPE_CHECKING:
     import pymc
@@ -250,4 +251,4 @@ def _checked(start: Mapping[str, Any], graph: pymc.Model) -> dict[str, np.ndarra
 def _shape_of(variable: Any, graph: pymc.Model) -> tuple[int, ...]:
     dims = graph.named_vars_to_dims.get(variable.name)
     lengths = variable.type.shape if dims is None else [len(graph.coords[dim] or ()) for dim in dims]
-    return tuple(lengths) if all(lengths) else tuple(map(int, variable.shape.eval()))
+    return tuple(lengths) if all(lengths) else tuple(map(int, variable.shape.eval(mode=BY_NUMPY)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.ground.lazy import xr
-from bayesanno.modeling.functions import compile_once
+from bayesanno.modeling.functions import evaluate_draws
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -41,8 +41,7 @@ def unconstrain(graph: pymc.Model, posterior: xarray.Dataset) -> tuple[np.ndarra
         outside = value if transform is None else transform.forward(value, *variable.owner.inputs)
         (outside,) = clone_replace([outside], values)  # where it depends on other parameters
         needed = [one for one in values.values() if one is value or one in ancestors([outside])]
-        forward = compile_once(needed, [outside])
-        moved = np.array([forward(*one)[0] for one in zip(*(of_values[each] for each in needed), strict=True)])
+        (moved,) = evaluate_draws([outside], {one: of_values[one] for one in needed})
         columns.append(moved.reshape(n_chains, n_draws, -1))
         end = begin + columns[-1].shape[2]
         parts[graph.rvs_to_values[variable].name] = (slice(begin, end), moved.shape[1:])
@@ -52,17 +51,14 @@ def unconstrain(graph: pymc.Model, posterior: xarray.Dataset) -> tuple[np.ndarra
 
 def constrain(graph: pymc.Model, parts: Parts, z: np.ndarray) -> xarray.Dataset:
     """Return the free parameters at each z (draw, dimension), as one chain."""
-    free = [variable.name for variable in graph.free_RVs]
-    forward = graph.compile_fn(graph.unobserved_value_vars, inputs=graph.value_vars, point_fn=True)
-    names = [variable.name for variable in graph.unobserved_value_vars]
-    values: dict[str, list[np.ndarray]] = {name: [] for name in free}
-    for point in _points(parts, z):
-        found = dict(zip(names, forward(point), strict=True))
-        for name, kept in values.items():
-            kept.append(found[name])
+    shaped = {
+        value: z[:, part].reshape(-1, *shape)
+        for value, (part, shape) in ((value, parts[value.name]) for value in graph.value_vars)
+    }
+    found = evaluate_draws(graph.replace_rvs_by_values(graph.free_RVs), shaped)
+    values = dict(zip((variable.name for variable in graph.free_RVs), found, strict=True))
     variables = {
-        name: (("chain", "draw", *graph.named_vars_to_dims.get(name, ())), np.stack(kept)[None])
-        for name, kept in values.items()
+        name: (("chain", "draw", *graph.named_vars_to_dims.get(name, ())), each[None]) for name, each in values.items()
     }
     used = {dim for dims, _ in variables.values() for dim in dims}
     coords = {dim: list(names) for dim, names in graph.coords.items() if dim in used and names is not None}

@@ -11,12 +11,14 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from pytensor.tensor.variable import TensorVariable
 
 MAX_KEPT = 64  # formulas whose functions a process keeps
+CHUNK_BYTES = 64 * 2**20  # of draws that are evaluated at a time
+BY_NUMPY = "FAST_COMPILE"  # PyTensor's mode in which NumPy evaluates a graph: for what is evaluated once, or few times
 
 _functions: OrderedDict[Any, Callable[..., list[np.ndarray]]] = OrderedDict()
 _lock = threading.Lock()
@@ -60,13 +62,41 @@ def compile_once(
     return lambda *values: function(*values, *(variable.get_value(borrow=True) for variable in data))
 
 
+def evaluate_draws(outputs: Sequence[TensorVariable], draws: Mapping[TensorVariable, np.ndarray]) -> list[np.ndarray]:
+    """Return functions of variables at many values of these at once, by NumPy: nothing is compiled for one use.
+
+    Parameters
+    ----------
+    outputs : sequence of TensorVariable
+    draws : mapping of TensorVariable to array
+        Of each variable that the outputs are functions of, its values: shape (draw, ...).
+
+    Returns
+    -------
+    list of array, shape (draw, ...) each
+    """
+    import numpy as np
+    from pytensor.graph.replace import vectorize_graph
+    from pytensor.tensor import TensorType
+
+    if not outputs:
+        return []
+    many = {one: TensorType(one.dtype, shape=(None, *one.type.shape))(name=one.name) for one in draws}
+    function = compile_once(list(many.values()), vectorize_graph(list(outputs), many), by_numpy=True)
+    values = [each.astype(one.dtype, copy=False) for one, each in draws.items()]
+    n_draws = len(values[0])
+    n_chunks = min(n_draws, 1 + sum(each.nbytes for each in values) // CHUNK_BYTES)
+    chunks = np.array_split(np.arange(n_draws), n_chunks)
+    found = [function(*(each[chunk[0] : chunk[-1] + 1] for each in values)) for chunk in chunks]
+    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
 def _compile(
     inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable], *, by_numpy: bool
 ) -> Callable[..., list[np.ndarray]]:
     import pytensor
-    from pytensor.compile.mode import Mode
 
-    mode = Mode(linker="py", optimizer="fast_compile") if by_numpy else None
+    mode = BY_NUMPY if by_numpy else None
     function = pytensor.function(list(inputs), list(outputs), mode=mode, on_unused_input="ignore")
     one_at_a_time = threading.Lock()  # a function of PyTensor's holds its inputs and outputs while it runs
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.data_kinds import KINDS
-from bayesanno.modeling.functions import compile_once
+from bayesanno.modeling.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 from bayesanno.modeling.parameters import Parameters
 
@@ -107,12 +107,9 @@ def draw_prior(
 
     Or only those of some names. What a model takes from the data beforehand, such as label frequencies, is not drawn.
     """
-    from pytensor.compile.mode import Mode
-
     graph = model.build(data)
     variables = [one for one in (*graph.free_RVs, *graph.deterministics) if names is None or one.name in names]
-    # evaluated by NumPy: it takes next to no time to compile, and there are few numbers to draw
-    drawn = pm.draw(variables, draws=n, random_seed=rng, mode=Mode(linker="py", optimizer="fast_compile"))
+    drawn = pm.draw(variables, draws=n, random_seed=rng, mode=BY_NUMPY)  # there are few numbers to draw
     dims = graph.named_vars_to_dims
     return xr.Dataset(
         {

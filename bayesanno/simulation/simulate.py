@@ -20,6 +20,7 @@ from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
 from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import find_patterns, index_arrays, taken_parameters
 from bayesanno.modeling.parameters import Parameters
 from bayesanno.modeling.registry import get_model
@@ -164,7 +165,7 @@ def _check_parameters(
     for name, value in given.items():
         if name not in free:
             raise ModelError(f"{model.name} has no parameter {name!r}: it has {', '.join(free)}")
-        shape = tuple(map(int, free[name].shape.eval()))
+        shape = tuple(map(int, free[name].shape.eval(mode=BY_NUMPY)))
         if value.shape != shape:
             raise ModelError(f"parameter {name} has shape {value.shape}: for this design it must be {shape}")
     return given
@@ -176,7 +177,7 @@ def _draw_prior(graph: pymc.Model, given: Mapping[str, np.ndarray], rng: np.rand
 
     others = {variable.name: variable for variable in graph.free_RVs if variable.name not in given}
     known = {graph[name]: pt.as_tensor(value).astype(graph[name].dtype) for name, value in given.items()}
-    drawn = pm.draw(clone_replace(list(others.values()), known), random_seed=rng) if others else []
+    drawn = pm.draw(clone_replace(list(others.values()), known), random_seed=rng, mode=BY_NUMPY) if others else []
     return dict(zip(others, drawn, strict=True))
 
 
@@ -191,7 +192,7 @@ def _derive(
     if not derived:
         return {}
     known = {variable: pt.as_tensor(values[variable.name]).astype(variable.dtype) for variable in graph.free_RVs}
-    return dict(zip(derived, pm.draw(clone_replace(list(derived.values()), known)), strict=True))
+    return dict(zip(derived, pm.draw(clone_replace(list(derived.values()), known), mode=BY_NUMPY), strict=True))
 
 
 def _generate(

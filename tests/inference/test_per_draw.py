@@ -8,6 +8,7 @@ from pymc.stats import compute_log_prior as by_pymc
 
 import bayesanno as ba
 from bayesanno.inference import per_draw
+from bayesanno.modeling import functions
 from bayesanno.simulation.designs import make_design
 from tests.models.contract import FAST
 
@@ -59,6 +60,6 @@ def test_chunks_are_put_together(monkeypatch):
     graph = ba.get_model("mace").build(data)
     free = prior_draws(graph)
     whole = per_draw.compute_log_prior(graph, free)
-    monkeypatch.setattr(per_draw, "CHUNK_BYTES", 50)
+    monkeypatch.setattr(functions, "CHUNK_BYTES", 50)
     assert per_draw.compute_log_prior(graph, free).identical(whole)
     assert np.isfinite(whole["competence"]).all()

@@ -32,6 +32,8 @@ from tests.models.contract import (
     with_wrong_formula,
 )
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
+
 # ------------------------------------------------------------------------------------------------- the likelihood
 
 

@@ -36,6 +36,8 @@ from tests.models.contract import (
 )
 from tests.models.references_counts import count_probability, counts
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
+
 N = 3  # answers to each of the two items of a process
 
 

@@ -34,6 +34,8 @@ from tests.models.contract import (
     with_wrong_truth,
 )
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
+
 # ----------------------------------------------------------------------------------- the generative process
 
 
