@@ -19,6 +19,8 @@ from bayesanno.models import MACE, EasyHard, HierarchicalDawidSkene, ModelA, Mod
 from tests.models.contract import FAST, Graph, as_posterior, close, said_of
 from tests.samples import simulate_unsure
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
+
 STEP = 1e-6  # of central differences
 
 RECORDS = [

@@ -21,6 +21,8 @@ from tests.models import oracles_model_a as oracle
 from tests.models import references_model_a as reference
 from tests.models.contract import FAST, FEW_COPIES, GRADIENT, P_VALUE, Graph, as_posterior, chi_square, close
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
+
 DIMENSIONS = ("evidence", "focus", "polarity")
 ANNOTATORS = ("ada", "bo", "cy")
 LABELS = {"evidence": ("e0", "e1", "e2"), "focus": ("f0", "f1", "f2", "f3"), "polarity": ("-", "+")}

@@ -15,6 +15,8 @@ from bayesanno.models.model_a import ModelA
 from tests.models import oracles_model_a as oracle
 from tests.models.contract import FAST, ROUND_TRIP, Graph, as_posterior, unconstrained
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
+
 DIGITS = 1e-6  # the paper's log-likelihoods have six decimals
 ON_THE_EDGE = 2e-4  # what theta printed to six digits leaves uncertain where a log-likelihood is steep
 

@@ -13,6 +13,8 @@ from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
 from tests.models.contract import FAST, broken, close, unconstrained
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
+
 STEP = 1e-6  # of central differences
 SLOPES = 1e-5  # counts against differences, relative
 
