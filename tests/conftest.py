@@ -1,5 +1,6 @@
 """Fixtures that several test modules use."""
 
+import gc
 import os
 import pickle
 import sys
@@ -16,6 +17,9 @@ from bayesanno.ground.errors import BayesannoError
 # Tests start many processes, and where bytecode may not be kept each of them compiles PyMC, SciPy and the rest anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Graphs and compiled code are many objects that stay: to look through them seldom saves a tenth of the time.
+gc.set_threshold(200_000, 50, 100)
 
 # A time limit per example says more about the machine than about the code.
 settings.register_profile("bayesanno", deadline=None)
@@ -108,7 +112,7 @@ def tiny(request, case):
     return case.designs.controlled if request.param == "controlled" else case.designs.tiny
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def by_numpy():
     """PyTensor's functions are evaluated by NumPy: for what a formula says, and not how fast, and called few times."""
     import pytensor

@@ -13,7 +13,10 @@ from bayesanno.ground.errors import DataError, FitError
 from tests.models import references_model_a as reference
 from tests.samples import SHORT
 
-pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning"),  # so few draws
+    pytest.mark.usefixtures("by_numpy"),
+]
 
 LABELS = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}
 SIGMAS = 5

@@ -20,6 +20,8 @@ from bayesanno.cli.app import main
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.models.model_a_multi import ModelAMulti
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
+
 LONG = """item,annotator,focus,polarity,note,gold_polarity
 s1,bo,method,+,easy,+
 s1,ada,method,-,,+

@@ -15,6 +15,8 @@ from bayesanno.io import text_table
 from bayesanno.io.options import ReadOptions
 from tests.samples import COMMAND
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
+
 LONG = "item,annotator,label\ns1,ada,yes\ns1,bo,no\ns2,ada,no\ns2,bo,no\ns3,cy,yes\n"
 WIDE = "item,ada,bo,cy\ns1,yes,no,\ns2,no,no,\ns3,,,yes\n"
 THREE = "item,annotator,label\ns1,ada,yes\ns1,bo,no\ns2,ada,perhaps\n"

@@ -18,6 +18,8 @@ from bayesanno.models import EasyHard, ModelAMulti, ModelB, OneCoin
 from bayesanno.simulation.replicate import draw_prior, replicate, take_draws
 from tests.samples import TINY_RECORDS, tiny_data
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
+
 QUIET = {"random_seed": 1, "progressbar": False}
 SMALL = {"items": 60, "annotators": 4, "labels": 2, "per_item": 3, "random_seed": 1}
 THREE = [("s1", "ada", "x"), ("s1", "bo", "y"), ("s1", "cy", "x"), ("s2", "ada", "z"), ("s2", "bo", "z")]

@@ -117,6 +117,7 @@ STUDIES = [
     (ba.models.ClassConditional(), LABELS),
     (ba.models.HierarchicalDawidSkene(), LABELS),
     (ba.models.MACE(), LABELS),
+    (ba.models.MACE(competence_prior="learnt"), LABELS),
     (ba.models.ModelA(frequency="shared"), LABELS),
     (ba.models.EasyHard(), LABELS),
     (ba.models.ItemDifficulty(), LABELS),
@@ -128,7 +129,9 @@ LEVEL = 0.01 / len(STUDIES)  # of a model: in one of a hundred runs of all these
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("model", "design"), STUDIES, ids=[model.name for model, _ in STUDIES])
+@pytest.mark.parametrize(
+    ("model", "design"), STUDIES, ids=[f"{number}-{model.name}" for number, (model, _) in enumerate(STUDIES, 1)]
+)
 def test_models_are_calibrated(model, design):
     ranks = ba.sbc(model, design, **SETTINGS)
     assert ba.sbc_table(ranks)["p_adjusted"].min() > LEVEL

@@ -22,6 +22,8 @@ from tests.models.contract import TINY
 from tests.models.references_counts import UNEQUAL
 from tests.samples import SETTINGS
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
+
 
 def said_of(model, data, posterior, log_density):
     """A fit of given draws, and what is said of it."""

@@ -22,14 +22,14 @@ from bayesanno import AnnotationData, AnnotationModel, list_models
 from bayesanno.modeling.capabilities import known_parameters
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.likelihood import observed_arrays
+from bayesanno.modeling.observations import Design
+from bayesanno.modeling.parameters import Parameters as SymbolicParameters
 from bayesanno.modeling.registry import model_class
 from tests.models.guests import GUESTS
 from tests.models.references import REFERENCES, Parameters, Reference, Said
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
-
-    from bayesanno.modeling.observations import Design
 
 # Compiles in a second, and values are exact in any mode; without sums of more terms than Python can evaluate at once.
 FAST = Mode(linker="py", optimizer="fast_compile").excluding("fusion", "add_mul_fusion", "local_add_canonizer")
@@ -251,6 +251,29 @@ class Graph:
     def item_logp(self, parameters: Parameters, data: AnnotationData | None = None) -> np.ndarray:
         pm.set_data(observed_arrays(self.entry, self.data if data is None else data), self.model)
         return self._evaluate(*(parameters[variable.name] for variable in self.model.free_RVs))
+
+
+def simulate(
+    entry: AnnotationModel,
+    case: Case,
+    parameters: Parameters,
+    data: AnnotationData,
+    rng: np.random.Generator,
+    copies: int = COPIES,
+) -> np.ndarray:
+    """Draws of (state of u, state of v, their five answers), one row per copy of the design."""
+    many = replicate(data, copies)
+    design = Design(
+        annotator=pt.as_tensor(many.annotator),
+        item=pt.as_tensor(many.item),
+        n_items=pt.as_tensor(many.n_items),
+        class_response=many.class_codes,
+        control=pt.as_tensor(many.control_codes) if many.controls else None,
+    )
+    whole = case.for_copies(case.whole(parameters), data.n_items, copies)
+    process = entry.generate(design, SymbolicParameters({name: pt.as_tensor(values) for name, values in whole.items()}))
+    state, said = pm.draw(list(process), random_seed=rng, mode=FAST)
+    return np.column_stack([state.reshape(copies, -1), said.reshape(copies, -1)])
 
 
 def as_posterior(model: pm.Model, samples: list[Parameters], n_chains: int = 1) -> xr.Dataset:

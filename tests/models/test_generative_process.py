@@ -2,7 +2,6 @@
 
 import numpy as np
 import pymc as pm
-import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from arviz_stats.base import array_stats
@@ -10,8 +9,6 @@ from pytensor.tensor.random import basic
 from scipy.stats import entropy
 
 from bayesanno.modeling import posterior as way_back
-from bayesanno.modeling.observations import Design
-from bayesanno.modeling.parameters import Parameters
 from bayesanno.modeling.posterior import draw_states, recover
 from tests.models.contract import (
     COPIES,
@@ -29,6 +26,7 @@ from tests.models.contract import (
     replicate,
     said_of,
     search_sorted,
+    simulate,
     with_wrong_annotators,
     with_wrong_formula,
     with_wrong_truth,
@@ -37,22 +35,6 @@ from tests.models.contract import (
 pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
 
 # ----------------------------------------------------------------------------------- the generative process
-
-
-def simulate(entry, case, parameters, data, rng, copies=COPIES):
-    """Draws of (state of u, state of v, their five answers), one row per copy of the design."""
-    many = replicate(data, copies)
-    design = Design(
-        annotator=pt.as_tensor(many.annotator),
-        item=pt.as_tensor(many.item),
-        n_items=pt.as_tensor(many.n_items),
-        class_response=many.class_codes,
-        control=pt.as_tensor(many.control_codes) if many.controls else None,
-    )
-    whole = case.for_copies(case.whole(parameters), data.n_items, copies)
-    process = entry.generate(design, Parameters({name: pt.as_tensor(values) for name, values in whole.items()}))
-    state, said = pm.draw(list(process), random_seed=rng, mode=FAST)
-    return np.column_stack([state.reshape(copies, -1), said.reshape(copies, -1)])
 
 
 def test_the_categorical_draws_of_these_tests_are_pytensors(rng):

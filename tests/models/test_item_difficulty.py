@@ -20,7 +20,23 @@ from bayesanno.modeling.posterior import recover
 from bayesanno.models import ItemDifficulty
 from bayesanno.report.blocks import Text
 from bayesanno.report.sections.labels import show_items
-from tests.models.contract import LABELS, TINY, Graph, close, make_case, said_of
+from tests.models.contract import (
+    FAST,
+    LABELS,
+    P_VALUE,
+    ROUND_TRIP,
+    TINY,
+    Graph,
+    chi_square,
+    close,
+    joint_pmf,
+    make_case,
+    said_of,
+    simulate,
+    unconstrained,
+)
+
+pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
 
 ABLE = np.linspace(0.75, 0.97, 12)  # how often each of the simulated annotators is right on an easy item
 QUIET = {"progressbar": False, "random_seed": 3}
@@ -95,6 +111,20 @@ def test_slopes_are_summed_out_of_what_is_read_off(rng):
             said = said_of(TINY, item)
             each = [view(one, said, states[item], known) for one, states in zip(samples, joint, strict=True)]
             close(found[name].values[item], np.mean(each, axis=0))
+
+
+def test_slopes_have_the_prior_and_the_process_of_the_reference(rng):
+    case = make_case("item_difficulty", {"form": "2pl"})
+    (parameters,) = case.draw(1, rng)
+    drawn = simulate(case.entry, case, parameters, case.designs.two_items(), rng)
+    assert chi_square(drawn, joint_pmf(case, parameters)) > P_VALUE
+    model, fields = case.graph.model, case.entry.to_fields()
+    assert fields["slope_prior"] == 0.5
+    log_prior = model.compile_logp(vars=model.free_RVs, jacobian=False, mode=FAST)(
+        unconstrained(model, [parameters])[0]
+    )
+    np.testing.assert_allclose(log_prior, case.reference.log_prior(parameters, fields), rtol=ROUND_TRIP)
+    assert abs(log_prior - case.reference.log_prior(parameters, fields | {"slope_prior": 0.7})) > ROUND_TRIP
 
 
 def test_with_two_classes_chance_is_glad(rng):

@@ -19,6 +19,8 @@ from bayesanno.models.gaussian_mixture import GaussianMixture
 from tests.models.contract import FAST, P_VALUE
 from tests.models.references_counts import counts
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
+
 DRAWS = 2_000
 TEN = counts((1, 10), (4, 10), (9, 10))
 

@@ -14,6 +14,8 @@ from bayesanno.report.blocks import grid_of, table_of
 from bayesanno.report.sections.labels import list_votes
 from bayesanno.report.sections.trust import judge_fit
 
+pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
+
 
 def grids(page):
     """The tables of a page that sort, by the id of their element."""
