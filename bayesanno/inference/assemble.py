@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bayesanno.fits.storage import data_groups, hyperparameters, versions
 from bayesanno.ground.errors import ConvergenceWarning, SizeWarning, warn
 from bayesanno.ground.lazy import xr
+from bayesanno.inference.against_votes import explain_votes
 from bayesanno.inference.chain_modes import find_chain_modes
 from bayesanno.inference.diagnostics import diagnose, explain, measure_convergence, measure_within_modes
 from bayesanno.inference.per_draw import add_deterministics, compute_log_prior
@@ -89,8 +90,8 @@ def assemble(
         relabelled_fraction=0.0 if permutation is None else share_changed(permutation),
     )
     found |= {name: value for name, value in (more_diagnostics or {}).items() if name not in {*found, "remarks"}}
-    if of_model := remarks(model, posterior):
-        found["remarks"] = of_model
+    if said := [*remarks(model, posterior), *explain_votes(data, recovered.latent)]:
+        found["remarks"] = said
     for problem in explain(found):
         warn(problem, ConvergenceWarning)
     if not fits_in:

@@ -10,6 +10,7 @@ import numpy as np
 from bayesanno.fits.storage import data_groups, versions
 from bayesanno.ground.errors import ConvergenceWarning, warn
 from bayesanno.ground.lazy import xr
+from bayesanno.inference.against_votes import explain_votes
 from bayesanno.inference.diagnostics import explain, find_extremes
 from bayesanno.inference.restarts import as_draws
 from bayesanno.modeling.capabilities import HasViews
@@ -102,7 +103,9 @@ def make_fit(
     diagnostics: Mapping[str, Any],
 ) -> xarray.DataTree:
     """Put the groups of a fit together with those of the data; warn of what the diagnostics say."""
-    for problem in explain(dict(diagnostics)):
+    said = explain_votes(data, groups["latent"]) if "latent" in groups else []
+    diagnostics = {**diagnostics, **({"remarks": said} if said else {})}
+    for problem in explain(diagnostics):
         warn(problem, ConvergenceWarning)
     tree = xr.DataTree.from_dict({**groups, **data_groups(data)})
     tree.attrs = {

@@ -25,10 +25,11 @@ import numpy as np
 
 from bayesanno.ground.lazy import pt
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import DIFFICULTY, HasDifficulty, HasIndexArrays, View
+from bayesanno.modeling.capabilities import DIFFICULTY, HasDifficulty, HasIndexArrays, HasRemarks, View
 from bayesanno.modeling.data_kinds import IndexArray, Key
 
 if TYPE_CHECKING:
+    import xarray
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
@@ -42,6 +43,7 @@ WIDEST = 0.36  # the spacing for items of few answers
 SLOPE_REACH, SLOPE_NODES = 4.0, 9  # of the second number of an item, which answers turn on less
 Z, SLOPE, LOG_WEIGHT = Key("difficulty_node"), Key("slope_node"), Key("node_log_weight")
 
+TOO_WIDE = 2.0  # a spread from which on the nodes are too few
 BIN = 0.25  # the width of the bins that the posterior of a difficulty is read off in
 FARTHEST = 8.0  # the centre of the last bin, which has all that is beyond
 
@@ -67,7 +69,7 @@ def bin_centres() -> np.ndarray:
     return np.linspace(-FARTHEST, FARTHEST, 2 * round(FARTHEST / BIN) + 1)
 
 
-class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays):
+class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks):
     """A model whose answers depend on the true class and on an item's difficulty, `spread` times a standard normal.
 
     It declares `spread` (), `ability` (annotator) and `prevalence` (true_class). The log-odds of being right are a
@@ -93,6 +95,17 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays):
         """
 
     @override
+    @override
+    def remarks(self, posterior: xarray.Dataset) -> list[str]:
+        spread = float(posterior["spread"].mean())
+        if spread <= TOO_WIDE:
+            return []
+        return [
+            f"the difficulties' spread is {spread:.1f}: above {TOO_WIDE:g} an item's likelihood, a sum over nodes, is "
+            "only roughly the integral it stands for, and so is what follows, elpd above all; annotators who answer "
+            "without looking are taken for hard items: fit mace, or model_b, and compare"
+        ]
+
     def coords(self, data: AnnotationData) -> dict[str, list[Any]]:
         """Return the named coordinates of the graph, and the bins of a difficulty."""
         return super().coords(data) | {DIFFICULTY: bin_centres().tolist()}
