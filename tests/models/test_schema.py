@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from bayesanno import AnnotationData, data_of, diagnostics_of, fit, label_table, load, model_of, save, summary
-from bayesanno.ground.errors import ConvergenceWarning, DataFileError, FitError
+from bayesanno.ground.errors import ConvergenceWarning, DataFileError, FitError, IdentifiabilityWarning
 from bayesanno.inference import compiled
 from bayesanno.inference.compiled import compile_graph, exact_arithmetic
 from tests.models.contract import EXACT, ITEMS, RECORDS, ROUND_TRIP, known_values, make_case, models_of
@@ -118,6 +118,7 @@ def fitted(request):
     data = AnnotationData.from_records(RECORDS, items=ITEMS, labels=case.designs.labels, gold=GOLD, controls=controls)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws are always warned about
+        warnings.simplefilter("ignore", IdentifiabilityWarning)  # and a label that nobody gives, by some models
         tree = fit(case.entry, data, draws=DRAWS, tune=40, chains=CHAINS, random_seed=7, progressbar=False)
     return SimpleNamespace(tree=tree, case=case, data=data, schema=SCHEMA[name])
 
