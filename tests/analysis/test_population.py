@@ -160,7 +160,8 @@ def test_a_class_never_seen_is_no_items_label_and_little_is_known_of_it():
     data = ba.AnnotationData.from_records([*records, ("s1", "once", "yes")], labels=("no", "yes", "never"))
     (said,) = MODEL.caveats(data)
     assert said.startswith("nobody said 'never': nothing but the prior ties such a class to its name")
-    fit = ba.fit(MODEL, data, draws=300, tune=300, chains=2, initvals="vote", random_seed=1, progressbar=False)
+    with pytest.warns(ba.IdentifiabilityWarning, match="nobody said 'never'"):
+        fit = ba.fit(MODEL, data, draws=300, tune=300, chains=2, initvals="vote", random_seed=1, progressbar=False)
     table = ba.population_table(fit).set_index(["true_class", "response"])
     assert table.loc[("never", "never"), "sd"] > table.loc[("yes", "yes"), "sd"]
     assert set(ba.label_table(fit)["label"]) == {"no", "yes"}

@@ -87,6 +87,7 @@ class TestMirroredAccuracies:
         assert [part["posterior"].sizes["chain"] for part in parts] == [3, 1]
         assert "modes" not in ba.diagnostics_of(parts[0])
 
+    @NOISY
     def test_a_combination_has_draws_of_both_in_proportion_and_no_rhat(self, table15, whole15, tmp_path):
         told = json.loads(whole15.attrs["combination"])
         assert told["weights"] == "mass"

@@ -55,7 +55,10 @@ def graph():
 
 class TestMajorityIsWrong:
     def test_chains_start_where_the_mass_is_and_not_at_the_vote(self, data):
-        with pytest.warns(ba.IdentifiabilityWarning, match="of the answers are 'A', and annotators hardly agree"):
+        with (
+            pytest.warns(ba.IdentifiabilityWarning, match="of the answers are 'A', and annotators hardly agree"),
+            pytest.warns(ba.ConvergenceWarning, match="the labels are those of most annotators for"),  # who are wrong
+        ):
             fit = ba.fit(UNIFORM, data, **SHORT | {"draws": 1000, "tune": 1000})
         vote = data.vote_shares.argmax(axis=1)
         assert np.mean(vote == data.gold_codes) < 0.4
@@ -68,7 +71,10 @@ class TestMajorityIsWrong:
 
     def test_six_lazy_of_ten_and_five_answers_to_an_item(self):
         data = lazy_majority(np.random.default_rng(1), good=4, lazy=6, per_item=5)
-        with pytest.warns(ba.IdentifiabilityWarning, match="67% of the answers are 'A', and annotators hardly agree"):
+        with (
+            pytest.warns(ba.IdentifiabilityWarning, match="67% of the answers are 'A', and annotators hardly agree"),
+            pytest.warns(ba.ConvergenceWarning, match="the labels are those of most annotators for"),
+        ):
             fit = ba.fit(UNIFORM, data, **SHORT)
         assert accuracy(fit) > 0.88
         assert modes_of(fit)["found"][0]["mass"] > 0.999
