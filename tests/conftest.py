@@ -30,14 +30,6 @@ pytest.register_assert_rewrite("tests.models.contract", "tests.models.contract_c
 SEED = 20080530
 
 
-@pytest.fixture(scope="module", autouse=True)
-def no_scheduler_is_left():
-    """A client of Dask's that is lost, and not closed, leaves itself behind as what arrays are computed by."""
-    yield
-    if "dask" in sys.modules:
-        sys.modules["dask"].config.config.pop("scheduler", None)
-
-
 @pytest.fixture(scope="session")
 def shared():
     """The folder of larger data sets beside the repository; tests that need it are skipped where it is absent."""

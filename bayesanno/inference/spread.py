@@ -252,6 +252,7 @@ def connect(address: str) -> Client:
     """
     require_dask()
     from distributed import Client
+    from distributed.comm import resolve_address
 
     if address == "local":
         return Client(
@@ -261,6 +262,7 @@ def connect(address: str) -> Client:
             silence_logs=logging.ERROR,
         )
     try:
+        resolve_address(address)  # a client whose address cannot be read stays Dask's default, and closes after 20 s
         return Client(address, timeout=TIMEOUT)
     except (OSError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split())

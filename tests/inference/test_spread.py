@@ -19,6 +19,7 @@ from bayesanno.io import partitioned
 from bayesanno.modeling.expectation import make_blocks
 from tests.samples import WITH_EM, tiny_data
 
+dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
@@ -275,10 +276,12 @@ class TestRefused:
 
     def test_a_scheduler_that_is_not_there(self, monkeypatch, refuses):
         monkeypatch.setattr(spread, "TIMEOUT", "100 ms")
+        before = dask.config.get("scheduler", None)
         with refuses(FitError, "there is no Dask scheduler at 'tcp://127.0.0.1:9' .*start one with `dask scheduler`"):
             spread.connect("tcp://127.0.0.1:9")
         with refuses(FitError, "there is no Dask scheduler at 'nowhere:at all'"):
             spread.connect("nowhere:at all")
+        assert dask.config.get("scheduler", None) == before
 
     def test_dask_that_is_not_installed(self, monkeypatch, folder, refuses):
         monkeypatch.setattr(partitioned, "find_spec", lambda _: None)
