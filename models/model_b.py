@@ -125,8 +125,9 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
     def rows(self, data: AnnotationData, prior: Any) -> Any:
         """Return the prior's concentrations (true_class, response), of fields as numbers or as data of the graph."""
         right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
-        elsewhere = (1 - prior.confusion_accuracy) / (data.n_classes - 1)
-        return prior.confusion_strength * (right * prior.confusion_accuracy + ~right * elsewhere)
+        elsewhere = ~right / (data.n_classes - 1)
+        accuracy = prior.confusion_accuracy
+        return prior.confusion_strength * (right * accuracy + elsewhere * (1 - accuracy))
 
     def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)

@@ -97,7 +97,7 @@ class PooledDawidSkene(ModelB):
         return true_class, pm.Categorical.dist(p.confusion[true_class[design.item]])  # (annotation,)
 
     def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
-        log_lambda = pt.ones((answers.n_annotators, 1, 1)) * pt.log(p.confusion).T  # (annotator, response, true_class)
+        log_lambda = np.ones((answers.n_annotators, 1, 1)) * pt.log(p.confusion).T  # (annotator, response, true_class)
         return pt.log(p.prevalence) + answers.sum_over_annotations(log_lambda)  # (item, true_class), (33)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:

@@ -1,10 +1,11 @@
-"""A graph as nutpie samples it, compiled once per machine, and once per process for all data of one design.
+"""A graph as nutpie samples it, compiled once per machine, for data of any size.
 
 nutpie calls a graph through two C functions: the log density with its gradient, and the values that are kept. Numba
 can keep such functions on disk, as PyTensor has it do with its own, if nothing in them changes from run to run: here
 they are made from source text, and data come in by pointer and shape. PyTensor's own name for the graph, that text, the
 types of the data and the version of all that writes code are the name under which a function is kept; Numba adds the
-CPU. Within a process, graphs of the same operations and constants share their functions, whatever their data.
+CPU. Within a process, graphs of the same operations and scalar constants share their functions, whatever their data and
+their sizes, which are data here as well (`bayesanno.inference.any_size`).
 
 Where nutpie, PyTensor or Numba are not what is expected here, `nutpie.compile_pymc_model` does it, slowly.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import threading
 import traceback
 from collections import OrderedDict
@@ -20,18 +22,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesanno.ground.errors import CacheWarning, warn
+from bayesanno.inference.any_size import compile_sizeless, forget_sizes, lay_out, shape_of
 from bayesanno.modeling import ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pymc
+
+    from bayesanno.inference.any_size import SizelessGraph
 
 logger = logging.getLogger(__name__)
 
@@ -110,28 +116,19 @@ def _is_of_cache(error: Exception) -> bool:
 
 @dataclass(frozen=True)
 class Functions:
-    """What is compiled for a design, and what nutpie wants to know of it.
+    """What is compiled of a graph without its sizes.
 
     Attributes
     ----------
     logp, kept : numba.core.ccallback.CFunc
         The log density with its gradient, and the values to keep.
     arrays : tuple of int
-        Which shared variables of a graph of this design they take, in the order of `_find_structure`.
-    n_dim, n_kept : int
-        How many numbers a point has, and how many are kept of it.
-    parts : tuple of lists
-        The name, the slice and the shape of each part of what is kept.
-    transformed : list of str
+        Which arrays they take: of the shared variables in the order of `_find_structure`, and the layout after them.
     """
 
     logp: Any
     kept: Any
     arrays: tuple[int, ...]
-    n_dim: int
-    n_kept: int
-    parts: Any
-    transformed: list[str]
 
 
 _functions: OrderedDict[Any, Functions] = OrderedDict()
@@ -174,50 +171,57 @@ def _compile_cached(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
     from nutpie.compile_pymc import _wrap_with_lock as one_at_a_time
     from pymc.initial_point import make_initial_point_fn
 
-    start_point = one_at_a_time(make_initial_point_fn(model=graph, overrides=dict(start)))
-    design, shared = _find_structure(graph, {name: np.shape(value) for name, value in start_point(0).items()})
+    sizeless = forget_sizes(graph)
+    structure, shared = _find_structure(sizeless)
     with _lock:
-        functions = _functions.pop(design, None) or _make_functions(graph, shared, start_point)
-        _functions[design] = functions
+        functions = _functions.pop(structure, None) or _make_functions(graph, sizeless, shared)
+        _functions[structure] = functions
         while len(_functions) > MAX_KEPT:
             _functions.popitem(last=False)
-    names, _, shapes = functions.parts
-    n_free = len(graph.free_RVs)
-    arrays = [np.array(shared[which].get_value(), order="C", copy=True) for which in functions.arrays]
+
+    start_point = one_at_a_time(make_initial_point_fn(model=graph, overrides=dict(start)))
+    at_start = start_point(0)
+    sampled = {value.name: tuple(np.shape(at_start[value.name])) for value in sizeless.values}
+    shapes = sampled | {name: shape_of(graph, name) for name in sizeless.kept}
+    ends = np.cumsum([0, *(math.prod(shape) for shape in shapes.values())]).tolist()
+    parts = (list(shapes), [slice(*ends) for ends in pairwise(ends)], list(shapes.values()))
+    transformed = [value.name for value in sizeless.values if value.name not in graph.named_vars]
+    every = [*(variable.get_value() for variable in shared), lay_out(sampled.values())]
+    arrays = [np.array(every[which], order="C", copy=True) for which in functions.arrays]
     numbers = [number for array in arrays for number in (array.ctypes.data, *array.shape)]
-    dims, coords = _prepare_dims_and_coords(graph, functions.parts, functions.transformed)
+    dims, coords = _prepare_dims_and_coords(graph, parts, transformed)
     return CompiledPyMCModel(
-        _n_dim=functions.n_dim,
+        _n_dim=ends[len(sampled)],
         dims=dims,
         _coords=coords,
-        _shapes={name: tuple(shape) for name, shape in zip(names, shapes, strict=True)},
+        _shapes=shapes,
         compiled_logp_func=functions.logp,
         compiled_expand_func=functions.kept,
-        initial_point_func=_rv_dict_to_flat_array_wrapper(start_point, names=names[:n_free], shapes=shapes[:n_free]),
+        initial_point_func=_rv_dict_to_flat_array_wrapper(
+            start_point, names=list(sampled), shapes=list(sampled.values())
+        ),
         shared_data={str(which): array for which, array in enumerate(arrays)},
         shared_var_keys={},
         user_data=np.array(numbers, dtype=np.int64),
-        n_expanded=functions.n_kept,
-        shape_info=functions.parts,
+        n_expanded=ends[-1],
+        shape_info=parts,
         logp_func=None,
         expand_func=None,
-        reparameterized_names=functions.transformed,
+        reparameterized_names=transformed,
     )
 
 
-def _find_structure(graph: pymc.Model, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Any, list[Any]]:
+def _find_structure(graph: SizelessGraph) -> tuple[Any, list[Any]]:
     """Return what a graph is without its data, to be compared, and its shared variables in an order of their own."""
     import pytensor
     from pytensor.compile.sharedvalue import SharedVariable
     from pytensor.graph.basic import Constant
     from pytensor.graph.traversal import toposort
 
-    free = {variable.name for variable in graph.free_RVs}
-    values = [variable for variable in graph.unobserved_value_vars if variable.name in free]
-    outputs = [graph.logp(), *values]
+    outputs = [graph.logp, *graph.kept.values()]
     numbers: dict[Any, int] = {}  # of each variable of the graph
     shared: list[Any] = []
-    parts: list[Any] = [tuple(shapes.items()), bool(pytensor.config.numba__fastmath)]
+    parts: list[Any] = [bool(pytensor.config.numba__fastmath)]
 
     def number(variable: Any) -> int:
         if variable not in numbers:  # an input
@@ -234,26 +238,18 @@ def _find_structure(graph: pymc.Model, shapes: Mapping[str, tuple[int, ...]]) ->
     for node in toposort(outputs):
         parts.append((node.op, tuple(map(number, node.inputs)), tuple(output.type for output in node.outputs)))
         numbers |= {output: len(numbers) + i for i, output in enumerate(node.outputs)}
-    return (*parts, tuple(map(number, outputs)), tuple(map(number, graph.value_vars))), shared
+    return (*parts, tuple(map(number, outputs)), tuple(map(number, graph.values))), shared
 
 
-def _make_functions(graph: pymc.Model, shared: Sequence[Any], start_point: Any) -> Functions:
-    from nutpie.compile_pymc import _make_functions as make_functions
-
-    free = [variable.name for variable in graph.free_RVs]
-    n_dim, n_kept, logp, kept, _, parts, transformed = make_functions(
-        graph, mode="NUMBA", compute_grad=True, join_expanded=True, pymc_initial_point_fn=start_point, var_names=free
-    )
-    takes = [[shared.index(variable) for variable in function.get_shared()] for function in (logp, kept)]
+def _make_functions(graph: pymc.Model, sizeless: SizelessGraph, shared: Sequence[Any]) -> Functions:
+    logp, kept, layout = compile_sizeless(graph, sizeless)
+    every = [*shared, layout]
+    takes = [[every.index(variable) for variable in function.get_shared()] for function in (logp, kept)]
     arrays = tuple(dict.fromkeys([*takes[0], *takes[1]]))
     return Functions(
-        logp=_compile_callback(logp.vm.jit_fn, LOGP, 1, shared, arrays, takes[0]),
-        kept=_compile_callback(kept.vm.jit_fn, KEPT, 2, shared, arrays, takes[1]),
+        logp=_compile_callback(logp.vm.jit_fn, LOGP, 1, every, arrays, takes[0]),
+        kept=_compile_callback(kept.vm.jit_fn, KEPT, 2, every, arrays, takes[1]),
         arrays=arrays,
-        n_dim=n_dim,
-        n_kept=n_kept,
-        parts=parts,
-        transformed=transformed,
     )
 
 

@@ -52,7 +52,7 @@ class OneDimension:
     @cached_property
     def g(self) -> TensorVariable:
         """How much more often right than usual each annotator is, in standard deviations; 0 if absent."""
-        who, item, n_annotators = self.answers.annotator, self.answers.item, self.answers.n_annotators
+        who, item, n_annotators = self.answers.annotator, self.answers.item, self.theta.shape[0]
         theta, sd = self.theta[who], _deviation(self.theta)[who]  # (annotation,)
         excess = self.total_and_probability[1][item, self.answers.response] - theta
         cells = pt.zeros(self.answers.n_items * n_annotators)[item * n_annotators + who]

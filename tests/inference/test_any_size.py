@@ -1,0 +1,103 @@
+"""Graphs without their sizes: the same for other annotators and items, and of the same density."""
+
+import numpy as np
+import pymc as pm
+import pytensor
+import pytest
+
+import bayesanno as ba
+from bayesanno.inference.any_size import forget_sizes, lay_out
+from bayesanno.inference.compiled import _find_structure, compile_graph, exact_arithmetic
+from bayesanno.inference.density import Density
+from bayesanno.modeling.ops.simplex import share_softmax
+
+BY_LABELS = {  # what a graph says of the number of labels by a number, and not by an array: it is compiled for each
+    "class_conditional", "hierarchical_dawid_skene", "item_difficulty", "model_a", "model_a_multi"
+}  # fmt: skip
+
+
+def annotations(rng, items, annotators, labels):
+    records = [(f"s{i}", f"a{j}", f"l{rng.integers(labels)}") for i in range(items) for j in range(annotators)]
+    return ba.AnnotationData.from_records(records, labels=[f"l{k}" for k in range(labels)])
+
+
+def random_data(model, rng, items=8, annotators=4, labels=3):
+    if model.data_class is ba.CountData:
+        trials = np.full(items, 5)
+        return ba.CountData(items=[f"s{i}" for i in range(items)], successes=rng.integers(0, trials + 1), trials=trials)
+    if model.data_class is ba.MultiAnnotationData:
+        parts = {name: annotations(rng, items, annotators, labels) for name in ("evidence", "polarity")}
+        return ba.MultiAnnotationData(by_dimension=parts)
+    return annotations(rng, items, annotators, 2 if model.two_labels else labels)
+
+
+def structure(graph):
+    return _find_structure(forget_sizes(graph))[0]
+
+
+@pytest.mark.parametrize("name", ba.list_models()["name"])
+class TestZoo:
+    def test_other_items_and_annotators_are_no_other_graph(self, name, rng):
+        model = ba.get_model(name)
+        some, more = (random_data(model, rng, **sizes) for sizes in ({}, {"items": 11, "annotators": 6}))
+        assert structure(model.build(some)) == structure(model.build(more))
+
+    def test_nor_are_other_labels_where_no_number_says_how_many(self, name, rng):
+        model = ba.get_model(name)
+        if model.data_class is ba.CountData or model.two_labels:
+            pytest.skip("labels are two")
+        three, four = (structure(model.build(random_data(model, rng, labels=labels))) for labels in (3, 4))
+        assert (three == four) == (name not in BY_LABELS)
+
+    @pytest.mark.parametrize("labels", [2, 3])
+    def test_density_and_values_are_the_graphs(self, name, rng, labels):
+        model = ba.get_model(name)
+        data = random_data(model, rng, labels=labels)
+        graph = model.build(data)
+        sizeless = forget_sizes(graph)
+        point = {value: at + rng.normal(0, 0.1, np.shape(at)) for value, at in graph.initial_point(1).items()}
+        names = list(sizeless.kept)
+        kept = [value for value in graph.unobserved_value_vars if value.name in names]
+        expected = graph.compile_fn([graph.logp(), *kept], mode="FAST_COMPILE")(point)
+        got = pytensor.function(sizeless.values, [sizeless.logp, *sizeless.kept.values()], mode="FAST_COMPILE")(
+            *(point[value.name] for value in sizeless.values)
+        )
+        assert np.isfinite(expected[0])
+        for of_graph, without_sizes in zip(expected, got, strict=True):
+            np.testing.assert_allclose(without_sizes, of_graph, rtol=1e-10)
+
+
+def of_lengths(n_groups, n_classes):
+    """A graph with arrays of constants, a simplex, and a variable of one number that is stretched."""
+    with pm.Model(coords={"group": range(n_groups), "class": range(n_classes)}) as graph:
+        shares = pm.Dirichlet("shares", 2 * np.ones(n_classes), dims=("group", "class"))
+        share_softmax(graph)
+        level = pm.Normal("level", np.zeros(1), 1.0)
+        weights = np.linspace(0.0, 1.0, n_classes)
+        pm.Normal("seen", (shares * weights).sum(axis=1) + level, 0.5, observed=pm.Data("data", np.arange(n_groups)))
+    return graph
+
+
+def test_one_function_for_graphs_of_several_sizes_gives_the_density_and_gradient_of_each(rng):
+    functions = set()
+    with exact_arithmetic():
+        for sizes in ((2, 3), (4, 3), (3, 5)):
+            graph = of_lengths(*sizes)
+            compiled = compile_graph(graph, {})
+            functions.add(id(compiled.compiled_logp_func))
+            flat = rng.normal(0, 0.5, compiled.n_dim)
+            value, gradient = Density(compiled)(flat)
+            ends = np.cumsum([sizes[0] * (sizes[1] - 1)])
+            shares, level = np.split(flat, ends)
+            point = {"shares_simplex__": shares.reshape(sizes[0], -1), "level": level}
+            assert value == pytest.approx(float(graph.compile_logp(mode="FAST_COMPILE")(point)), rel=1e-12)
+            np.testing.assert_allclose(gradient, graph.compile_dlogp(mode="FAST_COMPILE")(point), rtol=1e-9)
+            kept = Density(compiled).values_at(flat)
+            assert set(kept) == {"shares", "level"}
+            assert kept["shares"].shape == sizes
+            np.testing.assert_allclose(kept["shares"].sum(axis=1), 1.0)
+    assert len(functions) == 1
+
+
+def test_a_layout_says_where_each_variable_begins_and_ends_and_its_shape():
+    assert lay_out([(2, 3), (), (4,)]).tolist() == [0, 6, 2, 3, 6, 7, 7, 11, 4]
