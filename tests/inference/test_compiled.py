@@ -208,7 +208,7 @@ class TestNeverNeeded:
             compile_graph(graph, {"y": np.zeros(2)})
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
 class TestFits:
     def test_fits_with_other_data_and_priors_compile_once(self, monkeypatch):
         made = []
