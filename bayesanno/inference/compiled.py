@@ -5,7 +5,7 @@ can keep such functions on disk, as PyTensor has it do with its own, if nothing 
 they are made from source text, and data come in by pointer and shape. PyTensor's own name for the graph, that text, the
 types of the data and the version of all that writes code are the name under which a function is kept; Numba adds the
 CPU. Within a process, graphs of the same operations and scalar constants share their functions, whatever their data and
-their sizes, which are data here as well (`bayesanno.inference.any_size`).
+their sizes, which are data here as well (`bayesanno.modeling.any_size`).
 
 Where nutpie, PyTensor or Numba are not what is expected here, `nutpie.compile_pymc_model` does it, slowly.
 """
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.ground.errors import CacheWarning, warn
-from bayesanno.inference.any_size import compile_sizeless, forget_sizes, lay_out, shape_of
+from bayesanno.inference.flat import compile_flat, flatten, lay_out, shape_of
 from bayesanno.modeling import ops
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import pymc
 
-    from bayesanno.inference.any_size import SizelessGraph
+    from bayesanno.inference.flat import FlatGraph
 
 logger = logging.getLogger(__name__)
 
@@ -171,21 +171,21 @@ def _compile_cached(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
     from nutpie.compile_pymc import _wrap_with_lock as one_at_a_time
     from pymc.initial_point import make_initial_point_fn
 
-    sizeless = forget_sizes(graph)
-    structure, shared = _find_structure(sizeless)
+    flat = flatten(graph)
+    structure, shared = _find_structure(flat)
     with _lock:
-        functions = _functions.pop(structure, None) or _make_functions(graph, sizeless, shared)
+        functions = _functions.pop(structure, None) or _make_functions(graph, flat, shared)
         _functions[structure] = functions
         while len(_functions) > MAX_KEPT:
             _functions.popitem(last=False)
 
     start_point = one_at_a_time(make_initial_point_fn(model=graph, overrides=dict(start)))
     at_start = start_point(0)
-    sampled = {value.name: tuple(np.shape(at_start[value.name])) for value in sizeless.values}
-    shapes = sampled | {name: shape_of(graph, name) for name in sizeless.kept}
+    sampled = {value.name: tuple(np.shape(at_start[value.name])) for value in flat.values}
+    shapes = sampled | {name: shape_of(graph, name) for name in flat.kept}
     ends = np.cumsum([0, *(math.prod(shape) for shape in shapes.values())]).tolist()
     parts = (list(shapes), [slice(*ends) for ends in pairwise(ends)], list(shapes.values()))
-    transformed = [value.name for value in sizeless.values if value.name not in graph.named_vars]
+    transformed = [value.name for value in flat.values if value.name not in graph.named_vars]
     every = [*(variable.get_value() for variable in shared), lay_out(sampled.values())]
     arrays = [np.array(every[which], order="C", copy=True) for which in functions.arrays]
     numbers = [number for array in arrays for number in (array.ctypes.data, *array.shape)]
@@ -211,7 +211,7 @@ def _compile_cached(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
     )
 
 
-def _find_structure(graph: SizelessGraph) -> tuple[Any, list[Any]]:
+def _find_structure(graph: FlatGraph) -> tuple[Any, list[Any]]:
     """Return what a graph is without its data, to be compared, and its shared variables in an order of their own."""
     import pytensor
     from pytensor.compile.sharedvalue import SharedVariable
@@ -241,8 +241,8 @@ def _find_structure(graph: SizelessGraph) -> tuple[Any, list[Any]]:
     return (*parts, tuple(map(number, outputs)), tuple(map(number, graph.values))), shared
 
 
-def _make_functions(graph: pymc.Model, sizeless: SizelessGraph, shared: Sequence[Any]) -> Functions:
-    logp, kept, layout = compile_sizeless(graph, sizeless)
+def _make_functions(graph: pymc.Model, flat: FlatGraph, shared: Sequence[Any]) -> Functions:
+    logp, kept, layout = compile_flat(graph, flat)
     every = [*shared, layout]
     takes = [[every.index(variable) for variable in function.get_shared()] for function in (logp, kept)]
     arrays = tuple(dict.fromkeys([*takes[0], *takes[1]]))

@@ -95,7 +95,6 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         """
 
     @override
-    @override
     def remarks(self, posterior: xarray.Dataset) -> list[str]:
         spread = float(posterior["spread"].mean())
         if spread <= TOO_WIDE:

@@ -1,7 +1,7 @@
 """Formulas as functions: each is compiled once per process, for all data and draws that it is evaluated for.
 
-What is kept is named by the graph itself, as PyTensor compares graphs: operations, constants and types, and by what
-decides how they are compiled. A formula that differs in any of them is another one.
+What is kept is named by the graph itself without its sizes, as PyTensor compares graphs: operations, numbers and types,
+and by what decides how they are compiled. A formula that differs in any of them is another one.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
+
+from bayesanno.modeling.any_size import forget_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,6 +49,7 @@ def compile_once(
     from pytensor.graph.replace import clone_replace
     from pytensor.graph.traversal import graph_inputs
 
+    inputs, outputs = forget_sizes(inputs, outputs)
     data = [variable for variable in graph_inputs(outputs) if isinstance(variable, SharedVariable)]
     read = {variable: variable.type(name=variable.name) for variable in data}
     inputs, outputs = [*inputs, *read.values()], clone_replace(list(outputs), read)

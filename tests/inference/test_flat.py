@@ -6,9 +6,9 @@ import pytensor
 import pytest
 
 import bayesanno as ba
-from bayesanno.inference.any_size import forget_sizes, lay_out
 from bayesanno.inference.compiled import _find_structure, compile_graph, exact_arithmetic
 from bayesanno.inference.density import Density
+from bayesanno.inference.flat import flatten, lay_out
 from bayesanno.modeling.ops.simplex import share_softmax
 
 BY_LABELS = {  # what a graph says of the number of labels by a number, and not by an array: it is compiled for each
@@ -32,7 +32,7 @@ def random_data(model, rng, items=8, annotators=4, labels=3):
 
 
 def structure(graph):
-    return _find_structure(forget_sizes(graph))[0]
+    return _find_structure(flatten(graph))[0]
 
 
 @pytest.mark.parametrize("name", ba.list_models()["name"])
@@ -54,7 +54,7 @@ class TestZoo:
         model = ba.get_model(name)
         data = random_data(model, rng, labels=labels)
         graph = model.build(data)
-        sizeless = forget_sizes(graph)
+        sizeless = flatten(graph)
         point = {value: at + rng.normal(0, 0.1, np.shape(at)) for value, at in graph.initial_point(1).items()}
         names = list(sizeless.kept)
         kept = [value for value in graph.unobserved_value_vars if value.name in names]

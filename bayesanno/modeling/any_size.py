@@ -1,0 +1,121 @@
+"""Formulas for data of any size: what a graph says of its data's sizes is said by data.
+
+Who fits a second table has other annotators, often other labels, and the same model. Compiling takes longer than
+sampling, and code for arrays does not ask how long they are: but a graph does say it, in arrays of constants (a flat
+prior of three classes, which response names which class), in lengths of arrays that it makes, and in the types that
+follow from these. Here all of them become shared variables, that is data, and no axis has a length but those of length
+one, which may be there to be stretched.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def forget_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Return inputs and outputs of the same graph without its sizes: its constant arrays and lengths are shared.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of TensorVariable
+        The inputs have no owner.
+    """
+    from pytensor.graph.traversal import toposort
+
+    nodes = list(toposort(outputs))
+    arrays, lengths = _find_constants(nodes)
+    of_input = _share_sizes(lengths)
+    anew = {old: old.type.clone(shape=_forget(old.type))(old.name) for old in inputs if hasattr(old.type, "shape")}
+    read = [anew.get(old, old) for old in inputs]
+    anew |= _share_arrays(arrays)
+    for node in nodes:
+        if any(output in anew for output in node.outputs):  # of constants alone
+            continue
+        inside = [of_input.get((node, at), anew.get(old, old)) for at, old in enumerate(node.inputs)]
+        if any(new is not old for new, old in zip(inside, node.inputs, strict=True)):
+            anew |= zip(node.outputs, node.clone_with_new_inputs(inside, strict=False).outputs, strict=True)
+    return read, [anew.get(output, output) for output in outputs]
+
+
+def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:
+    """Return variables of constants alone, arrays among them, that others depend on; and the lengths that are inputs.
+
+    A length is named by its node and which of its inputs it is: the same number may be no length elsewhere.
+    """
+    from pytensor.graph.basic import Constant
+    from pytensor.tensor.random.op import RandomVariable
+
+    constant: set[Any] = set()  # what arrays are computed from, or computes arrays
+    arrays: dict[Any, None] = {}
+    lengths: dict[Any, int] = {}
+
+    def is_array(variable: Any) -> bool:
+        if isinstance(variable, Constant):
+            return hasattr(variable.type, "ndim") and np.size(variable.data) > 1
+        return variable in constant
+
+    for node in nodes:
+        shape = 1 if isinstance(node.op, RandomVariable) else None  # whose length says how many axes there are
+        found = [at for at, variable in enumerate(node.inputs) if is_array(variable) and at != shape]
+        of_node = [at for at in _lengths_of(node) if at not in found]
+        if not (found or of_node):
+            continue
+        if all(isinstance(variable, Constant) or variable in constant for variable in node.inputs):
+            constant.update(node.outputs)
+            continue
+        arrays |= dict.fromkeys(node.inputs[at] for at in found)
+        lengths |= {(node, at): int(node.inputs[at].data) for at in of_node}
+    return list(arrays), lengths
+
+
+def _lengths_of(node: Any) -> list[int]:
+    """Return which inputs of a node are constant lengths of an axis, other than one."""
+    from pytensor.graph.basic import Constant
+    from pytensor.tensor.basic import Alloc, MakeVector
+    from pytensor.tensor.shape import SpecifyShape
+
+    begin = 0 if isinstance(node.op, MakeVector) else 1 if isinstance(node.op, Alloc | SpecifyShape) else None
+    if begin is None or (begin == 0 and not node.op.dtype.startswith("int")):
+        return []
+    among = enumerate(node.inputs[begin:], begin)
+    return [at for at, of in among if isinstance(of, Constant) and hasattr(of.type, "ndim") and of.data > 1]
+
+
+def _share_arrays(arrays: Sequence[Any]) -> dict[Any, Any]:
+    """Return a shared variable for each of some variables of constants, one for those that are equal."""
+    import pytensor
+    from pytensor.graph.basic import Constant
+
+    computed = [variable for variable in arrays if not isinstance(variable, Constant)]
+    values = pytensor.function([], computed, mode="FAST_COMPILE")() if computed else []
+    known = {variable: variable.data for variable in arrays if isinstance(variable, Constant)}
+    known |= dict(zip(computed, values, strict=True))
+    shared: dict[Any, Any] = {}
+    which: dict[Any, Any] = {}
+    for variable in arrays:
+        value = np.asarray(known[variable])
+        shape = _forget(variable.type)
+        key = (value.dtype.str, shape, value.shape, value.tobytes())
+        if key not in shared:
+            shared[key] = pytensor.shared(value, name=f"constant_{len(shared)}", shape=shape)
+        which[variable] = shared[key]
+    return which
+
+
+def _share_sizes(sizes: Mapping[Any, int]) -> dict[Any, Any]:
+    """Return the elements of one shared vector, for each length."""
+    import pytensor
+
+    if not sizes:
+        return {}
+    vector = pytensor.shared(np.array(list(sizes.values()), dtype=np.int64), name="sizes", shape=(None,))
+    return {where: vector[at] for at, where in enumerate(sizes)}
+
+
+def _forget(of: Any) -> tuple[int | None, ...]:
+    return tuple(1 if length == 1 else None for length in of.shape)
