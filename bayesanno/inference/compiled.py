@@ -31,6 +31,7 @@ import numpy as np
 from bayesanno.ground.errors import CacheWarning, warn
 from bayesanno.inference.flat import compile_flat, flatten, lay_out, shape_of
 from bayesanno.modeling import ops
+from bayesanno.modeling.functions import name_graph, read_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -123,7 +124,7 @@ class Functions:
     logp, kept : numba.core.ccallback.CFunc
         The log density with its gradient, and the values to keep.
     arrays : tuple of int
-        Which arrays they take: of the shared variables in the order of `_find_structure`, and the layout after them.
+        Which arrays they take: of the shared variables in the order of `read_data`, and the layout after them.
     """
 
     logp: Any
@@ -167,12 +168,14 @@ def flat_start(compiled: Any) -> np.ndarray:
 
 
 def _compile_cached(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
+    import pytensor
     from nutpie.compile_pymc import CompiledPyMCModel, _prepare_dims_and_coords, _rv_dict_to_flat_array_wrapper
     from nutpie.compile_pymc import _wrap_with_lock as one_at_a_time
     from pymc.initial_point import make_initial_point_fn
 
     flat = flatten(graph)
-    structure, shared = _find_structure(flat)
+    inputs, outputs, shared = read_data(flat.values, [flat.logp, *flat.kept.values()])
+    structure = (name_graph(inputs, outputs), bool(pytensor.config.numba__fastmath))
     with _lock:
         functions = _functions.pop(structure, None) or _make_functions(graph, flat, shared)
         _functions[structure] = functions
@@ -209,36 +212,6 @@ def _compile_cached(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
         expand_func=None,
         reparameterized_names=transformed,
     )
-
-
-def _find_structure(graph: FlatGraph) -> tuple[Any, list[Any]]:
-    """Return what a graph is without its data, to be compared, and its shared variables in an order of their own."""
-    import pytensor
-    from pytensor.compile.sharedvalue import SharedVariable
-    from pytensor.graph.basic import Constant
-    from pytensor.graph.traversal import toposort
-
-    outputs = [graph.logp, *graph.kept.values()]
-    numbers: dict[Any, int] = {}  # of each variable of the graph
-    shared: list[Any] = []
-    parts: list[Any] = [bool(pytensor.config.numba__fastmath)]
-
-    def number(variable: Any) -> int:
-        if variable not in numbers:  # an input
-            numbers[variable] = len(numbers)
-            if isinstance(variable, Constant):
-                parts.append((variable.type, variable.signature()))
-            elif isinstance(variable, SharedVariable):
-                shared.append(variable)
-                parts.append((variable.type, "shared"))
-            else:
-                parts.append((variable.type, variable.name))
-        return numbers[variable]
-
-    for node in toposort(outputs):
-        parts.append((node.op, tuple(map(number, node.inputs)), tuple(output.type for output in node.outputs)))
-        numbers |= {output: len(numbers) + i for i, output in enumerate(node.outputs)}
-    return (*parts, tuple(map(number, outputs)), tuple(map(number, graph.values))), shared
 
 
 def _make_functions(graph: pymc.Model, flat: FlatGraph, shared: Sequence[Any]) -> Functions:

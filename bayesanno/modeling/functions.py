@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bayesanno.modeling.any_size import forget_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     import numpy as np
     from pytensor.tensor.variable import TensorVariable
@@ -44,18 +44,11 @@ def compile_once(
         Threads may call it at once: it takes them one after another.
     """
     from pytensor import config
-    from pytensor.compile.sharedvalue import SharedVariable
-    from pytensor.graph.fg import FrozenFunctionGraph
-    from pytensor.graph.replace import clone_replace
-    from pytensor.graph.traversal import graph_inputs
 
-    inputs, outputs = forget_sizes(inputs, outputs)
-    data = [variable for variable in graph_inputs(outputs) if isinstance(variable, SharedVariable)]
-    read = {variable: variable.type(name=variable.name) for variable in data}
-    inputs, outputs = [*inputs, *read.values()], clone_replace(list(outputs), read)
+    inputs, outputs, data = read_data(*forget_sizes(inputs, outputs))
     compiled_by = (config.mode, config.linker, config.optimizer, config.numba__fastmath, config.numba__cache, by_numpy)
     with _lock:
-        key = (FrozenFunctionGraph.from_io(inputs, outputs), compiled_by)
+        key = (name_graph(inputs, outputs), compiled_by)
         function = _functions.pop(key, None) or _compile(inputs, outputs, by_numpy=by_numpy)
         _functions[key] = function
         while len(_functions) > MAX_KEPT:
@@ -63,6 +56,27 @@ def compile_once(
     if not data:
         return function
     return lambda *values: function(*values, *(variable.get_value(borrow=True) for variable in data))
+
+
+def read_data(
+    inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable]
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return the inputs and those for the graph's data, the outputs as functions of them, and the shared variables."""
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.replace import clone_replace
+    from pytensor.graph.traversal import graph_inputs
+
+    data = [variable for variable in graph_inputs(outputs) if isinstance(variable, SharedVariable)]
+    read = {variable: variable.type(name=variable.name) for variable in data}
+    return [*inputs, *read.values()], clone_replace(list(outputs), read), data
+
+
+def name_graph(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable]) -> Hashable:
+    """Return what is equal for two graphs of the same operations, numbers and types, and has a hash."""
+    from pytensor.graph.fg import FrozenFunctionGraph
+
+    graph: Hashable = FrozenFunctionGraph.from_io(inputs, outputs)
+    return graph
 
 
 def evaluate_draws(outputs: Sequence[TensorVariable], draws: Mapping[TensorVariable, np.ndarray]) -> list[np.ndarray]:

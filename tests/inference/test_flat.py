@@ -6,9 +6,10 @@ import pytensor
 import pytest
 
 import bayesanno as ba
-from bayesanno.inference.compiled import _find_structure, compile_graph, exact_arithmetic
+from bayesanno.inference.compiled import compile_graph, exact_arithmetic
 from bayesanno.inference.density import Density
 from bayesanno.inference.flat import flatten, lay_out
+from bayesanno.modeling.functions import name_graph, read_data
 from bayesanno.modeling.ops.simplex import share_softmax
 
 BY_LABELS = {  # what a graph says of the number of labels by a number, and not by an array: it is compiled for each
@@ -32,7 +33,9 @@ def random_data(model, rng, items=8, annotators=4, labels=3):
 
 
 def structure(graph):
-    return _find_structure(flatten(graph))[0]
+    flat = flatten(graph)
+    inputs, outputs, _ = read_data(flat.values, [flat.logp, *flat.kept.values()])
+    return name_graph(inputs, outputs)
 
 
 @pytest.mark.parametrize("name", ba.list_models()["name"])
