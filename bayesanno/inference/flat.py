@@ -88,7 +88,8 @@ def _cut_point(values: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
     parts: list[Any] = []
     at = 0
     for value in values:
-        part = point[layout[at] : layout[at + 1]].reshape(layout[at + 2 : at + 2 + value.ndim], ndim=value.ndim)
+        shape = [layout[at + 2 + axis] for axis in range(value.ndim)]
+        part = point[layout[at] : layout[at + 1]].reshape(shape)
         axes = [axis for axis, length in enumerate(value.type.shape) if length == 1]
         parts.append((pt.specify_broadcastable(part, *axes) if axes else part).astype(value.dtype))
         at += 2 + value.ndim

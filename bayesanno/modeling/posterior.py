@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
 
 CHUNK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
+PER_EVALUATION = 10_000  # numbers that NumPy reads in the time that it takes to begin
+SOON_BY_NUMPY = 10**7  # numbers for which NumPy takes a second or a few, and compiling up to a minute
 
 
 @dataclass(frozen=True)
@@ -322,7 +324,8 @@ def compile_formula(
     arrays = index_arrays(model, data, patterns, controlled=True)
     if known is None:
         known = {name: parameter.value for name, parameter in known_parameters(model, data).items()}
-    ordered = {str(name): variable.transpose("chain", "draw", ...) for name, variable in posterior.data_vars.items()}
+    variables = sorted(posterior.data_vars.items())  # in whatever order: one formula
+    ordered = {str(name): variable.transpose("chain", "draw", ...) for name, variable in variables}
     draws = {name: variable.values.reshape(-1, *variable.shape[2:]) for name, variable in ordered.items()}
     item_axis = {name: variable.dims.index("item") - 2 for name, variable in ordered.items() if "item" in variable.dims}
 
@@ -336,7 +339,9 @@ def compile_formula(
     latent = latent_posterior(model, answers, p)
     views = latent.views.values()
     outputs = [item_logp(model, answers, p), *latent.probability.values(), *(view.values for view in views)]
-    function = compile_once([*symbols.values(), *given.values()], outputs)
+    n_samples, n_numbers = len(next(iter(draws.values()))), sum(array.values.size for array in arrays.values())
+    soon = n_samples * (PER_EVALUATION + n_numbers) <= SOON_BY_NUMPY
+    function = compile_once([*symbols.values(), *given.values()], outputs, by_numpy=soon)
     return Formula(
         function=function,
         patterns=patterns,

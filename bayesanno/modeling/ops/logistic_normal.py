@@ -129,30 +129,25 @@ def logistic_normal(
     )
 
 
-def drop_right(rows: TensorVariable, right: TensorVariable) -> TensorVariable:
-    """Leave out of rows (..., row, response) what the right response has: shape (..., row, response - 1)."""
-    before = pt.arange(rows.shape[-1] - 1) < right[:, None]  # (row, wrong response)
-    return pt.switch(before, rows[..., :-1], rows[..., 1:])
-
-
-def put_right(wrong: TensorVariable, right: TensorVariable) -> TensorVariable:
-    """Put a 0 where the right response is: the opposite of `drop_right`."""
-    none = pt.zeros_like(wrong[..., :1])
-    ahead, behind = pt.concatenate([wrong, none], axis=-1), pt.concatenate([none, wrong], axis=-1)
-    at = pt.arange(ahead.shape[-1])
-    return pt.switch(at < right[:, None], ahead, pt.switch(at > right[:, None], behind, 0.0))
-
-
 def log_odds(rows: TensorVariable, right: TensorVariable) -> TensorVariable:
     """Return the log odds of wrong responses against the right one, shape (..., row, response - 1)."""
-    logs = pt.log(rows)
-    own = pt.switch(pt.eq(pt.arange(rows.shape[-1]), right[:, None]), logs, 0.0).sum(axis=-1, keepdims=True)
-    return drop_right(logs, right) - own
+    from bayesanno.modeling.ops.right_response import split_right
+
+    wrong, own = split_right(pt.log(rows), right)
+    return wrong - own[..., None]
 
 
-def _softmax(values: TensorVariable) -> TensorVariable:
-    weights = pt.exp(values - pt.max(values, axis=-1, keepdims=True))
-    return weights / pt.sum(weights, axis=-1, keepdims=True)
+def _rows_of(odds: TensorVariable, right: TensorVariable, like: TensorVariable) -> TensorVariable:
+    """Return the rows that have these log odds, shape (..., row, response): the opposite of `log_odds`.
+
+    There are as many log odds in a row as `like` has entries in its last axis.
+    """
+    from bayesanno.modeling.ops.right_response import join_right
+    from bayesanno.modeling.ops.simplex import log_simplex
+
+    mean = odds.sum(axis=-1) / (like.shape[-1] + 1)  # of them and the 0 of the right response
+    log_total = mean + log_simplex(odds - mean[..., None])[1]  # of the exponentials of both
+    return pt.exp(join_right(odds - log_total[..., None], -log_total, right))
 
 
 def _draw(
@@ -161,7 +156,7 @@ def _draw(
     mean = log_odds(centre, right)  # (..., row, wrong response)
     shape = centring.shape if size is None or getattr(size, "data", 0) is None else (*size, centring.shape[-1])
     drawn = pm.Normal.dist(shape=shape)
-    return _softmax(put_right(mean + spread[..., None] * drawn, right))
+    return _rows_of(mean + spread[..., None] * drawn, right, centring)
 
 
 def _log_density(
@@ -191,7 +186,7 @@ def _transform() -> Any:
         def backward(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
             centre, spread, right, centring = inputs[1 : 1 + _N_PARAMETERS]
             mean, scale = log_odds(centre, right), spread[..., None] ** (1 - centring)
-            return _softmax(put_right(mean + scale * (value - centring * mean), right))
+            return _rows_of(mean + scale * (value - centring * mean), right, value)
 
         def log_jac_det(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
             """Return log |d row / d value|: of the row in its log odds, and of these in the value."""

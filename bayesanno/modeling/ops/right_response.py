@@ -1,0 +1,158 @@
+"""Rows with one entry apart, that of the response which is right: taking it out of a row, and putting it back.
+
+Each operation is the other's inverse, and its pullback as well. Written with comparisons, switches and concatenations
+they are some twenty operations in a graph, with their gradients, and take a minute to compile.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.gradient import DisconnectedType, disconnected_type
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
+from pytensor.link.numba.dispatch import basic as numba_basic
+from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
+
+CODE_VERSION = 1  # part of the key under which compiled code is cached: raise it when a loop below changes
+
+
+class SplitRight(Op):  # type: ignore[misc]  # PyTensor is not typed
+    """(whole (..., row, R), right (row,)) -> what is wrong (..., row, R - 1), and what is right (..., row)."""
+
+    __props__ = ()
+
+    def make_node(self, whole: Any, right: Any) -> Apply:
+        """Check the inputs and name the outputs' types."""
+        whole, right = pt.as_tensor(whole), pt.as_tensor(right)
+        if whole.ndim < 2 or right.ndim != 1 or not right.dtype.startswith("int"):
+            raise TypeError("SplitRight takes an array of at least two dimensions and a vector of indices")
+        *rows, last = whole.type.shape
+        shapes = [(*rows, None if last is None else last - 1), rows]
+        return Apply(self, [whole, right], [pt.tensor(dtype=whole.dtype, shape=shape) for shape in shapes])
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
+        """Compute with NumPy, where there is no Numba."""
+        whole, right = inputs
+        apart = np.arange(whole.shape[-1]) == right[:, None]  # (row, R)
+        output_storage[0][0] = whole[..., ~apart].reshape(*whole.shape[:-1], whole.shape[-1] - 1)
+        output_storage[1][0] = whole[..., apart]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Only the rows have a gradient."""
+        return [[True, True], [False, False]]
+
+    def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
+        """Put the two together."""
+        filled = [
+            pt.zeros_like(output) if isinstance(given.type, DisconnectedType) else given
+            for output, given in zip(outputs, cotangents, strict=True)
+        ]
+        return [join_right(*filled, inputs[1]), disconnected_type()]
+
+
+class JoinRight(Op):  # type: ignore[misc]
+    """(what is wrong (..., row, R - 1), what is right (..., row), right (row,)) -> whole (..., row, R)."""
+
+    __props__ = ()
+
+    def make_node(self, wrong: Any, own: Any, right: Any) -> Apply:
+        """Check the inputs and name the output's type."""
+        wrong, own, right = pt.as_tensor(wrong), pt.as_tensor(own), pt.as_tensor(right)
+        if wrong.ndim < 2 or own.ndim != wrong.ndim - 1 or right.ndim != 1 or not right.dtype.startswith("int"):
+            raise TypeError("JoinRight takes an array, one of a dimension less, and a vector of indices")
+        *rows, last = wrong.type.shape
+        whole = pt.tensor(dtype=wrong.dtype, shape=(*rows, None if last is None else last + 1))
+        return Apply(self, [wrong, own, right], [whole])
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
+        """Compute with NumPy, where there is no Numba."""
+        wrong, own, right = inputs
+        whole = np.empty((*wrong.shape[:-1], wrong.shape[-1] + 1), dtype=wrong.dtype)
+        apart = np.arange(whole.shape[-1]) == right[:, None]  # (row, R)
+        whole[..., ~apart] = wrong.reshape(*wrong.shape[:-2], wrong.shape[-2] * wrong.shape[-1])
+        whole[..., apart] = own
+        output_storage[0][0] = whole
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Only the entries have a gradient."""
+        return [[True], [True], [False]]
+
+    def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
+        """Take them apart."""
+        return [*split_right(cotangents[0], inputs[2]), disconnected_type()]
+
+
+split_right, join_right = SplitRight(), JoinRight()
+
+
+@register_funcify_default_op_cache_key(SplitRight)  # type: ignore[untyped-decorator]
+def _split_in_numba(op: SplitRight, node: Apply, **_: Any) -> Any:
+    @numba_basic.numba_njit
+    def split_right_loop(whole, right):  # type: ignore[no-untyped-def]
+        n_entries = whole.shape[-1]
+        n_rows = whole.size // n_entries
+        entries = np.ascontiguousarray(whole).reshape(n_rows * n_entries)
+        wrong, own = np.empty(n_rows * (n_entries - 1), dtype=whole.dtype), np.empty(n_rows, dtype=whole.dtype)
+        to = 0
+        for row in range(n_rows):
+            apart = right[row % right.shape[0]]
+            for r in range(n_entries):
+                if r == apart:
+                    own[row] = entries[row * n_entries + r]
+                else:
+                    wrong[to] = entries[row * n_entries + r]
+                    to += 1
+        return wrong.reshape((*whole.shape[:-1], n_entries - 1)), own.reshape(whole.shape[:-1])
+
+    return split_right_loop, CODE_VERSION
+
+
+@register_funcify_default_op_cache_key(JoinRight)  # type: ignore[untyped-decorator]
+def _join_in_numba(op: JoinRight, node: Apply, **_: Any) -> Any:
+    @numba_basic.numba_njit
+    def join_right_loop(wrong, own, right):  # type: ignore[no-untyped-def]
+        n_entries = wrong.shape[-1] + 1
+        given, values = np.ascontiguousarray(wrong).reshape(wrong.size), np.ascontiguousarray(own).reshape(own.size)
+        n_rows = values.shape[0]
+        whole = np.empty(n_rows * n_entries, dtype=wrong.dtype)
+        at = 0
+        for row in range(n_rows):
+            apart = right[row % right.shape[0]]
+            for r in range(n_entries):
+                if r == apart:
+                    whole[row * n_entries + r] = values[row]
+                else:
+                    whole[row * n_entries + r] = given[at]
+                    at += 1
+        return whole.reshape((*wrong.shape[:-1], n_entries))
+
+    return join_right_loop, CODE_VERSION
+
+
+def register_with_jax() -> None:
+    """Register how JAX computes them; NumPyro and BlackJAX need that, and differentiate them themselves."""
+    import jax.numpy as jnp
+    from pytensor.link.jax.dispatch import jax_funcify
+
+    @jax_funcify.register(SplitRight)  # type: ignore[untyped-decorator]
+    def _split_in_jax(op: SplitRight, **_: Any) -> Any:
+        def split(whole: Any, right: Any) -> Any:
+            at = jnp.arange(whole.shape[-1] - 1)
+            wrong = jnp.where(at < right[:, None], whole[..., :-1], whole[..., 1:])
+            own = jnp.take_along_axis(whole, jnp.broadcast_to(right[:, None], (*whole.shape[:-1], 1)), axis=-1)
+            return wrong, own[..., 0]
+
+        return split
+
+    @jax_funcify.register(JoinRight)  # type: ignore[untyped-decorator]
+    def _join_in_jax(op: JoinRight, **_: Any) -> Any:
+        def join(wrong: Any, own: Any, right: Any) -> Any:
+            own = own[..., None]
+            ahead, behind = jnp.concatenate([wrong, own], axis=-1), jnp.concatenate([own, wrong], axis=-1)
+            at, apart = jnp.arange(ahead.shape[-1]), right[:, None]
+            return jnp.where(at < apart, ahead, jnp.where(at > apart, behind, own))
+
+        return join
