@@ -2,8 +2,11 @@
 
 import numpy as np
 import pymc as pm
+import pytensor
+import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
+from pytensor.graph import rewrite_graph
 from scipy.stats import kstest, norm
 
 from bayesanno.modeling.ops.logistic_normal import centring_of, draw_rows, logistic_normal
@@ -49,6 +52,20 @@ def test_the_density_of_the_rows_is_that_of_their_log_odds_whatever_is_sampled(w
         np.testing.assert_allclose(sampled(point), of_odds + stretch.sum(), rtol=1e-10)
         u = centring * typical + (rows - typical) / SPREAD[:, None] ** (1 - centring)
         np.testing.assert_allclose(point[names[1]], u, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [800.0, -800.0, 3000.0, -3000.0])
+def test_the_gradient_that_samplers_take_stays_finite_where_probabilities_underflow(size):
+    with graph_of(0.3) as graph:
+        pm.Potential("answers", pt.log(graph["rows"])[:, :, 0].sum())
+    values = graph.value_vars
+    density = rewrite_graph(graph.logp(), include=["canonicalize", "stabilize"])  # as they have it
+    function = pytensor.function(values, [density, *pytensor.grad(density, values)], mode=PYTHON)
+    start = [np.zeros((2, 2)), np.zeros((3, 2, 2))]
+    for which, at in [(0, (0, 0)), (0, (1, 1)), (1, (0, 0, 0)), (1, (0, 1, 1)), (1, (2, 0))]:
+        point = [values.copy() for values in start]
+        point[which][at] = size
+        assert all(np.isfinite(found).all() for found in function(*point))
 
 
 def test_draws_have_the_log_odds_that_the_density_says(rng):
