@@ -3,6 +3,7 @@
 import gc
 import os
 import pickle
+import signal
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,10 @@ from bayesanno.ground.errors import BayesannoError
 # Tests start many processes, and where bytecode may not be kept each of them compiles PyMC, SciPy and the rest anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Tests interrupt fits; what a shell starts in the background ignores that, and so do the processes it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Graphs and compiled code are many objects that stay: to look through them seldom saves a tenth of the time.
 gc.set_threshold(200_000, 50, 100)
