@@ -38,7 +38,9 @@ class TestChains:
         assert len(names) == 8
         assert names[:2] == [table.loc[table["r_hat"].idxmax(), "parameter"],
                              table.loc[table["ess_bulk"].idxmin(), "parameter"]]  # fmt: skip
-        assert set(names[::2]) <= set(table.nlargest(8, "r_hat")["parameter"])
+        by_rank = [set(table.nlargest(n, "r_hat")["parameter"]) | set(table.nsmallest(n, "ess_bulk")["parameter"])
+                   for n in (4, 8)]  # fmt: skip
+        assert by_rank[0] <= set(names) <= by_rank[1]  # in turn, and some are among the worst by both
         assert drawn(collection)[1].get_ylabel() == "value"
         collection.savefig(tmp_path / "traces.png")
         figure = ba.plot_chain_ranks(mace_fit).viz["figure"].item()
