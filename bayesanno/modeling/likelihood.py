@@ -51,10 +51,10 @@ def observe(model: AnnotationModel, data: Data) -> TensorVariable:
 
     It depends on those of the declared parameters that the model's formula or generative process takes.
     """
-    from bayesanno.modeling.ops.simplex import share_softmax
+    from bayesanno.modeling.ops.simplex import use_log_simplex
 
     graph = pm.modelcontext(None)
-    share_softmax(graph)
+    use_log_simplex(graph)
     kind = KINDS[model.data_class]
     arrays = index_arrays(model, data, find_patterns(model, data))
     containers = {key: pm.Data(key.name, array.values) for key, array in arrays.items()}

@@ -10,7 +10,7 @@ from bayesanno.inference.compiled import compile_graph, exact_arithmetic
 from bayesanno.inference.density import Density
 from bayesanno.inference.flat import flatten, lay_out
 from bayesanno.modeling.functions import name_graph, read_data
-from bayesanno.modeling.ops.simplex import share_softmax
+from bayesanno.modeling.ops.simplex import use_log_simplex
 
 BY_LABELS = {  # what a graph says of the number of labels by a number, and not by an array: it is compiled for each
     "class_conditional", "hierarchical_dawid_skene", "item_difficulty", "model_a", "model_a_multi"
@@ -74,7 +74,7 @@ def of_lengths(n_groups, n_classes):
     """A graph with arrays of constants, a simplex, and a variable of one number that is stretched."""
     with pm.Model(coords={"group": range(n_groups), "class": range(n_classes)}) as graph:
         shares = pm.Dirichlet("shares", 2 * np.ones(n_classes), dims=("group", "class"))
-        share_softmax(graph)
+        use_log_simplex(graph)
         level = pm.Normal("level", np.zeros(1), 1.0)
         weights = np.linspace(0.0, 1.0, n_classes)
         pm.Normal("seen", (shares * weights).sum(axis=1) + level, 0.5, observed=pm.Data("data", np.arange(n_groups)))

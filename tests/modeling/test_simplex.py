@@ -12,10 +12,10 @@ from scipy.special import log_softmax
 import bayesanno as ba
 from bayesanno.modeling.ops.simplex import (
     LogSimplex,
-    SharedSimplexTransform,
+    LogSimplexTransform,
     log_simplex,
     register_with_jax,
-    share_softmax,
+    use_log_simplex,
 )
 
 PYTHON = Mode(linker="py", optimizer="fast_run")
@@ -72,8 +72,8 @@ def test_gradients_and_second_derivatives_are_right(rng):
 
 def test_the_logarithm_of_a_probability_is_not_computed_twice():
     symbol = pt.matrix()
-    p = SharedSimplexTransform().backward(symbol)
-    function = pytensor.function([symbol], [pt.log(p), SharedSimplexTransform().log_jac_det(symbol)], mode=PYTHON)
+    p = LogSimplexTransform().backward(symbol)
+    function = pytensor.function([symbol], [pt.log(p), LogSimplexTransform().log_jac_det(symbol)], mode=PYTHON)
     ops = [node.op for node in function.maker.fgraph.apply_nodes]
     assert sum(isinstance(op, LogSimplex) for op in ops) == 1
     assert not any("exp" in str(op) for op in ops)
@@ -105,7 +105,7 @@ def test_log_jacobian_is_that_of_pymc(shape, rng):
     values = 3 * rng.normal(size=shape)
     symbol = pt.tensor(shape=(None,) * len(shape))
     pairs = []
-    for transform in (SimplexTransform(), SharedSimplexTransform()):
+    for transform in (SimplexTransform(), LogSimplexTransform()):
         log_jacobian = transform.log_jac_det(symbol)
         gradient = pytensor.grad(log_jacobian.sum(), symbol)
         pairs.append(
@@ -117,7 +117,7 @@ def test_log_jacobian_is_that_of_pymc(shape, rng):
 
 def test_log_jacobian_stays_finite_where_probabilities_underflow():
     symbol = pt.vector()
-    log_jacobian = SharedSimplexTransform().log_jac_det(symbol)
+    log_jacobian = LogSimplexTransform().log_jac_det(symbol)
     gradient = pytensor.grad(log_jacobian, symbol)
     values = np.array([2000.0, -500.0])
     np.testing.assert_allclose(log_jacobian.eval({symbol: values}, mode=PYTHON), np.log(3) - 2500 - 3500, rtol=1e-12)
@@ -131,14 +131,14 @@ def test_only_simplexes_change_and_no_density_does(rng):
         pm.Normal("mean")
     point = {name: value + rng.normal(size=np.shape(value)) for name, value in model.initial_point().items()}
     before, names = model.compile_logp(mode=PYTHON)(point), [variable.name for variable in model.value_vars]
-    share_softmax(model)
+    use_log_simplex(model)
     np.testing.assert_allclose(model.compile_logp(mode=PYTHON)(point), before, rtol=1e-13)
     assert [variable.name for variable in model.value_vars] == names
-    changed = [v.name for v, how in model.rvs_to_transforms.items() if isinstance(how, SharedSimplexTransform)]
+    changed = [v.name for v, how in model.rvs_to_transforms.items() if isinstance(how, LogSimplexTransform)]
     assert changed == ["p"]
 
 
 def test_models_of_the_zoo_get_it():
     data = ba.AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no")])
     model = ba.get_model("model_b").build(data)
-    assert {type(transform) for transform in model.rvs_to_transforms.values() if transform} == {SharedSimplexTransform}
+    assert {type(transform) for transform in model.rvs_to_transforms.values() if transform} == {LogSimplexTransform}

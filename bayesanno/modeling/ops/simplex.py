@@ -65,7 +65,7 @@ class LogSimplex(Op):  # type: ignore[misc]  # PyTensor is not typed
 log_simplex = LogSimplex()
 
 
-class SharedSimplexTransform(SimplexTransform):  # type: ignore[misc]  # PyMC is not typed
+class LogSimplexTransform(SimplexTransform):  # type: ignore[misc]  # PyMC is not typed
     """PyMC's transform, with `backward` and the log-Jacobian from the same logarithms."""
 
     def backward(self, value: Any, *inputs: Any) -> Any:
@@ -79,11 +79,11 @@ class SharedSimplexTransform(SimplexTransform):  # type: ignore[misc]  # PyMC is
         return pt.log(n_classes) - n_classes * s
 
 
-def share_softmax(model: pm.Model) -> None:
+def use_log_simplex(model: pm.Model) -> None:
     """Give every variable of a model that lives on a simplex the cheaper transform."""
     for variable, transform in model.rvs_to_transforms.items():
         if type(transform) is SimplexTransform:
-            model.rvs_to_transforms[variable] = SharedSimplexTransform()
+            model.rvs_to_transforms[variable] = LogSimplexTransform()
 
 
 @register_funcify_default_op_cache_key(LogSimplex)  # type: ignore[untyped-decorator]
