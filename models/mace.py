@@ -132,8 +132,8 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
     def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
         know = p.competence[answers.annotator]  # (annotation,)
         spam = (1 - know) * p.strategy[answers.annotator, answers.response]
-        of_response = probability @ answers.names_class.astype(float)  # (item, response)
-        right = of_response[answers.item, answers.response]  # p(T = a | all answers to the item)
+        names = pt.as_tensor(answers.names_class.T)[answers.response]  # (annotation, true_class)
+        right = (probability[answers.item] * names).sum(axis=1)  # p(T = a | all answers to the item)
         return {"spam": View(("annotation",), 1 - right * know / (know + spam))}
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:

@@ -89,7 +89,7 @@ def _cut_point(values: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
     at = 0
     for value in values:
         shape = [layout[at + 2 + axis] for axis in range(value.ndim)]
-        part = point[layout[at] : layout[at + 1]].reshape(shape)
+        part = point[layout[at] : layout[at + 1]].reshape(shape) if shape else point[layout[at]]
         axes = [axis for axis, length in enumerate(value.type.shape) if length == 1]
         parts.append((pt.specify_broadcastable(part, *axes) if axes else part).astype(value.dtype))
         at += 2 + value.ndim

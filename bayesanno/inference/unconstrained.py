@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.ground.lazy import xr
-from bayesanno.modeling.functions import evaluate_draws
+from bayesanno.modeling.functions import compile_draws, evaluate_draws
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     import pymc
     import xarray
+    from pytensor.tensor.variable import TensorVariable
 
     Parts = Mapping[str, tuple[slice, tuple[int, ...]]]
 
@@ -51,11 +52,7 @@ def unconstrain(graph: pymc.Model, posterior: xarray.Dataset) -> tuple[np.ndarra
 
 def constrain(graph: pymc.Model, parts: Parts, z: np.ndarray) -> xarray.Dataset:
     """Return the free parameters at each z (draw, dimension), as one chain."""
-    shaped = {
-        value: z[:, part].reshape(-1, *shape)
-        for value, (part, shape) in ((value, parts[value.name]) for value in graph.value_vars)
-    }
-    found = evaluate_draws(graph.replace_rvs_by_values(graph.free_RVs), shaped)
+    found = evaluate_draws(graph.replace_rvs_by_values(graph.free_RVs), _split(graph, parts, z))
     values = dict(zip((variable.name for variable in graph.free_RVs), found, strict=True))
     variables = {
         name: (("chain", "draw", *graph.named_vars_to_dims.get(name, ())), each[None]) for name, each in values.items()
@@ -67,9 +64,15 @@ def constrain(graph: pymc.Model, parts: Parts, z: np.ndarray) -> xarray.Dataset:
 
 def density_of(graph: pymc.Model, parts: Parts) -> Callable[[np.ndarray], np.ndarray]:
     """Return the log density on the unconstrained scale: a function of points z (draw, dimension), giving (draw,)."""
-    logp = graph.compile_logp()
-    return lambda z: np.array([float(logp(point)) for point in _points(parts, z)])
+    logp = graph.logp()
+
+    def density(z: np.ndarray) -> np.ndarray:
+        values = _split(graph, parts, z)
+        return np.array([float(one) for (one,) in compile_draws(values, {}, [logp])(list(values.values()), [])])
+
+    return density
 
 
-def _points(parts: Parts, z: np.ndarray) -> Iterator[dict[str, np.ndarray]]:
-    return ({name: row[part].reshape(shape) for name, (part, shape) in parts.items()} for row in z)
+def _split(graph: pymc.Model, parts: Parts, z: np.ndarray) -> dict[TensorVariable, np.ndarray]:
+    """Return the values that points (draw, dimension) have for each of the graph's: shape (draw, ...)."""
+    return {value: z[:, parts[value.name][0]].reshape(-1, *parts[value.name][1]) for value in graph.value_vars}

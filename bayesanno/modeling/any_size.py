@@ -36,6 +36,9 @@ def forget_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[An
     for node in nodes:
         if any(output in anew for output in node.outputs):  # of constants alone
             continue
+        if _checks_lengths(node):
+            anew[node.outputs[0]] = anew.get(node.inputs[0], node.inputs[0])
+            continue
         inside = [of_input.get((node, at), anew.get(old, old)) for at, old in enumerate(node.inputs)]
         if any(new is not old for new, old in zip(inside, node.inputs, strict=True)):
             anew |= zip(node.outputs, node.clone_with_new_inputs(inside, strict=False).outputs, strict=True)
@@ -84,6 +87,16 @@ def _lengths_of(node: Any) -> list[int]:
         return []
     among = enumerate(node.inputs[begin:], begin)
     return [at for at, of in among if isinstance(of, Constant) and hasattr(of.type, "ndim") and of.data > 1]
+
+
+def _checks_lengths(node: Any) -> bool:
+    """Whether a node says nothing of its input but how long its axes are, none of which is made one to be stretched."""
+    from pytensor.tensor.shape import SpecifyShape
+
+    if not isinstance(node.op, SpecifyShape):
+        return False
+    of, found = (variable.type.shape for variable in (node.inputs[0], node.outputs[0]))
+    return all(length != 1 or known == 1 for known, length in zip(of, found, strict=True))
 
 
 def _share_arrays(arrays: Sequence[Any]) -> dict[Any, Any]:

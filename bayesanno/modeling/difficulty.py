@@ -138,7 +138,7 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         factor, offset = self.line(p, answers.index[Z.role], answers.index[SLOPE.role], answers.n_classes)
         right = pt.sigmoid(factor * p.ability[:, None] + offset).mean(axis=0)  # (node,)
         return {
-            "difficulty": View(("item",), p.spread * of_node.dot(z)),
+            "difficulty": View(("item",), p.spread * (of_node * z).sum(axis=1)),
             "difficulty_probability": View(("item", DIFFICULTY), _bin(of_node, z, p.spread)),
             "expected_accuracy": View(("item",), (share * right).sum(axis=(1, 2))),
         }
@@ -152,7 +152,7 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         odds = (factor * p.ability[:, None] + offset)[:, None, None]  # (annotator, response, true_class, node)
         right, wrong = -pt.softplus(-odds), -pt.softplus(odds) - np.log(n_classes - 1)
         log_answer = pt.switch(answers.names_class.T[:, :, None], right, wrong)
-        table = log_answer.reshape((answers.n_annotators, answers.n_responses, -1))  # (annotator, response, state)
+        table = pt.join_dims(log_answer, start_axis=2)  # (annotator, response, state)
         by_class = answers.sum_over_annotations(table).reshape((-1, log_weight.shape[0]))  # (item and class, node)
         total, share = sum_out_states(by_class + log_weight)  # (item and class,), (item and class, node)
         shape = (answers.n_items, n_classes)

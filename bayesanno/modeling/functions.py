@@ -10,16 +10,21 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayesanno.modeling.any_size import forget_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    import numpy as np
     from pytensor.tensor.variable import TensorVariable
 
 MAX_KEPT = 64  # formulas whose functions a process keeps
 CHUNK_BYTES = 64 * 2**20  # of draws that are evaluated at a time
+# Of numbers that NumPy works through, some 100 million in a second:
+PER_DRAW = 10_000  # in the time that a draw takes in any case
+SOON_BY_NUMPY = 3 * 10**8  # in a few seconds, where compiling takes up to a minute
+AT_ONCE = 2**21  # over the draws that it evaluates at a time
 BY_NUMPY = "FAST_COMPILE"  # PyTensor's mode in which NumPy evaluates a graph: for what is evaluated once, or few times
 
 _functions: OrderedDict[Any, Callable[..., list[np.ndarray]]] = OrderedDict()
@@ -79,6 +84,42 @@ def name_graph(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariabl
     return graph
 
 
+def compile_draws(
+    drawn: Mapping[TensorVariable, np.ndarray],
+    given: Mapping[TensorVariable, np.ndarray],
+    outputs: Sequence[TensorVariable],
+) -> Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], Iterator[Sequence[np.ndarray]]]:
+    """Return a function of many draws: by NumPy where that takes seconds, and else compiled.
+
+    Parameters
+    ----------
+    drawn : mapping of TensorVariable to array, shape (draw, ...)
+        Its variables, with the values for which it is wanted: as many draws, of this size.
+    given : mapping of TensorVariable to array
+        Those that are the same for all draws.
+    outputs : sequence of TensorVariable
+
+    Returns
+    -------
+    callable
+        (values of those drawn, values of those given) -> the outputs of one draw after the other.
+    """
+    n_draws = len(next(iter(drawn.values())))
+    inputs, first = [*drawn, *given], [*(values[0] for values in drawn.values()), *given.values()]
+    per_draw = PER_DRAW + _count_numbers(inputs, outputs, first)
+    if n_draws * per_draw > SOON_BY_NUMPY:
+        function = compile_once(inputs, outputs)
+        return lambda draws, rest: (function(*draw, *rest) for draw in zip(*draws, strict=True))
+    function, at_once = _of_many(drawn, given, outputs), max(AT_ONCE // per_draw, 1)
+
+    def evaluate(draws: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> Iterator[Sequence[np.ndarray]]:
+        for begin in range(0, len(draws[0]), at_once):
+            some = [values[begin : begin + at_once] for values in draws]
+            yield from zip(*function(*some, *rest), strict=True)
+
+    return evaluate
+
+
 def evaluate_draws(outputs: Sequence[TensorVariable], draws: Mapping[TensorVariable, np.ndarray]) -> list[np.ndarray]:
     """Return functions of variables at many values of these at once, by NumPy: nothing is compiled for one use.
 
@@ -92,20 +133,47 @@ def evaluate_draws(outputs: Sequence[TensorVariable], draws: Mapping[TensorVaria
     -------
     list of array, shape (draw, ...) each
     """
-    import numpy as np
-    from pytensor.graph.replace import vectorize_graph
-    from pytensor.tensor import TensorType
-
     if not outputs:
         return []
-    many = {one: TensorType(one.dtype, shape=(None, *one.type.shape))(name=one.name) for one in draws}
-    function = compile_once(list(many.values()), vectorize_graph(list(outputs), many), by_numpy=True)
+    function = _of_many(draws, (), outputs)
     values = [each.astype(one.dtype, copy=False) for one, each in draws.items()]
     n_draws = len(values[0])
     n_chunks = min(n_draws, 1 + sum(each.nbytes for each in values) // CHUNK_BYTES)
     chunks = np.array_split(np.arange(n_draws), n_chunks)
     found = [function(*(each[chunk[0] : chunk[-1] + 1] for each in values)) for chunk in chunks]
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+def _of_many(
+    drawn: Iterable[TensorVariable], given: Iterable[TensorVariable], outputs: Sequence[TensorVariable]
+) -> Callable[..., list[np.ndarray]]:
+    """Return a function by NumPy of many draws at once: of values (draw, ...) of those drawn, and of those given."""
+    from pytensor.graph.replace import vectorize_graph
+    from pytensor.tensor import TensorType
+
+    many = {one: TensorType(one.dtype, shape=(None, *one.type.shape))(name=one.name) for one in drawn}
+    return compile_once([*many.values(), *given], vectorize_graph(list(outputs), many), by_numpy=True)
+
+
+def _count_numbers(
+    inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable], values: Sequence[np.ndarray]
+) -> int:
+    """Return how many numbers an evaluation reads and computes: it is done once, operation by operation."""
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.basic import Constant
+    from pytensor.graph.traversal import io_toposort
+
+    known = dict(zip(inputs, values, strict=True))
+    for node in io_toposort(inputs, outputs):
+        for one in node.inputs:
+            if isinstance(one, Constant):
+                known[one] = one.data
+            elif isinstance(one, SharedVariable):
+                known[one] = one.get_value(borrow=True)
+        found: list[list[Any]] = [[None] for _ in node.outputs]
+        node.op.perform(node, [known[one] for one in node.inputs], found)
+        known |= {one: value for one, (value,) in zip(node.outputs, found, strict=True)}
+    return sum(np.size(value) for value in known.values())
 
 
 def _compile(

@@ -15,21 +15,19 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
-from bayesanno.modeling.functions import compile_once
+from bayesanno.modeling.functions import compile_draws
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 from bayesanno.modeling.parameters import Parameters
 from bayesanno.modeling.weighing import RunningMeans, effective_number, normalise_weights, weighted_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import xarray
 
     from bayesanno.modeling.base import AnnotationModel
 
 CHUNK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
-PER_EVALUATION = 10_000  # numbers that NumPy reads in the time that it takes to begin
-SOON_BY_NUMPY = 10**7  # numbers for which NumPy takes a second or a few, and compiling up to a minute
 
 
 @dataclass(frozen=True)
@@ -278,7 +276,7 @@ class Formula:
         The dimensions of each view.
     """
 
-    function: Callable[..., list[np.ndarray]]
+    function: Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], Iterator[Sequence[np.ndarray]]]
     patterns: Patterns
     arrays: Arrays
     draws: Mapping[str, np.ndarray]  # (sample, ...)
@@ -292,15 +290,13 @@ class Formula:
         whole = slice(0, self.patterns.n_patterns) if chunk is None else chunk
         arrays = list(cut(self.arrays, whole).values())
         items = self.patterns.first[whole]
-        n_samples = len(next(iter(self.draws.values())))
-        for sample in range(n_samples):
-            values = [self._of_items(name, draws[sample], items) for name, draws in self.draws.items()]
-            total, *rest = self.function(*values, *self.known.values(), *arrays)
+        values = [self._of_items(name, draws, items) for name, draws in self.draws.items()]
+        for total, *rest in self.function(values, [*self.known.values(), *arrays]):
             probability = dict(zip(self.latents, rest[: len(self.latents)], strict=True))
             yield Evaluated(total, probability, dict(zip(self.view_dims, rest[len(self.latents) :], strict=True)))
 
-    def _of_items(self, name: str, value: np.ndarray, items: np.ndarray) -> np.ndarray:
-        return np.take(value, items, axis=self.item_axis[name]) if name in self.item_axis else value
+    def _of_items(self, name: str, values: np.ndarray, items: np.ndarray) -> np.ndarray:
+        return np.take(values, items, axis=self.item_axis[name]) if name in self.item_axis else values
 
 
 def compile_formula(
@@ -327,23 +323,22 @@ def compile_formula(
     variables = sorted(posterior.data_vars.items())  # in whatever order: one formula
     ordered = {str(name): variable.transpose("chain", "draw", ...) for name, variable in variables}
     draws = {name: variable.values.reshape(-1, *variable.shape[2:]) for name, variable in ordered.items()}
-    item_axis = {name: variable.dims.index("item") - 2 for name, variable in ordered.items() if "item" in variable.dims}
+    item_axis = {name: variable.dims.index("item") - 1 for name, variable in ordered.items() if "item" in variable.dims}
 
-    symbols = {name: pt.tensor(name, shape=(None,) * (values.ndim - 1)) for name, values in draws.items()}
-    symbols |= {name: pt.tensor(name, shape=(None,) * np.ndim(value)) for name, value in known.items()}
+    drawn = {name: pt.tensor(name, shape=(None,) * (values.ndim - 1)) for name, values in draws.items()}
+    beforehand = {name: pt.tensor(name, shape=(None,) * np.ndim(value)) for name, value in known.items()}
     given: dict[Key, pt.TensorVariable] = {
         key: pt.tensor(key.name, dtype=array.values.dtype, shape=(None,) * array.values.ndim)
         for key, array in arrays.items()
     }
-    answers, p = KINDS[model.data_class].answers(data, given), Parameters(symbols)
+    answers, p = KINDS[model.data_class].answers(data, given), Parameters(drawn | beforehand)
     latent = latent_posterior(model, answers, p)
     views = latent.views.values()
     outputs = [item_logp(model, answers, p), *latent.probability.values(), *(view.values for view in views)]
-    n_samples, n_numbers = len(next(iter(draws.values()))), sum(array.values.size for array in arrays.values())
-    soon = n_samples * (PER_EVALUATION + n_numbers) <= SOON_BY_NUMPY
-    function = compile_once([*symbols.values(), *given.values()], outputs, by_numpy=soon)
+    values = {drawn[name]: each for name, each in draws.items()}
+    rest = {beforehand[name]: each for name, each in known.items()} | {given[key]: arrays[key].values for key in given}
     return Formula(
-        function=function,
+        function=compile_draws(values, rest, outputs),
         patterns=patterns,
         arrays=arrays,
         draws=draws,

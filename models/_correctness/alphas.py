@@ -48,14 +48,14 @@ def alpha_and_d(answers: Answers, p: Parameters, *, normalised: bool) -> tuple[T
         for slot in range(MOST):
             weights = weights * members[index["block_member"][:, slot]]  # (block, truth or whatever, response)
     sums = distinct_sums(weights, index["part"], index["child"], index["times"], n_labels)
-    alpha = sums[:, :n_labels] @ truth_frequency(p)
-    return (alpha if normalised else index["coincide"] @ alpha), sums[:, n_labels]
+    alpha = (sums[:, :n_labels] * truth_frequency(p)).sum(axis=1)
+    return (alpha if normalised else (index["coincide"] * alpha).sum(axis=1)), sums[:, n_labels]
 
 
 def truth_frequency(p: Parameters) -> TensorVariable:
     """Return how frequent each true label is: omega, or its mean over annotations; shape (response,)."""
     share = p.get("share")
-    return p.frequency if share is None else share @ p.frequency
+    return p.frequency if share is None else (share[:, None] * p.frequency).sum(axis=0)
 
 
 def pooled_shares(data: AnnotationData) -> np.ndarray:

@@ -151,7 +151,7 @@ def gauge(rho: TensorVariable, accuracy: TensorVariable, together: TensorVariabl
         u = [(right if is_right else wrong)[:, x] for x, is_right in enumerate(state)]
         terms = [rho[p] * u[x] * u[y] for p, (x, y) in enumerate(combinations(range(n_dimensions), 2))]
         states.append(-sum(terms[1:], terms[0]))  # (annotator,)
-    return pt.max(together @ pt.max(pt.stack(states), axis=0))
+    return pt.max((together * pt.max(pt.stack(states), axis=0)).sum(axis=1))
 
 
 def admissible(

@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 import pytest
 
 from bayesanno.modeling import functions
-from bayesanno.modeling.functions import compile_once
+from bayesanno.modeling.functions import compile_draws, compile_once
 
 X = np.array([1.0, 2.0, 4.0])
 
@@ -107,3 +107,35 @@ def test_results_are_not_overwritten_by_the_next_call():
     first = function(X)[0]
     function(3 * X)
     np.testing.assert_array_equal(first, 2 * X)
+
+
+class TestManyDraws:
+    """Values (draw, ...) of some inputs, and one value of the others."""
+
+    @pytest.mark.parametrize(("soon", "at_once"), [(10**6, 1), (10**6, 20_050), (10**6, 10**9), (0, 1)])
+    def test_each_draw_has_its_outputs(self, soon, at_once, compiled, monkeypatch, rng):
+        monkeypatch.setattr(functions, "SOON_BY_NUMPY", soon)
+        monkeypatch.setattr(functions, "AT_ONCE", at_once)
+        level, table, data = pt.scalar("level"), pt.matrix("table"), pt.lvector("data")
+        offset = pytensor.shared(np.array([10.0, 20.0]), name="offset")
+        outputs = [table[data].sum(axis=0) + level + offset, pt.exp(level) * table]
+        levels, tables, index = rng.normal(size=5), rng.normal(size=(5, 3, 2)), np.array([0, 2, 2])
+        function = compile_draws({level: levels, table: tables}, {data: index}, outputs)
+        for _ in range(2):
+            found = list(function([levels, tables], [index]))
+            assert len(found) == 5
+            for one, value, (total, scaled_table) in zip(tables, levels, found, strict=True):
+                np.testing.assert_allclose(total, one[index].sum(axis=0) + value + [10, 20], rtol=1e-14)
+                np.testing.assert_allclose(scaled_table, np.exp(value) * one, rtol=1e-14)
+        assert len(compiled) == 1
+
+    @pytest.mark.usefixtures("compiled")
+    def test_few_draws_of_small_data_are_not_compiled(self, monkeypatch):
+        x = pt.vector("x")
+        modes = []
+        make = functions._compile
+        monkeypatch.setattr(functions, "_compile", lambda *args, by_numpy: modes.append(by_numpy)
+                            or make(*args, by_numpy=by_numpy))  # fmt: skip
+        for n_draws, size in ((10, 3), (20_000, 3), (29_000, 3), (40_000, 3), (10, 10_000), (3_000, 100_000)):
+            compile_draws({x: np.zeros((n_draws, size))}, {}, [(2.0 * x).sum() + np.log(n_draws + size)])
+        assert modes == [True, True, True, False, True, False]

@@ -39,9 +39,7 @@ class SumByItem(Op):  # type: ignore[misc]  # PyTensor is not typed
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
         """Compute with NumPy, where there is no Numba."""
         table, annotator, response, kept, item, n_items = inputs
-        total = np.zeros((int(n_items), table.shape[2]), dtype=table.dtype)  # (item, state)
-        np.add.at(total, item, table[annotator, response[kept]])
-        output_storage[0][0] = total
+        output_storage[0][0] = _add_rows(table[annotator, response[kept]], item, int(n_items))
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         """Return (n_items, n_states)."""
@@ -77,9 +75,9 @@ class SpreadByItem(Op):  # type: ignore[misc]
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
         """Compute with NumPy, where there is no Numba."""
         total, annotator, response, kept, item, n_annotators, n_responses = inputs
-        table = np.zeros((int(n_annotators), int(n_responses), total.shape[1]), dtype=total.dtype)
-        np.add.at(table, (annotator, response[kept]), total[item])
-        output_storage[0][0] = table
+        shape = (int(n_annotators), int(n_responses))
+        cells = _add_rows(total[item], annotator * shape[1] + response[kept], shape[0] * shape[1])
+        output_storage[0][0] = cells.reshape(*shape, total.shape[1])
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         """Return (n_annotators, n_responses, n_states)."""
@@ -98,6 +96,15 @@ class SpreadByItem(Op):  # type: ignore[misc]
 
 sum_by_item = SumByItem()
 spread_by_item = SpreadByItem()
+
+
+def _add_rows(rows: np.ndarray, of: np.ndarray, n: int) -> np.ndarray:
+    """Return the totals, shape (n, state), of rows (row, state); `of` says to which of them each row adds."""
+    from scipy.sparse import csr_array
+
+    which = csr_array((np.ones(of.size, dtype=rows.dtype), (of, np.arange(of.size))), shape=(n, of.size))
+    total: np.ndarray = which @ rows
+    return total
 
 
 @register_funcify_default_op_cache_key(SumByItem)  # type: ignore[untyped-decorator]
