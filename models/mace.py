@@ -132,8 +132,9 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
     def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
         know = p.competence[answers.annotator]  # (annotation,)
         spam = (1 - know) * p.strategy[answers.annotator, answers.response]
-        names = pt.as_tensor(answers.names_class.T)[answers.response]  # (annotation, true_class)
-        right = (probability[answers.item] * names).sum(axis=1)  # p(T = a | all answers to the item)
+        named, is_class = answers.names_class.argmax(axis=0), answers.names_class.any(axis=0)  # (response,)
+        of_response = probability[:, named] * is_class  # (item, response)
+        right = of_response[answers.item, answers.response]  # p(T = a | all answers to the item)
         return {"spam": View(("annotation",), 1 - right * know / (know + spam))}
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:

@@ -6,6 +6,7 @@ and by what decides how they are compiled. A formula that differs in any of them
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from pytensor.tensor.variable import TensorVariable
+
+    DrawsFunction = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], Iterator[Sequence[np.ndarray]]]
+
+logger = logging.getLogger(__name__)
 
 MAX_KEPT = 64  # formulas whose functions a process keeps
 CHUNK_BYTES = 64 * 2**20  # of draws that are evaluated at a time
@@ -88,7 +93,7 @@ def compile_draws(
     drawn: Mapping[TensorVariable, np.ndarray],
     given: Mapping[TensorVariable, np.ndarray],
     outputs: Sequence[TensorVariable],
-) -> Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], Iterator[Sequence[np.ndarray]]]:
+) -> DrawsFunction:
     """Return a function of many draws: by NumPy where that takes seconds, and else compiled.
 
     Parameters
@@ -104,17 +109,43 @@ def compile_draws(
     callable
         (values of those drawn, values of those given) -> the outputs of one draw after the other.
     """
-    n_draws = len(next(iter(drawn.values())))
-    inputs, first = [*drawn, *given], [*(values[0] for values in drawn.values()), *given.values()]
-    per_draw = PER_DRAW + _count_numbers(inputs, outputs, first)
-    if n_draws * per_draw > SOON_BY_NUMPY:
-        function = compile_once(inputs, outputs)
-        return lambda draws, rest: (function(*draw, *rest) for draw in zip(*draws, strict=True))
-    function, at_once = _of_many(drawn, given, outputs), max(AT_ONCE // per_draw, 1)
+    inputs, n_draws = [*drawn, *given], len(next(iter(drawn.values())))
+    expected, n_numbers = _evaluate(inputs, outputs, [*(of[0] for of in drawn.values()), *given.values()])
+    soon = n_draws * (PER_DRAW + n_numbers) <= SOON_BY_NUMPY
+    if soon and (function := _of_many(drawn, given, outputs, expected)) is not None:
+        return _in_blocks(function, max(int(AT_ONCE / (PER_DRAW + n_numbers)), 1))
+    one = compile_once(inputs, outputs, by_numpy=soon)
+    return lambda draws, rest: (one(*draw, *rest) for draw in zip(*draws, strict=True))
 
+
+def _of_many(
+    drawn: Mapping[TensorVariable, np.ndarray],
+    given: Mapping[TensorVariable, np.ndarray],
+    outputs: Sequence[TensorVariable],
+    expected: Sequence[np.ndarray],
+) -> Callable[..., list[np.ndarray]] | None:
+    """Return a function by NumPy of draws at once, if there is one that gives what is expected of the first draw.
+
+    There is none where PyTensor cannot do an operation for many draws.
+    """
+    some = [of[:2] for of in drawn.values()]
+    try:
+        many, of_many = _vectorize(drawn, outputs)
+        function = compile_once([*many, *given], of_many, by_numpy=True)
+        found = function(*some, *given.values())
+    except Exception as error:  # of any kind
+        logger.debug("one draw at a time: %s: %s", type(error).__name__, error)
+        return None
+    if [np.shape(of) for of in found] != [(len(some[0]), *np.shape(of)) for of in expected]:
+        return None
+    same = (np.allclose(of[0], one, equal_nan=True) for of, one in zip(found, expected, strict=True))
+    return function if all(same) else None
+
+
+def _in_blocks(function: Callable[..., list[np.ndarray]], at_once: int) -> DrawsFunction:
     def evaluate(draws: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> Iterator[Sequence[np.ndarray]]:
         for begin in range(0, len(draws[0]), at_once):
-            some = [values[begin : begin + at_once] for values in draws]
+            some = [of[begin : begin + at_once] for of in draws]
             yield from zip(*function(*some, *rest), strict=True)
 
     return evaluate
@@ -135,7 +166,7 @@ def evaluate_draws(outputs: Sequence[TensorVariable], draws: Mapping[TensorVaria
     """
     if not outputs:
         return []
-    function = _of_many(draws, (), outputs)
+    function = compile_once(*_vectorize(draws, outputs), by_numpy=True)
     values = [each.astype(one.dtype, copy=False) for one, each in draws.items()]
     n_draws = len(values[0])
     n_chunks = min(n_draws, 1 + sum(each.nbytes for each in values) // CHUNK_BYTES)
@@ -144,21 +175,24 @@ def evaluate_draws(outputs: Sequence[TensorVariable], draws: Mapping[TensorVaria
     return [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
 
-def _of_many(
-    drawn: Iterable[TensorVariable], given: Iterable[TensorVariable], outputs: Sequence[TensorVariable]
-) -> Callable[..., list[np.ndarray]]:
-    """Return a function by NumPy of many draws at once: of values (draw, ...) of those drawn, and of those given."""
+def _vectorize(
+    drawn: Iterable[TensorVariable], outputs: Sequence[TensorVariable]
+) -> tuple[list[TensorVariable], list[TensorVariable]]:
+    """Return variables for many draws of those drawn, and the outputs of these."""
     from pytensor.graph.replace import vectorize_graph
     from pytensor.tensor import TensorType
 
     many = {one: TensorType(one.dtype, shape=(None, *one.type.shape))(name=one.name) for one in drawn}
-    return compile_once([*many.values(), *given], vectorize_graph(list(outputs), many), by_numpy=True)
+    return list(many.values()), vectorize_graph(list(outputs), many)
 
 
-def _count_numbers(
+def _evaluate(
     inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable], values: Sequence[np.ndarray]
-) -> int:
-    """Return how many numbers an evaluation reads and computes: it is done once, operation by operation."""
+) -> tuple[list[np.ndarray], float]:
+    """Return the outputs by NumPy, one operation after the other, and how many numbers were read and made for them.
+
+    No outputs and a number without end where an operation is not one of NumPy's.
+    """
     from pytensor.compile.sharedvalue import SharedVariable
     from pytensor.graph.basic import Constant
     from pytensor.graph.traversal import io_toposort
@@ -171,9 +205,13 @@ def _count_numbers(
             elif isinstance(one, SharedVariable):
                 known[one] = one.get_value(borrow=True)
         found: list[list[Any]] = [[None] for _ in node.outputs]
-        node.op.perform(node, [known[one] for one in node.inputs], found)
+        try:
+            node.op.perform(node, [known[one] for one in node.inputs], found)
+        except Exception as error:  # of any kind
+            logger.debug("not by NumPy: %s: %s", type(error).__name__, error)
+            return [], np.inf
         known |= {one: value for one, (value,) in zip(node.outputs, found, strict=True)}
-    return sum(np.size(value) for value in known.values())
+    return [known[one] for one in outputs], sum(np.size(value) for value in known.values())
 
 
 def _compile(

@@ -21,11 +21,12 @@ from bayesanno.modeling.parameters import Parameters
 from bayesanno.modeling.weighing import RunningMeans, effective_number, normalise_weights, weighted_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     import xarray
 
     from bayesanno.modeling.base import AnnotationModel
+    from bayesanno.modeling.functions import DrawsFunction
 
 CHUNK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
 
@@ -276,7 +277,7 @@ class Formula:
         The dimensions of each view.
     """
 
-    function: Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], Iterator[Sequence[np.ndarray]]]
+    function: DrawsFunction
     patterns: Patterns
     arrays: Arrays
     draws: Mapping[str, np.ndarray]  # (sample, ...)

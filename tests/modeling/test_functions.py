@@ -7,6 +7,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor.conditional.op import ifelse
 
 from bayesanno.modeling import functions
 from bayesanno.modeling.functions import compile_draws, compile_once
@@ -128,6 +129,26 @@ class TestManyDraws:
                 np.testing.assert_allclose(total, one[index].sum(axis=0) + value + [10, 20], rtol=1e-14)
                 np.testing.assert_allclose(scaled_table, np.exp(value) * one, rtol=1e-14)
         assert len(compiled) == 1
+
+    def test_what_cannot_be_done_for_many_draws_is_done_for_one_after_the_other(self, rng):
+        rows, weight = pt.vector("rows"), pt.vector("weight")
+        spread = pt.alloc(1.0, rows.shape[0], 1) * weight  # PyTensor forgets that it can be stretched
+        rows_of, weights = rng.normal(size=(30, 4)), np.array([1.0, 2.0, 3.0])
+        function = compile_draws({rows: rows_of}, {weight: weights}, [rows[:, None] + spread])
+        found = np.stack([one for (one,) in function([rows_of], [weights])])
+        np.testing.assert_allclose(found, rows_of[:, :, None] + weights, rtol=1e-14)
+
+    def test_an_output_that_rests_on_no_draw_is_given_with_each(self, rng):
+        x, weight = pt.vector("x"), pt.vector("weight")
+        values, weights = rng.normal(size=(5, 3)), np.array([1.0, 2.0])
+        found = list(compile_draws({x: values}, {weight: weights}, [2.0 * x, 3.0 * weight])([values], [weights]))
+        np.testing.assert_allclose([one for one, _ in found], 2 * values)
+        np.testing.assert_allclose([other for _, other in found], np.tile(3 * weights, (5, 1)))
+
+    def test_what_numpy_cannot_do_is_compiled(self, rng):
+        x, values = pt.scalar("x"), rng.normal(size=6)
+        function = compile_draws({x: values}, {}, [ifelse(pt.gt(x, 0), x, 2.0 * x)])
+        np.testing.assert_allclose([one for (one,) in function([values], [])], np.where(values > 0, values, 2 * values))
 
     @pytest.mark.usefixtures("compiled")
     def test_few_draws_of_small_data_are_not_compiled(self, monkeypatch):
