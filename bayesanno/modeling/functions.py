@@ -29,6 +29,7 @@ CHUNK_BYTES = 64 * 2**20  # of draws that are evaluated at a time
 # Of numbers that NumPy works through, some 100 million in a second:
 PER_DRAW = 10_000  # in the time that a draw takes in any case
 SOON_BY_NUMPY = 3 * 10**8  # in a few seconds, where compiling takes up to a minute
+MOST_BY_NUMPY = 2**25  # of one draw: all of them are in memory at once
 AT_ONCE = 2**21  # over the draws that it evaluates at a time
 BY_NUMPY = "FAST_COMPILE"  # PyTensor's mode in which NumPy evaluates a graph: for what is evaluated once, or few times
 
@@ -110,11 +111,14 @@ def compile_draws(
         (values of those drawn, values of those given) -> the outputs of one draw after the other.
     """
     inputs, n_draws = [*drawn, *given], len(next(iter(drawn.values())))
-    expected, n_numbers = _evaluate(inputs, outputs, [*(of[0] for of in drawn.values()), *given.values()])
-    soon = n_draws * (PER_DRAW + n_numbers) <= SOON_BY_NUMPY
-    if soon and (function := _of_many(drawn, given, outputs, expected)) is not None:
-        return _in_blocks(function, max(int(AT_ONCE / (PER_DRAW + n_numbers)), 1))
-    one = compile_once(inputs, outputs, by_numpy=soon)
+    first = [*(of[0] for of in drawn.values()), *given.values()]
+    found = _evaluate(inputs, outputs, first, most=min(SOON_BY_NUMPY // n_draws - PER_DRAW, MOST_BY_NUMPY))
+    if found is not None:
+        expected, n_numbers = found
+        function = _of_many(drawn, given, outputs, expected)
+        if function is not None:
+            return _in_blocks(function, max(AT_ONCE // (PER_DRAW + n_numbers), 1))
+    one = compile_once(inputs, outputs, by_numpy=found is not None)
     return lambda draws, rest: (one(*draw, *rest) for draw in zip(*draws, strict=True))
 
 
@@ -187,18 +191,21 @@ def _vectorize(
 
 
 def _evaluate(
-    inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable], values: Sequence[np.ndarray]
-) -> tuple[list[np.ndarray], float]:
+    inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable], values: Sequence[np.ndarray], *, most: int
+) -> tuple[list[np.ndarray], int] | None:
     """Return the outputs by NumPy, one operation after the other, and how many numbers were read and made for them.
 
-    No outputs and a number without end where an operation is not one of NumPy's.
+    None where that is more than `most`, or an operation is not one of NumPy's.
     """
     from pytensor.compile.sharedvalue import SharedVariable
     from pytensor.graph.basic import Constant
     from pytensor.graph.traversal import io_toposort
 
     known = dict(zip(inputs, values, strict=True))
+    n_numbers = sum(map(np.size, values))
     for node in io_toposort(inputs, outputs):
+        if n_numbers > most:
+            return None
         for one in node.inputs:
             if isinstance(one, Constant):
                 known[one] = one.data
@@ -209,9 +216,10 @@ def _evaluate(
             node.op.perform(node, [known[one] for one in node.inputs], found)
         except Exception as error:  # of any kind
             logger.debug("not by NumPy: %s: %s", type(error).__name__, error)
-            return [], np.inf
+            return None
         known |= {one: value for one, (value,) in zip(node.outputs, found, strict=True)}
-    return [known[one] for one in outputs], sum(np.size(value) for value in known.values())
+        n_numbers += sum(np.size(value) for (value,) in found)
+    return ([known[one] for one in outputs], n_numbers) if n_numbers <= most else None
 
 
 def _compile(
