@@ -7,6 +7,7 @@ and by what decides how they are compiled. A formula that differs in any of them
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 MAX_KEPT = 64  # formulas whose functions a process keeps
 CHUNK_BYTES = 64 * 2**20  # of draws that are evaluated at a time
+FEW_DRAWS = 50  # that take less time one operation after the other than it takes to make a function of the graph
 # Of numbers that NumPy works through, some 100 million in a second:
 PER_DRAW = 10_000  # in the time that a draw takes in any case
 SOON_BY_NUMPY = 3 * 10**8  # in a few seconds, where compiling takes up to a minute
@@ -97,6 +99,8 @@ def compile_draws(
 ) -> DrawsFunction:
     """Return a function of many draws: by NumPy where that takes seconds, and else compiled.
 
+    Nothing is compiled for few draws, of which each operation is called in turn.
+
     Parameters
     ----------
     drawn : mapping of TensorVariable to array, shape (draw, ...)
@@ -112,14 +116,21 @@ def compile_draws(
     """
     inputs, n_draws = [*drawn, *given], len(next(iter(drawn.values())))
     first = [*(of[0] for of in drawn.values()), *given.values()]
-    found = _evaluate(inputs, outputs, first, most=min(SOON_BY_NUMPY // n_draws - PER_DRAW, MOST_BY_NUMPY))
-    if found is not None:
-        expected, n_numbers = found
-        function = _of_many(drawn, given, outputs, expected)
-        if function is not None:
-            return _in_blocks(function, max(AT_ONCE // (PER_DRAW + n_numbers), 1))
-    one = compile_once(inputs, outputs, by_numpy=found is not None)
-    return lambda draws, rest: (one(*draw, *rest) for draw in zip(*draws, strict=True))
+    try:
+        expected, n_numbers = _evaluate(inputs, outputs, first, min(SOON_BY_NUMPY // n_draws - PER_DRAW, MOST_BY_NUMPY))
+    except Exception as error:  # of any kind: not all that Numba compiles can be done by NumPy
+        logger.debug("not by NumPy: %s: %s", type(error).__name__, error)
+        return _one_by_one(compile_once(inputs, outputs))
+    if n_draws <= FEW_DRAWS:
+        return _one_by_one(lambda *values: _evaluate(inputs, outputs, values)[0])
+    function = _of_many(drawn, given, outputs, expected)
+    if function is not None:
+        return _in_blocks(function, max(AT_ONCE // (PER_DRAW + n_numbers), 1))
+    return _one_by_one(compile_once(inputs, outputs, by_numpy=True))
+
+
+def _one_by_one(function: Callable[..., Sequence[np.ndarray]]) -> DrawsFunction:
+    return lambda draws, rest: (function(*draw, *rest) for draw in zip(*draws, strict=True))
 
 
 def _of_many(
@@ -190,36 +201,39 @@ def _vectorize(
     return list(many.values()), vectorize_graph(list(outputs), many)
 
 
+class _TooMuchError(Exception):
+    """A draw has more numbers than it may."""
+
+
 def _evaluate(
-    inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable], values: Sequence[np.ndarray], *, most: int
-) -> tuple[list[np.ndarray], int] | None:
+    inputs: Sequence[TensorVariable],
+    outputs: Sequence[TensorVariable],
+    values: Sequence[np.ndarray],
+    most: float = math.inf,
+) -> tuple[list[np.ndarray], int]:
     """Return the outputs by NumPy, one operation after the other, and how many numbers were read and made for them.
 
-    None where that is more than `most`, or an operation is not one of NumPy's.
+    Raises _TooMuchError where these are more than `most`, and whatever an operation raises that NumPy cannot do.
     """
     from pytensor.compile.sharedvalue import SharedVariable
     from pytensor.graph.basic import Constant
-    from pytensor.graph.traversal import io_toposort
+    from pytensor.graph.traversal import graph_inputs, io_toposort
 
     known = dict(zip(inputs, values, strict=True))
     n_numbers = sum(map(np.size, values))
+    for one in graph_inputs(outputs, blockers=inputs):
+        if isinstance(one, Constant):
+            known[one] = one.data
+        elif isinstance(one, SharedVariable):
+            known[one] = one.get_value(borrow=True)
     for node in io_toposort(inputs, outputs):
-        if n_numbers > most:
-            return None
-        for one in node.inputs:
-            if isinstance(one, Constant):
-                known[one] = one.data
-            elif isinstance(one, SharedVariable):
-                known[one] = one.get_value(borrow=True)
         found: list[list[Any]] = [[None] for _ in node.outputs]
-        try:
-            node.op.perform(node, [known[one] for one in node.inputs], found)
-        except Exception as error:  # of any kind
-            logger.debug("not by NumPy: %s: %s", type(error).__name__, error)
-            return None
+        node.op.perform(node, [known[one] for one in node.inputs], found)
         known |= {one: value for one, (value,) in zip(node.outputs, found, strict=True)}
         n_numbers += sum(np.size(value) for (value,) in found)
-    return ([known[one] for one in outputs], n_numbers) if n_numbers <= most else None
+        if n_numbers > most:
+            raise _TooMuchError(f"{n_numbers:,}")
+    return [known[one] for one in outputs], n_numbers
 
 
 def _compile(
