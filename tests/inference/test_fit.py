@@ -9,7 +9,6 @@ import warnings
 from functools import cache
 
 import numpy as np
-import pymc as pm
 import pytest
 import scipy.stats
 import xarray as xr
@@ -19,9 +18,6 @@ import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, ModelError, SamplerError
 from bayesanno.inference import nuts as samplers
-from bayesanno.inference.advi import ADVISettings, approximate
-from bayesanno.inference.compiled import compile_graph
-from bayesanno.inference.starts import start_near
 from bayesanno.models.model_b import ModelB
 from tests.inference.exact import exact_posterior
 from tests.samples import SETTINGS, SHORT, tiny_data
@@ -164,20 +160,6 @@ def test_a_fit_without_a_seed_records_one_that_gives_the_same_draws():
     assert first.attrs["random_seed"] != other.attrs["random_seed"]
     again = fit_short(first.attrs["random_seed"])
     xr.testing.assert_equal(draws_of(first), draws_of(again))
-
-
-def test_advi_with_the_same_seed_gives_the_same_draws():
-    with pm.Model(coords={"axis": ["a", "b"]}) as model:
-        pm.MvNormal("x", mu=[1.0, -2.0], cov=[[1.0, 0.8], [0.8, 2.0]], dims="axis")
-    settings = ADVISettings(draws=250, chains=2, steps=200)
-    options = {"full_rank": False, "progressbar": False}
-    start = start_near(compile_graph(model, {"x": np.zeros(2)}))
-    first, again, other = (
-        approximate(model, start, settings, random_seed=seed, **options).posterior for seed in (1, 1, 2)
-    )
-    assert first.sizes == {"chain": 1, "draw": 500, "axis": 2}
-    xr.testing.assert_equal(first, again)
-    assert not np.array_equal(first["x"].values, other["x"].values)
 
 
 def test_advi_cut_short_says_so():
