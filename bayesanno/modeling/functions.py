@@ -211,7 +211,7 @@ def _evaluate(
     values: Sequence[np.ndarray],
     most: float = math.inf,
 ) -> tuple[list[np.ndarray], int]:
-    """Return the outputs by NumPy, one operation after the other, and how many numbers were read and made for them.
+    """Return the outputs by NumPy, one operation after the other, and how many numbers were made for them.
 
     Raises _TooMuchError where these are more than `most`, and whatever an operation raises that NumPy cannot do.
     """
@@ -220,7 +220,7 @@ def _evaluate(
     from pytensor.graph.traversal import graph_inputs, io_toposort
 
     known = dict(zip(inputs, values, strict=True))
-    n_numbers = sum(map(np.size, values))
+    n_numbers = 0  # of those given, an operation may read a few of many, as of the answers of items that are alike
     for one in graph_inputs(outputs, blockers=inputs):
         if isinstance(one, Constant):
             known[one] = one.data

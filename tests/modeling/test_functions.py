@@ -180,3 +180,6 @@ class TestManyDraws:
         for n_draws, size in ((10, 3), (20_000, 3), (29_000, 3), (40_000, 3), (10, 10_000), (3_000, 100_000)):
             compile_draws({x: np.zeros((n_draws, size))}, {}, [(2.0 * x).sum() + np.log(n_draws + size)])
         assert modes == [True, True, True, False, True, False]
+        data, few = pt.vector("data"), pt.lvector("few")  # answers of many items that are alike
+        compile_draws({x: np.zeros((3_000, 2))}, {data: np.zeros(10**6), few: np.array([0, 9])}, [x * data[few]])
+        assert modes[6:] == [True]
