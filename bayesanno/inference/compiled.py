@@ -18,7 +18,6 @@ import math
 import threading
 import traceback
 from collections import OrderedDict
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -31,10 +30,10 @@ import numpy as np
 from bayesanno.ground.errors import CacheWarning, warn
 from bayesanno.inference.flat import compile_flat, flatten, lay_out, shape_of
 from bayesanno.modeling import ops
-from bayesanno.modeling.functions import name_graph, read_data
+from bayesanno.modeling.functions import exact_arithmetic, name_graph, read_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pymc
 
@@ -74,19 +73,6 @@ def wrapped(n, n_kept, x_, kept, data_):
         return 1
     return 0
 """
-
-
-@contextmanager
-def exact_arithmetic() -> Iterator[None]:
-    """Compile without reordering floating-point operations, at the cost of about a tenth of the speed.
-
-    With PyTensor's fast-math flags, code that is compiled and code that is found in the cache round differently in the
-    last bit, and the same seed gives other draws in the first run than in the second.
-    """
-    import pytensor
-
-    with pytensor.config.change_flags(numba__fastmath=False):
-        yield
 
 
 def compile_anew_if_broken[T](run: Callable[[], T]) -> T:
@@ -151,14 +137,15 @@ def compile_graph(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
     """
     import nutpie
 
-    try:
-        return _compile_cached(graph, start)
-    except Exception as error:  # nutpie's insides may have changed in any way
-        if _is_of_cache(error):
-            raise
-        logger.warning("compiling without bayesanno's cache: %s: %s", type(error).__name__, error)
-    free = [variable.name for variable in graph.free_RVs]
-    return nutpie.compile_pymc_model(graph, initial_points=dict(start), jitter_rvs=set(), var_names=free)
+    with exact_arithmetic():
+        try:
+            return _compile_cached(graph, start)
+        except Exception as error:  # nutpie's insides may have changed in any way
+            if _is_of_cache(error):
+                raise
+            logger.warning("compiling without bayesanno's cache: %s: %s", type(error).__name__, error)
+        free = [variable.name for variable in graph.free_RVs]
+        return nutpie.compile_pymc_model(graph, initial_points=dict(start), jitter_rvs=set(), var_names=free)
 
 
 def flat_start(compiled: Any) -> np.ndarray:
@@ -168,14 +155,13 @@ def flat_start(compiled: Any) -> np.ndarray:
 
 
 def _compile_cached(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
-    import pytensor
     from nutpie.compile_pymc import CompiledPyMCModel, _prepare_dims_and_coords, _rv_dict_to_flat_array_wrapper
     from nutpie.compile_pymc import _wrap_with_lock as one_at_a_time
     from pymc.initial_point import make_initial_point_fn
 
     flat = flatten(graph)
     inputs, outputs, shared = read_data(flat.values, [flat.logp, *flat.kept.values()])
-    structure = (name_graph(inputs, outputs), bool(pytensor.config.numba__fastmath))
+    structure = name_graph(inputs, outputs)
     with _lock:
         functions = _functions.pop(structure, None) or _make_functions(graph, flat, shared)
         _functions[structure] = functions

@@ -13,7 +13,7 @@ from bayesanno.ground.threads import one_blas_thread
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.climb import require_updates
-from bayesanno.inference.compiled import compile_anew_if_broken, exact_arithmetic
+from bayesanno.inference.compiled import compile_anew_if_broken
 from bayesanno.inference.found_modes import describe_modes
 from bayesanno.inference.identifiability import warn_of_design
 from bayesanno.inference.methods import check_method_on_dask, choose_method
@@ -22,6 +22,7 @@ from bayesanno.inference.settings import GraphSettings
 from bayesanno.inference.spread import SpreadAnnotations, find_spread, lies_elsewhere, quiet
 from bayesanno.inference.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
+from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import numpy as np
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.bridge import LogMass, estimate_log_mass, shape_proposal
 from bayesanno.inference.chain_modes import MAX_RHAT, find_chain_modes
-from bayesanno.inference.compiled import compile_anew_if_broken, compile_graph, exact_arithmetic
+from bayesanno.inference.compiled import compile_anew_if_broken, compile_graph
 from bayesanno.inference.explore import LEAST_CLIMB, LEAST_MASS, MOST_DIMENSIONS, Explored, group_modes, share_out
 from bayesanno.inference.labellings import count_labellings
 from bayesanno.inference.per_draw import as_chains
@@ -154,8 +154,7 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
             modes.append(ModeMass(tuple(group), float(log_mass), float(error), by, reason, inside))
         return modes
 
-    with exact_arithmetic():
-        return _share_mass(view, compile_anew_if_broken(run))
+    return _share_mass(view, compile_anew_if_broken(run))
 
 
 def _share_mass(view: FitView, modes: list[ModeMass]) -> Weighed:

@@ -21,7 +21,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.progress import status, track
 from bayesanno.ground.threads import one_blas_thread
 from bayesanno.ground.validate import check_seed, known_seed
-from bayesanno.inference.compiled import compile_anew_if_broken, exact_arithmetic
+from bayesanno.inference.compiled import compile_anew_if_broken
 from bayesanno.inference.maximise import End, climb, find_better, polish
 from bayesanno.inference.mode_starts import choose_mode_starts
 from bayesanno.inference.per_draw import add_deterministics, as_chains
@@ -136,7 +136,7 @@ def find_modes(
     def run() -> pd.DataFrame:
         return _find(model, data, objective, int(starts), seed, progressbar)
 
-    with exact_arithmetic(), one_blas_thread():
+    with one_blas_thread():
         return compile_anew_if_broken(run)
 
 

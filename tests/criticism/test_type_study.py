@@ -13,7 +13,7 @@ from arviz_stats.base import array_stats
 from scipy.special import comb, logsumexp
 
 from bayesanno import CountData, count_histogram, fit_binomials, make_count_design, select_n_types
-from bayesanno.inference.compiled import exact_arithmetic
+from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.models.binomial_mixture import BinomialMixture
 

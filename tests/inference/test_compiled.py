@@ -18,7 +18,8 @@ from pytensor.link.numba import cache as numba_cache
 
 import bayesanno as ba
 from bayesanno.inference import compiled, starts
-from bayesanno.inference.compiled import WRITERS, compile_anew_if_broken, compile_graph, exact_arithmetic
+from bayesanno.inference.compiled import WRITERS, compile_anew_if_broken, compile_graph
+from bayesanno.modeling.functions import exact_arithmetic
 from tests.samples import SHORT, tiny_data
 
 START = {"x": np.zeros(2)}
@@ -40,15 +41,14 @@ def draw(model):
 def draw_uncached(graph, start=START):
     import pytensor
 
-    with pytensor.config.change_flags(numba__cache=False):
+    with pytensor.config.change_flags(numba__cache=False), exact_arithmetic():
         return draw(nutpie.compile_pymc_model(graph, initial_points=start, jitter_rvs=set(), var_names=["x"]))
 
 
 @pytest.fixture(scope="module")
 def expected_draws():
     """Draws from the small graph as nutpie compiles it."""
-    with exact_arithmetic():
-        return draw_uncached(small_graph())
+    return draw_uncached(small_graph())
 
 
 def hits(model):
@@ -60,7 +60,7 @@ def hits(model):
 def folder(tmp_path_factory):
     """A folder for compiled code that earlier runs of these tests did not write to, with that of the small graph."""
     made = tmp_path_factory.mktemp("numba")
-    with pytest.MonkeyPatch.context() as patch, exact_arithmetic():
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numba_cache, "NUMBA_CACHE_PATH", made)
         patch.setattr(compiled, "_functions", OrderedDict())
         compile_graph(small_graph(), START)
@@ -69,10 +69,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
-    """What the process keeps of earlier tests is not there, and code is written as a fit has it written."""
+    """What the process keeps of earlier tests is not there."""
     monkeypatch.setattr(compiled, "_functions", OrderedDict())
-    with exact_arithmetic():
-        yield
 
 
 @pytest.fixture
@@ -146,11 +144,14 @@ class TestNeverStale:
             pm.Normal("sum", x.sum(), pm.Data("noise", np.array(2.0)), observed=pm.Data("seen", np.array([3, 4, 5])))
         assert draw(compile_graph(graph, START)).equals(expected_draws)
 
-    def test_code_with_and_without_fast_arithmetic_is_told_apart(self):
+    @pytest.mark.parametrize("fast", [True, False])
+    def test_arithmetic_is_exact_whatever_the_flag(self, fast, expected_draws):
         import pytensor
 
-        with pytensor.config.change_flags(numba__fastmath=True):
-            assert compile_graph(small_graph(), START).compiled_logp_func.cache_hits == 0
+        with pytensor.config.change_flags(numba__fastmath=fast):
+            found = compile_graph(small_graph(), START)
+        assert hits(found) == [1, 1]
+        assert draw(found).equals(expected_draws)
 
 
 @pytest.mark.usefixtures("on_disk")
@@ -243,12 +244,11 @@ def test_two_processes_at_once_and_this_one_finds_their_code(folder, monkeypatch
 from pathlib import Path
 from pytensor.link.numba import cache
 from bayesanno.inference import compiled
-from bayesanno.inference.compiled import compile_graph, exact_arithmetic
+from bayesanno.inference.compiled import compile_graph
 from tests.inference.test_compiled import START, draw, hits, small_graph
 cache.NUMBA_CACHE_PATH = Path({str(folder)!r})
 compiled._writers = lambda: ("versions of their own",)
-with exact_arithmetic():
-    model = compile_graph(small_graph(), START)
+model = compile_graph(small_graph(), START)
 print(*hits(model), float(draw(model)["x"].sum()))
 """
     root = Path(__file__).parents[2]

@@ -12,7 +12,6 @@ from scipy.stats import multivariate_normal
 import bayesanno as ba
 from bayesanno.ground.errors import ConvergenceWarning, FitError
 from bayesanno.inference.assemble import assemble
-from bayesanno.inference.compiled import exact_arithmetic
 from bayesanno.inference.diagnostics import explain
 from bayesanno.inference.found_modes import explain_chains, explain_modes, merge_modes
 from bayesanno.inference.starts import Modes, Starts, choose_starts, share_chains
@@ -49,8 +48,7 @@ def mass_by_quadrature(fit, n_points=21):
     """The share of the mass that is around the draws of each chain alone in its mode, on a grid over their range."""
     model, data = ba.get_model("model_a"), ba.data_of(fit)
     graph = model.build(data)
-    with exact_arithmetic():
-        density = choose_starts(graph, model, data, "vote", n_starts=0, most_gradients=0, random_seed=1).density
+    density = choose_starts(graph, model, data, "vote", n_starts=0, most_gradients=0, random_seed=1).density
     z, _ = unconstrain(graph, fit["posterior"].to_dataset())
     high = z[:, :, 0].mean(axis=1) > 0  # the first annotator is right more often than not
     log_mass = []

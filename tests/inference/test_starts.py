@@ -7,7 +7,7 @@ import pymc as pm
 import pytest
 
 import bayesanno as ba
-from bayesanno.inference.compiled import compile_graph, exact_arithmetic
+from bayesanno.inference.compiled import compile_graph
 from bayesanno.inference.density import Density
 from bayesanno.inference.explore import explore
 from bayesanno.inference.found_modes import explain_modes
@@ -106,12 +106,10 @@ class TestTwoModes:
 class TestStarts:
     def choose(self, graph, initvals, **options):
         options = {"n_starts": 5, "most_gradients": 3_000, "random_seed": 1} | options
-        with exact_arithmetic():
-            return choose_starts(graph, ba.get_model("model_b"), tiny_data(), initvals, **options)
+        return choose_starts(graph, ba.get_model("model_b"), tiny_data(), initvals, **options)
 
     def test_density_and_values_are_those_of_the_graph(self, graph):
-        with exact_arithmetic():
-            density = Density(compile_graph(graph, {}))
+        density = Density(compile_graph(graph, {}))
         point = np.random.default_rng(3).normal(size=density.n_dim)
         parts, begin = {}, 0
         for variable in graph.value_vars:

@@ -65,12 +65,30 @@ def test_the_order_and_the_number_of_inputs_count(compiled):
 
 def test_so_does_how_it_is_compiled(compiled):
     scaled()
-    for flag in ("numba__fastmath", "numba__cache"):
-        with pytensor.config.change_flags(**{flag: not getattr(pytensor.config, flag)}):
-            scaled()
+    with pytensor.config.change_flags(numba__cache=not pytensor.config.numba__cache):
+        scaled()
     x = pt.vector("x")
     np.testing.assert_allclose(compile_once([x], [x * 2.0])(X)[0], 2 * X)
-    assert len(compiled) == 4
+    assert len(compiled) == 3
+
+
+def test_arithmetic_is_exact_and_one_function_is_compiled_whatever_the_flag(compiled, monkeypatch):
+    flags, make = [], pytensor.function
+
+    def noting(*args, **options):
+        flags.append(pytensor.config.numba__fastmath)  # where PyTensor writes code
+        function = make(*args, **options | {"mode": functions.BY_NUMPY})
+        return lambda *values: flags.append(pytensor.config.numba__fastmath) or function(*values)
+
+    monkeypatch.setattr(pytensor, "function", noting)
+    for fast in (True, False):
+        with pytensor.config.change_flags(numba__fastmath=fast):
+            x = pt.vector("x")
+            function = compile_once([x], [2.0 * x])
+            assert pytensor.config.numba__fastmath is fast
+        np.testing.assert_allclose(function(X)[0], 2 * X)
+    assert len(compiled) == 1
+    assert flags[:2] == [False, False]  # the second is at the first call, when Numba compiles it
 
 
 def test_data_are_those_of_each_graph_and_are_read_when_it_is_called(compiled):

@@ -11,7 +11,7 @@ import xarray as xr
 from bayesanno import AnnotationData, data_of, diagnostics_of, fit, label_table, load, model_of, save, summary
 from bayesanno.ground.errors import ConvergenceWarning, DataFileError, FitError, IdentifiabilityWarning
 from bayesanno.inference import compiled
-from bayesanno.inference.compiled import compile_graph, exact_arithmetic
+from bayesanno.inference.compiled import compile_graph
 from tests.models.contract import EXACT, ITEMS, RECORDS, ROUND_TRIP, known_values, make_case, models_of
 
 DRAWS, CHAINS = 40, 2
@@ -133,8 +133,7 @@ def with_samples(dims):
 
 def test_the_graph_is_compiled_by_what_a_process_keeps(fitted):
     """And not by nutpie itself, which would be as right, and slow."""
-    with exact_arithmetic():
-        model = compile_graph(fitted.case.entry.build(fitted.data), fitted.case.entry.start(fitted.data))
+    model = compile_graph(fitted.case.entry.build(fitted.data), fitted.case.entry.start(fitted.data))
     assert any(functions.logp is model.compiled_logp_func for functions in compiled._functions.values())
 
 

@@ -29,7 +29,7 @@ from bayesanno import (
 from bayesanno.analysis.accuracy import score
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError, IdentifiabilityWarning
 from bayesanno.inference import compiled
-from bayesanno.inference.compiled import compile_graph, exact_arithmetic
+from bayesanno.inference.compiled import compile_graph
 from bayesanno.inference.diagnostics import explain
 from bayesanno.modeling.capabilities import caveats, remarks
 from tests.models.contract import EXACT, ROUND_TRIP, models_of
@@ -78,8 +78,7 @@ def dims_of(dataset):
 
 def test_the_graph_is_compiled_by_what_a_process_keeps(fitted):
     """And not by nutpie itself, which would be as right, and slow."""
-    with exact_arithmetic():
-        model = compile_graph(fitted.case.entry.build(fitted.case.data), fitted.case.entry.start(fitted.case.data))
+    model = compile_graph(fitted.case.entry.build(fitted.case.data), fitted.case.entry.start(fitted.case.data))
     assert any(functions.logp is model.compiled_logp_func for functions in compiled._functions.values())
 
 
