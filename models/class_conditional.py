@@ -45,6 +45,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.fields import Positive
@@ -108,7 +109,8 @@ class ClassConditional(AnnotationModel, HasUpdates):
 
     def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
         right = p.class_accuracy[:, None, :]  # (annotator, 1, true_class)
-        log_answer = pt.switch(answers.names_class.T, pt.log(right), pt.log1p(-right) - np.log(answers.n_classes - 1))
+        among = as_data(np.log(answers.n_classes - 1))  # which of the others it is
+        log_answer = pt.switch(answers.names_class.T, pt.log(right), pt.log1p(-right) - among)
         return pt.log(p.prevalence) + answers.sum_over_annotations(log_answer)  # (item, true_class)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:

@@ -128,8 +128,8 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
-        elsewhere = (1 - prior.confusion_accuracy) / (data.n_classes - 1)
-        expected = pt.switch(right, prior.confusion_accuracy, elsewhere)
+        elsewhere = (1 - prior.confusion_accuracy) * (~right / (data.n_classes - 1))
+        expected = prior.confusion_accuracy * right + elsewhere
         around = prior.confusion_spread * np.ones(data.n_classes)
         centring = pm.Data("centring", centring_of(self._counts(data), self._common(data), data.class_codes))
 

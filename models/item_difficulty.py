@@ -65,6 +65,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, override
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.capabilities import HasCaveats
 from bayesanno.modeling.difficulty import FAR_REACH, REACH, DifficultyModel
 from bayesanno.modeling.fields import Positive
@@ -167,7 +168,7 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
             steep = pt.exp(p["slope_spread"] * slope) if self.has_slopes else pt.ones_like(z)
             return steep, -steep * p["spread"] * z
         easiness = pt.exp(-p["spread"] * z)
-        return easiness, pt.zeros_like(z) - (np.log(n_classes - 1) if self.form == "chance" else 0.0)
+        return easiness, pt.zeros_like(z) - (as_data(np.log(n_classes - 1)) if self.form == "chance" else 0.0)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         votes = votes_of(data)

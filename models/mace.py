@@ -116,8 +116,8 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
             pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
 
     def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
-        n_classes = design.class_response.size
-        prevalence = p.prevalence if self.class_prior == "learnt" else pt.ones(n_classes) / n_classes
+        uniform = np.ones(design.class_response.size) / design.class_response.size
+        prevalence = p.prevalence if self.class_prior == "learnt" else pt.as_tensor(uniform)
         true_class = design.with_controls(pm.Categorical.dist(prevalence, shape=(design.n_items,)))  # (item,)
         spams = pm.Bernoulli.dist(1 - p.competence[design.annotator])  # (annotation,)
         truth = pt.as_tensor(design.class_response)[true_class[design.item]]
@@ -126,8 +126,8 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
     def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
         spam = (1 - p.competence)[:, None] * p.strategy  # (annotator, response)
         know = p.competence[:, None, None] * answers.names_class.T.astype(float)  # (annotator, response, true_class)
-        log_prevalence = pt.log(p.prevalence) if self.class_prior == "learnt" else np.log(1 / answers.n_classes)
-        return log_prevalence + answers.sum_over_annotations(pt.log(know + spam[:, :, None]))  # (item, true_class)
+        prevalence = p.prevalence if self.class_prior == "learnt" else np.ones(answers.n_classes) / answers.n_classes
+        return pt.log(prevalence) + answers.sum_over_annotations(pt.log(know + spam[:, :, None]))  # (item, true_class)
 
     def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
         know = p.competence[answers.annotator]  # (annotation,)

@@ -45,6 +45,22 @@ def forget_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[An
     return read, [anew.get(output, output) for output in outputs]
 
 
+def as_data(number: float) -> Any:
+    """Return a number that follows from how many labels there are, for formulas of any number of them.
+
+    It is an element of an array of constants, and those become data.
+
+    Examples
+    --------
+    >>> from bayesanno.modeling.any_size import as_data
+    >>> float(as_data(0.5).eval())
+    0.5
+    """
+    import pytensor.tensor as pt
+
+    return pt.as_tensor(np.full(2, number))[0]
+
+
 def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:
     """Return variables of constants alone, arrays among them, that others depend on; and the lengths that are inputs.
 

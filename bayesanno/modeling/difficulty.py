@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, override
 import numpy as np
 
 from bayesanno.ground.lazy import pt
+from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import DIFFICULTY, HasDifficulty, HasIndexArrays, HasRemarks, View
 from bayesanno.modeling.data_kinds import IndexArray, Key
@@ -150,12 +151,12 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         n_classes, log_weight = answers.n_classes, answers.index[LOG_WEIGHT.role]
         factor, offset = self.line(p, answers.index[Z.role], answers.index[SLOPE.role], n_classes)
         odds = (factor * p.ability[:, None] + offset)[:, None, None]  # (annotator, response, true_class, node)
-        right, wrong = -pt.softplus(-odds), -pt.softplus(odds) - np.log(n_classes - 1)
+        right, wrong = -pt.softplus(-odds), -pt.softplus(odds) - as_data(np.log(n_classes - 1))
         log_answer = pt.switch(answers.names_class.T[:, :, None], right, wrong)
         table = pt.join_dims(log_answer, start_axis=2)  # (annotator, response, state)
         by_class = answers.sum_over_annotations(table).reshape((-1, log_weight.shape[0]))  # (item and class, node)
         total, share = sum_out_states(by_class + log_weight)  # (item and class,), (item and class, node)
-        shape = (answers.n_items, n_classes)
+        shape = (answers.n_items, p.prevalence.shape[0])
         return pt.log(p.prevalence) + total.reshape(shape), share.reshape((*shape, -1))
 
 

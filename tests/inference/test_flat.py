@@ -12,9 +12,7 @@ from bayesanno.inference.flat import flatten, lay_out
 from bayesanno.modeling.functions import name_graph, read_data
 from bayesanno.modeling.ops.simplex import use_log_simplex
 
-BY_LABELS = {  # what a graph says of the number of labels by a number, and not by an array: it is compiled for each
-    "class_conditional", "hierarchical_dawid_skene", "item_difficulty", "model_a", "model_a_multi"
-}  # fmt: skip
+BY_LABELS = {"model_a", "model_a_multi"}  # whose graphs have a part for each label: they are compiled for each number
 
 
 def annotations(rng, items, annotators, labels):
