@@ -124,8 +124,8 @@ def declare_weight(prior: Priors, n_types: int) -> None:
         pm.Dirichlet("weight", prior.weight_prior * np.ones(n_types), dims="item_type")
 
 
-def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top: float = 1.0) -> TensorVariable:
-    """Declare a parameter (item_type) that ascends in every draw, from 0 to `top`.
+def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top: Any = 1.0) -> TensorVariable:
+    """Declare a parameter (item_type) that ascends in every draw, from 0 to `top`, a number or an `as_data`.
 
     Its gaps, of 0 to the first value, between neighbours, and of the last to `top`, are together 1 after division by
     `top`, and have a Dirichlet prior: `gap_prior[0]` for the two outer gaps, `gap_prior[1]` for the inner ones. With
@@ -134,7 +134,7 @@ def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top
     concentration = pt.concatenate([gap_prior[:1], pt.ones(n_types - 1) * gap_prior[1], gap_prior[:1]])
 
     def logp(value: TensorVariable, concentration: TensorVariable) -> TensorVariable:
-        return pm.logp(pm.Dirichlet.dist(concentration), _gaps(value / top)) - n_types * np.log(top)
+        return pm.logp(pm.Dirichlet.dist(concentration), _gaps(value / top)) - n_types * pt.log(top)
 
     def dist(concentration: TensorVariable, size: Any) -> TensorVariable:  # noqa: ARG001
         return top * pt.cumsum(pm.Dirichlet.dist(concentration), axis=-1)[..., :-1]
@@ -174,7 +174,7 @@ def _ascending() -> Any:
 
         name = "ascending"
 
-        def __init__(self, top: float) -> None:
+        def __init__(self, top: Any) -> None:
             self.top = top
 
         def forward(self, value: TensorVariable, *_: Any) -> TensorVariable:
@@ -186,7 +186,7 @@ def _ascending() -> Any:
 
         def log_jac_det(self, value: TensorVariable, *_: Any) -> TensorVariable:
             each = _log_above(value) - pt.softplus(-value)
-            return each.sum(axis=-1) + value.shape[-1] * np.log(self.top)
+            return each.sum(axis=-1) + value.shape[-1] * pt.log(self.top)
 
     def _log_above(value: TensorVariable) -> TensorVariable:
         """Return the log of what each value leaves of the way to the top."""

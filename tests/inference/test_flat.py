@@ -20,9 +20,9 @@ def annotations(rng, items, annotators, labels):
     return ba.AnnotationData.from_records(records, labels=[f"l{k}" for k in range(labels)])
 
 
-def random_data(model, rng, items=8, annotators=4, labels=3):
+def random_data(model, rng, items=8, annotators=4, labels=3, each=5):
     if model.data_class is ba.CountData:
-        trials = np.full(items, 5)
+        trials = np.full(items, each)
         return ba.CountData(items=[f"s{i}" for i in range(items)], successes=rng.integers(0, trials + 1), trials=trials)
     if model.data_class is ba.MultiAnnotationData:
         parts = {name: annotations(rng, items, annotators, labels) for name in ("evidence", "polarity")}
@@ -40,7 +40,7 @@ def structure(graph):
 class TestZoo:
     def test_other_items_and_annotators_are_no_other_graph(self, name, rng):
         model = ba.get_model(name)
-        some, more = (random_data(model, rng, **sizes) for sizes in ({}, {"items": 11, "annotators": 6}))
+        some, more = (random_data(model, rng, **sizes) for sizes in ({}, {"items": 11, "annotators": 6, "each": 7}))
         assert structure(model.build(some)) == structure(model.build(more))
 
     def test_nor_are_other_labels_where_no_number_says_how_many(self, name, rng):
