@@ -155,6 +155,8 @@ def test_models_version_and_help(tmp_path):
         assert name in listed.stdout
     version = run("--version", cwd=tmp_path)
     assert (version.returncode, version.stdout, version.stderr) == (0, f"bayesanno {ba.__version__}\n", "")
+    module = [sys.executable, "-m", "bayesanno", "--version"]
+    assert subprocess.run(module, cwd=tmp_path, capture_output=True, text=True, check=False).stdout == version.stdout
     general, of_fit = run("--help", cwd=tmp_path), run("fit", "--help", cwd=tmp_path)
     assert general.returncode == of_fit.returncode == 0
     assert all(command in general.stdout for command in ("models", "fit", "simulate"))
