@@ -53,7 +53,6 @@ import numpy as np
 from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.capabilities import HasRemarks
 from bayesanno.modeling.fields import Positive, Range
 from bayesanno.modeling.item_types import (
@@ -130,7 +129,7 @@ class GaussianMixture(ItemTypeModel, HasRemarks):
     def priors(self, data: CountData, prior: Priors) -> None:
         n_answers = self._n_answers(data)
         declare_weight(prior, self.types)
-        declare_ascending("mean", prior.mean_prior, self.types, top=as_data(n_answers))
+        declare_ascending("mean", prior.mean_prior, self.types, top=n_answers)
         pm.HalfNormal("sd", np.full(self.types, n_answers) * prior.sd_prior, dims="item_type")
 
     def generate(self, design: CountDesign, p: Parameters) -> tuple[TensorVariable, TensorVariable]:

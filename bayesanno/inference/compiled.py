@@ -21,7 +21,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from itertools import pairwise
+from itertools import batched, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,7 @@ def wrapped(n, x_, gradient, logp, data_):
     try:
         x = carray(x_, (n,))
         data = carray(data_, ({n_numbers},), int64)
-        value, slope = inner({arguments})
+        value, slope = inner(*({arguments}))
         logp[0] = value[()]
         for i in range(n):
             gradient[i] = slope[i]
@@ -66,7 +66,7 @@ def wrapped(n, n_kept, x_, kept, data_):
     try:
         x = carray(x_, (n,))
         data = carray(data_, ({n_numbers},), int64)
-        (values,) = inner({arguments})
+        (values,) = inner(*({arguments}))
         for i in range(n_kept):
             kept[i] = values[i]
     except Exception:
@@ -224,7 +224,9 @@ def _compile_callback(
     begins = dict(zip(arrays, np.cumsum([0, *(1 + of.ndim for of in types.values())]).tolist(), strict=False))
     views = [_view(begins[which], types[which].ndim, f"type{which}") for which in takes]
     n_numbers = max(1, sum(1 + of.ndim for of in types.values()))
-    source = template.format(n_numbers=n_numbers, arguments=", ".join(["x", *views]))
+    # Python's own code for a tuple of more than thirty is not among what Numba knows
+    tuples = [f"({', '.join(part)},)" for part in batched(["x", *views], 20, strict=False)]
+    source = template.format(n_numbers=n_numbers, arguments=" + ".join(tuples))
     number_types = {f"type{which}": np.dtype(types[which].dtype).type for which in takes}
     names = {"inner": inner, "carray": numba.carray, "int64": np.int64, "isfinite": np.isfinite}
     names |= {"__name__": __name__, "pointer": address_as_void_pointer} | number_types

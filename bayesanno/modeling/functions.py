@@ -131,12 +131,14 @@ def compile_draws(
     inputs, n_draws = [*drawn, *given], len(next(iter(drawn.values())))
     first = [*(of[0] for of in drawn.values()), *given.values()]
     try:
-        expected, n_numbers = _evaluate(inputs, outputs, first, min(SOON_BY_NUMPY // n_draws - PER_DRAW, MOST_BY_NUMPY))
+        expected, n_numbers = evaluate_once(
+            inputs, outputs, first, min(SOON_BY_NUMPY // n_draws - PER_DRAW, MOST_BY_NUMPY)
+        )
     except Exception as error:  # of any kind: not all that Numba compiles can be done by NumPy
         logger.debug("not by NumPy: %s: %s", type(error).__name__, error)
         return _one_by_one(compile_once(inputs, outputs))
     if n_draws <= FEW_DRAWS:
-        return _one_by_one(lambda *values: _evaluate(inputs, outputs, values)[0])
+        return _one_by_one(lambda *values: evaluate_once(inputs, outputs, values)[0])
     function = _of_many(drawn, given, outputs, expected)
     if function is not None:
         return _in_blocks(function, max(AT_ONCE // (PER_DRAW + n_numbers), 1))
@@ -219,7 +221,61 @@ class _TooMuchError(Exception):
     """A draw has more numbers than it may."""
 
 
-def _evaluate(
+def compute_data(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable]) -> list[TensorVariable]:
+    """Return the outputs as functions of the inputs and of data, where what rests on data alone is computed.
+
+    A sampler asks ten thousand times, and what does not depend on where it is is the same each time. What is computed
+    stays what it is where a graph's data change afterwards.
+    """
+    import pytensor
+    from pytensor.graph.basic import Constant
+    from pytensor.graph.replace import clone_replace
+    from pytensor.graph.traversal import toposort
+    from pytensor.tensor.type import TensorType
+
+    nodes = list(toposort(outputs))
+    moving = set(inputs)
+    for node in nodes:
+        if any(one in moving for one in node.inputs):
+            moving.update(node.outputs)
+    read = [*(one for node in nodes if node.outputs[0] in moving for one in node.inputs), *outputs]
+    equal = _find_equal(nodes)
+    computed: dict[Any, Any] = {}  # of the first of those that are equal
+    for one in dict.fromkeys(read):
+        first = equal.get(one)
+        if first is None or first in computed or one in moving or not isinstance(one.type, TensorType):
+            continue
+        if all(isinstance(of, Constant) for of in one.owner.inputs):
+            continue
+        try:
+            ((value,), _) = evaluate_once([], [one], [])
+        except Exception as error:  # of any kind: not all that Numba compiles can be done by NumPy
+            logger.debug("not computed beforehand: %s: %s", type(error).__name__, error)
+            continue
+        shape = tuple(1 if length == 1 else None for length in one.type.shape)
+        computed[first] = pytensor.shared(np.asarray(value, dtype=one.type.dtype), name="computed", shape=shape)
+    anew = {one: computed[equal[one]] for one in read if equal.get(one) in computed and one not in moving}
+    return list(clone_replace(list(outputs), anew, rebuild_strict=False))
+
+
+def _find_equal(nodes: Sequence[Any]) -> dict[Any, Any]:
+    """Return, for the outputs of each node, those of the first node of the same operation on the same inputs."""
+    from pytensor.graph.basic import Constant
+
+    first: dict[Hashable, Any] = {}
+    equal: dict[Any, Any] = {}
+
+    def name(one: Any) -> Hashable:
+        found: Hashable = one.signature() if isinstance(one, Constant) else equal.get(one, one)
+        return found
+
+    for node in nodes:
+        same = first.setdefault((node.op, *map(name, node.inputs)), node)
+        equal |= zip(node.outputs, same.outputs, strict=True)
+    return equal
+
+
+def evaluate_once(
     inputs: Sequence[TensorVariable],
     outputs: Sequence[TensorVariable],
     values: Sequence[np.ndarray],

@@ -14,6 +14,7 @@ import numpy as np
 
 from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasHardItems, HasKnownParameters, Known, View
 
@@ -124,23 +125,25 @@ def declare_weight(prior: Priors, n_types: int) -> None:
         pm.Dirichlet("weight", prior.weight_prior * np.ones(n_types), dims="item_type")
 
 
-def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top: Any = 1.0) -> TensorVariable:
-    """Declare a parameter (item_type) that ascends in every draw, from 0 to `top`, a number or an `as_data`.
+def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top: float = 1.0) -> TensorVariable:
+    """Declare a parameter (item_type) that ascends in every draw, from 0 to `top`.
 
     Its gaps, of 0 to the first value, between neighbours, and of the last to `top`, are together 1 after division by
     `top`, and have a Dirichlet prior: `gap_prior[0]` for the two outer gaps, `gap_prior[1]` for the inner ones. With
     (1, 1) the values are independent uniform ones, put in order.
     """
+    transform = _ascending()(top)
+    highest = transform.highest
     concentration = pt.concatenate([gap_prior[:1], pt.ones(n_types - 1) * gap_prior[1], gap_prior[:1]])
 
     def logp(value: TensorVariable, concentration: TensorVariable) -> TensorVariable:
-        return pm.logp(pm.Dirichlet.dist(concentration), _gaps(value / top)) - n_types * pt.log(top)
+        return pm.logp(pm.Dirichlet.dist(concentration), _gaps(value / highest)) - n_types * pt.log(highest)
 
     def dist(concentration: TensorVariable, size: Any) -> TensorVariable:  # noqa: ARG001
-        return top * pt.cumsum(pm.Dirichlet.dist(concentration), axis=-1)[..., :-1]
+        return highest * pt.cumsum(pm.Dirichlet.dist(concentration), axis=-1)[..., :-1]
 
     def middle(_: TensorVariable, __: Any, concentration: TensorVariable) -> TensorVariable:
-        return top * pt.cumsum(concentration / concentration.sum())[:-1]
+        return highest * pt.cumsum(concentration / concentration.sum())[:-1]
 
     return pm.CustomDist(
         name,
@@ -150,7 +153,7 @@ def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top
         support_point=middle,
         signature="(gap)->(type)",
         dims="item_type",
-        default_transform=_ascending()(top),
+        default_transform=transform,
     )
 
 
@@ -174,19 +177,20 @@ def _ascending() -> Any:
 
         name = "ascending"
 
-        def __init__(self, top: Any) -> None:
+        def __init__(self, top: float) -> None:
             self.top = top
+            self.highest = top if top == 1 else as_data(top)
 
         def forward(self, value: TensorVariable, *_: Any) -> TensorVariable:
-            gaps = _gaps(value / self.top)[..., :-1]
-            return pt.log(gaps) - pt.log1p(-value / self.top)
+            gaps = _gaps(value / self.highest)[..., :-1]
+            return pt.log(gaps) - pt.log1p(-value / self.highest)
 
         def backward(self, value: TensorVariable, *_: Any) -> TensorVariable:
-            return -self.top * pt.expm1(_log_above(value))
+            return -self.highest * pt.expm1(_log_above(value))
 
         def log_jac_det(self, value: TensorVariable, *_: Any) -> TensorVariable:
             each = _log_above(value) - pt.softplus(-value)
-            return each.sum(axis=-1) + value.shape[-1] * pt.log(self.top)
+            return each.sum(axis=-1) + value.shape[-1] * pt.log(self.highest)
 
     def _log_above(value: TensorVariable) -> TensorVariable:
         """Return the log of what each value leaves of the way to the top."""

@@ -19,6 +19,7 @@ from pytensor.link.numba import cache as numba_cache
 import bayesanno as ba
 from bayesanno.inference import compiled, starts
 from bayesanno.inference.compiled import WRITERS, compile_anew_if_broken, compile_graph
+from bayesanno.inference.density import Density
 from bayesanno.modeling.functions import exact_arithmetic
 from tests.samples import SHORT, tiny_data
 
@@ -88,6 +89,15 @@ class TestSameDesign:
         assert second.compiled_logp_func is first.compiled_logp_func
         assert draw(first).equals(expected_draws)  # drawn after the second was made
         assert draw(second).equals(draw_uncached(small_graph((5.0, -7.0))))
+
+    def test_a_graph_may_have_more_data_than_a_tuple_that_numba_can_make(self):
+        with pm.Model() as graph:
+            x = pm.Normal("x", shape=2)
+            pm.Potential("y", sum(x[which % 2] * pm.Data(f"data{which}", np.array(0.1 * which)) for which in range(40)))
+        found = compile_graph(graph, START)
+        assert len(found.shared_data) > 40
+        value, _ = Density(found)(np.array([1.0, 2.0]))
+        assert value == pytest.approx(-2.5 - np.log(2 * np.pi) + 0.1 * (np.arange(0, 40, 2).sum() + 2 * 400))
 
     def test_graphs_of_other_sizes_share_functions(self):
         first, second = compile_graph(small_graph(), START), compile_graph(small_graph((5.0, -7.0, 2.0)), THREE)

@@ -7,10 +7,13 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.conditional.op import ifelse
+from pytensor.graph.traversal import graph_inputs, toposort
+from pytensor.scalar.math import GammaLn
 
 from bayesanno.modeling import functions
-from bayesanno.modeling.functions import compile_draws, compile_once
+from bayesanno.modeling.functions import BY_NUMPY, compile_draws, compile_once, compute_data
 
 X = np.array([1.0, 2.0, 4.0])
 
@@ -201,3 +204,32 @@ class TestManyDraws:
         data, few = pt.vector("data"), pt.lvector("few")  # answers of many items that are alike
         compile_draws({x: np.zeros((3_000, 2))}, {data: np.zeros(10**6), few: np.array([0, 9])}, [x * data[few]])
         assert modes[6:] == [True]
+
+
+class TestDataBeforehand:
+    """What rests on data alone is computed once."""
+
+    def test_values_are_the_same_and_nothing_is_left_to_do_with_data(self, rng):
+        x, data = pt.vector("x"), pytensor.shared(rng.uniform(1, 2, 3), name="data")
+        outputs = [(x * pt.gammaln(data) + pt.exp(pt.gammaln(data))).sum(), pt.gammaln(data), x * data]
+        found = compute_data([x], outputs)
+        assert not any(isinstance(getattr(node.op, "scalar_op", None), GammaLn) for node in toposort(found))
+        values = rng.normal(size=3)
+        for one, other in zip(found, outputs, strict=True):
+            np.testing.assert_allclose(
+                one.eval({x: values}, mode=BY_NUMPY, on_unused_input="ignore"),
+                other.eval({x: values}, mode=BY_NUMPY, on_unused_input="ignore"),
+                rtol=1e-14,
+            )
+
+    def test_equal_formulas_are_one_array_and_lengths_are_forgotten(self):
+        x, data = pt.vector("x"), pytensor.shared(np.ones(3), name="data", shape=(3,))
+        (found,) = compute_data([x], [x * pt.exp(data) + x[:3] * pt.exp(data)])
+        (computed,) = [one for one in graph_inputs([found]) if isinstance(one, SharedVariable)]
+        assert computed.type.shape == (None,)
+
+    def test_what_numpy_cannot_do_is_left(self):
+        x, data = pt.vector("x"), pytensor.shared(2.0, name="data")
+        (found,) = compute_data([x], [x * ifelse(pt.gt(data, 0), data, 2.0 * data)])
+        assert data in graph_inputs([found])
+        np.testing.assert_allclose(found.eval({x: X}, mode=BY_NUMPY), 2 * X)
