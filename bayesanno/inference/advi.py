@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
@@ -160,6 +159,8 @@ class Normal:
         The slope by the numbers with z held is 0 on average, and left out: at the end it is all the noise that there
         is (Roeder, Wu and Duvenaud 2017, arXiv:1703.09194). `gradient` is that of log p at z, (dimension,).
         """
+        from scipy.linalg import solve_triangular
+
         if self.below is None:
             by_z = gradient + standard / self.sd
             return [by_z, by_z * standard * self.sd]
@@ -213,7 +214,10 @@ def _draw_where_dense(
         value, gradient = density(normal.at(standard))
         if np.isfinite(value):
             return standard, value, gradient
-    raise FitError(f"ADVI: the approximation has moved to where the posterior has no density, in {TRIES} draws of it")
+    raise FitError(
+        f"ADVI: {TRIES} draws of the approximation lie where the posterior has no density; another seed, a stronger "
+        "prior or method='nuts' may do"
+    )
 
 
 class Adam:
