@@ -38,6 +38,7 @@ LEARNING_RATE_FULL_RANK = 3e-4
 INITIAL_SD = 0.7  # on the unconstrained scale
 TRIES = 100  # draws, one of which has to have a density
 PARETO_DRAWS = 1_000
+MOST_FULL_RANK = 9_000  # parameters: six matrices of them squared are in memory, 4 GB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,10 +79,20 @@ def approximate(
     Draws
         `diagnostics` holds `converged` (the ELBO had stopped rising), `steps` (how many were taken), and `pareto_k`,
         the tail shape of the ratios between posterior and approximation (Yao et al. 2018, arXiv:1802.02538).
+
+    Raises
+    ------
+    FitError
+        If there are too many parameters for full rank, or the approximation goes where there is no density.
     """
     begin = time.perf_counter()
     rng = np.random.default_rng(random_seed)
     density = Density(start.compiled)
+    if full_rank and density.n_dim > MOST_FULL_RANK:
+        raise FitError(
+            f"fullrank_advi: {density.n_dim:,} parameters have {density.n_dim**2:,} covariances, too many to hold (at "
+            f"most {MOST_FULL_RANK:,} parameters): take method='advi', or 'nuts'"
+        )
     normal = Normal(start.centre, np.full(density.n_dim, INITIAL_SD))
     done, converged = _climb(density, normal, LEARNING_RATE, settings.steps, rng, "ADVI", progressbar)
     if full_rank:

@@ -120,6 +120,17 @@ def test_where_there_is_no_density_another_draw_is_tried(rng, refuses):
         _draw_where_dense(Nowhere(TRIES + 1), normal, rng)
 
 
+def test_a_covariance_that_memory_does_not_hold_is_refused(monkeypatch, refuses):
+    monkeypatch.setattr(advi, "MOST_FULL_RANK", 1)
+    with pm.Model(coords={"axis": ["a", "b"]}) as model:
+        pm.Normal("x", dims="axis")
+    start = start_near(compile_graph(model, {"x": np.zeros(2)}))
+    options = {"random_seed": 1, "progressbar": False}
+    with refuses(FitError, "fullrank_advi: 2 parameters have 4 covariances, too many to hold .* take method='advi'"):
+        approximate(model, start, ADVISettings(steps=5), full_rank=True, **options)
+    assert approximate(model, start, ADVISettings(steps=5), full_rank=False, **options).diagnostics["steps"] == 5
+
+
 def test_the_same_seed_gives_the_same_draws():
     with pm.Model(coords={"axis": ["a", "b"]}) as model:
         pm.MvNormal("x", mu=MEAN, cov=COVARIANCE, dims="axis")
