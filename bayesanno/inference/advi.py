@@ -106,14 +106,12 @@ def approximate(
     z = normal.at(standard)
     log_p = np.array([density(one)[0] for one in z])
     log_ratio = log_p - normal.log_density(standard)
-    names, parts, shapes = start.compiled.shape_info
-    sampled = {name: (part, tuple(shape)) for name, part, shape in zip(names, parts, shapes, strict=True)}
     stats = xr.Dataset(
         {"lp": (("chain", "draw"), log_p[None, :draws]), "log_ratio": (("chain", "draw"), log_ratio[None, :draws])},
         coords={"chain": [0], "draw": np.arange(draws)},
     )
     return Draws(
-        posterior=constrain(graph, sampled, z[:draws]),
+        posterior=constrain(graph, density.parts, z[:draws]),
         sample_stats=stats,
         seconds_compile=0.0,
         seconds_sample=time.perf_counter() - begin,

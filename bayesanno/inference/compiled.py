@@ -225,7 +225,7 @@ def _compile_callback(
     views = [_view(begins[which], types[which].ndim, f"type{which}") for which in takes]
     n_numbers = max(1, sum(1 + of.ndim for of in types.values()))
     # Python's own code for a tuple of more than thirty is not among what Numba knows
-    tuples = [f"({', '.join(part)},)" for part in batched(["x", *views], 20, strict=False)]
+    tuples = [f"({', '.join(part)},)" for part in batched(["x", *views], 20)]
     source = template.format(n_numbers=n_numbers, arguments=" + ".join(tuples))
     number_types = {f"type{which}": np.dtype(types[which].dtype).type for which in takes}
     names = {"inner": inner, "carray": numba.carray, "int64": np.int64, "isfinite": np.isfinite}

@@ -48,6 +48,13 @@ class Density:
         )
         return (-np.inf, np.zeros(self.n_dim)) if failed else (float(value[0]), gradient)
 
+    @property
+    def parts(self) -> dict[str, tuple[slice, tuple[int, ...]]]:
+        """Which numbers of a point each of the graph's values has, and its shape; after them, those that are kept."""
+        return {
+            name: (part, tuple(map(int, shape))) for name, part, shape in zip(*self._compiled.shape_info, strict=True)
+        }
+
     def values_at(self, point: np.ndarray) -> Mapping[str, np.ndarray]:
         """Return the free variables, each on its own scale, at a point (dimension,)."""
         compiled = self._compiled
@@ -55,10 +62,7 @@ class Density:
         compiled.compiled_expand_func.ctypes(
             self.n_dim, kept.size, _pointer(point), _pointer(kept), compiled.user_data.ctypes.data
         )
-        values = {
-            name: kept[part].reshape(tuple(map(int, shape)))
-            for name, part, shape in zip(*compiled.shape_info, strict=True)
-        }
+        values = {name: kept[part].reshape(shape) for name, (part, shape) in self.parts.items()}
         transformed = set(compiled.reparameterized_names)
         return {name: value for name, value in values.items() if name not in transformed}
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.modeling.any_size import forget_sizes
-from bayesanno.modeling.functions import compute_data
+from bayesanno.modeling.functions import precompute_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,11 +40,11 @@ class FlatGraph:
 
 
 def flatten(graph: pymc.Model) -> FlatGraph:
-    """Return a graph without its sizes."""
+    """Return a graph without its sizes, and with what rests on data alone computed."""
     free = {variable.name for variable in graph.free_RVs}
     sampled = [graph.rvs_to_values[variable] for variable in graph.free_RVs]
     own = [value for value in graph.unobserved_value_vars if value.name in free and value not in sampled]
-    values, (logp, *kept) = forget_sizes(sampled, compute_data(sampled, [graph.logp(), *own]))
+    values, (logp, *kept) = forget_sizes(sampled, precompute_data(sampled, [graph.logp(), *own]))
     return FlatGraph(logp, {value.name: output for value, output in zip(own, kept, strict=True)}, values)
 
 

@@ -165,11 +165,9 @@ def hold_spreads(near: Starts, model: AnnotationModel, graph: pymc.Model) -> Sta
     """Return starts whose density has its modes where its mass is: how far annotators lie apart is held."""
     if not isinstance(model, HasSpreads) or not model.spreads():
         return near
-    names, parts, _ = near.compiled.shape_info  # the first are the numbers of a point
-    spreads = {graph.rvs_to_values[graph[name]].name for name in model.spreads()}
-    held = np.zeros(near.centre.size, dtype=bool)
-    for name, part in zip(names[: len(graph.free_RVs)], parts, strict=False):
-        held[part] = name in spreads
+    parts, held = near.density.parts, np.zeros(near.centre.size, dtype=bool)
+    for name in model.spreads():
+        held[parts[graph.rvs_to_values[graph[name]].name][0]] = True
     return replace(near, density=HeldDensity(near.compiled, near.centre, held))
 
 

@@ -182,10 +182,10 @@ def _compile(graph: pymc.Model, names: Sequence[str], target: Target) -> Any:
     """Return a function from the values of the named variables to the log of the target and its gradients."""
     import pytensor
 
-    from bayesanno.modeling.functions import compile_once, compute_data
+    from bayesanno.modeling.functions import compile_once, precompute_data
 
     terms = graph.observed_RVs if target == "ml" else [*graph.free_RVs, *graph.observed_RVs]
     values = [graph.rvs_to_values[graph[name]] for name in names]
-    (log_target,) = compute_data(values, [graph.logp(vars=terms, jacobian=False)])
+    (log_target,) = precompute_data(values, [graph.logp(vars=terms, jacobian=False)])
     gradients = pytensor.grad(log_target, values, disconnected_inputs="ignore")
     return compile_once(values, [log_target, *gradients])

@@ -221,7 +221,7 @@ class _TooMuchError(Exception):
     """A draw has more numbers than it may."""
 
 
-def compute_data(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable]) -> list[TensorVariable]:
+def precompute_data(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable]) -> list[TensorVariable]:
     """Return the outputs as functions of the inputs and of data, where what rests on data alone is computed.
 
     A sampler asks ten thousand times, and what does not depend on where it is is the same each time. What is computed

@@ -179,7 +179,7 @@ def _ascending() -> Any:
 
         def __init__(self, top: float) -> None:
             self.top = top
-            self.highest = top if top == 1 else as_data(top)
+            self.highest = top if top == 1 else as_data(top)  # in formulas
 
         def forward(self, value: TensorVariable, *_: Any) -> TensorVariable:
             gaps = _gaps(value / self.highest)[..., :-1]

@@ -13,7 +13,7 @@ from pytensor.graph.traversal import graph_inputs, toposort
 from pytensor.scalar.math import GammaLn
 
 from bayesanno.modeling import functions
-from bayesanno.modeling.functions import BY_NUMPY, compile_draws, compile_once, compute_data
+from bayesanno.modeling.functions import BY_NUMPY, compile_draws, compile_once, precompute_data
 
 X = np.array([1.0, 2.0, 4.0])
 
@@ -212,7 +212,7 @@ class TestDataBeforehand:
     def test_values_are_the_same_and_nothing_is_left_to_do_with_data(self, rng):
         x, data = pt.vector("x"), pytensor.shared(rng.uniform(1, 2, 3), name="data")
         outputs = [(x * pt.gammaln(data) + pt.exp(pt.gammaln(data))).sum(), pt.gammaln(data), x * data]
-        found = compute_data([x], outputs)
+        found = precompute_data([x], outputs)
         assert not any(isinstance(getattr(node.op, "scalar_op", None), GammaLn) for node in toposort(found))
         values = rng.normal(size=3)
         for one, other in zip(found, outputs, strict=True):
@@ -224,12 +224,12 @@ class TestDataBeforehand:
 
     def test_equal_formulas_are_one_array_and_lengths_are_forgotten(self):
         x, data = pt.vector("x"), pytensor.shared(np.ones(3), name="data", shape=(3,))
-        (found,) = compute_data([x], [x * pt.exp(data) + x[:3] * pt.exp(data)])
+        (found,) = precompute_data([x], [x * pt.exp(data) + x[:3] * pt.exp(data)])
         (computed,) = [one for one in graph_inputs([found]) if isinstance(one, SharedVariable)]
         assert computed.type.shape == (None,)
 
     def test_what_numpy_cannot_do_is_left(self):
         x, data = pt.vector("x"), pytensor.shared(2.0, name="data")
-        (found,) = compute_data([x], [x * ifelse(pt.gt(data, 0), data, 2.0 * data)])
+        (found,) = precompute_data([x], [x * ifelse(pt.gt(data, 0), data, 2.0 * data)])
         assert data in graph_inputs([found])
         np.testing.assert_allclose(found.eval({x: X}, mode=BY_NUMPY), 2 * X)
