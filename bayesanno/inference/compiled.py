@@ -44,33 +44,36 @@ logger = logging.getLogger(__name__)
 MAX_KEPT = 32  # designs whose functions a process keeps
 WRITERS = ("bayesanno", "nutpie", "pymc", "pytensor", "numba", "llvmlite")  # whose code ends up in compiled functions
 
+# within `try` Numba asks after each call whether it failed, and takes long over many of them
 LOGP = """
 def wrapped(n, x_, gradient, logp, data_):
+    x = carray(x_, (n,))
+    data = carray(data_, ({n_numbers},), int64)
+    arguments = {arguments}
     try:
-        x = carray(x_, (n,))
-        data = carray(data_, ({n_numbers},), int64)
-        value, slope = inner(*({arguments}))
-        logp[0] = value[()]
-        for i in range(n):
-            gradient[i] = slope[i]
-            if not isfinite(slope[i]):
-                return 3
-        if not isfinite(logp[0]):
-            return 4
+        value, slope = inner(*arguments)
     except Exception:
         return 1
+    logp[0] = value[()]
+    for i in range(n):
+        gradient[i] = slope[i]
+        if not isfinite(slope[i]):
+            return 3
+    if not isfinite(logp[0]):
+        return 4
     return 0
 """
 KEPT = """
 def wrapped(n, n_kept, x_, kept, data_):
+    x = carray(x_, (n,))
+    data = carray(data_, ({n_numbers},), int64)
+    arguments = {arguments}
     try:
-        x = carray(x_, (n,))
-        data = carray(data_, ({n_numbers},), int64)
-        (values,) = inner(*({arguments}))
-        for i in range(n_kept):
-            kept[i] = values[i]
+        (values,) = inner(*arguments)
     except Exception:
         return 1
+    for i in range(n_kept):
+        kept[i] = values[i]
     return 0
 """
 
@@ -228,11 +231,13 @@ def _compile_callback(
     tuples = [f"({', '.join(part)},)" for part in batched(["x", *views], 20)]
     source = template.format(n_numbers=n_numbers, arguments=" + ".join(tuples))
     number_types = {f"type{which}": np.dtype(types[which].dtype).type for which in takes}
-    names = {"inner": inner, "carray": numba.carray, "int64": np.int64, "isfinite": np.isfinite}
+    names = {"carray": numba.carray, "int64": np.int64, "isfinite": np.isfinite}
     names |= {"__name__": __name__, "pointer": address_as_void_pointer} | number_types
     doubles = [numba.types.CPointer(numba.types.double)] * (4 - n_sizes)
     signature = numba.types.int64(*[numba.types.uint64] * n_sizes, *doubles, numba.types.voidptr)
     graph_key = CACHED_SRC_FUNCTIONS.get(inner.py_func)
+    # what PyTensor makes for Python is a layer around that, which LLVM would optimise and turn into code once more
+    names["inner"] = inner.py_func.__globals__.get("jitable_func", inner)
     key = None
     if graph_key is not None:  # PyTensor can name the graph
         described = (graph_key, source, sorted((name, str(of)) for name, of in number_types.items()), _writers())

@@ -65,6 +65,8 @@ def compile_flat(graph: pymc.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
     from pytensor.graph import rewrite_graph
     from pytensor.graph.replace import clone_replace
 
+    from bayesanno.modeling.ops.plain import numba_mode
+
     stable = ["canonicalize", "stabilize", *([] if graph.check_bounds else ["local_remove_check_parameter"])]
     logp = rewrite_graph(flat.logp, include=stable)
     gradient = pt.concatenate([slope.ravel() for slope in pt.grad(logp, flat.values)])
@@ -75,8 +77,8 @@ def compile_flat(graph: pymc.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
     kept = pt.concatenate([part.ravel() for part in [*parts, *outputs[2:]]])
     with graph:
         return (
-            compile_pymc((point,), outputs[:2], mode="NUMBA"),
-            compile_pymc((point,), [kept], mode="NUMBA"),
+            compile_pymc((point,), outputs[:2], mode=numba_mode()),
+            compile_pymc((point,), [kept], mode=numba_mode()),
             layout,
         )
 
@@ -89,10 +91,12 @@ def _cut_point(values: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
     parts: list[Any] = []
     at = 0
     for value in values:
-        shape = [layout[at + 2 + axis] for axis in range(value.ndim)]
-        part = point[layout[at] : layout[at + 1]].reshape(shape) if shape else point[layout[at]]
-        axes = [axis for axis, length in enumerate(value.type.shape) if length == 1]
-        parts.append((pt.specify_broadcastable(part, *axes) if axes else part).astype(value.dtype))
+        shape = [1 if length == 1 else layout[at + 2 + axis] for axis, length in enumerate(value.type.shape)]
+        if all(length == 1 for length in value.type.shape):
+            part = pt.expand_dims(point[layout[at]], range(value.ndim))
+        else:
+            part = point[layout[at] : layout[at + 1]].reshape(shape)
+        parts.append(part.astype(value.dtype))
         at += 2 + value.ndim
     return point, layout, parts
 

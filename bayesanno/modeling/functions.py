@@ -231,6 +231,7 @@ def precompute_data(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVa
     from pytensor.graph.basic import Constant
     from pytensor.graph.replace import clone_replace
     from pytensor.graph.traversal import toposort
+    from pytensor.tensor.shape import Reshape
     from pytensor.tensor.type import TensorType
 
     nodes = list(toposort(outputs))
@@ -239,6 +240,7 @@ def precompute_data(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVa
         if any(one in moving for one in node.inputs):
             moving.update(node.outputs)
     read = [*(one for node in nodes if node.outputs[0] in moving for one in node.inputs), *outputs]
+    shapes = {node.inputs[1] for node in nodes if isinstance(node.op, Reshape)}  # their length is a number of axes
     equal = _find_equal(nodes)
     computed: dict[Any, Any] = {}  # of the first of those that are equal
     for one in dict.fromkeys(read):
@@ -252,7 +254,7 @@ def precompute_data(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVa
         except Exception as error:  # of any kind: not all that Numba compiles can be done by NumPy
             logger.debug("not computed beforehand: %s: %s", type(error).__name__, error)
             continue
-        shape = tuple(1 if length == 1 else None for length in one.type.shape)
+        shape = one.type.shape if one in shapes else tuple(1 if length == 1 else None for length in one.type.shape)
         computed[first] = pytensor.shared(np.asarray(value, dtype=one.type.dtype), name="computed", shape=shape)
     anew = {one: computed[equal[one]] for one in read if equal.get(one) in computed and one not in moving}
     return list(clone_replace(list(outputs), anew, rebuild_strict=False))
