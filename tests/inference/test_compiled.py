@@ -8,17 +8,22 @@ from dataclasses import replace
 from importlib.metadata import version as version_of
 from pathlib import Path
 
+import numba
 import numpy as np
 import nutpie
 import pymc as pm
 import pytest
 from numba.core import caching
 from numba.core.codegen import JITCPUCodegen
+from pytensor.graph.basic import Apply
+from pytensor.graph.op import Op
 from pytensor.link.numba import cache as numba_cache
+from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
 
 import bayesanno as ba
-from bayesanno.inference import compiled, starts
-from bayesanno.inference.compiled import WRITERS, compile_anew_if_broken, compile_graph
+from bayesanno.inference import callbacks, compiled, starts
+from bayesanno.inference.callbacks import WRITERS
+from bayesanno.inference.compiled import compile_anew_if_broken, compile_graph
 from bayesanno.inference.density import Density
 from bayesanno.modeling.functions import exact_arithmetic
 from tests.samples import SHORT, tiny_data
@@ -33,6 +38,29 @@ def small_graph(centre=(0.0, 1.0), sd=1.0):
         x = pm.Normal("x", pm.Data("centre", np.array(centre)), sd, dims="which")
         pm.Normal("sum", x.sum(), pm.Data("noise", np.array(2.0)), observed=pm.Data("seen", np.array([3, 4, 5])))
     return graph
+
+
+class Doubled(Op):
+    """Of a user's own, whose code may change from one run to the next."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, _, inputs, output_storage):
+        output_storage[0][0] = 2 * inputs[0]
+
+    def pullback(self, *of):
+        return [2 * of[-1][0]]
+
+
+@numba.njit
+def double(x):
+    return 2 * x
+
+
+register_funcify_default_op_cache_key(Doubled)(lambda *_, **__: (double, 1))
 
 
 def draw(model):
@@ -109,6 +137,12 @@ class TestSameDesign:
         first, second = (compile_graph(small_graph(sd=sd), START) for sd in (1.0, 2.0))
         assert second.compiled_logp_func is not first.compiled_logp_func
 
+    def test_nor_do_graphs_that_check_their_bounds_and_not(self):
+        checked, unchecked = small_graph(), small_graph()
+        unchecked.check_bounds = False
+        first, second = (compile_graph(graph, START) for graph in (checked, unchecked))
+        assert second.compiled_logp_func is not first.compiled_logp_func
+
     def test_the_process_keeps_a_limited_number(self, monkeypatch):
         monkeypatch.setattr(compiled, "MAX_KEPT", 1)
         for sd in (1.0, 2.0):
@@ -123,21 +157,21 @@ class TestNeverStale:
 
     @pytest.mark.parametrize("changed", WRITERS)
     def test_another_version_of_what_writes_code_is_not_found(self, monkeypatch, changed):
-        monkeypatch.setattr(compiled, "version", lambda name: "0" if name == changed else version_of(name))
-        compiled._writers.cache_clear()
+        monkeypatch.setattr(callbacks, "version", lambda name: "0" if name == changed else version_of(name))
+        callbacks._writers.cache_clear()
         try:
             assert hits(compile_graph(small_graph(), START)) == [0, 0]
         finally:
-            compiled._writers.cache_clear()
+            callbacks._writers.cache_clear()
 
     def test_another_text_of_our_operations_is_not_found(self, monkeypatch, tmp_path):
         (tmp_path / "sum.py").write_text("1 + 1")
-        monkeypatch.setattr(compiled.ops, "__path__", [str(tmp_path)])
-        compiled._writers.cache_clear()
+        monkeypatch.setattr(callbacks.ops, "__path__", [str(tmp_path)])
+        callbacks._writers.cache_clear()
         try:
             assert hits(compile_graph(small_graph(), START)) == [0, 0]
         finally:
-            compiled._writers.cache_clear()
+            callbacks._writers.cache_clear()
 
     def test_another_cpu_is_not_found(self, monkeypatch):
         monkeypatch.setattr(JITCPUCodegen, "magic_tuple", lambda _: ("another", "cpu"))
@@ -162,6 +196,71 @@ class TestNeverStale:
             found = compile_graph(small_graph(), START)
         assert hits(found) == [1, 1]
         assert draw(found).equals(expected_draws)
+
+
+def compile_and_count(monkeypatch, graph=None):
+    """Compile a graph; returns the model, and how often PyTensor rewrote one."""
+    rewritten = []
+    compile_flat = callbacks.compile_flat
+    monkeypatch.setattr(callbacks, "compile_flat", lambda *args: rewritten.append(1) or compile_flat(*args))
+    return compile_graph(small_graph() if graph is None else graph, START), len(rewritten)
+
+
+@pytest.mark.usefixtures("on_disk")
+class TestNotes:
+    def test_what_is_on_disk_is_not_rewritten(self, monkeypatch, expected_draws):
+        model, n_rewritten = compile_and_count(monkeypatch)
+        assert (hits(model), n_rewritten) == ([1, 1], 0)
+        assert draw(model).equals(expected_draws)
+
+    @pytest.mark.parametrize("flag", [{"numba__fastmath": False}, {"floatX": "float32"}])
+    def test_another_flag_of_pytensors_is_another_note(self, flag):
+        import pytensor
+
+        found = callbacks._find_note("a graph", check_bounds=True)
+        assert callbacks._find_note("a graph", check_bounds=True) == found
+        assert callbacks._find_note("a graph", check_bounds=False) != found
+        with pytensor.config.change_flags(**flag):
+            assert callbacks._find_note("a graph", check_bounds=True) != found
+
+    def test_another_text_of_what_rewrites_is_another_note(self, monkeypatch, tmp_path):
+        (tmp_path / "flat.py").write_text("1 + 1")
+        monkeypatch.setattr(callbacks.of_flat, "__file__", str(tmp_path / "flat.py"))
+        model, n_rewritten = compile_and_count(monkeypatch)
+        assert (hits(model), n_rewritten) == ([1, 1], 1)
+
+    @pytest.mark.parametrize("text", ["", "{", "{}", "[]"])
+    def test_a_note_that_cannot_be_read_is_written_anew(self, monkeypatch, folder, text, expected_draws):
+        notes = {note: note.read_bytes() for note in folder.glob("bayesanno-*.json")}
+        for note in notes:
+            note.write_text(text)
+        model, n_rewritten = compile_and_count(monkeypatch)
+        assert (hits(model), n_rewritten) == ([1, 1], 1)
+        assert draw(model).equals(expected_draws)
+        for note, whole in notes.items():
+            assert note.read_bytes() in (whole, text.encode())
+            note.write_bytes(whole)
+
+    def test_a_note_of_code_that_is_gone(self, monkeypatch, expected_draws):
+        monkeypatch.setattr(JITCPUCodegen, "magic_tuple", lambda _: ("a cpu", "of before"))
+        model, n_rewritten = compile_and_count(monkeypatch)
+        assert (hits(model), n_rewritten) == ([0, 0], 1)
+        assert draw(model).equals(expected_draws)
+
+    def test_a_note_that_cannot_be_written_costs_nothing(self, monkeypatch):
+        monkeypatch.setattr(Path, "write_text", lambda *_, **__: (_ for _ in ()).throw(PermissionError("no place")))
+        monkeypatch.setattr(callbacks, "_read_note", lambda _: None)
+        assert hits(compile_graph(small_graph(), START)) == [1, 1]
+
+    def test_an_operation_of_ones_own_has_no_note(self, folder):
+        before = set(folder.glob("bayesanno-*.json"))
+        with pm.Model() as graph:
+            x = pm.Normal("x", shape=2)
+            pm.Potential("own", Doubled()(x).sum())
+        with exact_arithmetic():
+            value, _ = Density(compile_graph(graph, START))(np.array([1.0, 2.0]))
+        assert value == pytest.approx(-2.5 - np.log(2 * np.pi) + 6)
+        assert set(folder.glob("bayesanno-*.json")) == before
 
 
 @pytest.mark.usefixtures("on_disk")
@@ -223,8 +322,8 @@ class TestNeverNeeded:
 class TestFits:
     def test_fits_with_other_data_and_priors_compile_once(self, monkeypatch):
         made = []
-        make = compiled._make_functions
-        monkeypatch.setattr(compiled, "_make_functions", lambda *args: made.append(1) or make(*args))
+        make = compiled.make_functions
+        monkeypatch.setattr(compiled, "make_functions", lambda *args: made.append(1) or make(*args))
         model, data = ba.get_model("model_b"), tiny_data()
         records = data.to_frame()[["item", "annotator", "label"]].to_numpy()
         fewer = ba.AnnotationData.from_records(records[records[:, 1] != data.annotators[0]])
@@ -253,11 +352,11 @@ def test_two_processes_at_once_and_this_one_finds_their_code(folder, monkeypatch
     script = f"""
 from pathlib import Path
 from pytensor.link.numba import cache
-from bayesanno.inference import compiled
+from bayesanno.inference import callbacks
 from bayesanno.inference.compiled import compile_graph
 from tests.inference.test_compiled import START, draw, hits, small_graph
 cache.NUMBA_CACHE_PATH = Path({str(folder)!r})
-compiled._writers = lambda: ("versions of their own",)
+callbacks._writers = lambda: ("versions of their own",)
 model = compile_graph(small_graph(), START)
 print(*hits(model), float(draw(model)["x"].sum()))
 """
@@ -270,7 +369,7 @@ print(*hits(model), float(draw(model)["x"].sum()))
     both = [start(), start()]
     printed = [process.communicate(timeout=300)[0].split() for process in both]
     monkeypatch.setattr(numba_cache, "NUMBA_CACHE_PATH", folder)
-    monkeypatch.setattr(compiled, "_writers", lambda: ("versions of their own",))
+    monkeypatch.setattr(callbacks, "_writers", lambda: ("versions of their own",))
     found = compile_graph(small_graph(), START)
     assert hits(found) == [1, 1]
     assert printed[0][2] == printed[1][2] == str(float(draw(found)["x"].sum()))
