@@ -66,6 +66,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, override
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ConstrainsStates, HasHardItems, View
 from bayesanno.modeling.fields import Positive
@@ -153,7 +154,7 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasHardItems):
         # a known label is drawn from q, of an easy item and of a hard one: that of a hard one is in no factor of (2)
         known = control[:, None]
         state = pt.arange(logp.shape[1])[None, :]
-        hard = pt.eq(state, answers.n_responses)
+        hard = pt.eq(state, as_data(answers.n_responses))
         of_hard = logp + pt.log(p.easy_prevalence)[pt.maximum(known, 0)]
         return pt.switch(known < 0, logp, pt.switch(hard, of_hard, pt.switch(pt.eq(state, known), logp, -np.inf)))
 

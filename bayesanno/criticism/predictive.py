@@ -209,7 +209,7 @@ def choose_statistics(table: Table, asked: str | Sequence[str] | None) -> dict[s
 
 def _observed(model: AnnotationModel, data: Data) -> np.ndarray:
     kind = KINDS[model.data_class]
-    return kind.arrays(data, kind.find_patterns(data, collapse=False), controlled=False)[kind.values].values
+    return kind.arrays(data, kind.find_patterns(data, collapse=False))[kind.values].values
 
 
 def _tabulate(statistic: Statistic, observed: np.ndarray, replicated: np.ndarray) -> pd.DataFrame:

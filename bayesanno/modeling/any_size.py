@@ -30,7 +30,12 @@ def forget_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[An
     nodes = list(toposort(outputs))
     arrays, lengths = _find_constants(nodes)
     of_input = _share_sizes(lengths)
-    anew = {old: old.type.clone(shape=_forget(old.type))(old.name) for old in inputs if hasattr(old.type, "shape")}
+    rows = _find_rows(nodes)
+    anew = {
+        old: old.type.clone(shape=(*_forget(old.type)[:-1], None) if old in rows else _forget(old.type))(old.name)
+        for old in inputs
+        if hasattr(old.type, "shape")
+    }
     read = [anew.get(old, old) for old in inputs]
     anew |= _share_arrays(arrays)
     for node in nodes:
@@ -90,6 +95,14 @@ def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:
         arrays |= dict.fromkeys(node.inputs[at] for at in found)
         lengths |= {(node, at): int(node.inputs[at].data) for at in of_node}
     return list(arrays), lengths
+
+
+def _find_rows(nodes: Sequence[Any]) -> set[Any]:
+    """Return what is read as the coordinates of probabilities alone: of two these are one, which is not stretched."""
+    from bayesanno.modeling.ops.simplex import LogSimplex
+
+    reads = [(isinstance(node.op, LogSimplex), one) for node in nodes for one in node.inputs]
+    return {one for is_row, one in reads if is_row} - {one for is_row, one in reads if not is_row}
 
 
 def _lengths_of(node: Any) -> list[int]:

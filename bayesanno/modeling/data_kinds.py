@@ -113,7 +113,7 @@ class Kind(ABC):
         """Find the items that are equal; none are where items are not to be collapsed."""
 
     @abstractmethod
-    def arrays(self, data: Any, patterns: Patterns, *, controlled: bool) -> Arrays:
+    def arrays(self, data: Any, patterns: Patterns) -> Arrays:
         """Return the arrays that formula and generative process depend on, the observed values among them."""
 
     @abstractmethod
@@ -136,9 +136,9 @@ class AnnotationKind(Kind):
         of = {"item": np.arange(layout.n_patterns), "annotation": layout.kept_pattern}
         return Patterns({"": layout}, layout.first, back, of)
 
-    def arrays(self, data: AnnotationData, patterns: Patterns, *, controlled: bool) -> Arrays:
+    def arrays(self, data: AnnotationData, patterns: Patterns) -> Arrays:
         arrays = {RESPONSE: IndexArray(data.label), **_of_patterns(patterns), **_of_annotations(data, patterns.layout)}
-        return arrays | {CONTROL: IndexArray(data.control_codes)} if data.controls or controlled else arrays
+        return arrays | {CONTROL: IndexArray(data.control_codes)}
 
     def answers(self, data: AnnotationData, given: Mapping[Key, TensorVariable]) -> Answers:
         return _answers(data, given, "")
@@ -158,7 +158,7 @@ class CountKind(Kind):
         return Patterns({}, first, {"item": pattern}, {"item": np.arange(first.size)})
 
     @override
-    def arrays(self, data: CountData, patterns: Patterns, *, controlled: bool) -> Arrays:
+    def arrays(self, data: CountData, patterns: Patterns) -> Arrays:
         return {SUCCESSES: IndexArray(data.successes), TRIALS: IndexArray(data.trials), **_of_patterns(patterns)}
 
     @override
@@ -188,7 +188,7 @@ class DimensionsKind(Kind):
         return Patterns(layouts, first, {"item": pattern, **back}, {"item": np.arange(first.size), **of})
 
     @override
-    def arrays(self, data: MultiAnnotationData, patterns: Patterns, *, controlled: bool) -> Arrays:
+    def arrays(self, data: MultiAnnotationData, patterns: Patterns) -> Arrays:
         arrays = {RESPONSE: IndexArray(data.label), **_of_patterns(patterns)}
         begin = 0
         for name, part in data.by_dimension.items():

@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.capabilities import HasIndexArrays, item_logp, known_parameters
-from bayesanno.modeling.data_kinds import ITEM_PATTERN, KINDS, Arrays, Data, Key, Patterns
+from bayesanno.modeling.data_kinds import CONTROL, ITEM_PATTERN, KINDS, Arrays, Data, Key, Patterns
 from bayesanno.modeling.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -29,20 +29,21 @@ def find_patterns(model: AnnotationModel, data: Data) -> Patterns:
     return KINDS[model.data_class].find_patterns(data, collapse=model.collapse_items)
 
 
-def index_arrays(model: AnnotationModel, data: Data, patterns: Patterns, *, controlled: bool = False) -> Arrays:
+def index_arrays(model: AnnotationModel, data: Data, patterns: Patterns) -> Arrays:
     """Return every array that a model's formula and generative process look up."""
-    arrays = KINDS[model.data_class].arrays(data, patterns, controlled=controlled)
+    arrays = KINDS[model.data_class].arrays(data, patterns)
+    if not model.takes_controls:
+        arrays.pop(CONTROL, None)
     return arrays | model.index_arrays(data, patterns) if isinstance(model, HasIndexArrays) else arrays
 
 
-def observed_arrays(model: AnnotationModel, data: Data, *, controlled: bool = False) -> dict[str, np.ndarray]:
+def observed_arrays(model: AnnotationModel, data: Data) -> dict[str, np.ndarray]:
     """Return every array that the observed variable of a model depends on, by the name of its data container.
 
     `pm.set_data(observed_arrays(model, data), graph)` puts other answers of the same shape into a graph that is built.
-    nutpie's `with_data` does so without compiling again; it takes those of them that the likelihood uses. A graph that
-    was built without controls has no place for them; for one that was built with, ask for `controlled` arrays.
+    nutpie's `with_data` does so without compiling again; it takes those of them that the likelihood uses.
     """
-    arrays = index_arrays(model, data, find_patterns(model, data), controlled=controlled)
+    arrays = index_arrays(model, data, find_patterns(model, data))
     return {key.name: array.values for key, array in arrays.items()}
 
 

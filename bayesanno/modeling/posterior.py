@@ -318,7 +318,7 @@ def compile_formula(
     if "item" in posterior.dims and posterior["item"].values.tolist() != list(data.items):
         raise FitError(f"items have parameters of their own in {model.name}, and these are of other items")
     patterns = find_patterns(model, data)
-    arrays = index_arrays(model, data, patterns, controlled=True)
+    arrays = index_arrays(model, data, patterns)
     if known is None:
         known = {name: parameter.value for name, parameter in known_parameters(model, data).items()}
     variables = sorted(posterior.data_vars.items())  # in whatever order: one formula

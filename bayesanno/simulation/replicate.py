@@ -75,7 +75,7 @@ def replicate_with_states(
     values = {name: array.reshape(-1, *array.shape[2:]) for name, array in values.items()}  # (sample, ...)
     symbols = {name: pt.tensor(name, shape=(None,) * (array.ndim - 1)) for name, array in values.items()}
     symbols |= {name: pt.tensor(name, shape=(None,) * np.ndim(value)) for name, value in known.items()}
-    arrays = index_arrays(model, design, find_patterns(model, design), controlled=True)
+    arrays = index_arrays(model, design, find_patterns(model, design))
     given: dict[Key, pt.TensorVariable] = {
         key: pt.tensor(key.name, dtype=array.values.dtype, shape=(None,) * array.values.ndim)
         for key, array in arrays.items()

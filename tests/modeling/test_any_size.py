@@ -10,6 +10,7 @@ from pytensor.graph.traversal import graph_inputs
 
 from bayesanno.modeling.any_size import forget_sizes
 from bayesanno.modeling.functions import name_graph, read_data
+from bayesanno.modeling.ops.simplex import log_simplex
 
 
 def shared_of(outputs):
@@ -81,3 +82,17 @@ def test_what_is_of_constants_alone_is_left():
     total, same = evaluate([free], without, np.ones(3))
     assert total.tolist() == [1.0, 3.0, 5.0]
     assert same.tolist() == [0.0, 2.0, 4.0]
+
+
+def test_two_probabilities_are_the_graph_of_three_unless_their_one_coordinate_is_stretched():
+    def forgotten(n, stretched):
+        y, other = pt.tensor("y", shape=(4, n - 1)), pt.tensor("other", shape=(4, 5))
+        outputs = [log_simplex(y)[0].sum(), (y + other).sum() if stretched else other.sum()]
+        return read_data(*forget_sizes([y, other], outputs))[:2]
+
+    values = np.linspace(-1, 1, 4).reshape(4, 1), np.ones((4, 5))
+    assert name_graph(*forgotten(2, stretched=False)) == name_graph(*forgotten(3, stretched=False))
+    assert evaluate(*forgotten(2, stretched=True), *values)[1] == pytest.approx(20.0)
+    assert evaluate(*forgotten(2, stretched=False), *values)[0] == pytest.approx(
+        -np.log(2 * np.cosh(values[0])).sum() * 2  # log p is y - log(e^y + e^-y), and -y less the same
+    )

@@ -4,6 +4,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor.compile.mode import get_mode
 from pytensor.tensor.basic import Split
 from pytensor.tensor.math import Sum
 
@@ -71,3 +72,9 @@ def test_the_gradient_of_what_is_joined_where_a_part_is_stretched_afterwards(rng
 def test_an_array_of_other_dimensions_is_refused():
     with pytest.raises(TypeError, match="of 2 dimensions, and not of 3"):
         PlainSum((0,), 2)(pt.tensor3())
+
+
+def test_modes_that_are_not_of_numba_stay_as_they_are():
+    by_numpy = get_mode(BY_NUMPY)
+    assert numba_mode(by_numpy) is by_numpy
+    assert numba_mode(get_mode("NUMBA")) is not get_mode("NUMBA")

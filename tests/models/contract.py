@@ -175,16 +175,9 @@ class Case:
         """The states are the labels, and can be permuted."""
         return self.entry.state_dim == "true_class"
 
-    @cached_property
-    def controlled_graph(self) -> Graph:
-        return Graph(self.entry, self.designs.controlled, self.known)
-
     def whole(self, parameters: Parameters) -> dict[str, np.ndarray]:
         """The parameters, those that were taken from data included."""
         return {**self.known, **parameters}
-
-    def graph_of(self, data: AnnotationData) -> Graph:
-        return self.controlled_graph if data.controls else self.graph
 
     def draw(self, n: int, rng: np.random.Generator) -> list[Parameters]:
         """Parameters from the prior."""

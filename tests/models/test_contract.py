@@ -43,7 +43,7 @@ def check_likelihood(case, graph, data, samples):
 
 
 def test_likelihood_is_the_sum_over_all_latent_states(case, tiny, rng):
-    check_likelihood(case, case.graph_of(tiny), tiny, case.draw(10, rng))
+    check_likelihood(case, case.graph, tiny, case.draw(10, rng))
 
 
 def test_a_wrong_formula_is_noticed(case, rng):
@@ -71,7 +71,7 @@ def test_likelihood_of_any_table(case, rows, controls, seed):
         labels=labels,
         controls={name: known for name, known in controls.items() if known in labels and case.entry.takes_controls},
     )
-    check_likelihood(case, case.graph_of(data), data, case.draw(1, np.random.default_rng(seed)))
+    check_likelihood(case, case.graph, data, case.draw(1, np.random.default_rng(seed)))
 
 
 def total_probability(case, graph, parameters):
@@ -87,7 +87,7 @@ def test_probabilities_of_all_answers_sum_to_one(case, rng):
 
 
 def test_gradient_is_the_finite_difference(case, tiny, rng):
-    model = case.graph_of(tiny).model
+    model = case.graph.model
     pm.set_data(observed_arrays(case.entry, tiny), model)
     density = model.compile_fn([model.logp(), model.dlogp()], mode=FAST)
     origin = model.initial_point()
@@ -103,7 +103,7 @@ def test_gradient_is_the_finite_difference(case, tiny, rng):
 
 
 def test_the_model_is_prior_plus_likelihood(case, tiny, rng):
-    model = case.graph_of(tiny).model
+    model = case.graph.model
     pm.set_data(observed_arrays(case.entry, tiny), model)
     terms = [model.logp(vars=model.free_RVs, jacobian=False), model.logp(jacobian=False)]
     densities = model.compile_fn(terms, mode=FAST)
@@ -131,7 +131,7 @@ def test_zero_probabilities_never_give_nan(case, tiny, rng):
     for parameters in case.draw(30, rng):
         edge = {name: at_the_edge(values, whole_line=name in on_the_line) for name, values in parameters.items()}
         for mixed in (edge, *({**parameters, name: values} for name, values in edge.items())):
-            found = case.graph_of(tiny).item_logp(mixed, tiny)
+            found = case.graph.item_logp(mixed, tiny)
             close(found, case.item_logp(mixed, tiny))
             impossible += np.isneginf(found).sum()
     assert impossible > 0
@@ -167,15 +167,15 @@ def permuted_parameters(case, parameters, orders):
 
 def test_order_of_items_annotators_and_labels_does_not_matter(case, tiny, rng):
     (parameters,) = case.draw(1, rng)
-    expected = case.graph_of(tiny).item_logp(parameters, tiny)
+    expected = case.graph.item_logp(parameters, tiny)
     for _ in range(5):
         items, annotators, labels = (rng.permutation(n) for n in (tiny.n_items, tiny.n_annotators, tiny.n_labels))
         labels = np.arange(2) if case.entry.two_labels else labels  # the last is the positive one
         orders = {"item": items, "annotator": annotators, "response": labels, "true_class": labels}
         moved = permuted(tiny, items, annotators, labels)
-        pm.set_data(permuted_parameters(case, case.known, orders), case.graph_of(tiny).model)
-        found = case.graph_of(tiny).item_logp(permuted_parameters(case, parameters, orders), moved)
-        pm.set_data(case.known, case.graph_of(tiny).model)
+        pm.set_data(permuted_parameters(case, case.known, orders), case.graph.model)
+        found = case.graph.item_logp(permuted_parameters(case, parameters, orders), moved)
+        pm.set_data(case.known, case.graph.model)
         close(found, expected[items])
 
 
@@ -203,7 +203,7 @@ def other_answers(data, controls=None):
 
 
 def test_nutpie_takes_other_answers_and_priors_without_compiling_again():
-    case = make_case("one_coin", {})  # the mechanism is the same for every model, and compiling takes long
+    case = make_case("label_usage", {})  # the mechanism is the same for every model, and compiling takes long
     model = case.entry.build(TINY)
     prior = {name: np.asarray(value) for name, value in changed_prior(case, model).items()}
     compiled = nutpie.compile_pymc_model(model)
@@ -252,8 +252,8 @@ def test_other_answers_can_be_put_into_a_graph(case, tiny, rng):
     (parameters,) = case.draw(1, rng)
     other = other_answers(tiny, controls={"s1": "no"} if tiny.controls else {})
     fresh = Graph(case.entry, other, case.known).item_logp(parameters)
-    close(case.graph_of(tiny).item_logp(parameters, other), fresh)
-    assert not np.allclose(case.graph_of(tiny).item_logp(parameters, tiny), fresh)
+    close(case.graph.item_logp(parameters, other), fresh)
+    assert not np.allclose(case.graph.item_logp(parameters, tiny), fresh)
 
 
 def test_fields_round_trip_through_json_and_can_be_hashed(case):

@@ -1,6 +1,7 @@
 """The contract of models with updates: their E-step is the graph's, and their counts are those of the likelihood."""
 
 import numpy as np
+import pymc as pm
 import pytensor
 import pytest
 
@@ -11,6 +12,7 @@ from bayesanno.inference.variational import draw_from, evaluate_draws, weigh_dra
 from bayesanno.inference.vb import VB, VBSettings, log_dirichlet
 from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
+from bayesanno.modeling.likelihood import observed_arrays
 from tests.models.contract import FAST, broken, close, unconstrained
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # formulas of tiny data, each evaluated a few times
@@ -35,7 +37,7 @@ def test_the_e_step_is_the_posterior_of_the_graph(updates, tiny, rng):
     problem = problem_of(updates.entry, tiny)
     for parameters in updates.draw(5, rng):
         posterior, log_likelihood = read_items(updates.entry, problem.items, problem.as_shares(parameters))
-        close(log_likelihood, updates.graph_of(tiny).item_logp(parameters, tiny))
+        close(log_likelihood, updates.graph.item_logp(parameters, tiny))
         states = updates.states(parameters, tiny)
         close(posterior, states / states.sum(axis=1, keepdims=True))
 
@@ -109,7 +111,8 @@ def test_densities_of_draws_are_those_of_the_graph(updates, tiny, rng):
     log_shares, values = draw_from(problem, q, 3, rng)
     log_likelihood, _ = evaluate_draws(problem, values)
     found = weigh_draws(problem, q, log_shares, log_likelihood)
-    graph = updates.graph_of(tiny).model
+    graph = updates.graph.model
+    pm.set_data(observed_arrays(updates.entry, tiny), graph)
     density = pytensor.function(graph.value_vars, graph.logp(), mode=FAST)
     samples = [{name: value[draw] for name, value in values.items()} for draw in range(3)]
     for draw, sample in enumerate(samples):

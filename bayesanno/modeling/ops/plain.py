@@ -19,6 +19,7 @@ from pytensor.graph.rewriting.basic import in2out, node_rewriter
 from pytensor.link.numba.cache import compile_numba_function_src
 from pytensor.link.numba.dispatch import basic as numba_basic
 from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
+from pytensor.link.numba.linker import NumbaLinker
 from pytensor.tensor.basic import Split
 from pytensor.tensor.math import Sum
 
@@ -84,9 +85,12 @@ def _split_plainly(_: Any, node: Apply) -> Any:
 
 
 @cache
-def numba_mode() -> Mode:
-    """Return PyTensor's mode for Numba, with these sums, and with slices for parts of arrays."""
-    return get_mode("NUMBA").register(
+def numba_mode(mode: Mode | str = "NUMBA") -> Mode:
+    """Return a mode of PyTensor's for Numba with these sums and slices for parts of arrays; others as they are."""
+    mode = get_mode(mode)
+    if not isinstance(mode.linker, NumbaLinker):
+        return mode
+    return mode.register(
         (in2out(_split_plainly, name="split_plainly"), BEFORE_SPECIALIZE),
         (in2out(_sum_plainly, name="sum_plainly"), AFTER_ALL),
     )
