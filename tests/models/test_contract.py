@@ -203,7 +203,7 @@ def other_answers(data, controls=None):
 
 
 def test_nutpie_takes_other_answers_and_priors_without_compiling_again():
-    case = make_case("label_usage", {})  # the mechanism is the same for every model, and compiling takes long
+    case = make_case("one_coin", {})  # the mechanism is the same for every model, and compiling takes long
     model = case.entry.build(TINY)
     prior = {name: np.asarray(value) for name, value in changed_prior(case, model).items()}
     compiled = nutpie.compile_pymc_model(model)
