@@ -143,7 +143,7 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasHardItems):
             log_easy = pt.as_tensor(np.where(right, 0.0, -np.inf))
         else:
             miss = p.slip[:, None, None]
-            log_easy = pt.log(pt.switch(right, 1 - miss, miss / (answers.n_responses - 1)))
+            log_easy = pt.log(pt.switch(right, 1 - miss, miss / as_data(answers.n_responses - 1)))
         table = pt.concatenate([log_easy, pt.log(p.coin)[:, :, None]], axis=2)  # (annotator, response, state)
         easy, hard = pt.log1p(-p.hard_fraction) + pt.log(p.easy_prevalence), pt.log(p.hard_fraction)
         return pt.concatenate([easy, hard[None]]) + answers.sum_over_annotations(table)  # (item, state), (1) and (2)
