@@ -22,6 +22,7 @@ from bayesanno.cli.report import report
 from bayesanno.cli.sensitivity import sensitivity
 from bayesanno.cli.simulate import simulate
 from bayesanno.ground.errors import BayesannoError
+from bayesanno.ground.interrupts import lose_no_interrupt
 
 app = typer.Typer(
     name="bayesanno",
@@ -39,7 +40,8 @@ def main() -> None:
     """Run the command line; turn errors of ours into one line and an exit code."""
     warnings.showwarning = _show_warning
     try:
-        app(standalone_mode=True)
+        with lose_no_interrupt():
+            app(standalone_mode=True)
     except BayesannoError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(1)

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from bayesanno.ground.interrupts import lose_no_interrupt
 from bayesanno.ground.progress import status
 from bayesanno.ground.threads import one_blas_thread
 from bayesanno.ground.validate import check_seed, known_seed
@@ -233,5 +234,5 @@ def fit(
                 more_diagnostics=drawn.diagnostics | describe_modes(model, answers, graph, starts, drawn.posterior),
             )
 
-    with exact_arithmetic(), one_blas_thread():
+    with exact_arithmetic(), one_blas_thread(), lose_no_interrupt():
         return compile_anew_if_broken(run)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from bayesanno.ground.errors import FitError, SamplerError
+from bayesanno.ground.interrupts import hold_interrupts
 from bayesanno.ground.lazy import pm
 from bayesanno.inference.settings import AtLeast, Between, Draws, GraphSettings
 
@@ -77,13 +78,11 @@ def sample_nuts(
 def _sample_nutpie(
     graph: pymc.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool
 ) -> Draws:
-    import nutpie
-
     free = [variable.name for variable in graph.free_RVs]
     begin = time.perf_counter()
     if start.among is not None:
         start = start.share_out(_find_seeds(start, settings.chains, random_seed))
-    sampler = nutpie.sample(
+    tree = _run_nutpie(
         replace(start.compiled, initial_point_func=start.draw),
         draws=settings.draws,
         tune=settings.tune,
@@ -91,10 +90,7 @@ def _sample_nutpie(
         target_accept=settings.target_accept,
         seed=random_seed,
         progress_bar=progressbar,
-        save_warmup=False,
-        blocking=False,
     )
-    tree = _wait_for(sampler)
     stats = tree["sample_stats"].to_dataset().rename(logp="lp")  # ArviZ's name for it
     plain = [name for name, variable in stats.data_vars.items() if variable.dtype.kind in "biuf"]
     return Draws(
@@ -105,13 +101,22 @@ def _sample_nutpie(
     )
 
 
-def _wait_for(sampler: Any) -> Any:
-    """Return what nutpie drew; an interrupted run keeps nothing, where nutpie would hand back the draws so far."""
+def _run_nutpie(compiled: Any, **settings: Any) -> Any:
+    """Return what nutpie drew; an interrupted run keeps nothing, where nutpie would hand back the draws so far.
+
+    A sampler that is interrupted while it is made is out of reach, and its threads would go on drawing.
+    """
+    import nutpie
+
+    sampler = None
     try:
+        with hold_interrupts():
+            sampler = nutpie.sample(compiled, save_warmup=False, blocking=False, **settings)
         return sampler.wait()
     except BaseException as problem:
-        with suppress(BaseException):  # whose own error is no news after a panic
-            sampler.cancel()
+        if sampler is not None:
+            with suppress(BaseException):  # whose own error is no news after a panic
+                sampler.cancel()
         if type(problem).__name__ == "PanicException":  # of Rust; it has no class that can be imported
             raise FitError(
                 f"nutpie stopped with an error of its own ({str(problem).splitlines()[0]}): another seed, a stronger "
@@ -125,15 +130,13 @@ def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
 
     They depend on its seed and the chain alone, so that a run of next to no steps is asked with the same ones.
     """
-    import nutpie
-
     seeds: list[int] = []
 
     def note(seed: int) -> np.ndarray:
         seeds.append(seed)
         return start.draw(seed)
 
-    sampler = nutpie.sample(
+    _run_nutpie(
         replace(start.compiled, initial_point_func=note),
         draws=chains,  # ArviZ warns of fewer draws than chains
         tune=1,
@@ -141,10 +144,7 @@ def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
         seed=random_seed,
         maxdepth=1,
         progress_bar=False,
-        save_warmup=False,
-        blocking=False,
     )
-    _wait_for(sampler)
     return seeds
 
 

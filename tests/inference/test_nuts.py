@@ -1,5 +1,6 @@
 """What nutpie does when it is interrupted or fails: nothing is lost, and nothing is kept."""
 
+import signal
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -54,3 +55,23 @@ def test_an_interruption_is_not_lost_while_nutpie_is_asked_for_its_seeds(monkeyp
     monkeypatch.setattr(nutpie, "sample", sample)
     with pytest.raises(KeyboardInterrupt):
         samplers._find_seeds(SimpleNamespace(compiled=Compiled()), 4, 1)
+
+
+def test_a_sampler_that_is_made_while_it_is_interrupted_does_not_go_on(monkeypatch):
+    import nutpie
+
+    made, make = [], nutpie.sample
+
+    def interrupted(*arguments, **settings):
+        made.append(make(*arguments, **settings))
+        signal.raise_signal(signal.SIGINT)
+        return made[-1]
+
+    monkeypatch.setattr(nutpie, "sample", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ba.fit("model_b", tiny_data(), **SETTINGS | {"draws": 10_000_000})
+    (sampler,) = made
+    try:
+        assert sampler.is_finished
+    finally:
+        sampler.cancel()
