@@ -29,7 +29,7 @@ from tests.models.guests import GUESTS
 from tests.models.references import REFERENCES, Parameters, Reference, Said
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
 # Compiles in a second, and values are exact in any mode; without sums of more terms than Python can evaluate at once.
 FAST = Mode(linker="py", optimizer="fast_compile").excluding("fusion", "add_mul_fusion", "local_add_canonizer")
@@ -244,6 +244,17 @@ class Graph:
     def item_logp(self, parameters: Parameters, data: AnnotationData | None = None) -> np.ndarray:
         pm.set_data(observed_arrays(self.entry, self.data if data is None else data), self.model)
         return self._evaluate(*(parameters[variable.name] for variable in self.model.free_RVs))
+
+    @cached_property
+    def density(self) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarray]]:
+        """The log density that samplers see, and its gradient, at points on their scale."""
+        return self.model.compile_fn([self.model.logp(), self.model.dlogp()], mode=FAST)
+
+    @cached_property
+    def prior_and_joint(self) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarray]]:
+        """The log densities of the parameters, and of them with the answers, on the scale of the parameters."""
+        prior = self.model.logp(vars=self.model.free_RVs, jacobian=False)
+        return self.model.compile_fn([prior, self.model.logp(jacobian=False)], mode=FAST)
 
 
 def simulate(

@@ -89,7 +89,7 @@ def test_probabilities_of_all_answers_sum_to_one(case, rng):
 def test_gradient_is_the_finite_difference(case, tiny, rng):
     model = case.graph.model
     pm.set_data(observed_arrays(case.entry, tiny), model)
-    density = model.compile_fn([model.logp(), model.dlogp()], mode=FAST)
+    density = case.graph.density
     origin = model.initial_point()
     shape = pm.blocking.DictToArrayBijection.map(origin).point_map_info
 
@@ -105,12 +105,10 @@ def test_gradient_is_the_finite_difference(case, tiny, rng):
 def test_the_model_is_prior_plus_likelihood(case, tiny, rng):
     model = case.graph.model
     pm.set_data(observed_arrays(case.entry, tiny), model)
-    terms = [model.logp(vars=model.free_RVs, jacobian=False), model.logp(jacobian=False)]
-    densities = model.compile_fn(terms, mode=FAST)
     fields = case.entry.to_fields()
     samples = case.draw(3, rng)
     for parameters, point in zip(samples, unconstrained(model, samples), strict=True):
-        prior, everything = densities(point)
+        prior, everything = case.graph.prior_and_joint(point)
         # a draw near the edge of its range loses digits on its way to the unconstrained scale and back
         expected = case.reference.log_prior(case.whole(parameters), fields)
         np.testing.assert_allclose(prior, expected, rtol=1e-6)
