@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.kinds import require_kind
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesanno.data.annotations import AnnotationData
 
 OUTLYING = 3.5  # of a modified z-score, as Iglewicz and Hoaglin (1993) recommend
 BASES = (math.e, 2.0)
@@ -219,6 +220,7 @@ def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float 
     """
     import pandas as pd
 
+    require_kind(data, AnnotationData, "usage_table")
     check_base(base)
     shares = usage_shares(data, smoothing)
     table = pd.DataFrame({"annotator": pd.Series(list(data.annotators), dtype="str")})

@@ -21,13 +21,13 @@ import numpy as np
 
 from bayesanno.agreement.coefficients import measure_kappa
 from bayesanno.agreement.vote import disagreed_items, shared_items
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.kinds import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from bayesanno.data.annotations import AnnotationData
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +135,7 @@ def estimate_coins(data: AnnotationData) -> np.ndarray:
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
+    require_kind(data, AnnotationData, "estimate_coins")
     data = data.without_unsure()
     hard = disagreed_items(data.votes)[data.item]  # (annotation,)
     if not hard.any():
@@ -166,6 +167,7 @@ def estimate_chance_agreement(data: AnnotationData) -> float:
     >>> round(estimate_chance_agreement(read_annotations("@crowd")), 4)
     0.0313
     """
+    require_kind(data, AnnotationData, "estimate_chance_agreement")
     data = data.without_unsure()
     coins = estimate_coins(data)
     with np.errstate(divide="ignore"):  # a label never given: log 0 = -inf, and the product is 0
@@ -194,6 +196,7 @@ def count_disagreement(data: AnnotationData) -> Disagreement:
     >>> found.n, found.d, found.left_out
     (2, 1, 1)
     """
+    require_kind(data, AnnotationData, "count_disagreement")
     data = data.without_unsure()
     shared = shared_items(data.votes)  # (item,)
     d = int(disagreed_items(data.votes).sum())

@@ -32,6 +32,8 @@ import numpy as np
 from bayesanno.agreement.pairs import WEIGHTED, divide, find_pairs
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import shared_items
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.kinds import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted
 
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bayesanno.agreement.pairs import Pairs
-    from bayesanno.data.annotations import AnnotationData
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 LEVELS = ("nominal", "ordinal", "interval")
@@ -146,6 +147,7 @@ def agreement_table(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
+    require_kind(data, AnnotationData, "agreement_table")
     data = data.without_unsure()
     shared_items(data.votes)
     scale, sums, pairs = find_scale(data, ordered), _Sums(data), find_pairs(data)

@@ -8,12 +8,12 @@ import numpy as np
 
 from bayesanno.agreement.behaviour import find_distances, usage_shares
 from bayesanno.agreement.pairs import divide, find_pairs
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.kinds import require_kind
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from bayesanno.data.annotations import AnnotationData
 
 
 def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothing: float = 0.0) -> pd.DataFrame:
@@ -54,6 +54,7 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
     from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
     from scipy.spatial.distance import squareform
 
+    require_kind(data, AnnotationData, "group_annotators")
     answered = np.flatnonzero(np.bincount(data.annotator, minlength=data.n_annotators))
     n = answered.size
     if n < 3:
@@ -115,6 +116,7 @@ def confusable_labels(data: AnnotationData) -> pd.DataFrame:
     """
     import pandas as pd
 
+    require_kind(data, AnnotationData, "confusable_labels")
     data = data.without_unsure()
     table = find_pairs(data).tables.sum(axis=0)  # (label, label)
     first, second = np.triu_indices(data.n_labels, 1)

@@ -88,7 +88,10 @@ def count_histogram(data: CountData | ArrayLike) -> np.ndarray:
 
 @singledispatch
 def _count(data: Any) -> np.ndarray:
-    histogram = np.asarray(data, dtype=float)  # (bin,)
+    try:
+        histogram = np.asarray(data, dtype=float)  # (bin,)
+    except (TypeError, ValueError):
+        raise DataError(f"CountData or a histogram of numbers is needed, not {type(data).__name__}") from None
     if histogram.ndim != 1 or histogram.size < 2:
         raise DataError(f"a histogram has one entry for each of 0, 1, ..., n successes, not shape {histogram.shape}")
     if not (np.isfinite(histogram) & (histogram >= 0)).all() or not histogram.any():

@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.agreement.chance import chance_agreement, count_disagreement, smallest_bound, whole_counts
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.kinds import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
 
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
-
-    from bayesanno.data.annotations import AnnotationData
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,6 +190,7 @@ def bound_noise_of(
     >>> bound.n, bound.d, bound.p, bound.t0, bound.gamma
     (5, 2, 0.5, 5, 1.0)
     """
+    require_kind(data, AnnotationData, "bound_noise_of")
     found = count_disagreement(data)
     p = found.p if chance is None else chance
     if p is None:

@@ -25,13 +25,14 @@ import numpy as np
 
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import shared_items
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.kinds import require_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pandas as pd
 
-    from bayesanno.data.annotations import AnnotationData
 
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful where labels have an order
 COEFFICIENTS = ("agreement", "scott_pi", "cohen_kappa", *WEIGHTED, "g_index", "gwet_ac1", "krippendorff_alpha")
@@ -230,6 +231,7 @@ def pair_table(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
+    require_kind(data, AnnotationData, "pair_table")
     data = data.without_unsure()
     shared_items(data.votes)
     pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
@@ -274,6 +276,7 @@ def annotator_agreement(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
+    require_kind(data, AnnotationData, "annotator_agreement")
     data = data.without_unsure()
     shared_items(data.votes)
     pairs, n = find_pairs(data), data.n_annotators

@@ -12,6 +12,8 @@ import numpy as np
 
 from bayesanno.agreement.behaviour import usage_table
 from bayesanno.agreement.vote import shared_items
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.kinds import require_kind
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from bayesanno.data.annotations import AnnotationData
 
 ALL = 15  # annotators whose every subset is looked at
 WIDTH = 50  # subsets of each size that the search goes on with
@@ -82,6 +83,7 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
     """
     import pandas as pd
 
+    require_kind(data, AnnotationData, "subset_table")
     data = data.without_unsure()
     shared_items(data.votes)
     n = data.n_annotators
@@ -216,6 +218,7 @@ def drop_outliers(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     """
     import pandas as pd
 
+    require_kind(data, AnnotationData, "drop_outliers")
     shared_items(data.without_unsure().votes)
     if most < 0:
         raise DataError(f"most is {most}: it must be 0 or more")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from bayesanno.analysis.parts import tabulate_posterior
-from bayesanno.fits.storage import is_spread, model_of, totals_of
+from bayesanno.fits.storage import is_spread, model_of, require_tree, totals_of
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.inference.climb import require_updates
 from bayesanno.inference.spread import find_spread, quiet
@@ -98,6 +98,7 @@ def write_labels(
     >>> fit = ba.fit("mace", data, method="em")  # doctest: +SKIP
     >>> ba.write_labels(fit, data, "labels").n_items  # doctest: +SKIP
     """
+    require_tree(fit)
     if not is_spread(fit):
         raise FitError("this fit holds its items: label_table(fit) has their labels")
     model, path = require_updates(model_of(fit), fit.attrs["method"]), Path(folder).absolute()

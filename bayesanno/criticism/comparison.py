@@ -27,6 +27,7 @@ from bayesanno.analysis.parts import parts_of
 from bayesanno.criticism.calibration import BINS, predict_all, tabulate_scores
 from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.counts import CountData
+from bayesanno.fits.storage import is_tree
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import counted
@@ -143,8 +144,8 @@ def compare(
 
 
 def _check_fits(fits: Mapping[str, xarray.DataTree | FitView]) -> dict[str, FitView]:
-    if not isinstance(fits, Mapping):
-        raise FitError(f"fits is a {type(fits).__name__}: give the fits by name, as in {{'mace': fit, ...}}")
+    if is_tree(fits) or not isinstance(fits, Mapping):
+        raise FitError(f"fits is of type {type(fits).__name__}: give the fits by name, as in {{'mace': fit, ...}}")
     if len(fits) < 2:
         raise FitError(f"fits has {counted(len(fits), 'fit')}: there must be two or more to compare")
     views = {str(name): view_for_table(fit) for name, fit in fits.items()}

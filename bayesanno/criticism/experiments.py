@@ -30,6 +30,8 @@ from bayesanno.criticism.trials import (
     try_fit,
     vote_right,
 )
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.kinds import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.progress import track
 from bayesanno.ground.validate import check_seed, known_seed
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from bayesanno.data.annotations import AnnotationData
 
 MACE_BY_EM: Fits = {"mace": {"model": "mace", "method": "em"}}
 COVERAGES = tuple(share / 20 for share in range(1, 21))
@@ -172,6 +173,7 @@ def vary_annotations(
     >>> table["method"].tolist()
     ['vote', 'mace', 'vote', 'mace']
     """
+    require_kind(data, AnnotationData, "vary_annotations")
     check_seed(random_seed)
     require_gold(data)
     if min(per_item, default=1) < 1:
@@ -230,6 +232,7 @@ def vary_controls(
     >>> table.loc[table["method"] == "mace", "n_controls"].tolist()
     [0, 150, 300]
     """
+    require_kind(data, AnnotationData, "vary_controls")
     check_seed(random_seed)
     require_gold(data)
     if not 0 <= min(shares, default=0) <= max(shares, default=0) <= 1:
@@ -293,6 +296,7 @@ def compare_coverage(
     """
     import pandas as pd
 
+    require_kind(data, AnnotationData, "compare_coverage")
     check_seed(random_seed)
     require_gold(data)
     for coverage in coverages:

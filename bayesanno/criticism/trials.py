@@ -79,6 +79,10 @@ def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tu
 
 def check_fits(fits: Fits, data: AnnotationData) -> None:
     """Raise an error of ours if what is to be fitted cannot be, whatever the data: it would be so in every row."""
+    if not isinstance(fits, Mapping):
+        raise FitError(
+            f"fits is of type {type(fits).__name__}: give mappings by name, as in {{'em': {{'model': 'mace'}}}}"
+        )
     if not fits or VOTE in fits:
         raise FitError(f"fits has {', '.join(fits) or 'nothing'}: give at least one, under a name other than {VOTE!r}")
     for name, arguments in fits.items():

@@ -252,9 +252,12 @@ def save(fit: xarray.DataTree, path: str | Path) -> None:
 
     Raises
     ------
+    FitError
+        If this is no fit.
     DataFileError
         If the folder does not exist.
     """
+    require_tree(fit)
     path = Path(path)
     if not path.parent.is_dir():
         raise DataFileError(f"cannot write {path}: there is no folder {path.parent}")
@@ -303,8 +306,21 @@ def _refuse_newer(fit: xarray.DataTree, path: Path) -> None:
         )
 
 
+def is_tree(given: Any) -> bool:
+    """Return whether something is a tree, as fits are; which is a mapping, too."""
+    return isinstance(given, xr.DataTree)
+
+
+def require_tree(fit: Any) -> None:
+    """Raise a FitError unless this is a tree, as fits are."""
+    if not is_tree(fit):
+        what = f"a fit is needed, not {type(fit).__name__}"
+        raise FitError(f"{what}: what bayesanno.fit returned, or bayesanno.load(path)")
+
+
 def require_fit(fit: xarray.DataTree) -> None:
     """Raise a FitError unless this is a fit by bayesanno."""
+    require_tree(fit)
     groups = ["posterior", "constant_data", *([] if is_spread(fit) else ["latent", "observed_data"])]
     missing = [group for group in groups if group not in fit.children]
     if missing or "model" not in fit.attrs:

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from bayesanno.fits.storage import data_of, diagnostics_of, is_spread, model_of, refuse_items, require_fit, totals_of
+from bayesanno.fits.storage import (
+    data_of,
+    diagnostics_of,
+    is_spread,
+    model_of,
+    refuse_items,
+    require_fit,
+    require_tree,
+    totals_of,
+)
 from bayesanno.modeling.capabilities import known_parameters
 
 if TYPE_CHECKING:
@@ -100,6 +109,9 @@ def view_of(fit: xarray.DataTree | FitView) -> FitView:
     Raises
     ------
     FitError
-        When what is missing is first read, if this is not a fit by bayesanno.
+        If this is no tree at all; and when what is missing is first read, if this is not a fit by bayesanno.
     """
-    return fit if isinstance(fit, FitView) else FitView(fit)
+    if isinstance(fit, FitView):
+        return fit
+    require_tree(fit)
+    return FitView(fit)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from operator import index
+
 from bayesanno.ground.errors import DataError, FitError
 
 
 def check_seed(random_seed: int | None) -> None:
     """Raise a FitError unless the seed, if there is one, is a whole number that every sampler takes."""
-    if random_seed is not None and not 0 <= random_seed < 2**63:
+    if random_seed is None:
+        return
+    try:
+        seed = index(random_seed)
+    except TypeError:
+        what = repr(random_seed) if isinstance(random_seed, str | float) else f"of type {type(random_seed).__name__}"
+        raise FitError(f"random_seed is {what}: it must be a whole number or None") from None
+    if not 0 <= seed < 2**63:
         raise FitError(f"random_seed is {random_seed}: it must be at least 0 and below 2**63")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from html import escape
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,10 +20,24 @@ def listed(names: Sequence[str], *, most: int = 10) -> str:
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
-def nearest(name: str, names: Sequence[str]) -> str:
+def closest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name most like this one, whatever its capitals; None where none is like it.
+
+    Examples
+    --------
+    >>> from bayesanno.ground.wording import closest
+    >>> closest("MACE", ["mace", "model_b"]), closest("kappa", ["mace", "model_b"])
+    ('mace', None)
+    """
+    by_small = {each.casefold(): each for each in islice(names, 2000)}  # a search among more outlasts patience
+    close = get_close_matches(str(name).casefold(), by_small, n=1)
+    return by_small[close[0]] if close else None
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
     """Return a hint at the name most like this one, to end a message with; empty where none is like it."""
-    close = get_close_matches(name, names[:2000], n=1)  # a search among more would outlast the reader's patience
-    return f"; did you mean {close[0]!r}?" if close else ""
+    close = closest(name, names)
+    return f"; did you mean {close!r}?" if close is not None else ""
 
 
 def counted(number: int, noun: str) -> str:

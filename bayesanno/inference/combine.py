@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from bayesanno.inference.relabel import Rule
 
 
-def concat_chains(fits: Sequence[xarray.DataTree | FitView]) -> xarray.DataTree:
+def concat_chains(fits: Iterable[xarray.DataTree | FitView]) -> xarray.DataTree:
     """Put the chains of several fits of one model to the same data side by side, and diagnose them together.
 
     Parameters
@@ -54,6 +56,8 @@ def concat_chains(fits: Sequence[xarray.DataTree | FitView]) -> xarray.DataTree:
     >>> ba.concat_chains(fits)["posterior"].sizes["chain"]  # doctest: +SKIP
     8
     """
+    if is_tree(fits) or not isinstance(fits, Iterable):
+        raise FitError(f"fits is of type {type(fits).__name__}: give a list of fits, as in [first, second]")
     views = [view_of(fit) for fit in fits]
     if not views:
         raise FitError("there is no fit to concatenate: give at least one")

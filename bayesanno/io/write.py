@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.kinds import require_kind
 from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.io.text_table import ALIASES, SEPARATORS
 
@@ -81,6 +82,7 @@ def write_annotations(
     ...     read_annotations(f"{folder}/answers.csv").items
     ('s1', 's2')
     """
+    require_kind(data, AnnotationData, "write_annotations")
     if format not in ("long", "wide"):
         raise DataError(f"annotations cannot be written in format {format!r}: give 'long' or 'wide'")
     path = _text_path(path)
@@ -110,6 +112,7 @@ def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
     ...     read_counts(f"{folder}/counts.csv").successes
     array([3, 0])
     """
+    require_kind(data, CountData, "write_counts")
     path = _text_path(path)
     _check_names_survive({"item": data.items})
     rows = zip(_quoted(data.items), data.successes.tolist(), data.trials.tolist(), strict=True)
@@ -145,6 +148,7 @@ def write_multi_annotations(data: MultiAnnotationData, path: str | os.PathLike[s
     ...     read_multi_annotations(f"{folder}/fragments.csv", ["focus", "polarity"]).hash == data.hash
     True
     """
+    require_kind(data, MultiAnnotationData, "write_multi_annotations")
     path = _text_path(path)
     gold = {f"gold_{name}": part.gold for name, part in data.by_dimension.items() if part.gold}
     for name in data.dimensions:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.kinds import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.wording import listed
@@ -124,19 +125,9 @@ class AnnotationModel(Fields, ABC):
         return graph
 
 
-WHAT_DATA = {
-    "AnnotationData": "who labelled which item how",
-    "CountData": "how many of an item's answers were positive; from annotations: CountData.from_annotations",
-    "MultiAnnotationData": "who labelled which item how in each of several dimensions",
-}
-
-
 def require_data(model: AnnotationModel, data: Any) -> None:
     """Raise a DataError unless the data are of the model's class, and have the labels and controls that it takes."""
-    if not isinstance(data, model.data_class):
-        needed = model.data_class.__name__
-        what = f" ({WHAT_DATA[needed]})" if needed in WHAT_DATA else ""
-        raise DataError(f"{model.name} needs {needed}{what}, not {type(data).__name__}")
+    require_kind(data, model.data_class, model.name)
     if not model.takes_other_labels and (unsure := getattr(data, "unsure", ())):
         raise DataError(
             f"{model.name} takes each label for a class, and {listed(unsure)} {'is' if len(unsure) == 1 else 'are'} "

@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 import types
 from dataclasses import MISSING, dataclass, fields
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from bayesanno.ground.errors import ModelError
-from bayesanno.ground.wording import html_table
+from bayesanno.ground.wording import closest, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,8 +66,8 @@ class Fields:
         known = [field.name for field in fields(cls)]
         for name in settings:
             if name not in known:
-                close = get_close_matches(name, known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known) or 'none'}"
+                close = closest(name, known)
+                hint = f"did you mean {close!r}?" if close else f"it has {', '.join(known) or 'none'}"
                 raise ModelError(f"{cls.name} has no field {name!r}: {hint}")
         return cls(**settings)
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import inspect
 import sys
-from difflib import get_close_matches
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.ground.errors import ModelError
+from bayesanno.ground.wording import closest
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.fields import as_typed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import pandas as pd
 
@@ -50,8 +51,8 @@ def model_class(name: str) -> type[AnnotationModel]:
         own = [model for model in _defined_models() if vars(model).get("name") == name]
         if own:
             return own[-1]  # the last definition: a cell of a notebook may be run again
-        close = get_close_matches(name, points, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"the zoo has {', '.join(points)}"
+        close = closest(name, points)
+        hint = f"did you mean {close!r}?" if close else f"the zoo has {', '.join(points)}"
         raise ModelError(f"there is no model {name!r}: {hint}")
     found = points[name].load()
     if not (isinstance(found, type) and issubclass(found, AnnotationModel)):
@@ -90,8 +91,14 @@ def get_model(model: str | AnnotationModel, fields: Mapping[str, Any] | None = N
     >>> get_model("mace", {"competence_prior": "1:1"}).competence_prior
     (1.0, 1.0)
     """
+    if fields is not None and not isinstance(fields, Mapping):
+        raise ModelError(f"fields are {type(fields).__name__}: give a mapping, as in {{'prevalence_prior': 2}}")
+    if isinstance(model, type) and issubclass(model, AnnotationModel):
+        raise ModelError(f"{model.__name__} is a class: give a model, {model.__name__}(), or its name, {model.name!r}")
     if isinstance(model, AnnotationModel):
         return model.from_fields(model.to_fields() | dict(fields)) if fields else model
+    if not isinstance(model, str):
+        raise ModelError(f"a model is needed, by its name or as an instance, not {type(model).__name__}")
     return model_class(model).from_fields(fields or {})
 
 

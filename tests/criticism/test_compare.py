@@ -118,7 +118,7 @@ def test_fits_that_cannot_be_compared_are_refused(fits, refuses):
         compare({})
     with refuses(FitError, "fits has 1 fit: there must be two or more"):
         compare({"one": one})
-    with refuses(FitError, "fits is a list: give the fits by name"):
+    with refuses(FitError, "fits is of type list: give the fits by name"):
         compare([one, other])
     with refuses(FitError, "'one' and 'mace' are fits of different data: fit all models to the same"):
         compare({"one": one, "mace": fits["mace"]})

@@ -1,5 +1,6 @@
 """Checks of values, and words for messages."""
 
+import numpy as np
 import pytest
 
 from bayesanno.ground.errors import DataError, FitError
@@ -7,10 +8,35 @@ from bayesanno.ground.validate import check_seed, check_share, known_seed
 from bayesanno.ground.wording import counted, enumerated, listed, nearest
 
 
-@pytest.mark.parametrize("seed", [-1, 2**63, float("nan")])
+@pytest.mark.parametrize("seed", [-1, 2**63])
 def test_a_seed_that_a_sampler_cannot_take_is_refused(refuses, seed):
     with refuses(FitError, f"random_seed is {seed}: it must be at least 0"):
         check_seed(seed)
+
+
+@pytest.mark.parametrize(
+    ("seed", "what"),
+    [
+        (float("nan"), "nan"),
+        (1.5, "1.5"),
+        ("1", "'1'"),
+        (np.random.default_rng(1), "of type Generator"),
+        (np.random.SeedSequence(1), "of type SeedSequence"),
+    ],
+)
+def test_what_is_no_whole_number_is_no_seed(refuses, seed, what):
+    with refuses(FitError, f"random_seed is {what}: it must be a whole number or None"):
+        check_seed(seed)
+
+
+def test_numbers_of_numpy_are_seeds():
+    check_seed(np.int64(3))
+    assert known_seed(np.uint8(3)) == 3
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("MACE", "'mace'"), ("Dawid-Skene", "'dawid_skene'"), ("kappa", None)])
+def test_the_nearest_name_is_found_whatever_its_capitals(typed, meant):
+    assert nearest(typed, ["mace", "dawid_skene"]) == (f"; did you mean {meant}?" if meant else "")
 
 
 def test_a_seed_that_is_given_is_kept_and_one_that_is_not_is_drawn():

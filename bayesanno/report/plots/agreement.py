@@ -11,6 +11,7 @@ from bayesanno.agreement.behaviour import check_base, find_distances, usage_shar
 from bayesanno.agreement.groups import group_annotators
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.kinds import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.report.plots.style import (
     ACCENT,
@@ -56,6 +57,7 @@ def plot_usage(data: AnnotationData) -> Figure:
     >>> ba.plot_usage(ba.read_annotations("@crowd")).axes[0].get_ylabel()
     'annotator'
     """
+    require_kind(data, AnnotationData, "plot_usage")
     shares, table = usage_shares(data), usage_table(data)
     order = table["leverage"].sort_values(na_position="first").index.to_numpy()
     order = order[~np.isnan(shares[order, 0])]
@@ -164,6 +166,7 @@ def plot_distances(data: AnnotationData, *, groups: int | None = None, base: flo
     >>> ba.plot_distances(ba.read_annotations("@crowd")).axes[0].get_xlabel()
     'annotator'
     """
+    require_kind(data, AnnotationData, "plot_distances")
     check_base(base)
     table = group_annotators(data, groups=groups)
     index = {name: code for code, name in enumerate(data.annotators)}
