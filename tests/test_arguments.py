@@ -72,7 +72,7 @@ def test_several_fits_are_a_list_or_have_names(refuses, tiny_fit):
         ba.concat_chains(tiny_fit)
     with refuses(FitError, "fits is of type DataTree: give the fits by name"):
         ba.compare(tiny_fit)
-    with refuses(FitError, "fits is of type str: give the arguments of fit by a name each"):
+    with refuses(FitError, "fits is of type str: give mappings by name, as in"):
         ba.vary_controls(tiny_data(gold={"s1": "yes"}), "mace")
 
 
