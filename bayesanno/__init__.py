@@ -37,6 +37,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "FitError",
             "IdentifiabilityWarning",
             "ModelError",
+            "NamesWarning",
             "PredictionWarning",
             "SamplerError",
             "SizeWarning",

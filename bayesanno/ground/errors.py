@@ -53,6 +53,10 @@ class IdentifiabilityWarning(UserWarning):
     """A design from which a quantity cannot be learnt, however long one samples."""
 
 
+class NamesWarning(UserWarning):
+    """Names in a table that are taken for two, and are spelt so alike that they may be meant as one."""
+
+
 class PredictionWarning(UserWarning):
     """A prediction that rests on few of a fit's draws."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import name_unsure, order_responses
 from bayesanno.ground.errors import DataError
+from bayesanno.io.alike import warn_of_alike
 from bayesanno.io.columns import SNOW_COLUMNS, encode_labels, guess_format, read_known, read_long, read_wide
 from bayesanno.io.options import ReadOptions, label_names
 from bayesanno.io.text_table import open_table
@@ -85,6 +86,11 @@ def read_annotations(
         If a table cannot be read, or its contents do not fit together; the message names the place and the value. If a
         label is unsure that nobody gave, and that `labels` does not have.
 
+    Warns
+    -----
+    NamesWarning
+        If labels that were not declared, or annotators, differ in capitals, spaces or a number's spelling alone.
+
     References
     ----------
     Snow, O'Connor, Jurafsky & Ng (2008). Cheap and fast, but is it good? EMNLP. https://aclanthology.org/D08-1027
@@ -147,6 +153,8 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
             gold=gold,
             controls=controls,
         )
+        of_labels = () if options.labels is not None else (*labels, *gold.values())
+        warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators)
         return data.without_unsure() if options.drop_unsure else data
     except DataError as error:
         raise DataError(f"{table.name}: {error}") from None

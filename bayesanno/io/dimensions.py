@@ -10,6 +10,7 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.alike import warn_of_alike
 from bayesanno.io.columns import encode_labels, read_label_column, read_rows
 from bayesanno.io.options import ReadOptions, label_names
 from bayesanno.io.text_table import open_table
@@ -122,7 +123,7 @@ def _read_dimension(rows: LongRows, name: str, declared: tuple[str, ...] | None)
         )
     codes = encode_labels(table, answers, labels)
     try:
-        return AnnotationData(
+        data = AnnotationData(
             item=answers.item,
             annotator=answers.annotator,
             label=codes,
@@ -133,3 +134,5 @@ def _read_dimension(rows: LongRows, name: str, declared: tuple[str, ...] | None)
         )
     except DataError as error:
         raise DataError(f"{table.name}: {error}") from None
+    warn_of_alike(table.name, labels=() if declared else (*labels, *answers.gold.values()))
+    return data

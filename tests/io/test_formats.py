@@ -277,11 +277,13 @@ def check_round_trip(data, form, suffix):
         assert (set(back.items), set(back.annotators)) == (set(data.items), set(data.annotators))
 
 
+@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")  # names of all kinds
 @given(annotation_data(), st.sampled_from([".csv", ".tsv"]))
 def test_long_reads_back(data, suffix):
     check_round_trip(data, "long", suffix)
 
 
+@pytest.mark.filterwarnings("ignore::bayesanno.NamesWarning")  # names of all kinds
 @given(annotation_data(annotator_names=WIDE_NAMES, repeats=False), st.sampled_from([".csv", ".tsv"]))
 def test_wide_reads_back(data, suffix):
     check_round_trip(data, "wide", suffix)

@@ -1,0 +1,44 @@
+"""Names that are spelt in two ways, which a table takes for two: "Yes" and "yes", 1 and 1.0."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from bayesanno.ground.errors import NamesWarning, warn
+from bayesanno.ground.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]*)?")
+
+
+def find_alike(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return names that differ in capitals, spaces, accents' encoding or a number's spelling alone, group by group.
+
+    Examples
+    --------
+    >>> from bayesanno.io.alike import find_alike
+    >>> find_alike(["yes", "1", "Yes", "no", "1.0"])
+    [('yes', 'Yes'), ('1', '1.0')]
+    """
+    groups = defaultdict(list)
+    for name in dict.fromkeys(names):
+        text = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        groups[float(text) if _NUMBER.fullmatch(text) else text].append(name)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def warn_of_alike(table: str, **names: Iterable[str]) -> None:
+    """Warn of names, by what they are of, that are taken for two and may be meant as one."""
+    for what, several in names.items():
+        found = find_alike(several)
+        if found:
+            first, second = found[0][:2]
+            others = sum(len(group) for group in found) - 2
+            more = f" (and {counted(others, 'other name')})" if others else ""
+            said = f"{table}: {what} {first!r} and {second!r} count as two{more}: if they are one, spell it alike"
+            warn(said, NamesWarning)

@@ -1,0 +1,70 @@
+"""Names spelt in two ways are taken for two, and the reader says so."""
+
+import warnings
+
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import NamesWarning
+from bayesanno.io.alike import find_alike
+
+ROWS = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no"), ("s2", "bo", "no")]
+
+
+def table(*more, columns=("item", "annotator", "label")):
+    return pd.DataFrame([*ROWS, *more], columns=list(columns))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Yes", "yes"),
+        ("1", "1.0"),
+        ("01", "1"),
+        ("+2", "2"),
+        ("a  b", "a b"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("STRASSE", "straße"),
+    ],
+)
+def test_names_that_are_alike_are_found(first, second):
+    assert find_alike(["other", first, "more", second]) == [(first, second)]
+
+
+@pytest.mark.parametrize("names", [["1", "10"], ["a", "b"], ["1.0", "1.5"], ["yes", "yes!"], ["A1", "A-1"], ["x", "x"]])
+def test_names_that_are_not_are_not(names):
+    assert find_alike(names) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (("s3", "ada", "Yes"), "labels 'Yes' and 'yes' count as two: if they are one"),
+        (("s3", "Ada", "no"), "annotators 'ada' and 'Ada' count as two: if they are one"),
+    ],
+)
+def test_a_table_is_read_as_it_is_with_a_warning(row, said):
+    with pytest.warns(NamesWarning, match=f"the DataFrame: {said}"):
+        data = ba.read_annotations(table(row))
+    assert row[1] in data.annotators
+    assert row[2] in data.labels
+
+
+def test_gold_that_is_spelt_in_another_way_is_told_of_as_it_is_never_right():
+    frame = table().assign(gold=["YES", "YES", "No", "No"])
+    with pytest.warns(NamesWarning, match=r"labels 'no' and 'No' count as two \(and 2 other names\)"):
+        data = ba.read_annotations(frame)
+    assert data.gold == {"s1": "YES", "s2": "No"}
+
+
+def test_labels_that_are_declared_are_meant():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ba.read_annotations(table(("s3", "ada", "Yes")), labels=["yes", "Yes", "no"])
+
+
+def test_dimensions_are_told_of_each():
+    frame = table(("s3", "ada", "Yes"), columns=("item", "annotator", "tone")).assign(topic=["a", "b"] * 2 + ["a"])
+    with pytest.warns(NamesWarning, match="labels 'Yes' and 'yes' count as two"):
+        ba.read_multi_annotations(frame, ["tone", "topic"])
