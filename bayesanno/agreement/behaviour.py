@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.kinds import require_kind
+from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 OUTLYING = 3.5  # of a modified z-score, as Iglewicz and Hoaglin (1993) recommend
 BASES = (math.e, 2.0)

@@ -22,7 +22,7 @@ import numpy as np
 from bayesanno.agreement.coefficients import measure_kappa
 from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.kinds import require_kind
+from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
 

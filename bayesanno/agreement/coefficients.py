@@ -33,7 +33,7 @@ from bayesanno.agreement.pairs import WEIGHTED, divide, find_pairs
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import shared_items
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.kinds import require_kind
+from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted
 

@@ -9,7 +9,7 @@ import numpy as np
 from bayesanno.agreement.behaviour import find_distances, usage_shares
 from bayesanno.agreement.pairs import divide, find_pairs
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.kinds import require_kind
+from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:

@@ -26,13 +26,12 @@ import numpy as np
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import shared_items
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.kinds import require_kind
+from bayesanno.data.required import require_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pandas as pd
-
 
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful where labels have an order
 COEFFICIENTS = ("agreement", "scott_pi", "cohen_kappa", *WEIGHTED, "g_index", "gwet_ac1", "krippendorff_alpha")

@@ -13,14 +13,13 @@ import numpy as np
 from bayesanno.agreement.behaviour import usage_table
 from bayesanno.agreement.vote import shared_items
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.kinds import require_kind
+from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-
 
 ALL = 15  # annotators whose every subset is looked at
 WIDTH = 50  # subsets of each size that the search goes on with

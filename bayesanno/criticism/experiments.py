@@ -31,7 +31,7 @@ from bayesanno.criticism.trials import (
     vote_right,
 )
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.kinds import require_kind
+from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.progress import track
 from bayesanno.ground.validate import check_seed, known_seed
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-
 
 MACE_BY_EM: Fits = {"mace": {"model": "mace", "method": "em"}}
 COVERAGES = tuple(share / 20 for share in range(1, 21))

@@ -35,6 +35,7 @@ from bayesanno.inference.spread_parts import (
     itself,
     make_part,
 )
+from bayesanno.io.alike import warn_of_alike
 from bayesanno.io.options import label_names
 from bayesanno.io.partitioned import (
     coded_types,
@@ -172,6 +173,7 @@ def spread_annotations(
             table = replace(table, whole={name: all(each.get(name, True) for each in found_whole) for name in names})
         found = add_all(client, _map_frames(client, table.frame, find_names, replace(table, frame=None)))
         known = order_labels(found, declared, table.name)
+        warn_of_alike(table.name, labels=() if declared is not None else known, annotators=found.annotators)
         if not found.labels:
             raise DataError("there is no annotation: the table has no row with an item, an annotator and a label")
         parts = _bring_together(client, table, tuple(found.annotators), known, found.n_rows)

@@ -134,5 +134,5 @@ def _read_dimension(rows: LongRows, name: str, declared: tuple[str, ...] | None)
         )
     except DataError as error:
         raise DataError(f"{table.name}: {error}") from None
-    warn_of_alike(table.name, labels=() if declared else (*labels, *answers.gold.values()))
+    warn_of_alike(table.name, labels=() if declared is not None else (*labels, *answers.gold.values()))
     return data

@@ -17,7 +17,6 @@ import numpy as np
 from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError, DataFileError, ExtraError
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.alike import warn_of_alike
 from bayesanno.io.columns import check_distinct
 from bayesanno.io.text_table import TextTable, as_text, is_whole
 
@@ -256,7 +255,6 @@ def order_labels(found: FoundNames, declared: Sequence[str] | None, name: str) -
     DataError
         If one that was found is not among those declared.
     """
-    warn_of_alike(name, labels=() if declared else found.labels, annotators=found.annotators)
     if declared is None:
         return sort_labels(found.labels)
     odd = next((label for label in found.labels if label not in declared), None)

@@ -224,6 +224,19 @@ class TestDesign:
             said.append([str(one.message) for one in caught])
         assert said[0] == said[1]
 
+    def test_names_spelt_in_two_ways_are_told_of_as_in_memory(self, client):
+        rows = [
+            (f"s{i}", who, label) for i in range(4) for who, label in (("ada", "yes"), ("bo", "no"), ("Ada", "Yes"))
+        ]
+        frame = pd.DataFrame(rows, columns=["item", "annotator", "label"])
+        said = []
+        for read in (ba.read_annotations, lambda table: ba.spread_annotations(dd.from_pandas(table), client)):
+            with pytest.warns(ba.NamesWarning) as caught:
+                read(frame)
+            said.append([str(one.message).split(": ", 1)[1] for one in caught])
+        assert said[0] == said[1]
+        assert [one.split(" ")[0] for one in said[0]] == ["labels", "annotators"]
+
 
 def test_a_worker_that_is_killed_within_an_iteration_changes_nothing(folder, monkeypatch, tmp_path):
     monkeypatch.setattr(spread, "PART_ROWS", 600)

@@ -30,7 +30,7 @@ def require_kind(data: Any, kind: type, who: str) -> None:
     Examples
     --------
     >>> from bayesanno import AnnotationData
-    >>> from bayesanno.data.kinds import require_kind
+    >>> from bayesanno.data.required import require_kind
     >>> require_kind([1, 0], AnnotationData, "usage_table")
     Traceback (most recent call last):
     bayesanno.ground.errors.DataError: usage_table needs AnnotationData (who labelled which item how), not list: ...
