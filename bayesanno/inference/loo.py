@@ -94,29 +94,46 @@ def leave_one_out(fit: xarray.DataTree | FitView) -> Any:
         )
     tree, group = view.tree, view.tree["log_likelihood"].to_dataset()
     (logp,) = group.data_vars.values()  # (chain, draw, item)
-    first, back = _find_equal(logp.values)  # what is smoothed for one of several equal items, is so for all of them
+    first, back = _find_equal(logp.values)  # what is computed for one of several equal items, is so for all of them
     one_of_each = logp.isel(item=first)
     varies = np.ptp(one_of_each.values, axis=(0, 1)) > SAME  # (item,), of one of each
+    weights: dict[str, xarray.DataArray] = {}
     with warnings.catch_warnings():  # the Pareto k of each item is in what is returned
         warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)
-        if varies.all() and len(first) == len(back):
-            return azs.loo(tree, pointwise=True)
-        weights = {"log_weights": xr.full_like(one_of_each, -np.log(logp[..., 0].size))}  # all draws count alike,
-        weights["pareto_k"] = xr.full_like(one_of_each.isel(chain=0, draw=0, drop=True), -np.inf)
-        if varies.any():  # and where they do not, as ArviZ weighs them
-            some = tree.copy()
-            some["log_likelihood"] = type(tree)(group.isel(item=first[varies]))
-            found = azs.loo(some, pointwise=True)
-            if varies.all():
-                weights = {what: getattr(found, what) for what in weights}
-            else:
+        warnings.filterwarnings("ignore", "The point-wise LOO is the same", UserWarning)  # of one item it is
+        if not varies.all():  # all draws count alike, and where they do not, as ArviZ weighs them
+            weights["log_weights"] = xr.full_like(one_of_each, -np.log(logp[..., 0].size))
+            weights["pareto_k"] = xr.full_like(one_of_each.isel(chain=0, draw=0, drop=True), -np.inf)
+            if varies.any():
+                found = azs.loo(_with_items(tree, first[varies]), pointwise=True)
                 for what, values in weights.items():
                     values.loc[{"item": one_of_each["item"].values[varies]}] = getattr(found, what).transpose(
                         *values.dims
                     )
-        items = {"item": logp["item"]}
-        weights = {what: values.isel(item=back).assign_coords(items) for what, values in weights.items()}
-        return azs.loo(tree, pointwise=True, **weights)
+        found = azs.loo(_with_items(tree, first), pointwise=True, **weights)
+    return found if len(first) == len(back) else _repeat(found, one_of_each, back, logp["item"])
+
+
+def _with_items(tree: xarray.DataTree, items: np.ndarray) -> xarray.DataTree:
+    """Return a fit with the log-likelihoods of some items alone, by their numbers."""
+    some = tree.copy()
+    some["log_likelihood"] = type(tree)(tree["log_likelihood"].to_dataset().isel(item=items))
+    return some
+
+
+def _repeat(found: Any, logp: xarray.DataArray, back: np.ndarray, items: xarray.DataArray) -> Any:
+    """Make leave-one-out of all items from that of one of each set of equal ones; back is each item's set."""
+    from scipy.special import logsumexp
+
+    lppd = logsumexp(
+        logp.transpose(..., "item").values, axis=(0, 1), b=1 / logp[..., 0].size
+    )  # (item,), of one of each
+    p_loo = (lppd - found.elpd_i).isel(item=back)
+    for what in ("elpd_i", "pareto_k", "log_weights"):
+        setattr(found, what, getattr(found, what).isel(item=back).assign_coords(item=items))
+    found.elpd, found.se, found.p, _ = found.elpd_i.azstats.loo_summary(p_loo)
+    found.n_data_points = len(back)
+    return found
 
 
 def _find_equal(logp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
