@@ -86,16 +86,15 @@ def fit_of():
 
 
 def test_a_spammer_of_many_answers_is_the_outlier_and_one_of_few_is_not_sure_to_be(fit_of):
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        many = ba.behaviour_table(fit_of(simulate_annotators(100, rng))).set_index("annotator")["farthest_probability"]
-        assert many["a0"] > 0.95
-        few = ba.behaviour_table(fit_of(simulate_annotators(5, rng)))["farthest_probability"]
-        assert few.max() < 0.5
+    rng = np.random.default_rng(0)
+    many = ba.behaviour_table(fit_of(simulate_annotators(100, rng))).set_index("annotator")["farthest_probability"]
+    assert many["a0"] > 0.95
+    few = ba.behaviour_table(fit_of(simulate_annotators(5, rng)))["farthest_probability"]
+    assert few.max() < 0.5
 
 
 def test_a_newcomer_is_like_the_others_until_seen_otherwise(fit_of):
-    data = simulate_annotators(500, np.random.default_rng(4), spammer=False, few=5)
+    data = simulate_annotators(250, np.random.default_rng(4), spammer=False, few=5)
     common, even = (
         ba.behaviour_table(fit_of(data, centre=centre)).set_index("annotator")["farthest_probability"]
         for centre in ("common", "even")

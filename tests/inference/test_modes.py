@@ -48,14 +48,14 @@ def table9():
     ("objective", "expected"), [("map", oracle.TABLE10_MODES), ("ml", oracle.TABLE10_LIKELIHOOD_MODES)]
 )
 def test_table_10_has_five_modes(table9, objective, expected):
-    modes = find("model_a", table9, starts=200, objective=objective)
+    modes = find("model_a", table9, starts=80, objective=objective)
     np.testing.assert_allclose(modes["objective"], [value for _, value in expected], rtol=0, atol=EXACT)
     np.testing.assert_allclose(columns(modes, "accuracy"), [theta for theta, _ in expected], rtol=0, atol=EXACT)
     assert modes["maximum"].all()
     assert (modes["flat"] == 0).all()
     assert modes["boundary"].tolist() == ["", *(f"accuracy[{who}] = 1" for who in "jik"), ""]
     assert (columns(modes, "accuracy")[1:4].max(axis=1) == 1).all()  # exactly
-    assert modes["visits"].sum() == 200
+    assert modes["visits"].sum() == 80
     assert (modes.attrs["n_modes"], modes.attrs["n_distinct"], modes.attrs["unbounded"]) == (5, 5, {})
 
 
@@ -140,7 +140,7 @@ def test_tables_14_and_15_have_one_maximum_under_two_names(name):
 
 def test_table_11_as_it_is(table9):
     """Three maxima, each under six names; what lies between them are stalls at parameters that underflowed."""
-    modes = find("model_b", table9, starts=120)
+    modes = find("model_b", table9, starts=60)
     first = modes[modes["same_as"].isna()]
     np.testing.assert_allclose(first["objective"], [-25386.305183, -25440.347225, -25505.044535], rtol=0, atol=EXACT)
     assert modes["maximum"].all()
@@ -150,7 +150,7 @@ def test_table_11_as_it_is(table9):
     np.testing.assert_allclose(columns(modes, "prevalence")[0], [0.191036, 0.053565, 0.755398], rtol=0, atol=EXACT)
     np.testing.assert_allclose(columns(modes, "accuracy")[0], [0.563584, 0.563278, 0.525702], rtol=0, atol=EXACT)
     assert (columns(modes, "confusion") == 0).any(axis=1).all()  # exactly, on the boundary
-    assert modes["visits"].sum() == 120
+    assert modes["visits"].sum() == 60
 
 
 # ------------------------------------------------------------------------------------------------- other parameters

@@ -96,8 +96,9 @@ class TwoWidths(AnnotationModel):
     SDS: ClassVar = np.array([1.0, 0.02])
 
     def priors(self, data, prior):
-        normals = [pm.MvNormal.dist(at, cov=sd**2 * np.eye(3)) for at, sd in zip(self.CENTRES, self.SDS, strict=True)]
-        pm.Mixture("place", self.MASS, normals)
+        place = pm.Flat("place", shape=3)
+        normals = [pm.logp(pm.Normal.dist(at, sd), place).sum() for at, sd in zip(self.CENTRES, self.SDS, strict=True)]
+        pm.Potential("density", pt.logaddexp(*(np.log(self.MASS) + pt.stack(normals))))
 
     def generate(self, design, p):
         uniform = np.ones(design.class_response.size) / design.class_response.size

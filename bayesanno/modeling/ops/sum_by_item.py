@@ -100,9 +100,10 @@ spread_by_item = SpreadByItem()
 
 def _add_rows(rows: np.ndarray, of: np.ndarray, n: int) -> np.ndarray:
     """Return the totals, shape (n, state), of rows (row, state); `of` says to which of them each row adds."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import csc_array
 
-    which = csr_array((np.ones(of.size, dtype=rows.dtype), (of, np.arange(of.size))), shape=(n, of.size))
+    ones, ends = np.ones(of.size, dtype=rows.dtype), np.arange(of.size + 1)  # a column per row, with one entry
+    which = csc_array((ones, of, ends), shape=(n, of.size))
     total: np.ndarray = which @ rows
     return total
 
