@@ -1,13 +1,8 @@
 """Several dimensions on the command line: simulated, fitted, read off the fit; and what is refused."""
 
-import contextlib
-import io
 import json
 import re
-import sys
-import warnings
 from types import SimpleNamespace
-from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -16,9 +11,9 @@ import pytest
 import bayesanno as ba
 from bayesanno import MultiAnnotationData, read_multi_annotations
 from bayesanno.cli import fit as fitting
-from bayesanno.cli.app import main
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.models.model_a_multi import ModelAMulti
+from tests.cli.within import run
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
 
@@ -29,25 +24,6 @@ s2,ada,,+,,
 s2,cy,result,,,
 s3,cy,,,,-
 """
-
-
-def run(folder, *arguments):
-    """The command in this process: its exit code, stdout and stderr. Warnings are shown, as they are to users."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        warnings.catch_warnings(),
-        contextlib.chdir(folder),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        mock.patch.object(sys, "argv", ["bayesanno", *map(str, arguments)]),
-    ):
-        warnings.simplefilter("always")
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-    return code, out.getvalue(), err.getvalue()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from bayesanno.cli.for_model import read_for
 from bayesanno.ground.errors import DataError
 from bayesanno.io import text_table
 from bayesanno.io.options import ReadOptions
-from tests.samples import COMMAND
+from tests.cli.within import run
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
 
@@ -176,30 +175,14 @@ def test_counts_are_written_as_they_are_read(tmp_path, refuses):
 # ------------------------------------------------------------------------------------------------- the command
 
 
-def run(*arguments, cwd):
-    return subprocess.run([COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("simulated")
     rates = ("--set", "rate_prior=3:20")  # far apart
-    done = run(
-        "simulate",
-        "binomial_mixture",
-        "--items",
-        200,
-        "--per-item",
-        8,
-        "--out",
-        "x.csv",
-        "--seed",
-        1,
-        *rates,
-        cwd=folder,
+    made = run(
+        folder, "simulate", "binomial_mixture", "--items", 200, "--per-item", 8, "--out", "x.csv", "--seed", 1, *rates
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "x.csv\nx.json\n"
+    assert made == (0, "x.csv\nx.json\n", "")
     return folder
 
 
@@ -215,16 +198,14 @@ def test_simulated_counts_and_what_made_them(simulated):
 
 
 def test_a_fit_of_counts_writes_its_files(simulated):
-    done = run(
-        "fit", "binomial_mixture", "x.csv", "--out", "run", "--seed", 1, "--draws", 200, "--tune", 300, "--chains", 2,
-        cwd=simulated,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    short = ["--draws", 200, "--tune", 300, "--chains", 2]
+    code, _, err = run(simulated, "fit", "binomial_mixture", "x.csv", "--out", "run", "--seed", 1, *short)
+    assert code == 0, err
     files = ["posterior.nc", "labels.csv", "summary.csv", "run.json"]
     assert sorted(path.name for path in (simulated / "run").iterdir()) == sorted([*files, "report.html"])
     data = read_counts(simulated / "x.csv")
     total, positive = int(data.trials.sum()), int(data.successes.sum())
-    first = done.stderr.splitlines()[0]
+    first = err.splitlines()[0]
     assert first == f"binomial_mixture: {total:,} answers to 200 items, {positive:,} of them positive"
 
     report = (simulated / "run" / "report.html").read_text(encoding="utf-8")
@@ -263,9 +244,9 @@ def test_a_fit_of_counts_writes_its_files(simulated):
 )
 def test_counts_that_cannot_be_are_one_line(tmp_path, text, options, error):
     (tmp_path / "data.csv").write_text(text)
-    done = run("fit", "binomial_mixture", "data.csv", "--out", "run", *options, cwd=tmp_path)
-    assert done.returncode == 1
-    last = done.stderr.splitlines()[-1]
+    code, _, err = run(tmp_path, "fit", "binomial_mixture", "data.csv", "--out", "run", *options)
+    assert code == 1
+    last = err.splitlines()[-1]
     assert last.startswith("error: ")
 
     assert re.search(error, last)

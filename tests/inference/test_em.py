@@ -308,7 +308,9 @@ def test_nuts_from_the_point():
     assert "modes" not in ba.diagnostics_of(fit)
 
 
-@pytest.mark.parametrize(("method", "unused"), [("em", ["arviz_stats"]), ("vb", [])])
+@pytest.mark.parametrize(
+    ("method", "unused"), [("em", ["arviz_stats"]), pytest.param("vb", [], marks=pytest.mark.slow)]
+)
 def test_the_command_line_needs_no_pymc(tmp_path, method, unused):
     command = ["fit", "mace", "@crowd", "--method", method, "--seed", "1", "--out", "run"]
     code = (

@@ -200,6 +200,7 @@ def other_answers(data, controls=None):
     return replace(data, label=np.where(data.item == 0, 0, data.n_labels - 1), controls=controls or {})
 
 
+@pytest.mark.slow  # nutpie compiles by itself
 def test_nutpie_takes_other_answers_and_priors_without_compiling_again():
     case = make_case("one_coin", {})  # the mechanism is the same for every model, and compiling takes long
     model = case.entry.build(TINY)

@@ -36,8 +36,12 @@ def written(fit, tmp_path, **options):
     return path.read_text(encoding="utf-8")
 
 
-def test_the_tables_are_those_of_the_fit(tiny_fit, tmp_path):
-    page = written(tiny_fit, tmp_path)
+@pytest.fixture(scope="module")
+def page(tiny_fit, tmp_path_factory):
+    return written(tiny_fit, tmp_path_factory.mktemp("page"))
+
+
+def test_the_tables_are_those_of_the_fit(tiny_fit, page):
     found = grids(page)
     labels, shown = ba.label_table(tiny_fit), frame_of(found["item-table"])
     assert shown["item"].tolist() == labels["item"].tolist()
@@ -54,8 +58,7 @@ def test_the_tables_are_those_of_the_fit(tiny_fit, tmp_path):
     assert found["item-table"]["sort"] == {"by": "entropy", "down": True}
 
 
-def test_questions_come_in_order_and_say_how_it_was_made(tiny_fit, tmp_path):
-    page = written(tiny_fit, tmp_path)
+def test_questions_come_in_order_and_say_how_it_was_made(tiny_fit, page):
     assert re.findall(r"<h2>(.*?)</h2>", page) == [
         "Can I trust this fit?",
         "What are the labels?",
@@ -69,8 +72,7 @@ def test_questions_come_in_order_and_say_how_it_was_made(tiny_fit, tmp_path):
     assert f"<td>{tiny_fit.attrs['random_seed']}</td>" in made
 
 
-def test_a_page_asks_for_nothing_from_elsewhere(tiny_fit, tmp_path):
-    page = written(tiny_fit, tmp_path)
+def test_a_page_asks_for_nothing_from_elsewhere(page):
     assert re.findall(r'(?:src|href)="(?!data:|#)([^"]*)"', page) == []
     assert "@import" not in page
     assert "url(" not in page
@@ -88,15 +90,15 @@ def test_names_from_data_are_never_markup(tmp_path):
     assert page.count("<script") == 3  # two tables and our own
 
 
-def test_doubts_are_on_top_and_their_chains_drawn(tiny_fit, tmp_path):
-    assert "Nothing speaks against it: 4 chains agree" in written(tiny_fit, tmp_path)
+def test_doubts_are_on_top_and_their_chains_drawn(tiny_fit, page, tmp_path):
+    assert "Nothing speaks against it: 4 chains agree" in page
     doubtful = tiny_fit.copy()
     diagnostics = json.loads(doubtful.attrs["diagnostics"])
     doubtful.attrs["diagnostics"] = json.dumps(diagnostics | {"divergences": 7})
-    page = html.unescape(written(doubtful, tmp_path))
-    assert "With care: 1 thing to know" in page
-    assert "7 divergent transitions" in page
-    assert page.count("<img") == written(tiny_fit, tmp_path).count("<img") + 1
+    doubts = html.unescape(written(doubtful, tmp_path))
+    assert "With care: 1 thing to know" in doubts
+    assert "7 divergent transitions" in doubts
+    assert doubts.count("<img") == page.count("<img") + 1
 
 
 def test_what_data_cannot_tell_is_said(tmp_path):
@@ -109,7 +111,7 @@ def test_what_data_cannot_tell_is_said(tmp_path):
     assert "agreement of fewer than three does not tell who is right" in page
 
 
-@pytest.mark.parametrize("method", ["em", "vb"])
+@pytest.mark.parametrize("method", ["em", pytest.param("vb", marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # VB is far from the posterior
 def test_fits_without_chains_have_a_report(tmp_path, method):
     fit = ba.fit("mace", ba.read_annotations("@crowd"), method=method, random_seed=1, progressbar=False)
