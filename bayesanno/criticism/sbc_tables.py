@@ -26,6 +26,7 @@ from bayesanno.criticism.calibration import (
 )
 from bayesanno.criticism.sbc import KEPT, PROBABILITY, STATE
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.validate import check_made
 from bayesanno.inference.surface import name_elements
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def sbc_table(ranks: xarray.Dataset) -> pd.DataFrame:
     Raises
     ------
     FitError
-        If there are fewer than 50 simulations, of which bins would hold fewer than 5.
+        If there are fewer than 50 simulations, of which bins would hold fewer than 5, or this is no study by `sbc`.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def sbc_table(ranks: xarray.Dataset) -> pd.DataFrame:
     import pandas as pd
     from scipy.stats import chisquare
 
-    n = ranks.sizes["simulation"]
+    n = count_simulations(ranks)
     if n < 5 * RANK_BINS:
         raise FitError(f"there are {n} simulations: a test of their ranks needs {5 * RANK_BINS} or more")
     rows = []
@@ -109,6 +110,8 @@ def sbc_coverage(ranks: xarray.Dataset, *, confidence: float = 0.95) -> pd.DataF
     ------
     DataError
         If the confidence is out of its range.
+    FitError
+        If this is no study by `sbc`.
 
     Examples
     --------
@@ -150,7 +153,7 @@ def sbc_label_table(ranks: xarray.Dataset, *, bins: int = BINS, confidence: floa
     Raises
     ------
     FitError
-        If the study has no such items.
+        If the study has no such items, or is none by `sbc`.
     DataError
         If there is no bin, or the confidence is out of its range.
 
@@ -163,7 +166,7 @@ def sbc_label_table(ranks: xarray.Dataset, *, bins: int = BINS, confidence: floa
     """
     check_resampling(confidence, 0, None)
     check_bins(bins)
-    n = ranks.sizes["simulation"]
+    n = count_simulations(ranks)
 
     def bound_bin(own: np.ndarray, right: np.ndarray) -> tuple[float, float]:
         in_bin, right_of_bin = own.reshape(n, -1).sum(axis=1), (own & right).reshape(n, -1).sum(axis=1)
@@ -202,7 +205,7 @@ def sbc_label_scores(
     Raises
     ------
     FitError
-        If the study has no such items, or the seed cannot be.
+        If the study has no such items, or is none by `sbc`, or the seed cannot be.
     DataError
         If there is no bin, or the confidence or the number of resamples is out of its range.
 
@@ -215,12 +218,19 @@ def sbc_label_scores(
     """
     check_resampling(confidence, resamples, random_seed)
     check_bins(bins)
-    units = ranks.sizes["simulation"]
+    units = count_simulations(ranks)
     return tabulate_scores(_score_labels(ranks), bins, confidence, resamples, random_seed, units=units)
+
+
+def count_simulations(ranks: xarray.Dataset) -> int:
+    """Return how many simulations a study has; raise a FitError if it is none."""
+    check_made(ranks, "Dataset", "sbc", ["ranked"])
+    return int(ranks.sizes["simulation"])
 
 
 def ranks_by_variable(ranks: xarray.Dataset) -> Iterator[tuple[str, list[str], np.ndarray]]:
     """Give each variable's name, the names of its elements, and their ranks (simulation, element)."""
+    count_simulations(ranks)
     for name in ranks.attrs["ranked"]:
         values = ranks[name].transpose("simulation", ...)
         coords = [values[dim].values.tolist() for dim in values.dims[1:]]

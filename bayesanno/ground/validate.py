@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from operator import index
+from typing import TYPE_CHECKING, Any
 
 from bayesanno.ground.errors import DataError, FitError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 def check_seed(random_seed: int | None) -> None:
@@ -33,3 +37,21 @@ def check_share(what: str, value: float) -> None:
     """Raise a DataError unless a value lies strictly between 0 and 1."""
     if not 0 < value < 1:  # nan is refused too
         raise DataError(f"{what} is {value}: it must be above 0 and below 1")
+
+
+def check_made(given: Any, kind: str, maker: str, has: Collection[str] = ()) -> None:
+    """Raise a FitError unless this is what a function returns: of the class of this name, with these columns or attrs.
+
+    Examples
+    --------
+    >>> from bayesanno.ground.validate import check_made
+    >>> check_made(None, "Study", "sensitivity")
+    Traceback (most recent call last):
+    bayesanno.ground.errors.FitError: what bayesanno.sensitivity returned is needed, not NoneType
+    """
+    is_one = any(base.__name__ == kind for base in type(given).__mro__)
+    names = getattr(given, "columns" if kind == "DataFrame" else "attrs", ())
+    lacking = [name for name in has if name not in names]
+    if not is_one or lacking:
+        without = f" without {lacking[0]!r}" if is_one else ""
+        raise FitError(f"what bayesanno.{maker} returned is needed, not {type(given).__name__}{without}")

@@ -13,6 +13,7 @@ from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.validate import check_made
 from bayesanno.report.plots.style import (
     ACCENT,
     INK,
@@ -205,6 +206,8 @@ def plot_subsets(table: pd.DataFrame) -> Figure:
     ------
     DataError
         If no subset has enough items.
+    FitError
+        If this is no such table.
 
     Examples
     --------
@@ -212,6 +215,7 @@ def plot_subsets(table: pd.DataFrame) -> Figure:
     >>> ba.plot_subsets(ba.subset_table(ba.read_annotations("@table9"))).axes[0].get_xlabel()
     'annotators in the subset'
     """
+    check_made(table, "DataFrame", "subset_table", ["alpha", "size", "search"])
     known = table.dropna(subset=["alpha"])
     if known.empty:
         raise DataError("no subset of annotators shares items enough for alpha: lower least_items")

@@ -10,6 +10,7 @@ import numpy as np
 from bayesanno.criticism.calibration import BINS, calibration_table
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
+from bayesanno.ground.validate import check_made
 from bayesanno.report.plots.style import (
     ACCENT,
     INK,
@@ -52,6 +53,11 @@ def plot_predictive_check(check: PredictiveCheck) -> Figure:
     -------
     matplotlib.figure.Figure
 
+    Raises
+    ------
+    FitError
+        If this is something else.
+
     Examples
     --------
     >>> import bayesanno as ba
@@ -60,6 +66,7 @@ def plot_predictive_check(check: PredictiveCheck) -> Figure:
     >>> figure.axes[0].get_xlabel()
     'unanimous'
     """
+    check_made(check, "PredictiveCheck", "predictive_check")
     by = [name for name in ("dimension", "statistic") if name in check.table]
     groups = list(check.table.groupby(by, sort=False))
     most = max((len(rows) for _, rows in groups if len(rows) <= MOST_NAMES), default=0)

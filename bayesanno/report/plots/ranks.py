@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesanno.agreement.resampling import check_resampling
 from bayesanno.criticism.sbc import KEPT
-from bayesanno.criticism.sbc_tables import ranks_by_variable
+from bayesanno.criticism.sbc_tables import count_simulations, ranks_by_variable
 from bayesanno.report.plots.style import ACCENT, INK, PALE, new_figure
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def plot_ranks(ranks: xarray.Dataset, *, confidence: float = 0.95, random_seed: 
     DataError
         If the confidence is out of its range.
     FitError
-        If the seed cannot be.
+        If the seed cannot be, or this is no study by `sbc`.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def plot_ranks(ranks: xarray.Dataset, *, confidence: float = 0.95, random_seed: 
     check_resampling(confidence, 0, random_seed)
     variables = list(ranks_by_variable(ranks))
     n_lines = sum(len(names) for _, names, _ in variables)
-    n = ranks.sizes["simulation"]
+    n = count_simulations(ranks)
     band = _make_band(n, 1 - (1 - confidence) / n_lines, random_seed)
     figure, axes = new_figure(PANEL * len(variables) + 0.6, 3.4, len(variables), sharey=True, squeeze=False)
     for one, (name, names, values) in zip(axes[0], variables, strict=True):

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesanno.criticism.power_scaling import THRESHOLD
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.validate import check_made
 from bayesanno.modeling.fields import as_typed
 from bayesanno.report.plots.style import (
     ACCENT,
@@ -66,6 +67,11 @@ def plot_prior(description: PriorDescription) -> Figure:
         A row has the histogram of what the prior gives, with a bar that holds the middle 94% and a point at the mean.
         Of several classes, types or labels, their outlines are over each other, with a bar each.
 
+    Raises
+    ------
+    FitError
+        If this is something else.
+
     Examples
     --------
     >>> import bayesanno as ba
@@ -74,6 +80,7 @@ def plot_prior(description: PriorDescription) -> Figure:
     >>> figure.axes[0].get_title(loc="left")
     'accuracy of an annotator'
     """
+    check_made(description, "PriorDescription", "describe_prior")
     table = description.table
     by = [name for name in ("dimension", "quantity") if name in table]
     panels = list(table.groupby(by, sort=False))
@@ -144,7 +151,7 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     Raises
     ------
     FitError
-        If there is no row, or most is below 1.
+        If there is no row, most is below 1, or this is no such table.
 
     Examples
     --------
@@ -153,6 +160,7 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     >>> fit = ba.fit("one_coin", data, draws=50, tune=50, random_seed=1, progressbar=False)  # doctest: +SKIP
     >>> ba.plot_power_scaling(ba.power_scaling_table(fit, ["accuracy"]))  # doctest: +SKIP
     """
+    check_made(table, "DataFrame", "power_scaling_table", ["prior", "prior_noise", "likelihood"])
     shown = _take_rows(table, table.sort_values("prior", ascending=False, kind="stable"), most)
     figure, (left, right) = new_figure(9.5, max(height_for(len(shown)), 2.4), 2, sharey=True)
     place = np.arange(len(shown))
@@ -201,7 +209,7 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
     Raises
     ------
     FitError
-        If there is no row, or most is below 1.
+        If there is no row, most is below 1, or this is no such table.
 
     Examples
     --------
@@ -209,6 +217,7 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.plot_label_power_scaling(ba.label_power_scaling(fit))  # doctest: +SKIP
     """
+    check_made(table, "DataFrame", "label_power_scaling", ["doublings", "prior_slope"])
     order = table["doublings"].abs().to_numpy().argsort(kind="stable")
     shown = _take_rows(table, table.iloc[order], most)
     figure, (left, right) = new_figure(9.5, max(height_for(len(shown)), 2.4), 2, sharey=True)
@@ -268,6 +277,11 @@ def plot_priors(study: Study) -> Figure:
         On the left how many items have another label; on the right, for models with a competence, how far an
         annotator's rank moves at the most. The model's own prior is at the bottom, with 0.
 
+    Raises
+    ------
+    FitError
+        If this is something else.
+
     Examples
     --------
     >>> import bayesanno as ba
@@ -277,6 +291,7 @@ def plot_priors(study: Study) -> Figure:
     >>> [axes.get_xlabel() for axes in ba.plot_priors(study).axes]
     ['items with another label', "largest move of an annotator's rank"]
     """
+    check_made(study, "Study", "sensitivity")
     table = study.priors
     columns = list(table.columns)
     fields = columns[1 : columns.index("labels_changed")]
