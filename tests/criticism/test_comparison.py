@@ -148,6 +148,7 @@ def test_the_table(fits, table):
     assert one["p_predictive"] == histogram_p(fits[0], replicates=1000)
 
 
+@pytest.mark.slow
 def test_leaving_an_item_out_exactly_for_one_type(fits, table):
     """The predictive probability of an item's answers given all others is a ratio of Beta functions.
 

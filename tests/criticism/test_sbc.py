@@ -67,6 +67,7 @@ def test_what_fits_say_of_items_is_kept_and_what_follows_from_parameters_ranked(
     assert ranks["state"].isel(simulation=1).values.tolist() == state[free].tolist()
 
 
+@pytest.mark.slow
 def test_a_design_of_counts_needs_no_answers():
     design = ba.make_count_design(items=30, per_item=10)  # all counts are 0: no data for two types
     ranks = ba.sbc("binomial_mixture", design, simulations=1, random_seed=1, **SHORT)
