@@ -153,11 +153,11 @@ def test_both_slopes_of_a_dirichlet_are_known():
 
 
 def test_a_prior_that_the_data_outweigh_moves_nothing(mace_fit):
-    """4 annotators of 400 items and more would be sure; of 30 with 55 answers each the prevalence is."""
-    table = ba.power_scaling_table(mace_fit, ["prevalence"])
-    assert (table["prior"] < 0.05).all()
+    """The prevalence of 400 items, by its own prior: those of all parameters together move as much by chance alone."""
+    table = ba.power_scaling_table(mace_fit, ["prevalence"], prior_var_names=["prevalence"])
+    assert (table["prior"] < 0.03).all()  # .006 to .021, by seed
     assert (table["diagnosis"] == "").all()
-    assert (np.abs(table["prior_slope"]) < table["sd"]).all()
+    assert (np.abs(table["prior_slope"]) < 0.1 * table["sd"]).all()
 
 
 def test_only_the_priors_that_are_asked_for_are_scaled(tiny_fit):
