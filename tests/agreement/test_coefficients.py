@@ -201,7 +201,6 @@ def answers_of(n_items, seed=3, accuracy=0.8):
     return np.where(rng.random((n_items, 4)) < accuracy, truth, rng.integers(3, size=(n_items, 4)))
 
 
-@pytest.mark.slow
 def test_intervals_cover_what_they_are_of():
     """Of 100 data sets the 90% interval holds the coefficient of very many items in about 90."""
     expected = values_of(from_matrix(answers_of(200_000, seed=99)))

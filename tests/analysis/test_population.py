@@ -62,7 +62,6 @@ def test_one_mode_is_found_though_the_density_has_its_peak_where_there_is_no_mas
     assert found["found"][0]["mass"] > 0.99
 
 
-@pytest.mark.slow
 def test_advi_finds_the_population_too(fit, crowd):
     near = ba.fit(MODEL, crowd, method="advi", draws=500, random_seed=1, progressbar=False)
     table, exact = ba.population_table(near), ba.population_table(fit)

@@ -56,7 +56,6 @@ def test_a_pool_that_cannot_be_is_refused(refuses, wrong, match):
         ba.simulate_pool(**{"good": 5, "adverse": 15, **wrong})
 
 
-@pytest.mark.slow
 def test_mace_needs_fewer_good_annotators_than_the_vote():
     """Figure 5, where a quarter are good: MACE has diverged from the vote."""
     table = ba.vary_good_annotators(PAPER, good=[5], runs=2, **QUIET)

@@ -138,7 +138,6 @@ def p_under(prior, model, rng, n):
     return pd.DataFrame(found)
 
 
-@pytest.mark.slow
 def test_p_of_the_prior_is_uniform_under_the_right_model_and_not_under_another(rng):
     """What was seen and its replicates are drawn alike: p is uniform, but for the draws that all checks share."""
     right = p_under(OneCoin(), OneCoin(), rng, 40)

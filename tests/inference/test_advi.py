@@ -76,7 +76,6 @@ def test_slopes_are_those_of_the_evidence_bound_through_the_draw(normal, rng):
             assert slope[at] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-6, abs=1e-7)
 
 
-@pytest.mark.slow
 def test_slopes_are_on_average_those_of_the_divergence(normal, rng):
     """KL(q, p) of normals is known: half of tr(C^-1 S) + |m - m'|^2 by C^-1 - log |S|, but for a constant."""
     precision, many = np.linalg.inv(COVARIANCE), rng.standard_normal((40_000, 2))

@@ -144,7 +144,7 @@ def short_fits():
     return cache(fit_short)
 
 
-@pytest.mark.parametrize("sampler", ["nutpie", pytest.param("pymc", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
 @SHORT_RUNS
 def test_the_same_seed_gives_the_same_draws_bit_for_bit_and_another_does_not(sampler, short_fits):
     first, again, other = short_fits(1, sampler), fit_short(1, sampler), fit_short(2, sampler)

@@ -39,16 +39,8 @@ def structure(graph):
     return name_graph(inputs, outputs)
 
 
-ZOO = list(ba.list_models()["name"])
-USUAL = ("mace", "model_b")  # what is shared saves time, and no more: of the others it is looked at now and then
-
-
-@pytest.mark.parametrize(
-    "name", [name if name in USUAL else pytest.param(name, marks=pytest.mark.slow) for name in ZOO]
-)
-class TestShared:
-    """One piece of code serves data of all sizes."""
-
+@pytest.mark.parametrize("name", ba.list_models()["name"])
+class TestZoo:
     def test_other_items_and_annotators_are_no_other_graph(self, name, rng):
         model = ba.get_model(name)
         some, more = (random_data(model, rng, **sizes) for sizes in ({}, {"items": 11, "annotators": 6, "each": 7}))
@@ -78,24 +70,22 @@ class TestShared:
         operations = {type(node.op) for function in functions for node in function.maker.fgraph.apply_nodes}
         assert not operations & {Sum, Split, SpecifyShape, Dot}
 
-
-@pytest.mark.parametrize("name", ZOO)
-@pytest.mark.parametrize("labels", [2, 3])
-def test_density_and_values_are_the_graphs(name, rng, labels):
-    model = ba.get_model(name)
-    data = random_data(model, rng, labels=labels)
-    graph = model.build(data)
-    sizeless = flatten(graph)
-    point = {value: at + rng.normal(0, 0.1, np.shape(at)) for value, at in graph.initial_point(1).items()}
-    names = list(sizeless.kept)
-    kept = [value for value in graph.unobserved_value_vars if value.name in names]
-    expected = graph.compile_fn([graph.logp(), *kept], mode="FAST_COMPILE")(point)
-    got = pytensor.function(sizeless.values, [sizeless.logp, *sizeless.kept.values()], mode="FAST_COMPILE")(
-        *(point[value.name] for value in sizeless.values)
-    )
-    assert np.isfinite(expected[0])
-    for of_graph, without_sizes in zip(expected, got, strict=True):
-        np.testing.assert_allclose(without_sizes, of_graph, rtol=1e-10)
+    @pytest.mark.parametrize("labels", [2, 3])
+    def test_density_and_values_are_the_graphs(self, name, rng, labels):
+        model = ba.get_model(name)
+        data = random_data(model, rng, labels=labels)
+        graph = model.build(data)
+        sizeless = flatten(graph)
+        point = {value: at + rng.normal(0, 0.1, np.shape(at)) for value, at in graph.initial_point(1).items()}
+        names = list(sizeless.kept)
+        kept = [value for value in graph.unobserved_value_vars if value.name in names]
+        expected = graph.compile_fn([graph.logp(), *kept], mode="FAST_COMPILE")(point)
+        got = pytensor.function(sizeless.values, [sizeless.logp, *sizeless.kept.values()], mode="FAST_COMPILE")(
+            *(point[value.name] for value in sizeless.values)
+        )
+        assert np.isfinite(expected[0])
+        for of_graph, without_sizes in zip(expected, got, strict=True):
+            np.testing.assert_allclose(without_sizes, of_graph, rtol=1e-10)
 
 
 def of_lengths(n_groups, n_classes):

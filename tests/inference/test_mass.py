@@ -155,7 +155,6 @@ class TestMirroredAccuracies:
         weight = json.loads(ba.combine_modes(joined, random_seed=1).attrs["combination"])["modes"][1]["weight"]
         assert weight == pytest.approx(0.127, abs=0.015)
 
-    @pytest.mark.slow
     def test_of_table14_the_mirrored_mode_is_in_the_combination(self):
         fit, said = said_of(lambda: ba.fit("model_a", ba.read_annotations("@table14"), **CHEAP))
         assert "bayesanno.combine_modes(fit)" in said[0]

@@ -47,7 +47,7 @@ def random_orders(posterior, rng):
 # ------------------------------------------------------------------------------------------------- what is undone
 
 
-@pytest.fixture(scope="module", params=[3, 7, pytest.param(17, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[3, 7, 17])
 def switched(request):
     """A fit whose draws have permuted classes, by how, and the fit before that."""
     n_classes, rng = request.param, np.random.default_rng(request.param)

@@ -15,7 +15,7 @@ from bayesanno.inference.starts import choose_starts
 from bayesanno.models import MACE
 
 LABELS = "ABCD"
-ALWAYS = [("clickers", 5, 2), ("adversaries", 3, 1)]
+ALWAYS = [("clickers", 5, 2), ("clickers", 8, 1), ("adversaries", 3, 1)]
 ALL = [("clickers", n, seed) for n in range(9) for seed in (1, 2, 3)] + [("adversaries", 3, seed) for seed in (1, 2, 3)]
 PRIORS = {"learnt": MACE(), "uniform": MACE(class_prior="uniform")}
 

@@ -227,7 +227,7 @@ def exact_mace(model):
 EXACT = {"model_b": exact_model_b, "mace": exact_mace}
 
 
-@pytest.mark.parametrize("name", ["mace", pytest.param("model_b", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["mace", "model_b"])
 def test_weighed_draws_of_variational_bayes_are_those_of_the_exact_posterior(name):
     """Draws of the approximation, each by its density over that of the approximation: what is left is their error."""
     model, _ = REFERENCES[name]

@@ -62,15 +62,8 @@ def integrate(form, ability, spread, right):
     return top + np.log(sum(parts) / np.sqrt(2 * np.pi))
 
 
-@pytest.mark.parametrize(
-    ("form", "annotators"),
-    [
-        ("chance", "extreme"),
-        ("1pl", "typical"),
-        pytest.param("chance", "typical", marks=pytest.mark.slow),
-        pytest.param("1pl", "extreme", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("form", ["chance", "1pl"])
+@pytest.mark.parametrize("annotators", ["typical", "extreme"])
 def test_the_sum_over_nodes_is_the_integral(form, annotators, rng):
     """Of items of 2, 10 and 60 answers, easy, average and hard as the model has them, and of one in dispute."""
     sizes, hardness = np.array([2, 2, 2, 10, 10, 10, 60, 60, 60, 60]), np.append(np.tile([-1.5, 0.0, 1.5], 3), 0.0)

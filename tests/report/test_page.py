@@ -111,7 +111,7 @@ def test_what_data_cannot_tell_is_said(tmp_path):
     assert "agreement of fewer than three does not tell who is right" in page
 
 
-@pytest.mark.parametrize("method", ["em", pytest.param("vb", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", ["em", "vb"])
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # VB is far from the posterior
 def test_fits_without_chains_have_a_report(tmp_path, method):
     fit = ba.fit("mace", ba.read_annotations("@crowd"), method=method, random_seed=1, progressbar=False)
@@ -128,12 +128,8 @@ def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
     page = path.read_text(encoding="utf-8")
     assert "Does it predict the answers that were seen?" in page
     assert "How much did the prior matter?" in page
-
-
-@pytest.mark.slow
-def test_checks_are_the_same_each_time(tiny_fit, tmp_path):
-    one, other = (ba.write_report(tiny_fit, tmp_path / name) for name in ("one.html", "other.html"))
-    assert one.read_text(encoding="utf-8") == other.read_text(encoding="utf-8")
+    again = ba.write_report(tiny_fit, tmp_path / "again.html").read_text(encoding="utf-8")
+    assert page == again
 
 
 def test_votes_in_words():
