@@ -48,12 +48,12 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "agreement.histogram_mixtures": ["fit_binomials", "fit_diligence", "fit_gaussians", "select_n_types"],
         "agreement.histograms": ["chi_square_test", "count_histogram"],
         "inference.fit": ["fit"],
-        "inference.spread": ["SpreadAnnotations", "spread_annotations"],
-        "inference.modes": ["find_modes"],
-        "inference.combine": ["concat_chains", "relabel"],
-        "inference.split": ["combine_modes", "drop_chains", "split_modes"],
-        "inference.loo": ["compute_log_likelihood"],
-        "inference.bridge": ["estimate_marginal_likelihood"],
+        "inference.dask.annotations": ["SpreadAnnotations", "spread_annotations"],
+        "inference.find_modes.find": ["find_modes"],
+        "inference.modes.combine": ["concat_chains", "relabel"],
+        "inference.modes.split": ["combine_modes", "drop_chains", "split_modes"],
+        "inference.log_likelihood": ["compute_log_likelihood"],
+        "inference.modes.bridge": ["estimate_marginal_likelihood"],
         # noise: what chance explains of agreement, from counts, from a table, and from a fit
         "agreement.chance": [
             "ChanceDifference",

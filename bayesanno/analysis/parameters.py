@@ -10,7 +10,7 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import listed
-from bayesanno.inference.surface import name_elements
+from bayesanno.inference.find_modes.objective import name_elements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,8 +17,8 @@ import numpy as np
 from bayesanno.analysis.parts import tabulate_posterior
 from bayesanno.fits.storage import is_spread, model_of, require_tree, totals_of
 from bayesanno.ground.errors import DataFileError, FitError
-from bayesanno.inference.climb import require_updates
-from bayesanno.inference.spread import find_spread, quiet
+from bayesanno.inference.climbing.climb import require_updates
+from bayesanno.inference.dask.annotations import find_spread, quiet
 from bayesanno.modeling.expectation import log_probabilities, read_posterior
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import xarray
     from dask.distributed import Client
 
-    from bayesanno.inference.spread import SpreadAnnotations
-    from bayesanno.inference.spread_parts import Part
+    from bayesanno.inference.dask.annotations import SpreadAnnotations
+    from bayesanno.inference.dask.parts import Part
     from bayesanno.modeling.expectation import Logs
 
 

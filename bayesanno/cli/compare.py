@@ -39,7 +39,7 @@ from bayesanno.cli.options import (
 )
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import check_seed, known_seed
-from bayesanno.inference.nuts import NUTSSettings
+from bayesanno.inference.sampling.nuts import NUTSSettings
 from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
 
 def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict[str, Any]) -> None:
     """Raise a FitError unless a method can be, fits all these models, and gives draws to compare them by."""
-    from bayesanno.inference.climb import require_updates
+    from bayesanno.inference.climbing.climb import require_updates
     from bayesanno.inference.methods import choose_method
 
     chosen, _ = choose_method(method, **sampling)

@@ -39,7 +39,7 @@ from bayesanno.cli.options import (
 )
 from bayesanno.ground.validate import check_seed
 from bayesanno.inference.methods import METHODS, choose_method
-from bayesanno.inference.nuts import NUTSSettings
+from bayesanno.inference.sampling.nuts import NUTSSettings
 from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def fit(
     from bayesanno.cli.for_model import Request, read_for
     from bayesanno.cli.on_dask import fit_on_dask
     from bayesanno.fits.view import view_of
-    from bayesanno.inference.starts import check_initvals
+    from bayesanno.inference.sampling.starts import check_initvals
     from bayesanno.modeling.registry import get_model
 
     chosen = get_model(model, parse_settings(settings))
@@ -166,7 +166,7 @@ def _fit(*arguments: Any, **settings: Any) -> xarray.DataTree:
 
 def _tell(run: dict[str, Any], out: Path) -> None:
     """Say in a few lines what came out."""
-    from bayesanno.inference.found_modes import explain_chains
+    from bayesanno.inference.modes.found_modes import explain_chains
 
     for line in describe_result(run):
         typer.echo(line)

@@ -68,7 +68,7 @@ def modes(
 ) -> None:
     """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and say what they mean."""
     from bayesanno.cli.for_model import read_for
-    from bayesanno.inference.modes import check_search, find_modes
+    from bayesanno.inference.find_modes.find import check_search, find_modes
     from bayesanno.io.write import write_table
     from bayesanno.modeling.registry import get_model
 

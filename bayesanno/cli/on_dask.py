@@ -9,9 +9,9 @@ import typer
 
 from bayesanno.cli.options import parse_labels
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.inference.climb import require_updates
+from bayesanno.inference.climbing.climb import require_updates
+from bayesanno.inference.dask.annotations import connect, spread_annotations
 from bayesanno.inference.methods import check_method_on_dask
-from bayesanno.inference.spread import connect, spread_annotations
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -36,7 +36,7 @@ from bayesanno.cli.options import (
 from bayesanno.ground.errors import ModelError
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.ground.wording import counted
-from bayesanno.inference.nuts import NUTSSettings
+from bayesanno.inference.sampling.nuts import NUTSSettings
 from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:

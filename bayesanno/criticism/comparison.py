@@ -31,9 +31,9 @@ from bayesanno.fits.storage import is_tree
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import counted
-from bayesanno.inference.bridge import estimate_marginal_likelihood
-from bayesanno.inference.diagnostics import MAX_PARETO_K
-from bayesanno.inference.loo import leave_one_out
+from bayesanno.inference.diagnosis.measures import MAX_PARETO_K
+from bayesanno.inference.log_likelihood import leave_one_out
+from bayesanno.inference.modes.bridge import estimate_marginal_likelihood
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -31,8 +31,8 @@ from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.fit import fit
-from bayesanno.inference.found_modes import explain_chains
-from bayesanno.inference.split import combine_modes
+from bayesanno.inference.modes.found_modes import explain_chains
+from bayesanno.inference.modes.split import combine_modes
 from bayesanno.modeling.base import require_data
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import log_likelihood_of

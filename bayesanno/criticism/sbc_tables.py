@@ -27,7 +27,7 @@ from bayesanno.criticism.calibration import (
 from bayesanno.criticism.sbc import KEPT, PROBABILITY, STATE
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_made
-from bayesanno.inference.surface import name_elements
+from bayesanno.inference.find_modes.objective import name_elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

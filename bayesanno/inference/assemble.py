@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from bayesanno.fits.storage import data_groups, hyperparameters, versions
 from bayesanno.ground.errors import ConvergenceWarning, SizeWarning, warn
 from bayesanno.ground.lazy import xr
-from bayesanno.inference.against_votes import explain_votes
-from bayesanno.inference.chain_modes import find_chain_modes
-from bayesanno.inference.diagnostics import diagnose, explain, measure_convergence, measure_within_modes
-from bayesanno.inference.per_draw import add_deterministics, compute_log_prior
-from bayesanno.inference.relabel import share_changed
+from bayesanno.inference.diagnosis.against_votes import explain_votes
+from bayesanno.inference.diagnosis.measures import diagnose, explain, measure_convergence, measure_within_modes
+from bayesanno.inference.graph.per_draw import add_deterministics, compute_log_prior
+from bayesanno.inference.modes.chain_modes import find_chain_modes
+from bayesanno.inference.relabelling.align import share_changed
 from bayesanno.modeling.capabilities import known_parameters, remarks
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.posterior import recover

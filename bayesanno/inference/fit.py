@@ -13,15 +13,15 @@ from bayesanno.ground.progress import status
 from bayesanno.ground.threads import one_blas_thread
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.assemble import assemble
-from bayesanno.inference.climb import require_updates
-from bayesanno.inference.compiled import compile_anew_if_broken
-from bayesanno.inference.found_modes import describe_modes
-from bayesanno.inference.identifiability import warn_of_design
+from bayesanno.inference.climbing.climb import require_updates
+from bayesanno.inference.dask.annotations import SpreadAnnotations, find_spread, lies_elsewhere, quiet
+from bayesanno.inference.diagnosis.design import warn_of_design
+from bayesanno.inference.graph.compiled import compile_anew_if_broken
 from bayesanno.inference.methods import check_method_on_dask, choose_method
-from bayesanno.inference.relabel import align_classes, require_class_matrices
+from bayesanno.inference.modes.found_modes import describe_modes
+from bayesanno.inference.relabelling.align import align_classes, require_class_matrices
+from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
 from bayesanno.inference.settings import GraphSettings
-from bayesanno.inference.spread import SpreadAnnotations, find_spread, lies_elsewhere, quiet
-from bayesanno.inference.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.registry import get_model
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import xarray
     from dask.distributed import Client
 
-    from bayesanno.inference.nuts import NUTSSampler
+    from bayesanno.inference.sampling.nuts import NUTSSampler
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
 
@@ -93,13 +93,13 @@ def fit(
         restarts: the vote, or the given point without jitter, or with "prior" a draw like the others.
     relabel : bool
         Undo label switching where prior and likelihood do not tell the classes apart; see
-        `bayesanno.inference.relabel`.
+        `bayesanno.inference.relabelling.align`.
     method_options : mapping, optional
         Further options of the method: `starts`, the random points that initvals="auto" looks from (20); of advi and
         fullrank_advi `steps`, the most that are taken (50,000). Of em and vb `restarts`, how many
         starts (10); `steps`, the most E-steps from each (5,000); `tolerance`, of the change of any probability in one
         step (1e-6). Of em `objective`, "ml" or "map"; `smoothing` and `epsilon`: see
-        `bayesanno.inference.em.EMSettings`.
+        `bayesanno.inference.climbing.em.EMSettings`.
     progressbar : bool
         Whether to show progress.
     client : dask.distributed.Client, optional

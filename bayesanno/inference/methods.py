@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.ground.errors import FitError
-from bayesanno.inference.advi import ADVISettings, approximate
-from bayesanno.inference.em import EMSettings
-from bayesanno.inference.nuts import NUTSSettings, sample_nuts
-from bayesanno.inference.point import fit_by_em
-from bayesanno.inference.variational import fit_by_vb
-from bayesanno.inference.vb import VBSettings
+from bayesanno.inference.climbing.em import EMSettings
+from bayesanno.inference.climbing.fit_em import fit_by_em
+from bayesanno.inference.climbing.fit_vb import fit_by_vb
+from bayesanno.inference.climbing.vb import VBSettings
+from bayesanno.inference.sampling.advi import ADVISettings, approximate
+from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

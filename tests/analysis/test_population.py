@@ -8,11 +8,11 @@ import bayesanno as ba
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.inference.compiled import compile_graph
-from bayesanno.inference.explore import Explored
-from bayesanno.inference.mass import weigh_modes
-from bayesanno.inference.starts import hold_spreads, start_near
-from bayesanno.inference.unconstrained import constrain, unconstrain
+from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph.unconstrained import constrain, unconstrain
+from bayesanno.inference.modes.explore import Explored
+from bayesanno.inference.modes.weigh import weigh_modes
+from bayesanno.inference.sampling.starts import hold_spreads, start_near
 from bayesanno.models import HierarchicalDawidSkene
 from tests.samples import tiny_data
 

@@ -9,7 +9,7 @@ import pytest
 import bayesanno as ba
 from bayesanno.cli import fit as fitting
 from bayesanno.ground.errors import FitError
-from bayesanno.inference import nuts as samplers
+from bayesanno.inference.sampling import nuts as samplers
 
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"
 

@@ -11,7 +11,7 @@ import bayesanno as ba
 from bayesanno import compare
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
-from bayesanno.inference.loo import leave_one_out
+from bayesanno.inference.log_likelihood import leave_one_out
 from tests.samples import tiny_data
 
 VB = {"method": "vb", "random_seed": 1, "progressbar": False}

@@ -9,10 +9,10 @@ import scipy.stats
 import xarray as xr
 
 from bayesanno.ground.errors import FitError
-from bayesanno.inference import advi
-from bayesanno.inference.advi import ROUND, TRIES, ADVISettings, Normal, _climb, _draw_where_dense, approximate
-from bayesanno.inference.compiled import compile_graph
-from bayesanno.inference.starts import start_near
+from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.sampling import advi
+from bayesanno.inference.sampling.advi import ROUND, TRIES, ADVISettings, Normal, _climb, _draw_where_dense, approximate
+from bayesanno.inference.sampling.starts import start_near
 
 MEAN, COVARIANCE = np.array([1.0, -2.0]), np.array([[1.0, 0.8], [0.8, 2.0]])
 INDEPENDENT = 1 / np.sqrt(np.diag(np.linalg.inv(COVARIANCE)))  # sds of the independent normal nearest in KL(q, p)

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.inference.against_votes import AGREES, FEWEST, explain_votes
+from bayesanno.inference.diagnosis.against_votes import AGREES, FEWEST, explain_votes
 from bayesanno.models import ItemDifficulty
 
 SAID = r"the labels are those of most annotators for 0 of 40 items only \(0%\): either most annotators are wrong, or"

@@ -10,12 +10,12 @@ from arviz_stats.base import array_stats
 
 import bayesanno as ba
 from bayesanno.ground.errors import ConvergenceWarning
-from bayesanno.inference import bridge
 from bayesanno.inference.assemble import assemble
-from bayesanno.inference.bridge import _bridge
-from bayesanno.inference.chain_modes import find_chain_modes
-from bayesanno.inference.diagnostics import diagnose, explain, measure_convergence, measure_within_modes
-from bayesanno.inference.loo import leave_one_out
+from bayesanno.inference.diagnosis.measures import diagnose, explain, measure_convergence, measure_within_modes
+from bayesanno.inference.log_likelihood import leave_one_out
+from bayesanno.inference.modes import bridge
+from bayesanno.inference.modes.bridge import _bridge
+from bayesanno.inference.modes.chain_modes import find_chain_modes
 from bayesanno.models.binomial_mixture import BinomialMixture
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
 from tests.models.contract import TINY

@@ -11,8 +11,8 @@ import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, SizeWarning, warn
 from bayesanno.inference import assemble as assembly
-from bayesanno.inference.diagnostics import measure_convergence
-from bayesanno.inference.loo import leave_one_out
+from bayesanno.inference.diagnosis.measures import measure_convergence
+from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.modeling.posterior import recover
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit
 from tests.models.contract import TINY

@@ -21,10 +21,11 @@ from pytensor.link.numba import cache as numba_cache
 from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
 
 import bayesanno as ba
-from bayesanno.inference import callbacks, compiled, starts
-from bayesanno.inference.callbacks import WRITERS
-from bayesanno.inference.compiled import compile_anew_if_broken, compile_graph
-from bayesanno.inference.density import Density
+from bayesanno.inference.graph import c_functions, compiled
+from bayesanno.inference.graph.c_functions import WRITERS
+from bayesanno.inference.graph.compiled import compile_anew_if_broken, compile_graph
+from bayesanno.inference.graph.density import Density
+from bayesanno.inference.sampling import starts
 from bayesanno.modeling.functions import exact_arithmetic
 from tests.samples import SHORT, tiny_data
 
@@ -157,21 +158,21 @@ class TestNeverStale:
 
     @pytest.mark.parametrize("changed", WRITERS)
     def test_another_version_of_what_writes_code_is_not_found(self, monkeypatch, changed):
-        monkeypatch.setattr(callbacks, "version", lambda name: "0" if name == changed else version_of(name))
-        callbacks._writers.cache_clear()
+        monkeypatch.setattr(c_functions, "version", lambda name: "0" if name == changed else version_of(name))
+        c_functions._writers.cache_clear()
         try:
             assert hits(compile_graph(small_graph(), START)) == [0, 0]
         finally:
-            callbacks._writers.cache_clear()
+            c_functions._writers.cache_clear()
 
     def test_another_text_of_our_operations_is_not_found(self, monkeypatch, tmp_path):
         (tmp_path / "sum.py").write_text("1 + 1")
-        monkeypatch.setattr(callbacks.ops, "__path__", [str(tmp_path)])
-        callbacks._writers.cache_clear()
+        monkeypatch.setattr(c_functions.ops, "__path__", [str(tmp_path)])
+        c_functions._writers.cache_clear()
         try:
             assert hits(compile_graph(small_graph(), START)) == [0, 0]
         finally:
-            callbacks._writers.cache_clear()
+            c_functions._writers.cache_clear()
 
     def test_another_cpu_is_not_found(self, monkeypatch):
         monkeypatch.setattr(JITCPUCodegen, "magic_tuple", lambda _: ("another", "cpu"))
@@ -201,8 +202,8 @@ class TestNeverStale:
 def compile_and_count(monkeypatch, graph=None):
     """Compile a graph; returns the model, and how often PyTensor rewrote one."""
     rewritten = []
-    compile_flat = callbacks.compile_flat
-    monkeypatch.setattr(callbacks, "compile_flat", lambda *args: rewritten.append(1) or compile_flat(*args))
+    compile_flat = c_functions.compile_flat
+    monkeypatch.setattr(c_functions, "compile_flat", lambda *args: rewritten.append(1) or compile_flat(*args))
     return compile_graph(small_graph() if graph is None else graph, START), len(rewritten)
 
 
@@ -217,15 +218,15 @@ class TestNotes:
     def test_another_flag_of_pytensors_is_another_note(self, flag):
         import pytensor
 
-        found = callbacks._find_note("a graph", check_bounds=True)
-        assert callbacks._find_note("a graph", check_bounds=True) == found
-        assert callbacks._find_note("a graph", check_bounds=False) != found
+        found = c_functions._find_note("a graph", check_bounds=True)
+        assert c_functions._find_note("a graph", check_bounds=True) == found
+        assert c_functions._find_note("a graph", check_bounds=False) != found
         with pytensor.config.change_flags(**flag):
-            assert callbacks._find_note("a graph", check_bounds=True) != found
+            assert c_functions._find_note("a graph", check_bounds=True) != found
 
     def test_another_text_of_what_rewrites_is_another_note(self, monkeypatch, tmp_path):
         (tmp_path / "flat.py").write_text("1 + 1")
-        monkeypatch.setattr(callbacks.of_flat, "__file__", str(tmp_path / "flat.py"))
+        monkeypatch.setattr(c_functions.of_flat, "__file__", str(tmp_path / "flat.py"))
         model, n_rewritten = compile_and_count(monkeypatch)
         assert (hits(model), n_rewritten) == ([1, 1], 1)
 
@@ -249,7 +250,7 @@ class TestNotes:
 
     def test_a_note_that_cannot_be_written_costs_nothing(self, monkeypatch):
         monkeypatch.setattr(Path, "write_text", lambda *_, **__: (_ for _ in ()).throw(PermissionError("no place")))
-        monkeypatch.setattr(callbacks, "_read_note", lambda _: None)
+        monkeypatch.setattr(c_functions, "_read_note", lambda _: None)
         assert hits(compile_graph(small_graph(), START)) == [1, 1]
 
     def test_an_operation_of_ones_own_has_no_note(self, folder):
@@ -352,11 +353,11 @@ def test_two_processes_at_once_and_this_one_finds_their_code(folder, monkeypatch
     script = f"""
 from pathlib import Path
 from pytensor.link.numba import cache
-from bayesanno.inference import callbacks
-from bayesanno.inference.compiled import compile_graph
+from bayesanno.inference.graph import c_functions
+from bayesanno.inference.graph.compiled import compile_graph
 from tests.inference.test_compiled import START, draw, hits, small_graph
 cache.NUMBA_CACHE_PATH = Path({str(folder)!r})
-callbacks._writers = lambda: ("versions of their own",)
+c_functions._writers = lambda: ("versions of their own",)
 model = compile_graph(small_graph(), START)
 print(*hits(model), float(draw(model)["x"].sum()))
 """
@@ -369,7 +370,7 @@ print(*hits(model), float(draw(model)["x"].sum()))
     both = [start(), start()]
     printed = [process.communicate(timeout=300)[0].split() for process in both]
     monkeypatch.setattr(numba_cache, "NUMBA_CACHE_PATH", folder)
-    monkeypatch.setattr(callbacks, "_writers", lambda: ("versions of their own",))
+    monkeypatch.setattr(c_functions, "_writers", lambda: ("versions of their own",))
     found = compile_graph(small_graph(), START)
     assert hits(found) == [1, 1]
     assert printed[0][2] == printed[1][2] == str(float(draw(found)["x"].sum()))

@@ -6,10 +6,10 @@ import pymc as pm
 import pytest
 import xarray as xr
 
-from bayesanno.inference.advi import ADVISettings, approximate
-from bayesanno.inference.compiled import compile_graph
-from bayesanno.inference.diagnostics import diagnose, find_pareto_k
-from bayesanno.inference.starts import start_near
+from bayesanno.inference.diagnosis.measures import diagnose, find_pareto_k
+from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.sampling.advi import ADVISettings, approximate
+from bayesanno.inference.sampling.starts import start_near
 
 # ------------------------------------------------------------------------------------------------------- Pareto k
 

@@ -10,15 +10,15 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-import bayesanno.inference.climb
+import bayesanno.inference.climbing.climb
 from bayesanno.ground.errors import FitError
-from bayesanno.inference.climb import climb
-from bayesanno.inference.diagnostics import explain
-from bayesanno.inference.em import EM, EMSettings
-from bayesanno.inference.loo import leave_one_out
+from bayesanno.inference.climbing.climb import climb
+from bayesanno.inference.climbing.em import EM, EMSettings
+from bayesanno.inference.climbing.fit_em import find_point, start_at_point
+from bayesanno.inference.climbing.restarts import AGREE
+from bayesanno.inference.diagnosis.measures import explain
+from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.methods import choose_method
-from bayesanno.inference.point import find_point, start_at_point
-from bayesanno.inference.restarts import AGREE
 from bayesanno.modeling.expectation import find_posterior, make_blocks
 from bayesanno.modeling.posterior import recover
 from tests.samples import COMMAND, WITH_EM, tiny_data
@@ -155,9 +155,9 @@ class TestStarts:
 
     def test_starts_that_share_the_cores_end_where_they_do_in_turn(self, crowd, monkeypatch):
         found = []
-        monkeypatch.setattr(bayesanno.inference.climb, "COARSE", 0.0)
+        monkeypatch.setattr(bayesanno.inference.climbing.climb, "COARSE", 0.0)
         for many in (1, 10**9):
-            monkeypatch.setattr(bayesanno.inference.climb, "MANY", many)
+            monkeypatch.setattr(bayesanno.inference.climbing.climb, "MANY", many)
             found.append(find_point(MODELS["mace"], crowd[0], EMSettings(restarts=4), random_seed=1)[1])
         one, other = found
         assert one.comparison == other.comparison
@@ -167,7 +167,7 @@ class TestStarts:
     def test_starts_out_of_reach_are_not_followed_to_their_end(self, wrong_majority, monkeypatch):
         found = []
         for many in (1, 10**9):
-            monkeypatch.setattr(bayesanno.inference.climb, "MANY", many)
+            monkeypatch.setattr(bayesanno.inference.climbing.climb, "MANY", many)
             found.append(
                 find_point(MODELS["mace"], wrong_majority, EMSettings(restarts=12, tolerance=1e-8), random_seed=1)[1]
             )
@@ -179,7 +179,7 @@ class TestStarts:
         np.testing.assert_allclose(found[0].probability, found[1].probability, atol=1e-6)
         few = EMSettings(restarts=3, steps=4)
         stopped = find_point(MODELS["mace"], wrong_majority, few, random_seed=1)[1].comparison
-        monkeypatch.setattr(bayesanno.inference.climb, "MANY", 1)
+        monkeypatch.setattr(bayesanno.inference.climbing.climb, "MANY", 1)
         assert find_point(MODELS["mace"], wrong_majority, few, random_seed=1)[1].comparison == stopped
 
     def test_initial_values(self, crowd):

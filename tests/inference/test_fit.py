@@ -17,7 +17,7 @@ from arviz_stats.base import array_stats
 import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, ModelError, SamplerError
-from bayesanno.inference import nuts as samplers
+from bayesanno.inference.sampling import nuts as samplers
 from bayesanno.models.model_b import ModelB
 from tests.inference.exact import exact_posterior
 from tests.samples import SETTINGS, SHORT, tiny_data

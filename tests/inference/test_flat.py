@@ -11,9 +11,9 @@ from pytensor.tensor.math import Dot, Sum
 from pytensor.tensor.shape import SpecifyShape
 
 import bayesanno as ba
-from bayesanno.inference.compiled import compile_graph
-from bayesanno.inference.density import Density
-from bayesanno.inference.flat import compile_flat, flatten, lay_out
+from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph.density import Density
+from bayesanno.inference.graph.flat import compile_flat, flatten, lay_out
 from bayesanno.modeling.functions import name_graph, read_data
 from bayesanno.modeling.ops.simplex import use_log_simplex
 

@@ -6,7 +6,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import IdentifiabilityWarning
-from bayesanno.inference.identifiability import design_problems, warn_of_design
+from bayesanno.inference.diagnosis.design import design_problems, warn_of_design
 from tests.samples import tiny_data
 
 

@@ -12,10 +12,10 @@ from scipy.stats import multivariate_normal
 import bayesanno as ba
 from bayesanno.ground.errors import ConvergenceWarning, FitError
 from bayesanno.inference.assemble import assemble
-from bayesanno.inference.diagnostics import explain
-from bayesanno.inference.found_modes import explain_chains, explain_modes, merge_modes
-from bayesanno.inference.starts import Modes, Starts, choose_starts, share_chains
-from bayesanno.inference.unconstrained import unconstrain
+from bayesanno.inference.diagnosis.measures import explain
+from bayesanno.inference.graph.unconstrained import unconstrain
+from bayesanno.inference.modes.found_modes import explain_chains, explain_modes, merge_modes
+from bayesanno.inference.sampling.starts import Modes, Starts, choose_starts, share_chains
 from bayesanno.modeling import registry
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit
 from tests.models.contract import TINY

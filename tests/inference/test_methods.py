@@ -15,7 +15,7 @@ from bayesanno.cli.app import app
 from bayesanno.fits.view import Yields, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.methods import ARGUMENTS, METHODS, Method, choose_method
-from bayesanno.inference.nuts import NUTSSettings
+from bayesanno.inference.sampling.nuts import NUTSSettings
 from bayesanno.inference.settings import AtLeast, Between, Draws, GraphSettings
 from tests.samples import SHORT, tiny_data
 

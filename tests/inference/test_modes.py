@@ -7,9 +7,9 @@ from threadpoolctl import threadpool_limits
 import bayesanno as ba
 from bayesanno import AnnotationData, CountData
 from bayesanno.ground.errors import DataError, FitError, ModelError
-from bayesanno.inference.maximise import Region, climb, find_better, polish
-from bayesanno.inference.mode_starts import choose_mode_starts, oppose
-from bayesanno.inference.surface import Surface
+from bayesanno.inference.find_modes.maximise import Region, climb, find_better, polish
+from bayesanno.inference.find_modes.objective import Surface
+from bayesanno.inference.find_modes.starts import choose_mode_starts, oppose
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.model_a import ModelA
 from bayesanno.models.model_b import ModelB

@@ -8,7 +8,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import FitError
-from bayesanno.inference import nuts as samplers
+from bayesanno.inference.sampling import nuts as samplers
 from tests.samples import SETTINGS, tiny_data
 
 

@@ -11,11 +11,11 @@ import xarray as xr
 
 from bayesanno import AnnotationData, fit
 from bayesanno.ground.errors import ConvergenceWarning, FitError
-from bayesanno.inference.chain_modes import find_chain_modes
-from bayesanno.inference.combine import concat_chains, relabel
-from bayesanno.inference.diagnostics import explain
+from bayesanno.inference.diagnosis.measures import explain
 from bayesanno.inference.methods import METHODS
-from bayesanno.inference.relabel import align_classes, class_permutations, compose, share_changed
+from bayesanno.inference.modes.chain_modes import find_chain_modes
+from bayesanno.inference.modes.combine import concat_chains, relabel
+from bayesanno.inference.relabelling.align import align_classes, class_permutations, compose, share_changed
 from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
 from tests.models.contract import CONTROLLED, EXACT, LABELS, TINY

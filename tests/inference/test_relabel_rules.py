@@ -10,9 +10,9 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno.ground.errors import ConvergenceWarning, FitError
-from bayesanno.inference import relabel_rules
-from bayesanno.inference.combine import relabel
-from bayesanno.inference.relabel_rules import minimise_divergence
+from bayesanno.inference.modes.combine import relabel
+from bayesanno.inference.relabelling import rules as relabel_rules
+from bayesanno.inference.relabelling.rules import minimise_divergence
 from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
 from tests.models.contract import EXACT, TINY

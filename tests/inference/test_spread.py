@@ -13,8 +13,8 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.agreement.skew import count_labels
 from bayesanno.ground.errors import DataError, DataFileError, ExtraError, FitError
-from bayesanno.inference import spread
-from bayesanno.inference.identifiability import describe_links, design_problems, link_block
+from bayesanno.inference.dask import annotations as spread
+from bayesanno.inference.diagnosis.design import describe_links, design_problems, link_block
 from bayesanno.io import partitioned
 from bayesanno.modeling.expectation import make_blocks
 from tests.samples import WITH_EM, tiny_data
@@ -113,7 +113,7 @@ class TestSpread:
 
     @NOISY
     def test_starts_that_are_followed_at_a_time_end_where_they_do_in_turn(self, there, monkeypatch):
-        import bayesanno.inference.climb as climb
+        import bayesanno.inference.climbing.climb as climb
 
         settings = ONE | {"method": "em", "method_options": {"restarts": 3, "steps": 20}}
         in_turn = ba.fit("mace", there, **settings)

@@ -7,11 +7,11 @@ import pymc as pm
 import pytest
 
 import bayesanno as ba
-from bayesanno.inference.compiled import compile_graph
-from bayesanno.inference.density import Density
-from bayesanno.inference.explore import explore
-from bayesanno.inference.found_modes import explain_modes
-from bayesanno.inference.starts import Modes, _around, choose_starts, start_near
+from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph.density import Density
+from bayesanno.inference.modes.explore import explore
+from bayesanno.inference.modes.found_modes import explain_modes
+from bayesanno.inference.sampling.starts import Modes, _around, choose_starts, start_near
 from tests.models.contract import FAST
 from tests.samples import SETTINGS, tiny_data
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.inference.explore import explore
-from bayesanno.inference.starts import choose_starts
+from bayesanno.inference.modes.explore import explore
+from bayesanno.inference.sampling.starts import choose_starts
 from bayesanno.models import MACE
 
 LABELS = "ABCD"

@@ -8,14 +8,14 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.ground.errors import FitError
-from bayesanno.inference import variational
-from bayesanno.inference.climb import climb
-from bayesanno.inference.diagnostics import explain
-from bayesanno.inference.loo import leave_one_out
+from bayesanno.inference.climbing import fit_vb
+from bayesanno.inference.climbing.climb import climb
+from bayesanno.inference.climbing.fit_vb import evaluate_draws
+from bayesanno.inference.climbing.restarts import find_best
+from bayesanno.inference.climbing.vb import VB, VBSettings, draw_log_shares, expect_log, measure_kl
+from bayesanno.inference.diagnosis.measures import explain
+from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.methods import choose_method
-from bayesanno.inference.restarts import find_best
-from bayesanno.inference.variational import evaluate_draws
-from bayesanno.inference.vb import VB, VBSettings, draw_log_shares, expect_log, measure_kl
 from bayesanno.modeling.expectation import make_blocks
 from bayesanno.modeling.posterior import recover
 from tests.inference.test_em import AWKWARD, MODELS, NOISY, ONE, accuracy, records
@@ -136,11 +136,11 @@ def test_small_concentrations_are_drawn_by_their_logs(rng):
 
 def test_blocks_and_chunks_of_any_size_give_the_same_numbers(crowd, monkeypatch):
     data, model, found = crowd[0], MODELS["mace"], []
-    for size, chunk in ((None, variational.CHUNK_BYTES), (7, 1), (100, 10**5)):
-        monkeypatch.setattr(variational, "CHUNK_BYTES", chunk)
+    for size, chunk in ((None, fit_vb.CHUNK_BYTES), (7, 1), (100, 10**5)):
+        monkeypatch.setattr(fit_vb, "CHUNK_BYTES", chunk)
         problem = problem_of(model, data, size)
         end = climb(problem, problem.as_shares(model.start(data)))
-        drawn = variational.draw_from(problem, problem.prior, 8, np.random.default_rng(1))
+        drawn = fit_vb.draw_from(problem, problem.prior, 8, np.random.default_rng(1))
         found.append((end.objective, end.point["competence"], *evaluate_draws(problem, drawn.values)))
     for other in found[1:]:
         for one, same in zip(found[0], other, strict=True):
@@ -152,11 +152,11 @@ class TestSize:
     def test_fewer_draws_are_kept_where_they_are_large(self, monkeypatch):
         data = tiny_data()
         size = 8 * (data.n_annotators * 4 + 2 + data.n_items)
-        monkeypatch.setattr(variational, "MAX_BYTES", 60 * size)
+        monkeypatch.setattr(fit_vb, "MAX_BYTES", 60 * size)
         with pytest.warns(ba.SizeWarning, match="60 of 4000 draws are kept: a draw of 3 annotators and 6 items takes"):
             fit = vb("model_b", data)
         assert fit["posterior"].sizes["draw"] == ba.diagnostics_of(fit)["n_draws"] == 60
-        monkeypatch.setattr(variational, "MAX_BYTES", 1)
+        monkeypatch.setattr(fit_vb, "MAX_BYTES", 1)
         with pytest.warns(ba.SizeWarning, match="50 of 4000 draws are kept"):
             fewest = vb("model_b", data)
         np.testing.assert_array_equal(fewest["latent"]["probability"], fit["latent"]["probability"])
@@ -165,7 +165,7 @@ class TestSize:
     def test_log_likelihoods_that_are_too_large_are_left_out(self, monkeypatch):
         data = tiny_data()
         whole = vb("model_b", data, **FEW)
-        monkeypatch.setattr(variational, "MAX_GROUP_BYTES", 100)
+        monkeypatch.setattr(fit_vb, "MAX_GROUP_BYTES", 100)
         with pytest.warns(ba.SizeWarning, match=r"compute_log_likelihood\(fit\) adds it"):
             fit = vb("model_b", data, **FEW)
         assert "log_likelihood" not in fit.children

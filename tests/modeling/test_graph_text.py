@@ -14,7 +14,7 @@ from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.ops import FromFunctionOp
 
 import bayesanno as ba
-from bayesanno.inference.flat import flatten
+from bayesanno.inference.graph.flat import flatten
 from bayesanno.modeling.functions import name_graph, read_data
 from bayesanno.modeling.graph_text import describe_graph
 from tests.inference.test_flat import random_data

@@ -9,10 +9,10 @@ from scipy.special import betaln, log_ndtr, ndtr
 from scipy.stats import beta, norm
 
 import bayesanno as ba
-from bayesanno.inference.compiled import compile_graph
-from bayesanno.inference.diagnostics import measure_convergence
-from bayesanno.inference.nuts import NUTSSettings, sample_nuts
-from bayesanno.inference.starts import start_near
+from bayesanno.inference.diagnosis.measures import measure_convergence
+from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
+from bayesanno.inference.sampling.starts import start_near
 from bayesanno.modeling.ops.probit import beta_by_probit
 
 PYTHON = Mode(linker="py", optimizer="fast_run")

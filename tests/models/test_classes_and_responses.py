@@ -10,7 +10,7 @@ from scipy.special import gammaln
 import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno.ground.errors import DataError
-from bayesanno.inference.mode_starts import oppose
+from bayesanno.inference.find_modes.starts import oppose
 from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
 from bayesanno.modeling.posterior import recover

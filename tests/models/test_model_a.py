@@ -11,7 +11,7 @@ import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
-from bayesanno.inference.diagnostics import explain
+from bayesanno.inference.diagnosis.measures import explain
 from bayesanno.modeling.capabilities import NONE_SAID
 from bayesanno.modeling.posterior import recover
 from bayesanno.models._correctness import process

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.inference.climb import climb, climb_from_all
-from bayesanno.inference.em import EM, EMSettings
+from bayesanno.inference.climbing.climb import climb, climb_from_all
+from bayesanno.inference.climbing.em import EM, EMSettings
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
 from tests.models.test_oracles_mace import DATA, MODEL, PARAMETERS
 from tests.models.test_oracles_model_b import CLOSED14, CLOSED15, TRUTH14

@@ -11,8 +11,8 @@ import pytest
 from scipy.special import entr, gammaln, logsumexp
 
 import bayesanno as ba
-from bayesanno.inference.climb import away_from_zero, climb, climb_from_all
-from bayesanno.inference.vb import VB, VBSettings
+from bayesanno.inference.climbing.climb import away_from_zero, climb, climb_from_all
+from bayesanno.inference.climbing.vb import VB, VBSettings
 from bayesanno.modeling.expectation import make_blocks, read_items
 from tests.inference.exact import exact_posterior
 from tests.samples import tiny_data

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.inference.surface import name_elements
+from bayesanno.inference.find_modes.objective import name_elements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

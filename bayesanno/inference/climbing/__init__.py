@@ -1,0 +1,1 @@
+"""EM and variational Bayes: climbs from several starts, in NumPy, in memory or on a cluster."""

@@ -1,0 +1,294 @@
+"""Climbing: plain steps that never make an objective worse, from several starts, and accelerated.
+
+EM and variational Bayes are both such: an E-step gives every item the posterior of its class under what is known of the
+parameters so far, and its expected counts lead to the next point. Near the top steps may be very short, so that two are
+extrapolated (SQUAREM, scheme S3 of Varadhan and Roland 2008, Scandinavian Journal of Statistics 35:335-353,
+doi:10.1111/j.1467-9469.2007.00585.x). Where an extrapolated point is worse, the plain steps are kept.
+
+The invariant: what is returned is a fixed point of plain steps to the tolerance, or says that it is not.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import numpy as np
+
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.progress import track
+from bayesanno.inference.settings import AtLeast, Between, Settings
+from bayesanno.modeling.capabilities import HasUpdates
+from bayesanno.modeling.registry import list_model_classes
+
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from bayesanno.data.labelled import Labelled
+    from bayesanno.modeling.expectation import AddsUp, Shares
+
+LEAST_SHARE = 0.01  # in a start: from nearer to 0, steps take long to come away
+GROWTH = 4.0  # of the longest extrapolation, where it was taken, and where it failed
+MANY = 100_000  # annotations, from which on starts share the cores: below, a step is mostly Python
+REST = 0.1  # of the way to the end of its range is left to a number that would leave it
+COARSE = 1e-4  # the tolerance to which all starts are followed, where annotations are many
+OUT_OF_REACH = 1.0  # nats below the best of them, of a start that is not followed further
+SLACK = 1e-12  # of the objective, relative: rounding
+
+Point = Mapping[str, np.ndarray]  # of each parameter, numbers of the shape of its shares
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClimbSettings(Settings):
+    """The settings of a method that climbs.
+
+    Attributes
+    ----------
+    restarts : int
+        How many points to start from: the majority vote, then draws from the prior.
+    steps : int
+        The most E-steps from one start.
+    tolerance : float
+        A start has converged when a plain step moves no probability by more.
+
+    Raises
+    ------
+    FitError
+        If a value has the wrong type or lies outside its range.
+    """
+
+    restarts: Annotated[int, AtLeast(1)] = 10
+    steps: Annotated[int, AtLeast(1)] = 5_000
+    tolerance: Annotated[float, Between(0, 1)] = 1e-6
+
+
+class Step(NamedTuple):
+    """A plain step: objective and log likelihood at a point, and the next point."""
+
+    objective: float
+    log_likelihood: float
+    moved: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Ascent:
+    """Where the climb from one start ended.
+
+    Attributes
+    ----------
+    point : mapping of name to array
+    objective, log_likelihood : float
+        In nats.
+    steps : int
+        E-steps taken, those of an earlier phase included.
+    change : float
+        By how much the last plain step moved the probability that it moved most.
+    leaning : Ascent or None
+        Where an earlier phase ended, if there was one.
+    """
+
+    point: Point
+    objective: float
+    log_likelihood: float
+    steps: int
+    change: float
+    leaning: Ascent | None = None
+
+
+def require_updates(model: Any, method: str) -> HasUpdates:
+    """Return a model if a method that climbs can fit it.
+
+    Raises
+    ------
+    FitError
+        If it cannot; those that it can fit are named.
+    """
+    name = model.name
+    if not isinstance(model, HasUpdates):
+        able = [name for name, found in list_model_classes().items() if issubclass(found, HasUpdates)]
+        raise FitError(f"{name} has no {method.upper()}: models that have are {', '.join(able)}; fit it by nuts")
+    if without := model.without_updates():
+        raise FitError(f"{name} has no {method.upper()} with {without}: fit it by nuts")
+    return model
+
+
+class Problem(ABC):
+    """What is climbed: an objective of a model and some items. A method of climbing is a subclass.
+
+    Parameters
+    ----------
+    model : HasUpdates
+    data : Labelled
+    items : AddsUp
+        The annotations, in memory as `make_blocks` lays them out.
+    settings : ClimbSettings
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, model: HasUpdates, data: Labelled, items: AddsUp, settings: ClimbSettings) -> None:
+        self.model, self.items, self.settings = model, items, settings
+        self.prior = model.concentrations(data)
+
+    @abstractmethod
+    def step(self, point: Point) -> Step:
+        """Take an E-step and go where its counts lead."""
+
+    @abstractmethod
+    def keep_inside(self, point: Point, last: Point) -> dict[str, np.ndarray]:
+        """Return an extrapolated point within the range of points.
+
+        A number that has left it goes most of the way from the last point to the end of the range. Where it was, it
+        would near that end by plain steps only, which are shorter and shorter.
+        """
+
+    @abstractmethod
+    def e_step_shares(self, point: Point) -> Shares:
+        """Return the shares that an E-step takes."""
+
+    @abstractmethod
+    def mean_shares(self, point: Point) -> Shares:
+        """Return the parameters, or their means: the probabilities that a step moves."""
+
+    def begin(self, shares: Shares) -> Ascent:
+        """Return where a climb begins that starts from parameters, and what led there."""
+        return Ascent(shares, -np.inf, -np.inf, 0, np.inf)
+
+    def distance(self, one: Point, other: Point) -> float:
+        """Return by how much the probability differs that differs most."""
+        here, there = self.mean_shares(one), self.mean_shares(other)
+        return max(float(np.abs(here[name] - there[name]).max()) for name in here)
+
+    def draw(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Draw a start from the prior, no share of it too near to 0."""
+        drawn = {name: to_shares(rng.standard_gamma(values)) for name, values in self.prior.items()}
+        return {name: away_from_zero(values) for name, values in drawn.items()}
+
+    def as_shares(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return parameters, each on its own scale, as shares: a probability has what is left of 1 beside it."""
+        return {
+            name: np.stack([values[name], 1 - values[name]], axis=-1)
+            if np.ndim(values[name]) < prior.ndim
+            else np.asarray(values[name], dtype=float)
+            for name, prior in self.prior.items()
+        }
+
+    def as_values(self, shares: Shares) -> dict[str, np.ndarray]:
+        """Return parameters that are shares on their own scale."""
+        return {name: values[..., 0] if self.is_pair(name) else values for name, values in shares.items()}
+
+    def is_pair(self, name: str) -> bool:
+        """Whether a parameter is a probability, whose shares are itself and what is left of 1."""
+        return len(self.model.parameter_dims[name]) < self.prior[name].ndim
+
+
+def to_shares(counts: np.ndarray) -> np.ndarray:
+    """Divide counts (..., share) by their sum; of none at all, every share is the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.inference.climbing.climb import to_shares
+    >>> to_shares(np.array([[3.0, 1.0], [0.0, 0.0]])).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
+    """
+    total = counts.sum(axis=-1, keepdims=True)
+    shares: np.ndarray = np.divide(counts, total, out=np.full_like(counts, 1 / counts.shape[-1]), where=total > 0)
+    return shares
+
+
+def away_from_zero(shares: np.ndarray) -> np.ndarray:
+    """Return shares (..., share) mixed with even ones, so that none is nearer to 0 than a start may be."""
+    mixed: np.ndarray = (1 - LEAST_SHARE) * shares + LEAST_SHARE / shares.shape[-1]
+    return mixed
+
+
+def climb(problem: Problem, start: Shares) -> Ascent:
+    """Climb from parameters by pairs of plain steps, each followed by an extrapolation that is kept unless worse."""
+    return _climb_on(problem, problem.begin(start), problem.settings.tolerance)
+
+
+def _climb_on(problem: Problem, begun: Ascent, tolerance: float) -> Ascent:
+    """Climb from where a climb has come to, until a plain step moves no probability by more than the tolerance."""
+    most_steps = problem.settings.steps + (0 if begun.leaning is None else begun.leaning.steps)
+    if begun.steps >= most_steps:
+        return begun
+    at = begun.point
+    objective, log_likelihood, first = problem.step(at)
+    steps, longest = begun.steps + 1, 1.0
+    while True:
+        change = problem.distance(at, first)
+        if change <= tolerance or steps >= most_steps:
+            return Ascent(at, objective, log_likelihood, steps, change, begun.leaning)
+        value, log_likelihood, second = problem.step(first)
+        steps += 1
+        change = problem.distance(first, second)
+        if change <= tolerance or steps >= most_steps:
+            return Ascent(first, value, log_likelihood, steps, change, begun.leaning)
+        length, moved = _extrapolate(problem, at, first, second, longest)
+        taken = False
+        if moved is not None:
+            objective, log_likelihood, after = problem.step(moved)
+            steps += 1
+            taken = bool(objective >= value - SLACK * abs(value))
+        if taken and moved is not None:
+            at, first = moved, after
+        else:
+            at = second
+            objective, log_likelihood, first = problem.step(at)
+            steps += 1
+        if length == longest:
+            longest = longest * GROWTH if taken or moved is None else max(1.0, longest / GROWTH)
+
+
+def _extrapolate(
+    problem: Problem, at: Point, first: Point, second: Point, longest: float
+) -> tuple[float, dict[str, np.ndarray] | None]:
+    """Return how far to go along two plain steps, and the point there; None where that is the second one."""
+    step = {name: first[name] - at[name] for name in at}
+    bend = {name: second[name] - first[name] - step[name] for name in at}
+    curved = sum(float((values**2).sum()) for values in bend.values())
+    far = sum(float((values**2).sum()) for values in step.values())
+    length = min(max(1.0, np.sqrt(far / curved)) if curved > 0 else 1.0, longest)
+    if length == 1.0:
+        return length, None
+    moved = {name: at[name] + 2 * length * step[name] + length**2 * bend[name] for name in at}
+    return length, problem.keep_inside(moved, second)
+
+
+def _climb_coarsely(problem: Problem, start: Shares) -> Ascent:
+    return _climb_on(problem, problem.begin(start), max(COARSE, problem.settings.tolerance))
+
+
+def climb_from_all(
+    problem: Problem, start: Shares | None, random_seed: int, *, progressbar: bool = False
+) -> list[Ascent]:
+    """Climb from all starts: the given one, and draws from the prior; in the order of the starts.
+
+    Of many annotations, starts are first followed until their steps are small. Those that are a nat or more below the
+    best one then, and so will hardly become the best, are left there, not converged; the last steps are the most.
+    """
+    rng = np.random.default_rng(random_seed)
+    given = [] if start is None else [start]
+    starts = given + [problem.draw(rng) for _ in range(problem.settings.restarts - len(given))]
+    if problem.items.n_different < MANY:
+        return [climb(problem, one) for one in track(starts, problem.name, show=progressbar)]
+    tolerance = problem.settings.tolerance
+    with ThreadPoolExecutor(min(len(starts), problem.items.n_threads)) as pool:
+        try:
+            begun = [pool.submit(_climb_coarsely, problem, one) for one in starts]
+            ends = [end.result() for end in track(begun, problem.name, show=progressbar)]
+            highest = max(end.objective for end in ends)
+            near = [
+                at for at, end in enumerate(ends) if end.change > tolerance and end.objective > highest - OUT_OF_REACH
+            ]
+            finished = [pool.submit(_climb_on, problem, ends[at], tolerance) for at in near]
+            for at, end in zip(near, track(finished, problem.name, show=progressbar), strict=True):
+                ends[at] = end.result()
+        except BaseException:  # an interrupted run waits for the starts that are under way, and for no others
+            pool.shutdown(cancel_futures=True)
+            raise
+    return ends

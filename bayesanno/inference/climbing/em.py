@@ -1,0 +1,118 @@
+"""EM: the parameters that make the data, or data and prior, most probable.
+
+An E-step gives every item the posterior of its class under the parameters so far, an M-step the parameters that would
+be best if those were counts. How steps are put together is in `bayesanno.inference.climbing.climb`.
+
+The invariant: parameters are distributions at every step; no count is negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+
+from bayesanno.ground.errors import FitError
+from bayesanno.inference.climbing.climb import REST, Ascent, ClimbSettings, Problem, Step, to_shares
+from bayesanno.inference.settings import NotBelow
+from bayesanno.modeling.expectation import expect
+
+if TYPE_CHECKING:
+    from bayesanno.data.labelled import Labelled
+    from bayesanno.inference.climbing.climb import Point
+    from bayesanno.modeling.capabilities import HasUpdates
+    from bayesanno.modeling.expectation import AddsUp, Shares
+
+
+@dataclass(frozen=True, kw_only=True)
+class EMSettings(ClimbSettings):
+    """The settings of EM: those of `ClimbSettings`, and these.
+
+    Attributes
+    ----------
+    objective : {"ml", "map"}
+        "ml" maximises the likelihood: of the model's priors it takes random starts, nothing else. "map" maximises the
+        posterior density of the parameters on their own scale. A concentration below 1, where the density grows without
+        bound towards 0, counts as 1, so that it adds nothing to the counts and takes nothing away.
+    smoothing : float, optional
+        Of "ml": this over the number of labels is added to every count of an M-step. By default what the model's paper
+        has: 0.1 for MACE (Hovy et al. 2013), 0 for others.
+    epsilon : float
+        Above 0, each start first converges with every item's posterior leaning to its votes, as in (52) of Rzhetsky et
+        al. (2008), who take 0.1; and goes on from there without. Each of the two phases takes `steps` at the most.
+
+    Raises
+    ------
+    FitError
+        If a value has the wrong type or lies outside its range, or "map" is to be smoothed, which its priors do.
+    """
+
+    objective: Literal["ml", "map"] = "ml"
+    smoothing: Annotated[float | None, NotBelow(0)] = None
+    epsilon: Annotated[float, NotBelow(0)] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.objective == "map" and self.smoothing is not None:
+            raise FitError("smoothing is of objective='ml': with 'map' the model's priors smooth, so leave it out")
+
+
+class EM(Problem):
+    """What EM maximises: a model's likelihood of some items, and what is added to the counts of an M-step.
+
+    A point is the parameters themselves.
+    """
+
+    name: ClassVar[str] = "EM"
+    settings: EMSettings
+
+    def __init__(self, model: HasUpdates, data: Labelled, items: AddsUp, settings: EMSettings) -> None:
+        super().__init__(model, data, items, settings)
+        self.constant = 0.0
+        if settings.objective == "map":
+            from scipy.special import gammaln
+
+            bounded = {name: np.maximum(values, 1.0) for name, values in self.prior.items()}
+            self.added = {name: values - 1 for name, values in bounded.items()}
+            for values in bounded.values():
+                self.constant += float((gammaln(values.sum(axis=-1)) - gammaln(values).sum(axis=-1)).sum())
+        else:
+            smoothing = model.own_smoothing if settings.smoothing is None else settings.smoothing
+            self.added = {name: np.full(values.shape, smoothing / data.n_labels) for name, values in self.prior.items()}
+
+    def step(self, point: Point, *, epsilon: float = 0.0) -> Step:
+        """Take an E-step, leaning to the votes by epsilon, and an M-step."""
+        from scipy.special import xlogy
+
+        expected = expect(self.model, self.items, point, epsilon=epsilon)
+        counts = self.model.expected_counts(point, expected, self.items.names_class)
+        moved = {name: to_shares(counts[name] + added) for name, added in self.added.items()}
+        penalty = sum(float(xlogy(added, point[name]).sum()) for name, added in self.added.items())
+        return Step(expected.log_likelihood + penalty + self.constant, expected.log_likelihood, moved)
+
+    def keep_inside(self, point: Point, last: Point) -> dict[str, np.ndarray]:
+        """Return shares again, none below 0."""
+        return {name: to_shares(np.where(values > 0, values, REST * last[name])) for name, values in point.items()}
+
+    def e_step_shares(self, point: Point) -> Shares:
+        """Return the point itself."""
+        return point
+
+    def mean_shares(self, point: Point) -> Shares:
+        """Return the point itself."""
+        return point
+
+    def begin(self, shares: Shares) -> Ascent:
+        """Climb with the posterior leaning first, if it is to, by plain steps."""
+        epsilon, settings = self.settings.epsilon, self.settings
+        if not epsilon:
+            return super().begin(shares)
+        at, change, steps = shares, np.inf, 0
+        while steps < settings.steps and change > settings.tolerance:
+            moved = self.step(at, epsilon=epsilon).moved
+            change, at = self.distance(at, moved), moved
+            steps += 1
+        objective, log_likelihood, _ = self.step(at)
+        leaning = Ascent(at, objective, log_likelihood, steps, change)
+        return Ascent(at, objective, log_likelihood, steps, change, leaning)

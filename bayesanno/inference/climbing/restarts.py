@@ -1,0 +1,202 @@
+"""From a model and annotations to the best of several climbs: where to start, what the ends are, how they compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
+from bayesanno.ground.threads import one_blas_thread
+from bayesanno.inference.climbing.climb import away_from_zero, climb_from_all
+from bayesanno.inference.relabelling.align import align_classes
+from bayesanno.modeling.expectation import Items, count_differing, count_votes, log_probabilities, read_items
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import xarray
+
+    from bayesanno.data.labelled import Labelled
+    from bayesanno.inference.climbing.climb import Ascent, Point, Problem
+    from bayesanno.modeling.expectation import Shares
+
+AGREE = 1e-2  # nats between the ends of starts that found the same maximum: more than the tolerance leaves
+
+
+@dataclass(frozen=True)
+class Found:
+    """What climbing found: the best end, and how all ends compare.
+
+    Attributes
+    ----------
+    problem : Problem
+        What was climbed.
+    best : Ascent
+        With the classes under their own names.
+    permutation : array of int, shape (true_class,)
+        The class of the best end as it was reached that is now called so.
+    comparison : dict
+        As `compare_ends` gives it.
+    """
+
+    problem: Problem
+    best: Ascent
+    permutation: np.ndarray
+    comparison: dict[str, Any]
+
+    @property
+    def probability(self) -> np.ndarray:
+        """The posterior of each item's class at the best end, (item, true_class); of items in memory only."""
+        return self._items[0]
+
+    @property
+    def log_likelihood(self) -> np.ndarray:
+        """The log likelihood of each item at the best end, (item,); of items in memory only."""
+        return self._items[1]
+
+    @cached_property
+    def _items(self) -> tuple[np.ndarray, np.ndarray]:
+        items = self.problem.items
+        assert isinstance(items, Items)
+        with one_blas_thread():
+            return read_items(self.problem.model, items, self.problem.e_step_shares(self.best.point))
+
+
+def find_best(
+    problem: Problem,
+    data: Labelled,
+    initvals: str | Mapping[str, Any],
+    *,
+    exchangeable: bool,
+    random_seed: int,
+    progressbar: bool,
+) -> Found:
+    """Climb from all starts, and compare where that ended.
+
+    Parameters
+    ----------
+    problem : Problem
+    data : Labelled
+    initvals : str or mapping of name to array
+        The first start: a mapping is that point; "prior", a draw like the others; else it is near the majority vote.
+    exchangeable : bool
+        Whether the objective does not tell the classes apart, so that each end is read under the names by which
+        annotators are right most often.
+    random_seed : int
+    progressbar : bool
+    """
+    first = None
+    if not (isinstance(initvals, str) and initvals == "prior"):
+        given = {} if isinstance(initvals, str) else initvals
+        vote = problem.model.start_from(problem.items.add_up(count_votes, problem.items.names_class), data)
+        start = problem.as_shares(_checked(problem, {**vote, **given}))
+        first = start if given else {name: away_from_zero(values) for name, values in start.items()}
+    with one_blas_thread():
+        ends = climb_from_all(problem, first, random_seed, progressbar=progressbar)
+        ends.sort(key=lambda end: -end.objective)
+        named = [
+            _name_classes(problem, data, end) if exchangeable else (end, np.arange(data.n_classes)) for end in ends
+        ]
+        points = [problem.e_step_shares(end.point) for end, _ in named]
+        logs = [log_probabilities(problem.model, problem.items.names_class, point) for point in points]
+        differ = problem.items.add_up(count_differing, logs)
+    comparison = compare_ends(ends, differ, problem.settings.tolerance)
+    best, permutation = named[0]
+    return Found(problem, best, permutation, comparison)
+
+
+def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return a start if it has the parameters of the model, in their shapes, and they are shares."""
+    dims, values = problem.model.parameter_dims, {}
+    for name, value in start.items():
+        if name not in problem.prior:
+            raise FitError(f"initvals: the model has no free variable {name!r}: it has {', '.join(problem.prior)}")
+        shape = problem.prior[name].shape[: len(dims[name])]
+        values[name] = np.asarray(value, dtype=float)
+        if values[name].shape != shape:
+            raise FitError(f"initvals: {name} has shape {values[name].shape}, the model's is {shape}")
+    shares = problem.as_shares(values)
+    for name, value in shares.items():
+        if not (value >= 0).all() or not np.allclose(value.sum(axis=-1), 1):
+            raise FitError(f"initvals: {name} must hold probabilities, that add up to 1 where they are of one whole")
+    return values
+
+
+def _name_classes(problem: Problem, data: Labelled, end: Ascent) -> tuple[Ascent, np.ndarray]:
+    """Return an end with its classes under the names by which annotators are right most often, and what they were."""
+    permutation = align_classes(as_draw(problem, data, problem.mean_shares(end.point)))[1].values[0, 0]
+    dims = problem.model.parameter_dims
+    point: Point = {
+        name: values.take(permutation, axis=dims[name].index("true_class")) if "true_class" in dims[name] else values
+        for name, values in end.point.items()
+    }
+    return replace(end, point=point), permutation
+
+
+def as_draw(problem: Problem, data: Labelled, shares: Shares) -> xarray.Dataset:
+    """Return parameters as the one draw of one chain."""
+    values = {name: value[None] for name, value in problem.as_values(shares).items()}
+    return as_draws(problem.model.parameter_dims, data, values)
+
+
+def as_draws(dims: Mapping[str, Sequence[str]], data: Labelled, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
+    """Return values (draw, ...) of parameters as the draws of one chain, those of most dimensions first.
+
+    In another order, ArviZ 1.3's summary mixes up the rows of a variable: see `bayesanno.inference.assemble`.
+    """
+    names = sorted(values, key=lambda name: -values[name].ndim)
+    of = {name: tuple(dims[name][: values[name].ndim - 1]) for name in names}
+    coords = data.coords(true_class=data.classes)
+    used = {dim for each in of.values() for dim in each}
+    n_draws = len(next(iter(values.values())))
+    return xr.Dataset(
+        {name: (("chain", "draw", *of[name]), values[name][None]) for name in names},
+        coords={"chain": [0], "draw": np.arange(n_draws)} | {dim: coords[dim] for dim in coords if dim in used},
+    )
+
+
+def compare_ends(ends: Sequence[Ascent], items_differ: np.ndarray, tolerance: float) -> dict[str, Any]:
+    """Say how many starts agree with the best one, and how far from it the others ended.
+
+    Parameters
+    ----------
+    ends : sequence of Ascent
+        The highest first.
+    items_differ : array, shape (end,)
+        How many items have another most probable class than at the first end.
+    tolerance : float
+
+    Returns
+    -------
+    dict
+        `objective` and `log_likelihood` of the best end; `steps`, how many E-steps led there, and `total_steps` of all
+        starts; `change`, `converged`; `restarts`; `agreed`, how many of them ended as high, to a hundredth of a nat;
+        `unfinished`, how many did not converge; and of each that ended elsewhere, the highest first, in `others`:
+        `nats_lower`, `items_differ` (whose most probable class is another), `starts` that ended there.
+    """
+    best = ends[0]
+    lower = [best.objective - end.objective for end in ends]
+    others: list[dict[str, Any]] = []
+    for at, nats in enumerate(lower):
+        if nats <= AGREE:
+            continue
+        if others and nats - others[-1]["nats_lower"] <= AGREE:
+            others[-1]["starts"] += 1
+        else:
+            others.append({"nats_lower": float(nats), "items_differ": int(items_differ[at]), "starts": 1})
+    return {
+        "objective": float(best.objective),
+        "log_likelihood": float(best.log_likelihood),
+        "steps": best.steps,
+        "total_steps": sum(end.steps for end in ends),
+        "change": float(best.change),
+        "converged": best.change <= tolerance,
+        "restarts": len(ends),
+        "agreed": sum(nats <= AGREE for nats in lower),
+        "unfinished": sum(end.change > tolerance for end in ends),
+        "others": others,
+    }

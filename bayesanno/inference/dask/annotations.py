@@ -1,0 +1,354 @@
+"""Annotations spread over the workers of a Dask cluster, for methods that climb.
+
+Each item's annotations are brought together once, by Dask's shuffle, and laid out where they then lie. After that what
+travels is parameters, to the workers, and sums over blocks, from them; annotations do not. A worker that is lost takes
+parts with it, which Dask makes anew from what it reads them from.
+
+The invariant: every task has what it needs in its graph, so that no result is held nowhere else; sums are added in one
+order, so that where a block lies changes no digit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.totals import AnnotationTotals
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.inference.dask.parts import (
+    PartTotals,
+    add_up_part,
+    count_block_labels,
+    describe_part,
+    itself,
+    make_part,
+)
+from bayesanno.io.alike import warn_of_alike
+from bayesanno.io.options import label_names
+from bayesanno.io.partitioned import (
+    coded_types,
+    encode,
+    find_names,
+    find_whole,
+    has_floats,
+    open_partitions,
+    order_labels,
+    require_dask,
+)
+from bayesanno.modeling.expectation import AddsUp, make_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dask.distributed import Client, Future
+
+    from bayesanno.data.labelled import Labelled
+
+PART_ROWS = 1_000_000  # annotations of a part: some tens of megabytes
+LEAST_ROWS = 10_000  # of a part that is there only so that every thread has one
+FAN_IN = 8  # sums that one task adds up
+CLIMBS = 32  # that are followed at a time: they wait for workers, and take no time here
+TIMEOUT = "10 s"  # to reach a scheduler
+
+
+class SpreadItems(AddsUp):
+    """The items of a table in parts that lie on workers.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    parts : sequence of Future of Part
+    names_class : array of bool, shape (true_class, response)
+    totals : PartTotals
+    """
+
+    def __init__(
+        self, client: Client, parts: Sequence[Future], names_class: np.ndarray, totals: PartTotals | None = None
+    ) -> None:
+        self.client, self.parts, self.names_class = client, parts, names_class
+        self.n_threads = CLIMBS
+        if totals is not None:
+            self.n_different, self.largest = totals.n_different, totals.largest
+
+    def add_up[T](self, of_block: Callable[..., T], *arguments: Any) -> T:
+        """Return the sum over all blocks of all parts."""
+        found: T = self.add_up_parts(add_up_part, of_block, arguments)
+        return found
+
+    def add_up_parts[T](self, of_part: Callable[..., T], *arguments: Any) -> T:
+        """Return the sum over parts of `of_part(part, *arguments)`, a function of a module."""
+        # an argument of one task, and not scattered data: what only workers hold is lost with them
+        sent = self.client.submit(itself, arguments, pure=False)
+        n = len(self.parts)
+        found: T = add_all(self.client, self.client.map(_call, self.parts, [of_part] * n, [sent] * n, pure=False))
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SpreadAnnotations(AnnotationTotals):
+    """Annotations that lie on the workers of a cluster, as long as this is there; `spread_annotations` makes them.
+
+    Attributes
+    ----------
+    spread : SpreadItems
+        The items, in parts.
+    name : str
+        What messages call the table they are from.
+    """
+
+    spread: SpreadItems
+    name: str = field(default="")
+
+
+def spread_annotations(
+    source: Any,
+    client: Client,
+    *,
+    item: str | None = None,
+    annotator: str | None = None,
+    label: str | None = None,
+    gold: str | None = None,
+    labels: Sequence[str] | None = None,
+) -> SpreadAnnotations:
+    """Read annotations where they lie, and bring those of each item together on one worker.
+
+    Cells, names and columns are as for `read_annotations`. Annotators are numbered by first appearance, files in the
+    order of their names (part 2 before part 10), labels sorted: as if the same table were read whole.
+
+    Parameters
+    ----------
+    source : path or dask.dataframe
+        A folder of Parquet files that all workers can read, one such file, or a Dask DataFrame; a long table.
+    client : dask.distributed.Client
+        Of the cluster that reads and holds them.
+    item, annotator, label, gold : str, optional
+        The columns' names, where they are not among the usual ones.
+    labels : sequence of str, optional
+        All possible labels, in order. By default those found, sorted.
+
+    Returns
+    -------
+    SpreadAnnotations
+        What `fit` and `write_labels` take. The annotations stay on the workers as long as it is referred to.
+
+    Raises
+    ------
+    ExtraError
+        If Dask is not installed.
+    DataFileError
+        If there is no such folder, or no Parquet file in it.
+    DataError
+        If files differ in their columns, a column is not found, or what rows say does not fit together.
+    FitError
+        If `client` is none, or the cluster fails.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> from dask.distributed import Client  # doctest: +SKIP
+    >>> data = ba.spread_annotations("answers", Client("tcp://10.0.0.1:8786"))  # doctest: +SKIP
+    >>> fit = ba.fit("mace", data, method="em")  # doctest: +SKIP
+    >>> ba.write_labels(fit, data, "labels")  # doctest: +SKIP
+    """
+    require_dask()
+    check_client(client)
+    declared = None if labels is None else label_names("labels", labels)
+    table = open_partitions(source, {"item": item, "annotator": annotator, "label": label, "gold": gold})
+    with _clear_errors(), quiet():
+        if has_floats(table):
+            found_whole = client.gather(client.map(find_whole, client.compute(table.frame.to_delayed()), pure=False))
+            names = {name for each in found_whole for name in each}
+            table = replace(table, whole={name: all(each.get(name, True) for each in found_whole) for name in names})
+        found = add_all(client, _map_frames(client, table.frame, find_names, replace(table, frame=None)))
+        known = order_labels(found, declared, table.name)
+        warn_of_alike(table.name, labels=() if declared is not None else known, annotators=found.annotators)
+        if not found.labels:
+            raise DataError("there is no annotation: the table has no row with an item, an annotator and a label")
+        parts = _bring_together(client, table, tuple(found.annotators), known, found.n_rows)
+        items = SpreadItems(client, parts, np.eye(len(known), dtype=bool))
+        totals = items.add_up_parts(describe_part)
+        counts = items.add_up(count_block_labels)
+    digest = hashlib.sha256(json.dumps([list(found.annotators), known, totals.n_items, totals.digest]).encode())
+    return SpreadAnnotations(
+        annotators=tuple(found.annotators),
+        labels=known,
+        n_items=totals.n_items,
+        by_annotator=totals.by_annotator,
+        label_shares=counts.average,
+        label_alphas=counts.alphas,
+        n_gold=totals.n_gold,
+        hash=digest.hexdigest(),
+        spread=SpreadItems(client, parts, items.names_class, totals),
+        name=table.name,
+    )
+
+
+def items_of(data: Labelled) -> AddsUp:
+    """Return the items of annotations, in blocks: in memory, or where they lie."""
+    if isinstance(data, SpreadAnnotations):
+        return data.spread
+    assert isinstance(data, AnnotationData)
+    return make_blocks(data)
+
+
+def lies_elsewhere(data: Any) -> bool:
+    """Whether data are a folder, a file or a Dask DataFrame, and not annotations in memory or on workers already."""
+    return isinstance(data, str | os.PathLike) or type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def find_spread(data: Any, client: Client | None) -> SpreadAnnotations:
+    """Return annotations on the workers of a cluster, read there if they are not yet.
+
+    Raises
+    ------
+    FitError
+        If there is no client, or nothing that one is needed for; else as for `spread_annotations`.
+    """
+    if isinstance(data, SpreadAnnotations):
+        if client is not None and client is not data.spread.client:
+            raise FitError("these annotations lie on the cluster of another client: leave out client=...")
+        return data
+    if not lies_elsewhere(data):
+        raise FitError(
+            f"client=... is for a folder of Parquet files or a dask.dataframe, and {type(data).__name__} is in memory: "
+            "leave it out"
+        )
+    if client is None:
+        what = repr(str(data)) if isinstance(data, str | os.PathLike) else "a Dask DataFrame"
+        raise FitError(
+            f"{what} is read on a Dask cluster: give client=dask.distributed.Client(...); a file that fits into memory "
+            "is read with read_annotations"
+        )
+    return spread_annotations(data, client)
+
+
+def check_client(client: Any) -> None:
+    """Raise a FitError unless this is a client of a Dask cluster."""
+    from distributed import Client
+
+    if not isinstance(client, Client):
+        raise FitError(f"client is {client!r}: it must be a dask.distributed.Client, as Client('tcp://10.0.0.1:8786')")
+
+
+def connect(address: str) -> Client:
+    """Return a client of the scheduler at an address, or of a cluster of this machine's own cores ("local").
+
+    Raises
+    ------
+    ExtraError
+        If Dask is not installed.
+    FitError
+        If there is no scheduler at the address.
+    """
+    require_dask()
+    from distributed import Client
+    from distributed.comm import resolve_address
+
+    if address == "local":
+        return Client(
+            n_workers=os.cpu_count() or 1,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.ERROR,
+        )
+    try:
+        resolve_address(address)  # a client whose address cannot be read stays Dask's default, and closes after 20 s
+        return Client(address, timeout=TIMEOUT)
+    except (OSError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise FitError(
+            f"there is no Dask scheduler at {address!r} ({reason}): start one with `dask scheduler` and give its "
+            "address, as tcp://10.0.0.1:8786, or 'local'"
+        ) from None
+
+
+def add_all(client: Client, sums: Sequence[Future]) -> Any:
+    """Return the sum of what tasks give, added up on the workers in a fixed order; the tasks are let go of.
+
+    Raises
+    ------
+    FitError
+        If the cluster fails.
+    """
+    level = list(sums)
+    with _clear_errors():
+        while len(level) > 1:
+            n_groups = math.ceil(len(level) / FAN_IN)
+            ends = [len(level) * at // n_groups for at in range(n_groups + 1)]
+            level = client.map(_add, [level[a:b] for a, b in pairwise(ends)], pure=False)
+        return level[0].result()
+
+
+def _map_frames(client: Client, frame: Any, of_frame: Callable[..., Any], *arguments: Any) -> list[Future]:
+    """Return the futures of a function of each partition of a Dask DataFrame."""
+    from dask import delayed
+
+    sent = delayed(itself)(arguments)
+    return list(client.compute([delayed(_call)(part, of_frame, sent) for part in frame.to_delayed()]))
+
+
+def _bring_together(
+    client: Client, table: Any, annotators: Sequence[str], labels: Sequence[str], n_rows: int
+) -> list[Future]:
+    """Return the futures of the parts, each of which has all annotations of its items."""
+    from dask import delayed
+
+    numbers = delayed(_number)(tuple(annotators))
+    coded = table.frame.map_partitions(
+        encode, replace(table, frame=None), numbers, tuple(labels), meta=coded_types(table)
+    )
+    n_threads = max(1, sum(client.nthreads().values()))
+    n_parts = max(math.ceil(n_rows / PART_ROWS), min(n_threads, math.ceil(n_rows / LEAST_ROWS)))
+    n_parts = n_threads * math.ceil(n_parts / n_threads) if n_parts > n_threads else n_parts  # as many for each thread
+    shuffled = coded.shuffle(on="item", npartitions=n_parts, shuffle_method="p2p")
+    parts = [
+        delayed(make_part)(part, number, len(annotators), tuple(labels), table.name)
+        for number, part in enumerate(shuffled.to_delayed())
+    ]
+    return list(client.compute(parts))
+
+
+def _call(first: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    return function(first, *arguments)
+
+
+def _add(sums: Sequence[Any]) -> Any:
+    return reduce(add, sums)
+
+
+def _number(names: Sequence[str]) -> dict[str, int]:
+    return {name: code for code, name in enumerate(names)}
+
+
+@contextmanager
+def _clear_errors() -> Iterator[None]:
+    """Say in one line what a cluster that cannot go on says in many."""
+    from distributed import CancelledError, KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except (KilledWorker, CancelledError, CommClosedError) as error:
+        reason = " ".join(str(error).split())
+        raise FitError(f"the Dask cluster cannot go on: {type(error).__name__}: {reason}") from error
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Leave out what Dask says of large arguments: parameters of many annotators are large, and travel once a step."""
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+        yield

@@ -1,0 +1,1 @@
+"""Whether to believe a fit: the numbers, and the words."""

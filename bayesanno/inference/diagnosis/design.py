@@ -1,0 +1,142 @@
+"""What is checked before any time is spent on sampling: whether the design lets competence be learnt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.ground.errors import IdentifiabilityWarning, warn
+from bayesanno.inference.dask.annotations import SpreadAnnotations
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bayesanno.data.labelled import Labelled
+    from bayesanno.modeling.data_kinds import Data
+    from bayesanno.modeling.expectation import Block
+
+
+@dataclass(frozen=True)
+class Links:
+    """Who is linked to whom by items in common, of some items or of all.
+
+    Attributes
+    ----------
+    leader : array of int, shape (annotator,)
+        The first annotator of the group that an annotator is in.
+    checks : bool
+        Whether any item has more than one annotator.
+    """
+
+    leader: np.ndarray
+    checks: bool
+
+    def __add__(self, other: Self) -> Self:
+        everybody = np.arange(self.leader.size)
+        edges = np.concatenate([everybody, everybody]), np.concatenate([self.leader, other.leader])
+        return type(self)(_find_leaders(*edges, self.leader.size), self.checks or other.checks)
+
+
+def link_annotators(item: np.ndarray, annotator: np.ndarray, n_items: int, n_annotators: int) -> Links:
+    """Return who is linked to whom by annotations (annotation,)."""
+    pairs = np.unique(item * n_annotators + annotator)
+    item, annotator = np.divmod(pairs, n_annotators)  # (pair,) each
+    checks = bool(pairs.size and np.bincount(item).max() > 1)
+    leader = _find_leaders(annotator, n_annotators + item, n_annotators + n_items)[:n_annotators]
+    return Links(leader, checks)
+
+
+def link_block(block: Block) -> Links:
+    """Return who is linked to whom by the items of a block."""
+    said = block.answers.tocoo()
+    pattern, cell = (part.astype(np.int64) for part in said.coords)
+    n_patterns, n_cells = block.answers.shape
+    return link_annotators(pattern, cell // block.n_labels, n_patterns, n_cells // block.n_labels)
+
+
+def _find_leaders(one: np.ndarray, other: np.ndarray, size: int) -> np.ndarray:
+    """Return of each node the first node that edges lead to."""
+    import scipy.sparse as sp
+
+    graph = sp.coo_array((np.ones(one.size), (one, other)), shape=(size, size))
+    piece = sp.csgraph.connected_components(graph, directed=False)[1]
+    first: np.ndarray = np.unique(piece, return_index=True)[1][piece]
+    return first
+
+
+def design_problems(data: AnnotationData) -> list[str]:
+    """Return, in plain words, why competence cannot be learnt from this design; empty if nothing stands in the way.
+
+    Examples
+    --------
+    >>> from bayesanno import AnnotationData
+    >>> from bayesanno.inference.diagnosis.design import design_problems
+    >>> alone = AnnotationData.from_records([("s1", "ada", "yes"), ("s2", "bo", "no"), ("s3", "cy", "no")])
+    >>> design_problems(alone)[0]
+    'every item has only one annotator: nobody can be checked against anybody, so competence follows its prior alone'
+    """
+    return describe_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
+
+
+def describe_links(links: Links, data: Labelled) -> list[str]:
+    """Return what `design_problems` does, of who is linked to whom."""
+    problems = []
+    if not links.checks:
+        problems.append(
+            "every item has only one annotator: nobody can be checked against anybody, "
+            "so competence follows its prior alone"
+        )
+    active = np.flatnonzero(data.by_annotator)
+    if active.size < 3:
+        problems.append(
+            f"there {'is' if active.size == 1 else 'are'} only {active.size} annotator"
+            f"{'' if active.size == 1 else 's'}: agreement of fewer than three does not tell who is right, so "
+            "competence rests on its prior"
+        )
+    leaders, members = np.unique(links.leader[active], return_counts=True)
+    if leaders.size > 1 and active.size >= 3:
+        smallest = data.annotators[leaders[np.argmin(members)]]
+        problems.append(
+            f"annotators and items fall into {leaders.size} groups with nothing in common (the smallest is around "
+            f"annotator {smallest!r}): competences of different groups are linked by the prior alone"
+        )
+    return problems
+
+
+@singledispatch
+def tables_of(data: Data) -> list[AnnotationData]:
+    """Return the tables of annotations that data consist of; counts have no annotators, and so none."""
+    raise TypeError(f"no kind of data: {type(data).__name__}")
+
+
+@tables_of.register(AnnotationData)
+def _(data: AnnotationData) -> list[AnnotationData]:
+    return [data]
+
+
+@tables_of.register(MultiAnnotationData)
+def _(data: MultiAnnotationData) -> list[AnnotationData]:
+    return list(data.by_dimension.values())
+
+
+@tables_of.register(CountData)
+def _(_: CountData) -> list[AnnotationData]:
+    return []
+
+
+def warn_of_design(data: Data | SpreadAnnotations, caveats: Sequence[str] = ()) -> list[str]:
+    """Warn of each problem of the design, and of a model's own caveats, and return them."""
+    if isinstance(data, SpreadAnnotations):
+        found = dict.fromkeys(describe_links(data.spread.add_up(link_block), data))
+    else:
+        found = dict.fromkeys(problem for table in tables_of(data) for problem in design_problems(table))
+    problems = [*found, *caveats]
+    for problem in problems:
+        warn(problem, IdentifiabilityWarning)
+    return problems

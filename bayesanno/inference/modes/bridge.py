@@ -1,0 +1,237 @@
+"""Bridge sampling: the integral of a density around draws from it; and so the marginal likelihood of a fit of counts.
+
+The invariant: it is nan, with the reason, where the draws cannot bear it. The marginal likelihood is of the answers in
+their order, without binomial coefficients, under the fit's own proper priors. Only models whose types are told apart by
+their order or by their priors are taken: where classes can be permuted, draws of one labelling would miss the others'
+share.
+
+References
+----------
+X.-L. Meng and W. H. Wong (1996), Simulating ratios of normalizing constants via a simple identity, Statistica Sinica 6,
+831-860.
+S. Frühwirth-Schnatter (2004), Estimating marginal likelihoods for mixture and Markov switching models using bridge
+sampling techniques, The Econometrics Journal 7, 143-167, doi:10.1111/j.1368-423X.2004.00125.x (the error).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bayesanno.data.counts import CountData
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.validate import check_seed
+from bayesanno.inference.diagnosis.measures import MAX_PARETO_K, find_pareto_k
+from bayesanno.inference.graph.unconstrained import density_of, unconstrain
+from bayesanno.inference.modes.chain_modes import MAX_RHAT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import xarray
+
+    from bayesanno.fits.view import FitView
+
+MAX_ROUNDS = 1_000  # of the iteration; it takes tens
+TOLERANCE = 1e-10  # of the log, and so relative to the marginal likelihood
+MIN_PER_DIMENSION = 2  # draws that shape the proposal: of fewer, its covariance is hardly known
+TAILS = 5  # degrees of freedom of the proposal: tails heavier than those of a posterior
+
+
+class LogMass(NamedTuple):
+    """Log of the integral of a density, its standard error, and why it is nan where it is."""
+
+    value: float
+    error: float
+    reason: str
+
+
+class MarginalLikelihood(NamedTuple):
+    """A log marginal likelihood of answers in their order, its standard error, and why it is nan where it is."""
+
+    value: float
+    error: float
+    reason: str
+
+
+def estimate_marginal_likelihood(
+    fit: xarray.DataTree | FitView, *, random_seed: int | None = None
+) -> MarginalLikelihood:
+    """Estimate the log marginal likelihood of a fit of counts by bridge sampling (Meng and Wong 1996).
+
+    The bridge is to a multivariate t with 5 degrees of freedom, on the unconstrained scale; the first half of each
+    chain shapes it, the second half is bridged to.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    random_seed : int, optional
+
+    Returns
+    -------
+    MarginalLikelihood
+        nan, with a reason, if the fit is not by NUTS, its R-hat is unknown or above 1.01, the Pareto k of the ratios of
+        posterior and proposal is above 0.7, or the iteration does not settle in 1,000 rounds. The standard error is
+        relative, that is of the log.
+
+    Raises
+    ------
+    FitError
+        If the fit is not of counts.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> ba.estimate_marginal_likelihood(ba.load("counts"), random_seed=1).value  # doctest: +SKIP
+    """
+    check_seed(random_seed)
+    view = view_of(fit)
+    require_counts(view)
+    rhat = view.diagnostics.get("max_rhat")
+    if rhat is None or not rhat <= MAX_RHAT:
+        known = "unknown (it takes NUTS, and two chains)" if rhat is None else f"{rhat:.3f}"
+        return _unknown(f"R-hat is {known}, and must be at most {MAX_RHAT}")
+    graph = view.model.build(view.data)
+    z, parts = unconstrain(graph, view.posterior)  # (chain, draw, dimension)
+    found = estimate_log_mass(z, density_of(graph, parts), np.random.default_rng(random_seed))
+    return _unknown(found.reason) if found.reason else MarginalLikelihood(*found)
+
+
+def _unknown(why: str) -> MarginalLikelihood:
+    return MarginalLikelihood(float("nan"), float("nan"), f"log_marginal: {why}")
+
+
+def shape_proposal(points: np.ndarray) -> Any:
+    """Return the multivariate t of the mean and covariance of points (sample, dimension), from SciPy.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the draws do not spread in all dimensions, as too few of them cannot.
+    """
+    from scipy.stats import multivariate_t
+
+    n_samples, n = points.shape
+    if n_samples < MIN_PER_DIMENSION * n:
+        raise np.linalg.LinAlgError(f"{n_samples} draws are too few to shape {n} dimensions")
+    covariance = np.atleast_2d(np.cov(points.T))
+    np.linalg.cholesky(covariance)
+    return multivariate_t(points.mean(axis=0), covariance, df=TAILS)
+
+
+def estimate_log_mass(
+    z: np.ndarray,
+    log_density: Callable[[np.ndarray], np.ndarray],
+    rng: np.random.Generator,
+    inside: np.ndarray | None = None,
+) -> LogMass:
+    """Estimate the log of the integral of a density, from draws of it (Meng and Wong 1996).
+
+    The bridge is to a multivariate t with 5 degrees of freedom; the first half of each chain shapes it, the second half
+    is bridged to.
+
+    Parameters
+    ----------
+    z : array, shape (chain, draw, dimension)
+        On the unconstrained scale.
+    log_density : callable
+        From points (sample, dimension) to its log there, (sample,); -inf outside of a region, if it is of one.
+    rng : numpy.random.Generator
+    inside : array of bool, shape (chain, draw), optional
+        Which draws are in that region: the others do not count. All by default.
+
+    Returns
+    -------
+    LogMass
+        nan, with a reason, if draws are at the edge of the parameters' range or too few for so many dimensions, the
+        Pareto k of the ratios of density and proposal is above 0.7, or the iteration does not settle in 1,000 rounds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.inference.modes.bridge import estimate_log_mass
+    >>> rng = np.random.default_rng(1)
+    >>> draws = rng.normal(size=(4, 1000, 2))
+    >>> found = estimate_log_mass(draws, lambda z: -(z**2).sum(axis=1) / 2, rng)
+    >>> abs(found.value - np.log(2 * np.pi)) < 4 * found.error < 0.1
+    True
+    """
+    if not np.isfinite(z).all():
+        return _no_mass("a draw is at the edge of the parameters' range")
+    inside = np.ones(z.shape[:2], dtype=bool) if inside is None else inside
+    (shaping, bridged), (of_shaping, own) = np.array_split(z, 2, axis=1), np.array_split(inside, 2, axis=1)
+    try:
+        proposal = shape_proposal(shaping[of_shaping])
+    except np.linalg.LinAlgError as cause:
+        return _no_mass(str(cause))
+    n_chains, n_draws, n = bridged.shape
+    drawn = proposal.rvs(n_chains * n_draws, random_state=rng).reshape(-1, n)
+    kept = bridged[own]
+    ratio_kept = np.full((n_chains, n_draws), -np.inf)  # (chain, draw), of the posterior's draws
+    ratio = log_density(drawn) - np.atleast_1d(proposal.logpdf(drawn))  # (sample,), of proposed points
+    if not own.any() or not np.isfinite(ratio).any():
+        return _no_mass("no draw, or no proposed point, is where the density is to be integrated")
+    ratio_kept[own] = log_density(kept) - np.atleast_1d(proposal.logpdf(kept))
+    pareto_k = find_pareto_k(ratio)
+    if not pareto_k <= MAX_PARETO_K:
+        return _no_mass(f"the posterior is far from any t distribution: Pareto k is {pareto_k:.2f}")
+    value, error = _bridge(ratio, ratio_kept)
+    if not np.isfinite([value, error]).all():
+        return _no_mass(f"bridge sampling does not settle within {MAX_ROUNDS} rounds")
+    return LogMass(value, error, "")
+
+
+def _no_mass(why: str) -> LogMass:
+    return LogMass(float("nan"), float("nan"), why)
+
+
+def _bridge(proposed: np.ndarray, kept: np.ndarray) -> tuple[float, float]:
+    """Return log of the normalising constant, and its error, from log density ratios (sample,) and (chain, draw).
+
+    Draws of a ratio of 0 are of another density, and left out. Both are nan if the iteration does not settle, as it
+    cannot where a ratio is nan.
+    """
+    from arviz_stats.base import array_stats
+    from scipy.special import logsumexp
+
+    if np.isnan(proposed).any() or np.isnan(kept).any():
+        return float("nan"), float("nan")
+
+    own = kept > -np.inf  # (chain, draw)
+    level = float(np.median(kept[own]))  # near the result: what is iterated is near 0, where no digits are lost to size
+    filled = np.where(own, kept, level)
+    ess = float(array_stats.ess(filled, chain_axis=0, draw_axis=1, method="mean")) * own.mean()
+    share = np.log(np.array([ess, proposed.size]) / (ess + proposed.size))  # of posterior and proposed draws
+    proposed, kept, inside = proposed - level, filled - level, kept[own] - level
+    estimate = 0.0
+    for _ in range(MAX_ROUNDS):
+        before = estimate
+        above = proposed - np.logaddexp(share[0] + proposed, share[1] + before)
+        below = -np.logaddexp(share[0] + inside, share[1] + before)
+        estimate = float(logsumexp(above) - np.log(above.size) - logsumexp(below) + np.log(below.size))
+        if abs(estimate - before) <= TOLERANCE:
+            break
+    else:
+        return float("nan"), float("nan")
+    first = np.exp(proposed - estimate - np.logaddexp(share[0] + proposed - estimate, share[1]))
+    second = own * np.exp(-np.logaddexp(share[0] + kept - estimate, share[1]))  # (chain, draw)
+    independent = float(array_stats.ess(second, chain_axis=0, draw_axis=1, method="mean"))
+    variances = [first.var() / first.mean() ** 2 / first.size, second.var() / second.mean() ** 2 / independent]
+    return level + estimate, float(np.sqrt(sum(variances)))
+
+
+def require_counts(fit: xarray.DataTree | FitView) -> CountData:
+    """Return the counts that a fit was made from.
+
+    Raises
+    ------
+    FitError
+        If it was made from other data.
+    """
+    view = view_of(fit)
+    if view.model.data_class is not CountData:
+        raise FitError(f"types of items are counted in fits of counts, and {view.model.name} is fitted to annotations")
+    counts: CountData = view.data
+    return counts

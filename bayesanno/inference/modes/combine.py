@@ -1,0 +1,188 @@
+"""From fits to another fit: chains side by side, classes relabelled. What follows from the draws is computed anew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.fits.storage import is_tree
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
+from bayesanno.inference.assemble import assemble_anew
+from bayesanno.inference.diagnosis.measures import concat_datasets
+from bayesanno.inference.modes.found_modes import merge_modes
+from bayesanno.inference.relabelling.align import compose
+from bayesanno.inference.relabelling.rules import align_fit
+from bayesanno.modeling.capabilities import is_exchangeable, latents
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import xarray
+
+    from bayesanno.fits.view import FitView
+    from bayesanno.inference.relabelling.align import Rule
+
+
+def concat_chains(fits: Iterable[xarray.DataTree | FitView]) -> xarray.DataTree:
+    """Put the chains of several fits of one model to the same data side by side, and diagnose them together.
+
+    Parameters
+    ----------
+    fits : sequence of xarray.DataTree or FitView
+
+    Returns
+    -------
+    xarray.DataTree
+        A fit with all chains, numbered anew.
+
+    Raises
+    ------
+    FitError
+        If there is no fit, or one has no chains (is not by NUTS, or a combination of modes), or they differ in model,
+        priors, data, method or number of draws.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a diagnostic of all chains says not to believe the posterior yet.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fits = [ba.load(f"run{seed}/posterior.nc") for seed in (1, 2)]  # doctest: +SKIP
+    >>> ba.concat_chains(fits)["posterior"].sizes["chain"]  # doctest: +SKIP
+    8
+    """
+    if is_tree(fits) or not isinstance(fits, Iterable):
+        raise FitError(f"fits is of type {type(fits).__name__}: give a list of fits, as in [first, second]")
+    views = [view_of(fit) for fit in fits]
+    if not views:
+        raise FitError("there is no fit to concatenate: give at least one")
+    first, trees = views[0], [view.tree for view in views]
+    for view in views:
+        if view.yields != "mcmc":
+            raise FitError(
+                f"a fit by {view.tree.attrs['method']} has no chains to concatenate (it yields: {view.yields}): give "
+                "fits by nuts, as they were sampled"
+            )
+    for what in ("model", "fields", "data_hash", "method"):
+        values = {str(tree.attrs[what]) for tree in trees}
+        if len(values) > 1:
+            raise FitError(f"fits to be concatenated differ in {what}: {', '.join(sorted(values))}")
+    sizes = {view.posterior.sizes["draw"] for view in views}
+    if len(sizes) > 1:
+        raise FitError(f"fits to be concatenated differ in their number of draws: {sorted(sizes)}")
+    chains = range(sum(view.posterior.sizes["chain"] for view in views))
+    posterior = concat_datasets([_number_draws(view.posterior) for view in views], "chain", chains)
+    stats = concat_datasets([_number_draws(one) for one in _stats(views)], "chain", chains)
+    attrs = dict(trees[0].attrs) | {
+        "random_seed": ", ".join(str(tree.attrs["random_seed"]) for tree in trees),
+        "settings": json.dumps(_common_settings(trees) | {"chains": len(chains)}),
+    }
+    for seconds in ("seconds_compile", "seconds_sample"):
+        attrs[seconds] = float(sum(tree.attrs[seconds] for tree in trees))
+    known = [(view.diagnostics.get("modes"), view.posterior.sizes["chain"]) for view in views]
+    modes = merge_modes([(one, n) for one, n in known if one is not None]) if all(one for one, _ in known) else None
+    more = None if modes is None else {"modes": modes}
+    return assemble_anew(first, posterior, stats, attrs=attrs, more_diagnostics=more)
+
+
+def _number_draws(part: xarray.Dataset) -> xarray.Dataset:
+    """Give chains and draws new numbers: thinned fits have others, and what differs is not put side by side."""
+    return part.assign_coords({dim: range(part.sizes[dim]) for dim in ("chain", "draw")})
+
+
+def _stats(views: Sequence[FitView]) -> list[xarray.Dataset]:
+    """Return the sample statistics of fits, with a permutation in all if one has been permuted."""
+    stats = [view.tree["sample_stats"].to_dataset() for view in views]
+    known = [one["permutation"] for one in stats if "permutation" in one]
+    if not known:
+        return stats
+    names = known[0]["true_class"].values
+    order = xr.DataArray(range(names.size), dims="true_class", coords={"true_class": names})
+    return [
+        one if "permutation" in one else one.assign(permutation=xr.zeros_like(one["lp"], dtype=int) + order)
+        for one in stats
+    ]
+
+
+def _common_settings(trees: Sequence[xarray.DataTree]) -> dict[str, Any]:
+    """Return the settings of fits by one method: a list where they differ."""
+    settings = [json.loads(tree.attrs["settings"]) for tree in trees]
+    common = {}
+    for name in settings[0]:
+        values = [one[name] for one in settings]
+        common[name] = values[0] if all(value == values[0] for value in values) else values
+    return common
+
+
+def relabel(
+    fit: xarray.DataTree | FitView,
+    *,
+    rule: Rule = "accuracy",
+    reference: Mapping[str, Any] | xarray.Dataset | None = None,
+) -> xarray.DataTree:
+    """Undo label switching in a fit: per draw, take the permutation of the classes that the rule prefers.
+
+    Every variable with a class dimension is permuted; the posterior of the labels, deterministics, log prior and
+    diagnostics are computed anew. The share of draws changed is among the diagnostics.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    rule : {"accuracy", "weighted", "stephens", "pivot"}
+        "accuracy" and "weighted" take each draw by itself: names under which annotators are right most often, eq. 56
+        or eq. 55 of Rzhetsky et al. (2008). "stephens" makes the items' class probabilities of all draws agree
+        (Stephens 2000); where they do not fit in 512 MiB, those of items evenly spaced among the data. "pivot" brings
+        each draw near to one. See `bayesanno.inference.relabelling.align` and `bayesanno.inference.relabelling.rules`.
+    reference : mapping of name to array, or xarray.Dataset, optional
+        The pivot: the matrices over true classes and responses (`confusion`) of one draw, which also names the classes.
+        By default the draw of greatest log density (`lp`), its classes named by "accuracy".
+
+    Returns
+    -------
+    xarray.DataTree
+
+    Raises
+    ------
+    FitError
+        If the fit's prior tells the classes apart, or it has controls: then a permuted draw is another explanation,
+        with another density. Or if its latents are types of items, whose order is theirs, nothing in the posterior is
+        over true classes and responses, or the rule is unknown or lacks what it needs.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a diagnostic says not to believe the relabelled posterior yet.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fits = [ba.load(f"run{seed}") for seed in (1, 2)]  # doctest: +SKIP
+    >>> ba.relabel(ba.concat_chains(fits), rule="weighted")  # doctest: +SKIP
+    """
+    view = view_of(fit)
+    model, data = view.model, view.data
+    if any(latent.dim == "item_type" for latent in latents(model, data)):
+        raise FitError(f"items are of types in {model.name}, and types keep their order: there is nothing to relabel")
+    if not is_exchangeable(model, data):
+        why = (
+            "it has controls"
+            if getattr(data, "controls", None)
+            else f"the prior of {model.name} tells the classes apart"
+        )
+        raise FitError(f"relabelling would change the density of this fit's draws: {why}")
+    posterior, permutation = align_fit(view, rule, reference)
+    stats = view.tree["sample_stats"].to_dataset()
+    before = stats.get("permutation")
+    return assemble_anew(
+        view,
+        posterior,
+        stats,
+        permutation=permutation if before is None else compose(before, permutation),
+        more_diagnostics=view.diagnostics,
+        attrs=view.tree.attrs,
+    )

@@ -1,0 +1,320 @@
+"""Chains in several modes of a posterior: left out, taken apart, or put together by what each mode weighs.
+
+The invariant: what follows from the draws (labels, deterministics, diagnostics) is that of the draws in the fit that is
+given back; `fit.isel(chain=...)` alone would leave it as it was.
+
+References
+----------
+Y. Yao, A. Vehtari and A. Gelman (2022), Stacking for non-mixing Bayesian computations: the curse and blessing of
+multimodal posteriors, Journal of Machine Learning Research 23(79), 1-45, http://jmlr.org/papers/v23/20-1426.html.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
+from bayesanno.ground.validate import check_seed
+from bayesanno.ground.wording import enumerated
+from bayesanno.inference.assemble import assemble_anew
+from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence
+from bayesanno.inference.log_likelihood import leave_one_out
+from bayesanno.inference.modes.found_modes import keep_chains
+from bayesanno.inference.modes.weigh import require_chains, weigh_modes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import xarray
+
+    from bayesanno.fits.view import FitView
+    from bayesanno.inference.modes.weigh import ModeMass, Weighed
+
+Weights = Literal["mass", "stacking"]
+NO_SHARE = 1e-3  # of all draws: of a mode of less, none are taken
+
+
+def drop_chains(fit: xarray.DataTree | FitView, chains: Sequence[int]) -> xarray.DataTree:
+    """Leave chains out of a fit; labels, deterministics, log prior and diagnostics are those of the chains that stay.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    chains : sequence of int
+        By number, as warnings name them. Those that stay are numbered anew.
+
+    Returns
+    -------
+    xarray.DataTree
+
+    Raises
+    ------
+    FitError
+        If the fit has no chains, one of these is not there, or none would be left.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a diagnostic of the chains that stay says not to believe the posterior yet.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> ba.drop_chains(ba.load("crowd"), [2])["posterior"].sizes["chain"]  # doctest: +SKIP
+    3
+    """
+    view = view_of(fit)
+    require_chains(view, "chains")
+    there = view.posterior["chain"].values.tolist()
+    names = enumerated([str(chain) for chain in there])
+    if isinstance(chains, int | np.integer | str) or not list(chains):
+        raise FitError(f"chains is {chains!r}: give the numbers of those to leave out, as in [{there[-1]}]")
+    for chain in chains:
+        if chain not in there:
+            raise FitError(
+                f"there is no chain {chain!r} to leave out: this fit has {enumerated(list(map(str, there)))}"
+            )
+    kept = [at for at, chain in enumerate(there) if chain not in set(chains)]
+    if not kept:
+        raise FitError(f"no chain would be left: this fit has {names}")
+    return _take(view, kept)
+
+
+def split_modes(fit: xarray.DataTree | FitView, *, random_seed: int | None = None) -> list[xarray.DataTree]:
+    """Make a fit of each mode that the chains of a fit are in, and say how much of the posterior's mass it holds.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    random_seed : int, optional
+        Of the points that bridge sampling draws.
+
+    Returns
+    -------
+    list of xarray.DataTree
+        The mode of most mass first. Their attributes say `mass`, its share of the posterior's; `mass_error`, the
+        standard error of that; and `mass_by`: "bridge", bridge sampling from its draws; "laplace", from the curvature
+        at its top where the draws cannot bear a bridge, which is rough; or "unknown", and then the shares are nan.
+        `mass_reason` says why it is not by the bridge. Of a fit in one mode, a list of one.
+
+    Raises
+    ------
+    FitError
+        If the fit has no chains.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a diagnostic of a mode's chains says not to believe it yet.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> for mode in ba.split_modes(ba.load("crowd"), random_seed=1):  # doctest: +SKIP
+    ...     print(f"{mode.attrs['mass']:.3f}", ba.label_table(mode)["probability"].mean())
+    """
+    check_seed(random_seed)
+    view = view_of(fit)
+    weighed = weigh_modes(view, random_seed)
+    parts = []
+    for mode, share, error in zip(weighed.modes, weighed.share, weighed.error, strict=True):
+        about: dict[str, Any] = {
+            "mass": float(share),
+            "mass_error": float(error),
+            "mass_by": mode.by,
+            "mass_reason": mode.reason,
+        }
+        parts.append(_take(view, sorted(mode.chains), about))
+    return parts
+
+
+def combine_modes(
+    fit: xarray.DataTree | FitView, weights: Weights = "mass", *, random_seed: int | None = None
+) -> xarray.DataTree:
+    """Put the draws of chains in several modes together, each mode with its weight.
+
+    Of each mode so many draws are taken, evenly spaced, that the numbers are in proportion to the weights; none is
+    taken twice. Tables and labels of the result are so those of all of the posterior. It has no chains, and no R-hat.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    weights : {"mass", "stacking"}
+        "mass": the posterior, each mode by its share of the mass (see `split_modes`). "stacking": the mixture of modes
+        that predicts left-out items best, by PSIS-LOO (Yao, Vehtari and Gelman 2022): no posterior, and of use where
+        the mass cannot be told or the model is not to be trusted.
+    random_seed : int, optional
+        Of the points that bridge sampling draws.
+
+    Returns
+    -------
+    xarray.DataTree
+        The attribute `combination` (JSON, also among the diagnostics) says how the draws were resampled: `weights`;
+        for each of `modes` its `chains`, `weight`, the weight's standard `error` (None of stacking), `by` what it was
+        estimated, `n_draws` taken of `n_available`, and R-hat and ESS within the mode; `n_effective`, how many
+        independent draws the combination is worth; and `unsampled`, the mass of modes that no chain is in. The sample
+        statistics say which `mode`, `source_chain` and `source_draw` each draw is of.
+
+    Raises
+    ------
+    FitError
+        If the fit has no chains or they are all in one mode, the weights are unknown, or cannot be told.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a mode that carries mass has no chain, so that its draws are missing; or a mode's own chains disagree.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> whole = ba.combine_modes(ba.load("table15"), random_seed=1)  # doctest: +SKIP
+    >>> ba.label_table(whole)  # doctest: +SKIP
+    """
+    check_seed(random_seed)
+    if weights not in get_args(Weights):
+        raise FitError(f"there are no weights {weights!r}: choose one of {', '.join(get_args(Weights))}")
+    view = view_of(fit)
+    weighed = weigh_modes(view, random_seed, by_mass=weights == "mass")
+    if len(weighed.modes) == 1:
+        lacking = (
+            f": there is nothing to combine; {weighed.unsampled:.1%} of the mass is in modes that no chain is in: fit "
+            "more chains, or some with initvals there, and put them together by concat_chains"
+            if weighed.unsampled
+            else ", or go back and forth between modes: there is nothing to combine"
+        )
+        raise FitError(f"all chains of this fit are in one mode{lacking}")
+    share, more = _stack(view, weighed) if weights == "stacking" else _weigh(weighed)
+    counts = _share_draws(share, [int(mode.inside.sum()) for mode in weighed.modes])
+    described: list[dict[str, Any]] = []
+    taken: list[tuple[int, np.ndarray]] = []  # of each mode: chain and draw (sample, 2)
+    for number, (mode, count, weight) in enumerate(zip(weighed.modes, counts, share, strict=True)):
+        at = np.argwhere(mode.inside)  # (sample, 2)
+        at = at[np.linspace(0, len(at), count, endpoint=False).astype(int)]
+        taken.append((number, at))
+        within = find_extremes(measure_convergence(view.posterior.isel(chain=list(mode.chains))))
+        described.append(
+            {"chains": [int(view.posterior["chain"].values[chain]) for chain in mode.chains], "weight": float(weight)}
+            | more[number]
+            | {"n_draws": int(count), "n_available": int(mode.inside.sum())}
+            | {name: within[name] for name in EXTREMES}
+        )
+    combination = {
+        "weights": weights,
+        "modes": described,
+        "n_effective": _effective_number(share, described),
+        "unsampled": weighed.unsampled,
+    }
+    return _gather(view, taken, combination)
+
+
+def _weigh(weighed: Weighed) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    unknown = [mode for mode in weighed.modes if mode.by == "unknown"]
+    if unknown:
+        raise FitError(
+            f"what the modes weigh cannot be told: {unknown[0].reason}; look at each by split_modes, or combine them "
+            'by how they predict: weights="stacking"'
+        )
+    total = weighed.share.sum()
+    found = [
+        {"error": float(error / total), "by": mode.by, "reason": mode.reason}
+        for mode, error in zip(weighed.modes, weighed.error, strict=True)
+    ]
+    return weighed.share / total, found
+
+
+def _stack(view: FitView, weighed: Weighed) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Return the weights of the modes by stacking, and the worst Pareto k of the items in each."""
+    import arviz_stats as azs
+
+    elpds = {str(number): leave_one_out(_select(view, mode)) for number, mode in enumerate(weighed.modes)}
+    with warnings.catch_warnings():  # of few items, or unreliable ones, the diagnostics of each mode say more
+        warnings.simplefilter("ignore", UserWarning)
+        table = azs.compare(elpds, method="stacking", round_to="none")
+    weight = table["weight"].reindex(list(elpds)).to_numpy(dtype=float)
+    weight = np.clip(weight, 0, None) / np.clip(weight, 0, None).sum()
+    found = [
+        {"error": None, "by": "stacking", "elpd": float(elpd.elpd), "max_pareto_k": float(elpd.pareto_k.max())}
+        for elpd in elpds.values()
+    ]
+    return weight, found
+
+
+def _select(view: FitView, mode: ModeMass) -> xarray.DataTree:
+    """Return what leave-one-out reads of the chains of a mode."""
+    groups = ("posterior", "log_likelihood", "latent", "observed_data", "constant_data")
+    chosen = {}
+    for name in groups:
+        if name in view.tree.children:
+            group = view.tree[name].to_dataset()
+            chosen[name] = group.isel(chain=list(mode.chains)) if "chain" in group.dims else group
+    tree = xr.DataTree.from_dict(chosen)
+    tree.attrs = view.tree.attrs
+    return tree
+
+
+def _share_draws(share: np.ndarray, available: Sequence[int]) -> np.ndarray:
+    """Return how many draws of each mode to take: in proportion to the shares, as many as there are, each once."""
+    share = np.where(share < NO_SHARE, 0.0, share)
+    share = share / share.sum()
+    whole = min(n / own for n, own in zip(available, share, strict=True) if own > 0)
+    counts: np.ndarray = np.minimum(np.round(whole * share).astype(int), available)
+    return counts
+
+
+def _effective_number(share: np.ndarray, modes: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return how many independent draws have the variance of means over modes, from the ESS of the draws taken."""
+    own = [
+        None if mode["min_ess_bulk"] is None else mode["min_ess_bulk"] * mode["n_draws"] / mode["n_available"]
+        for mode in modes
+    ]
+    parts = [weight**2 / n for weight, n in zip(share, own, strict=True) if n and weight >= NO_SHARE]
+    return None if None in own or not parts else float(1 / sum(parts))
+
+
+def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination: Mapping[str, Any]) -> xarray.DataTree:
+    """Make a fit of these draws, as of one chain, the modes evenly mixed."""
+    number = np.concatenate([np.full(len(at), mode) for mode, at in taken])
+    place = np.concatenate([(np.arange(len(at)) + 0.5) / max(1, len(at)) for _, at in taken])
+    order = np.argsort(place, kind="stable")
+    chain, draw = np.concatenate([at for _, at in taken])[order].T
+    pick = {"chain": xr.DataArray(chain, dims="sample"), "draw": xr.DataArray(draw, dims="sample")}
+
+    def gather(group: xarray.Dataset) -> xarray.Dataset:
+        picked = (
+            group.isel(pick).drop_vars(["chain", "draw"], errors="ignore").rename(sample="draw").expand_dims(chain=[0])
+        )
+        found: xarray.Dataset = picked.assign_coords(draw=range(order.size)).transpose("chain", "draw", ...)
+        return found
+
+    stats = view.tree["sample_stats"].to_dataset()
+    stats = gather(stats.drop_vars([name for name in ("energy",) if name in stats]))  # of neighbours in a chain
+    sources = {"mode": number[order], "source_chain": view.posterior["chain"].values[chain], "source_draw": draw}
+    stats = stats.assign({name: (("chain", "draw"), values[None]) for name, values in sources.items()})
+    attrs = dict(view.tree.attrs) | {"yields": "combination", "combination": json.dumps(combination)}
+    kept = {name: value for name, value in view.diagnostics.items() if name not in ("modes", "n_chains")}
+    more = kept | {"combination": combination}
+    return assemble_anew(view, gather(view.posterior), stats, attrs=attrs, more_diagnostics=more)
+
+
+def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = None) -> xarray.DataTree:
+    """Make a fit of some chains, by position, numbered anew; with `more` attributes, those of a mode."""
+
+    def take(group: xarray.Dataset) -> xarray.Dataset:
+        found: xarray.Dataset = group.isel(chain=list(kept)).assign_coords(chain=range(len(kept)))
+        return found
+
+    stats = take(view.tree["sample_stats"].to_dataset())
+    diagnostics = dict(view.diagnostics)
+    modes = diagnostics.pop("modes", None)
+    if modes is not None and more is None:
+        diagnostics["modes"] = keep_chains(modes, kept)
+    settings = json.loads(view.tree.attrs["settings"]) | {"chains": len(kept)}
+    attrs = dict(view.tree.attrs) | {"settings": json.dumps(settings)} | dict(more or {})
+    return assemble_anew(view, take(view.posterior), stats, attrs=attrs, more_diagnostics=diagnostics)

@@ -1,0 +1,277 @@
+"""Which chains of a fit share a mode, and how much of the posterior's mass each mode holds.
+
+By bridge sampling from the draws in the mode, and where those of one mode cannot bear that, all by Laplace's method.
+The space is divided among the modes: a point belongs to the one whose own t distribution, the proposal of the bridge,
+is the highest there, so that no mass counts twice. Where classes can be permuted, all is within one labelling, the one
+that eq. 56 of Rzhetsky et al. (2008) prefers: every mode is there once in each of the K!, whose number so cancels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.ground.errors import FitError
+from bayesanno.inference.graph.compiled import compile_anew_if_broken, compile_graph
+from bayesanno.inference.graph.per_draw import as_chains
+from bayesanno.inference.graph.unconstrained import unconstrain
+from bayesanno.inference.modes.bridge import LogMass, estimate_log_mass, shape_proposal
+from bayesanno.inference.modes.chain_modes import MAX_RHAT, find_chain_modes
+from bayesanno.inference.modes.explore import LEAST_CLIMB, LEAST_MASS, MOST_DIMENSIONS, Explored, group_modes, share_out
+from bayesanno.inference.modes.labellings import count_labellings
+from bayesanno.inference.relabelling.align import align_classes, class_permutations, sum_class_matrices
+from bayesanno.inference.sampling.starts import hold_spreads, start_near
+from bayesanno.modeling.capabilities import is_exchangeable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pymc
+
+    from bayesanno.fits.view import FitView
+    from bayesanno.inference.graph.density import Density
+
+FEW = 0.02  # of a chain's draws: one with fewer in a mode says nothing of it
+ROUNDS = 20  # in which draws are shared out among modes; a few settle it
+NOT_THERE = LogMass(float("nan"), float("nan"), "no draw is nearer to a mode than to the others")
+ROUGH = 0.5  # nats: what Laplace's method is taken to err by
+
+
+@dataclass(frozen=True)
+class ModeMass:
+    """What the mode of some chains weighs.
+
+    Attributes
+    ----------
+    chains : tuple of int
+        By their position.
+    log_mass : float
+        Log of its integral, up to a constant that all modes of a fit share; nan where it cannot be told.
+    error : float
+        Of the log: its standard error by the bridge; by Laplace's method half a nat, which is a guess.
+    by : {"bridge", "laplace", "unknown"}
+    reason : str
+        Why it is not by the bridge: then none of the modes is.
+    inside : array of bool, shape (chain, draw)
+        Which of all draws are in the part of the space that is the mode's.
+    """
+
+    chains: tuple[int, ...]
+    log_mass: float
+    error: float
+    by: str
+    reason: str
+    inside: np.ndarray
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """The modes that the chains of a fit are in, most mass first, and their shares.
+
+    Attributes
+    ----------
+    modes : tuple of ModeMass
+    share : array, shape (mode,)
+        Of the posterior's mass; nan where one of them cannot be told.
+    error : array, shape (mode,)
+        Of the share.
+    unsampled : float
+        The share of modes that no chain is in, by Laplace's method, as far as they were found.
+    """
+
+    modes: tuple[ModeMass, ...]
+    share: np.ndarray
+    error: np.ndarray
+    unsampled: float
+
+
+def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool = True) -> Weighed:
+    """Find out which chains share a mode and estimate what each mode weighs.
+
+    Parameters
+    ----------
+    view : FitView
+        Of a fit by NUTS.
+    random_seed : int, optional
+    by_mass : bool, default True
+        Whether to estimate masses at all; otherwise they are unknown.
+
+    Raises
+    ------
+    FitError
+        If the fit has no chains.
+    """
+    require_chains(view, "modes")
+    if _are_mixed(view):
+        shape = (view.posterior.sizes["chain"], view.posterior.sizes["draw"])
+        return _share_mass(view, [ModeMass(tuple(range(shape[0])), 0.0, 0.0, "bridge", "", np.ones(shape, dtype=bool))])
+    model, data = view.model, view.data
+    graph = model.build(data)
+    free = view.posterior[[variable.name for variable in graph.free_RVs]]
+    exchangeable = is_exchangeable(model, data)
+    if exchangeable:
+        free, _ = align_classes(free)
+    rng = np.random.default_rng(random_seed)
+
+    def run() -> list[ModeMass]:
+        start = {name: np.asarray(value, dtype=float) for name, value in model.start(data).items()}
+        near = start_near(compile_graph(graph, start))
+        density = near.density
+        z, _ = unconstrain(graph, free)  # (chain, draw, dimension)
+        groups, tops = _group_chains(view, hold_spreads(near, model, graph).density, z)
+        parts = _divide(z, groups)
+        if not by_mass or len(groups) == 1:
+            known = (0.0, 0.0, "bridge", "") if len(groups) == 1 else (np.nan, np.nan, "unknown", "not asked for")
+            return [ModeMass(tuple(group), *known, parts.of_draws == number) for number, group in enumerate(groups)]
+
+        def contains(number: int, points: np.ndarray) -> np.ndarray:
+            mine = parts.number(points) == number
+            found: np.ndarray = mine & _are_aligned(graph, density, points) if exchangeable else mine
+            return found
+
+        bridged = []
+        for number in range(len(groups)):
+            inside = parts.of_draws == number
+            some = inside.mean(axis=1) >= FEW  # (chain,): the others were hardly there
+            of_part = _restrict(density, partial(contains, number))
+            bridged.append(estimate_log_mass(z[some], of_part, rng, inside[some]) if some.any() else NOT_THERE)
+        reason = next((found.reason for found in bridged if found.reason), "")
+        modes = []
+        for number, (group, top, found) in enumerate(zip(groups, tops, bridged, strict=True)):
+            log_mass, error, by = found.value, found.error, "bridge"
+            if reason:  # by one method for all, so that what it errs by cancels in part
+                log_mass, error, by = np.nan, np.nan, "unknown"
+                if top is not None:
+                    log_mass, error, by = top.log_mass, ROUGH, "laplace"
+                    if exchangeable:  # of one labelling, which holds a part of a mode whose classes are alike
+                        n = count_labellings(graph, density.values_at(top.point))
+                        log_mass += math.log(n / math.factorial(data.n_classes))
+            inside = parts.of_draws == number
+            modes.append(ModeMass(tuple(group), float(log_mass), float(error), by, reason, inside))
+        return modes
+
+    return _share_mass(view, compile_anew_if_broken(run))
+
+
+def _share_mass(view: FitView, modes: list[ModeMass]) -> Weighed:
+    """Share out the mass among modes, beside those that no chain is in."""
+    modes.sort(key=lambda mode: -mode.log_mass if np.isfinite(mode.log_mass) else np.inf)
+    log_mass, error = np.array([mode.log_mass for mode in modes]), np.array([mode.error for mode in modes])
+    share, unsampled = np.ones(1), _unsampled(view)
+    spread = np.zeros(1)
+    if len(modes) > 1:  # the delta method
+        share = share_out(log_mass)
+        spread = share * np.sqrt((1 - 2 * share) * error**2 + (share**2 * error**2).sum())
+    spread = np.hypot((1 - unsampled) * spread, share * unsampled * (1 - unsampled) * ROUGH)
+    return Weighed(tuple(modes), (1 - unsampled) * share, spread, unsampled)
+
+
+def require_chains(view: FitView, what: str) -> None:
+    """Raise a FitError unless a fit's draws are of chains."""
+    if view.yields != "mcmc":
+        raise FitError(
+            f"this fit by {view.tree.attrs['method']} has no chains, and so no {what} to tell apart (it yields: "
+            f"{view.yields}): give a fit by nuts"
+        )
+
+
+def _group_chains(view: FitView, density: Density, z: np.ndarray) -> tuple[list[list[int]], list[Any]]:
+    """Return the chains of each mode, and its top as Laplace's method has it, or None where it is not known."""
+    explored = Explored((), None, 0, 0, rough=z.shape[2] > MOST_DIMENSIONS, most_steps=LEAST_CLIMB)
+    rng = np.random.default_rng(0)
+    chains = list(range(len(z)))
+    known = view.diagnostics.get("modes", {})
+    explored, places = explored.place(density, z[:, -1], rng)
+    tops = [None if at is None or explored.rough else explored.modes[at] for at in places]
+    if known.get("found") and not known["lost"] and not _is_stale(view):
+        groups = [list(mode["chains"]) for mode in known["found"] if mode["chains"]]
+    elif None not in places:
+        merged = group_modes(explored.modes, merge=is_exchangeable(view.model, view.data))
+        groups = [[chain for chain in chains if places[chain] in labellings] for labellings in merged]
+    else:
+        log_density = view.tree["sample_stats"]["lp"].transpose("chain", "draw").values
+        groups = find_chain_modes(view.posterior, log_density, view.model.competence)["groups"]
+    return groups, [next((tops[chain] for chain in group if tops[chain] is not None), None) for group in groups]
+
+
+def _are_mixed(view: FitView) -> bool:
+    """Whether all chains say the same, so that they are in one mode, or in all of them in proportion."""
+    rhat = view.diagnostics.get("max_rhat")
+    return rhat is not None and bool(rhat <= MAX_RHAT) and not _is_stale(view)
+
+
+def _is_stale(view: FitView) -> bool:
+    """Whether the diagnostics are of other chains than the fit has, as after `isel`."""
+    return bool(view.diagnostics.get("n_chains") != view.posterior.sizes["chain"])
+
+
+def _unsampled(view: FitView) -> float:
+    known = view.diagnostics.get("modes", {})
+    if not known or known["rough"] or _is_stale(view):
+        return 0.0
+    return float(sum(mode["mass"] for mode in known["found"] if not mode["draws"] and mode["mass"] >= LEAST_MASS))
+
+
+def _restrict(density: Density, contains: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a log density of points (sample, dimension) that is -inf outside of a part of the space."""
+    return lambda points: np.array(
+        [density(one)[0] if inside else -np.inf for one, inside in zip(points, contains(points), strict=True)]
+    )
+
+
+class _Parts:
+    """Parts of the space, one for each mode: where its own proposal is higher than the others'.
+
+    Attributes
+    ----------
+    of_draws : array of int, shape (chain, draw)
+        The part that each draw is in.
+    """
+
+    def __init__(self, proposals: Sequence[Any], of_draws: np.ndarray) -> None:
+        self._proposals = proposals
+        self.of_draws = of_draws
+
+    def number(self, points: np.ndarray) -> np.ndarray:
+        """Return the part that each of some points (sample, dimension) is in."""
+        if not self._proposals:
+            return np.zeros(len(points), dtype=int)
+        heights = np.array([np.atleast_1d(proposal.logpdf(points)) for proposal in self._proposals])
+        highest: np.ndarray = heights.argmax(axis=0)
+        return highest
+
+
+def _divide(z: np.ndarray, groups: Sequence[Sequence[int]]) -> _Parts:
+    """Divide the space among modes, from their chains; a draw of a chain that crossed is of the mode that it is in."""
+    of_draws = np.zeros(z.shape[:2], dtype=int)
+    for number, group in enumerate(groups):
+        of_draws[list(group)] = number
+    parts = _Parts((), of_draws)
+    if len(groups) == 1:
+        return parts
+    for _ in range(ROUNDS):
+        try:
+            proposals = [shape_proposal(z[parts.of_draws == number]) for number in range(len(groups))]
+        except np.linalg.LinAlgError:  # then there is no bridge, and draws are of their chain's mode
+            return parts
+        divided = _Parts(proposals, parts.of_draws)
+        divided.of_draws = divided.number(z.reshape(-1, z.shape[2])).reshape(of_draws.shape)
+        settled = (divided.of_draws == parts.of_draws).all()
+        parts = divided
+        if settled:
+            break
+    return parts
+
+
+def _are_aligned(graph: pymc.Model, density: Density, points: np.ndarray) -> np.ndarray:
+    """Return whether points (sample, dimension) are in the labelling that eq. 56 prefers."""
+    values = as_chains(graph, [density.values_at(point) for point in points])
+    matrices = sum_class_matrices(values)
+    assert matrices is not None, "no class matrices"  # draws that have none cannot be aligned
+    orders = class_permutations(matrices.values[:, 0])
+    aligned: np.ndarray = (orders == np.arange(orders.shape[1])).all(axis=1)
+    return aligned

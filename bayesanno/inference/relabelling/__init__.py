@@ -1,0 +1,1 @@
+"""Label switching, and the rules that undo it."""

@@ -1,0 +1,1 @@
+"""The methods that a graph is fitted by, and where their chains start."""

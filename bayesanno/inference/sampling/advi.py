@@ -1,0 +1,254 @@
+"""ADVI: a normal approximation to the posterior on the unconstrained scale, and how far it is from the posterior.
+
+The density and its gradient are those that NUTS samples with, compiled once per machine: PyMC's own ADVI has the sizes
+of the data in its code, and compiles for half a minute for each table.
+
+The full-rank approximation starts from the fitted independent one; started from scratch it wanders on models of this
+size. Both stop once the ELBO has stopped rising, both are the mean of the last steps, and both are judged by the Pareto
+k of the importance ratios.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
+from bayesanno.ground.progress import track
+from bayesanno.inference.diagnosis.measures import find_pareto_k
+from bayesanno.inference.graph.density import Density
+from bayesanno.inference.graph.unconstrained import constrain
+from bayesanno.inference.settings import AtLeast, Draws, GraphSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pymc
+
+    from bayesanno.inference.sampling.starts import Starts
+
+ROUND = 2_000  # steps between two looks at the ELBO
+LEARNING_RATE = 1e-2
+LEARNING_RATE_FULL_RANK = 3e-4
+INITIAL_SD = 0.7  # on the unconstrained scale
+TRIES = 100  # draws, one of which has to have a density
+PARETO_DRAWS = 1_000
+MOST_FULL_RANK = 9_000  # parameters: six matrices of them squared are in memory, 4 GB
+
+
+@dataclass(frozen=True, kw_only=True)
+class ADVISettings(GraphSettings):
+    """The settings of ADVI: `draws * chains` are drawn, in one chain, after `steps` steps at the most.
+
+    Full rank takes as many at the most in each of its two stages, independent first.
+
+    Raises
+    ------
+    FitError
+        If a value has the wrong type or lies outside its range.
+    """
+
+    draws: Annotated[int, AtLeast(4)] = 1000
+    chains: Annotated[int, AtLeast(1)] = 4
+    steps: Annotated[int, AtLeast(1)] = 50_000
+
+    @property
+    def n_gradients(self) -> int:
+        """How many gradients are taken at the most."""
+        return self.steps
+
+
+def approximate(
+    graph: pymc.Model,
+    start: Starts,
+    settings: ADVISettings,
+    *,
+    full_rank: bool,
+    random_seed: int,
+    progressbar: bool,
+) -> Draws:
+    """Fit a normal approximation by ADVI (Kucukelbir et al. 2017) and draw from it.
+
+    Returns
+    -------
+    Draws
+        `diagnostics` holds `converged` (the ELBO had stopped rising), `steps` (how many were taken), and `pareto_k`,
+        the tail shape of the ratios between posterior and approximation (Yao et al. 2018, arXiv:1802.02538).
+
+    Raises
+    ------
+    FitError
+        If there are too many parameters for full rank, or the approximation goes where there is no density.
+    """
+    begin = time.perf_counter()
+    rng = np.random.default_rng(random_seed)
+    density = Density(start.compiled)
+    if full_rank and density.n_dim > MOST_FULL_RANK:
+        raise FitError(
+            f"fullrank_advi: {density.n_dim:,} parameters have {density.n_dim**2:,} covariances, too many to hold (at "
+            f"most {MOST_FULL_RANK:,} parameters): take method='advi', or 'nuts'"
+        )
+    normal = Normal(start.centre, np.full(density.n_dim, INITIAL_SD))
+    done, converged = _climb(density, normal, LEARNING_RATE, settings.steps, rng, "ADVI", progressbar)
+    if full_rank:
+        normal = Normal(normal.mean, np.diag(normal.sd))
+        more, converged = _climb(
+            density, normal, LEARNING_RATE_FULL_RANK, settings.steps, rng, "full-rank ADVI", progressbar
+        )
+        done += more
+    draws = settings.draws * settings.chains
+    standard = rng.standard_normal((max(draws, PARETO_DRAWS), density.n_dim))  # (draw, dimension)
+    z = normal.at(standard)
+    log_p = np.array([density(one)[0] for one in z])
+    log_ratio = log_p - normal.log_density(standard)
+    stats = xr.Dataset(
+        {"lp": (("chain", "draw"), log_p[None, :draws]), "log_ratio": (("chain", "draw"), log_ratio[None, :draws])},
+        coords={"chain": [0], "draw": np.arange(draws)},
+    )
+    return Draws(
+        posterior=constrain(graph, density.parts, z[:draws]),
+        sample_stats=stats,
+        seconds_compile=0.0,
+        seconds_sample=time.perf_counter() - begin,
+        diagnostics={"converged": converged, "steps": done, "pareto_k": find_pareto_k(log_ratio)},
+    )
+
+
+class Normal:
+    """A normal distribution, z = mean + scale * standard, whose mean and scale are climbed with.
+
+    Parameters
+    ----------
+    mean : array, shape (dimension,)
+    scale : array, shape (dimension,) or (dimension, dimension)
+        Standard deviations, or a Cholesky factor.
+
+    Attributes
+    ----------
+    mean : array, shape (dimension,)
+    log_sd : array, shape (dimension,)
+        Logarithms of the standard deviations, or of the factor's diagonal.
+    below : array, shape (dimension, dimension), or None
+        The factor below its diagonal.
+    """
+
+    def __init__(self, mean: np.ndarray, scale: np.ndarray) -> None:
+        self.mean = np.array(mean, dtype=float)
+        self.log_sd = np.log(scale if scale.ndim == 1 else np.diag(scale))
+        self.below = np.tril(scale, -1) if scale.ndim == 2 else None
+
+    @property
+    def sd(self) -> np.ndarray:
+        """Standard deviations, or the diagonal of the Cholesky factor."""
+        return np.exp(self.log_sd)
+
+    @property
+    def numbers(self) -> list[np.ndarray]:
+        """All that is climbed with, changed in place."""
+        return [self.mean, self.log_sd, *([] if self.below is None else [self.below])]
+
+    def at(self, standard: np.ndarray) -> np.ndarray:
+        """Return z (..., dimension) of standard normal numbers (..., dimension)."""
+        z: np.ndarray = self.mean + self.sd * standard
+        return z if self.below is None else z + standard @ self.below.T
+
+    def log_density(self, standard: np.ndarray) -> np.ndarray:
+        """Return log q(z) of standard normal numbers (..., dimension): shape (...)."""
+        found: np.ndarray = -0.5 * (standard**2 + np.log(2 * np.pi)).sum(axis=-1) - self.log_sd.sum()
+        return found
+
+    def slopes(self, standard: np.ndarray, gradient: np.ndarray) -> list[np.ndarray]:
+        """Return the slopes of log p(z) - log q(z), of z = `at(standard)`, by all `numbers` through z.
+
+        The slope by the numbers with z held is 0 on average, and left out: at the end it is all the noise that there
+        is (Roeder, Wu and Duvenaud 2017, arXiv:1703.09194). `gradient` is that of log p at z, (dimension,).
+        """
+        from scipy.linalg import solve_triangular
+
+        if self.below is None:
+            by_z = gradient + standard / self.sd
+            return [by_z, by_z * standard * self.sd]
+        factor = self.below + np.diag(self.sd)
+        by_z = gradient + solve_triangular(factor, standard, trans="T", lower=True, check_finite=False)
+        return [by_z, by_z * standard * self.sd, np.tril(np.outer(by_z, standard), -1)]
+
+
+def _climb(
+    density: Density,
+    normal: Normal,
+    learning_rate: float,
+    steps: int,
+    rng: np.random.Generator,
+    message: str,
+    progressbar: bool,
+) -> tuple[int, bool]:
+    """Climb until the ELBO no longer rises; return how many steps were taken, and whether that was so.
+
+    The end is the mean of the last round, about which the steps go to and fro (Dhaka et al. 2020, arXiv:2009.00666).
+    """
+    loss: deque[float] = deque(maxlen=2 * ROUND)
+    climb, rose, step = Adam(learning_rate, normal.numbers), True, 0
+    for step in track(range(1, steps + 1), message, show=progressbar):
+        if step % ROUND == 1:
+            means = [number.copy() for number in normal.numbers]
+        standard, log_p, gradient = _draw_where_dense(density, normal, rng)
+        loss.append(float(normal.log_density(standard)) - log_p)
+        climb.up(normal.slopes(standard, gradient))
+        for mean, number in zip(means, normal.numbers, strict=True):
+            mean += (number - mean) / ((step - 1) % ROUND + 1)
+        if step % ROUND == 0 and len(loss) == 2 * ROUND and not (rose := still_improving(np.array(loss))):
+            break
+    for mean, number in zip(means, normal.numbers, strict=True):
+        number[...] = mean
+    return step, not rose
+
+
+def _draw_where_dense(
+    density: Density, normal: Normal, rng: np.random.Generator
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Return standard normal numbers, and the log density and its gradient at z: where there is one in floating point.
+
+    Raises
+    ------
+    FitError
+        If of many draws none has a density.
+    """
+    for _ in range(TRIES):
+        standard = rng.standard_normal(normal.mean.size)
+        value, gradient = density(normal.at(standard))
+        if np.isfinite(value):
+            return standard, value, gradient
+    raise FitError(
+        f"ADVI: {TRIES} draws of the approximation lie where the posterior has no density; another seed, a stronger "
+        "prior or method='nuts' may do"
+    )
+
+
+class Adam:
+    """Steps uphill as long as slopes agree from step to step (Kingma and Ba 2015, arXiv:1412.6980, algorithm 1)."""
+
+    def __init__(self, rate: float, numbers: Sequence[np.ndarray], keep: tuple[float, float] = (0.9, 0.999)) -> None:
+        self.rate, self.numbers, self.keep, self.n_steps = rate, numbers, keep, 0
+        self.mean, self.square = ([np.zeros_like(one) for one in numbers] for _ in range(2))
+
+    def up(self, slopes: Sequence[np.ndarray]) -> None:
+        """Change the numbers in place, by their slopes."""
+        self.n_steps += 1
+        old, older = self.keep
+        rate = self.rate * np.sqrt(1 - older**self.n_steps) / (1 - old**self.n_steps)
+        for number, slope, mean, square in zip(self.numbers, slopes, self.mean, self.square, strict=True):
+            mean += (1 - old) * (slope - mean)
+            square += (1 - older) * (slope**2 - square)
+            number += rate * mean / (np.sqrt(square) + 1e-8)
+
+
+def still_improving(loss: np.ndarray) -> bool:
+    """Return whether the second half of some losses is lower than the first, beyond the noise of their means."""
+    before, after = np.split(loss, 2)
+    noise = np.sqrt(before.var() / before.size + after.var() / after.size)
+    return bool(before.mean() - after.mean() > 3 * noise)
