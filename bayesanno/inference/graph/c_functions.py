@@ -205,7 +205,7 @@ def _compile_callback(
     signature = numba.types.int64(*[numba.types.uint64] * n_sizes, *doubles, numba.types.voidptr)
     key = None
     if graph_name is not None:  # PyTensor can name the graph
-        described = (graph_name, source, sorted((name, str(of)) for name, of in number_types.items()), _writers())
+        described = (__name__, graph_name, source, sorted((name, str(of)) for name, of in number_types.items()), _writers())
         key = hashlib.sha256(repr(described).encode()).hexdigest()
     function = compile_numba_function_src(source, "wrapped", names, cache_key=key)
     return numba.cfunc(signature, cache=key is not None)(function)
