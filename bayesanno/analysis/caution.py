@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import ConvergenceWarning, warn
 from bayesanno.ground.wording import counted
-from bayesanno.inference.modes.found_modes import explain_chains
+from bayesanno.inference.diagnosis.explain import explain_chains
 
 if TYPE_CHECKING:
     import xarray

@@ -15,7 +15,7 @@ from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.parts import recode, split_data
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.ground.validate import check_seed
-from bayesanno.inference.diagnosis.measures import MIN_ESS
+from bayesanno.inference.diagnosis.explain import MIN_ESS
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import recover
 

@@ -166,7 +166,7 @@ def _fit(*arguments: Any, **settings: Any) -> xarray.DataTree:
 
 def _tell(run: dict[str, Any], out: Path) -> None:
     """Say in a few lines what came out."""
-    from bayesanno.inference.modes.found_modes import explain_chains
+    from bayesanno.inference.diagnosis.explain import explain_chains
 
     for line in describe_result(run):
         typer.echo(line)

@@ -31,7 +31,7 @@ from bayesanno.fits.storage import is_tree
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import counted
-from bayesanno.inference.diagnosis.measures import MAX_PARETO_K
+from bayesanno.inference.diagnosis.explain import MAX_PARETO_K
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.bridge import estimate_marginal_likelihood
 

@@ -30,8 +30,8 @@ from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.inference.diagnosis.explain import explain_chains
 from bayesanno.inference.fit import fit
-from bayesanno.inference.modes.found_modes import explain_chains
 from bayesanno.inference.modes.split import combine_modes
 from bayesanno.modeling.base import require_data
 from bayesanno.modeling.capabilities import latents

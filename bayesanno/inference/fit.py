@@ -12,16 +12,15 @@ from bayesanno.ground.interrupts import lose_no_interrupt
 from bayesanno.ground.progress import status
 from bayesanno.ground.threads import one_blas_thread
 from bayesanno.ground.validate import check_seed, known_seed
-from bayesanno.inference.assemble import assemble
 from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.dask.annotations import SpreadAnnotations, find_spread, lies_elsewhere, quiet
 from bayesanno.inference.diagnosis.design import warn_of_design
 from bayesanno.inference.graph.compiled import compile_anew_if_broken
-from bayesanno.inference.methods import check_method_on_dask, choose_method
-from bayesanno.inference.modes.found_modes import describe_modes
+from bayesanno.inference.methods import Method, check_method_on_dask, choose_method
+from bayesanno.inference.modes.assembly import assemble_draws
+from bayesanno.inference.modes.chains import place_chains
 from bayesanno.inference.relabelling.align import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
-from bayesanno.inference.settings import GraphSettings
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.registry import get_model
@@ -160,79 +159,87 @@ def fit(
     ['item', 'label', 'probability']
     """
     model = get_model(model)
-    chosen, settings = choose_method(
-        method,
-        method_options,
-        draws=draws,
-        tune=tune,
-        chains=chains,
-        target_accept=target_accept,
-        nuts_sampler=nuts_sampler,
-    )
+    arguments = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
+    chosen, settings = choose_method(method, method_options, nuts_sampler=nuts_sampler, **arguments)
     check_seed(random_seed)
     check_initvals(initvals)
-    if isinstance(initvals, str) and initvals == "em":
-        require_updates(model, "em")
-    if not chosen.needs_graph:
-        require_updates(model, method)
-    if client is not None or isinstance(data, SpreadAnnotations) or lies_elsewhere(data):
-        check_method_on_dask(method)
-        answers: Any = find_spread(data, client)
-    else:
-        answers = data
-        model.check(answers)
+    if not chosen.needs_graph or (isinstance(initvals, str) and initvals == "em"):
+        require_updates(model, "em" if chosen.needs_graph else method)
+    answers = _require_answers(model, data, method, client)
     warn_of_design(answers, caveats(model, answers))
     seed = known_seed(random_seed)
-    about = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
-    if not chosen.needs_graph:
+    if chosen.needs_graph:
+
+        def run() -> xarray.DataTree:
+            return _fit_graph(
+                model, answers, chosen, settings, initvals, seed, relabel=relabel, progressbar=progressbar
+            )
+
+        with exact_arithmetic(), one_blas_thread(), lose_no_interrupt():
+            tree = compile_anew_if_broken(run)
+    else:
         with quiet() if isinstance(answers, SpreadAnnotations) else nullcontext():
-            tree: xarray.DataTree = chosen.run(
+            tree = chosen.run(
                 model, answers, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
             )
-        tree.attrs = about | tree.attrs
-        return tree
-    assert isinstance(settings, GraphSettings)
+    tree.attrs = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))} | tree.attrs
+    return tree
 
-    def run() -> xarray.DataTree:
-        graph = model.build(answers)
-        exchangeable = relabel and is_exchangeable(model, answers)
-        if exchangeable:
-            dims = graph.named_vars_to_dims
-            require_class_matrices([dims.get(variable.name, ()) for variable in graph.free_RVs])
-        begin = time.perf_counter()
-        with status("compiling (half a minute for the first model on a machine, less later)", show=progressbar):
-            starts = choose_starts(
-                graph,
-                model,
-                answers,
-                initvals,
-                n_starts=settings.starts,
-                most_gradients=max(LEAST_GRADIENTS, int(SHARE_OF_GRADIENTS * settings.n_gradients)),
-                random_seed=seed,
-            )
-        seconds_compile = time.perf_counter() - begin
-        drawn = chosen.run(graph, starts, settings, random_seed=seed, progressbar=progressbar)
-        posterior, permutation = drawn.posterior, None
-        if exchangeable:
-            posterior, permutation = align_classes(posterior)
-        attrs = about | {
+
+def _require_answers(model: AnnotationModel, data: Any, method: str, client: Client | None) -> Any:
+    """Return the data that are fitted: those in memory if the model takes them, or those on a Dask cluster."""
+    if client is not None or isinstance(data, SpreadAnnotations) or lies_elsewhere(data):
+        check_method_on_dask(method)
+        return find_spread(data, client)
+    model.check(data)
+    return data
+
+
+def _fit_graph(
+    model: AnnotationModel,
+    data: Data,
+    method: Method,
+    settings: Any,
+    initvals: Begin | Mapping[str, Any],
+    seed: int,
+    *,
+    relabel: bool,
+    progressbar: bool,
+) -> xarray.DataTree:
+    """Fit a graph: prepare (compile, choose starts), sample, assemble."""
+    graph = model.build(data)
+    exchangeable = relabel and is_exchangeable(model, data)
+    if exchangeable:
+        dims = graph.named_vars_to_dims
+        require_class_matrices([dims.get(variable.name, ()) for variable in graph.free_RVs])
+    begin = time.perf_counter()
+    with status("compiling (half a minute for the first model on a machine, less later)", show=progressbar):
+        most = max(LEAST_GRADIENTS, int(SHARE_OF_GRADIENTS * settings.n_gradients))
+        starts = choose_starts(
+            graph, model, data, initvals, n_starts=settings.starts, most_gradients=most, random_seed=seed
+        )
+    seconds_compile = time.perf_counter() - begin
+
+    drawn = method.run(graph, starts, settings, random_seed=seed, progressbar=progressbar)
+
+    with status("computing labels and diagnostics", show=progressbar):
+        posterior, permutation = align_classes(drawn.posterior) if exchangeable else (drawn.posterior, None)
+        attrs = {
+            "yields": method.yields,
             "random_seed": seed,
             "seconds_compile": seconds_compile + drawn.seconds_compile,
             "seconds_sample": drawn.seconds_sample,
         }
         if hasattr(settings, "nuts_sampler"):
             attrs["nuts_sampler"] = settings.nuts_sampler
-        with status("computing labels and diagnostics", show=progressbar):
-            return assemble(
-                model,
-                answers,
-                graph,
-                posterior,
-                drawn.sample_stats,
-                attrs=attrs,
-                permutation=permutation,
-                more_diagnostics=drawn.diagnostics | describe_modes(model, answers, graph, starts, drawn.posterior),
-            )
-
-    with exact_arithmetic(), one_blas_thread(), lose_no_interrupt():
-        return compile_anew_if_broken(run)
+        return assemble_draws(
+            model,
+            data,
+            posterior,
+            drawn.sample_stats,
+            attrs=attrs,
+            graph=graph,
+            searched=place_chains(model, data, graph, starts.density, starts.explored, drawn.posterior),
+            permutation=permutation,
+            more_diagnostics=drawn.diagnostics,
+        )

@@ -9,10 +9,11 @@ from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.graph.compiled import compile_graph
-from bayesanno.inference.graph.unconstrained import constrain, unconstrain
+from bayesanno.inference.graph.density import hold_spreads
+from bayesanno.inference.graph.draws import as_one_chain, unconstrain
 from bayesanno.inference.modes.explore import Explored
 from bayesanno.inference.modes.weigh import weigh_modes
-from bayesanno.inference.sampling.starts import hold_spreads, start_near
+from bayesanno.inference.sampling.starts import start_near
 from bayesanno.models import HierarchicalDawidSkene
 from tests.samples import tiny_data
 
@@ -76,9 +77,9 @@ def test_the_modes_of_chains_are_told_with_the_spread_held(fit):
     view = view_of(fit.isel(chain=[1]))  # whose diagnostics are of other chains: modes are looked for anew
     graph = view.model.build(view.data)
     near = start_near(compile_graph(graph, view.model.start(view.data)))
-    z, _ = unconstrain(graph, view.posterior[[variable.name for variable in graph.free_RVs]])
+    z = unconstrain(graph, view.posterior[[variable.name for variable in graph.free_RVs]])
     nowhere = Explored((), None, 0, 0, rough=True, most_steps=3000)
-    held = hold_spreads(near, view.model, graph).density
+    held = hold_spreads(near.density, view.model, graph)
     found, (at,) = nowhere.place(held, z[:, -1], np.random.default_rng(1))
     assert at == 0  # a top was reached
     assert np.isfinite(found.modes[0].log_mass)
@@ -89,8 +90,8 @@ def test_draws_go_to_the_unconstrained_scale_and_back(fit):
     view = view_of(fit)
     graph = view.model.build(view.data)
     few = view.posterior[[variable.name for variable in graph.free_RVs]].isel(draw=slice(3), chain=[0])
-    z, parts = unconstrain(graph, few)
-    back = constrain(graph, parts, z[0])
+    density = compile_graph(graph, view.model.start(view.data))
+    back = as_one_chain(graph, [density.values_at(point) for point in unconstrain(graph, few)[0]])
     for name, values in few.data_vars.items():
         np.testing.assert_allclose(back[name].transpose(*values.dims).values, values.values, rtol=1e-8)
 

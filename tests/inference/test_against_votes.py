@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.inference.diagnosis.against_votes import AGREES, FEWEST, explain_votes
+from bayesanno.inference.diagnosis.explain import AGREES, FEWEST_VOTED, explain_votes
 from bayesanno.models import ItemDifficulty
 
 SAID = r"the labels are those of most annotators for 0 of 40 items only \(0%\): either most annotators are wrong, or"
@@ -29,9 +29,9 @@ def test_it_is_said_from_a_share_on():
 
 
 def test_few_items_controls_ties_and_other_kinds_say_nothing():
-    assert explain_votes(*crowd(FEWEST - 1, wrong=FEWEST - 1)) == []
-    assert len(explain_votes(*crowd(FEWEST, wrong=FEWEST))) == 1
-    data, latent = crowd(FEWEST, wrong=FEWEST, controls={"s0": "yes"})
+    assert explain_votes(*crowd(FEWEST_VOTED - 1, wrong=FEWEST_VOTED - 1)) == []
+    assert len(explain_votes(*crowd(FEWEST_VOTED, wrong=FEWEST_VOTED))) == 1
+    data, latent = crowd(FEWEST_VOTED, wrong=FEWEST_VOTED, controls={"s0": "yes"})
     assert explain_votes(data, latent) == []
     tied = ba.AnnotationData.from_records(
         [(f"s{i}", who, label) for i in range(20) for who, label in (("ada", "no"), ("bo", "yes"))]

@@ -10,12 +10,13 @@ from arviz_stats.base import array_stats
 
 import bayesanno as ba
 from bayesanno.ground.errors import ConvergenceWarning
-from bayesanno.inference.assemble import assemble
-from bayesanno.inference.diagnosis.measures import diagnose, explain, measure_convergence, measure_within_modes
+from bayesanno.inference.diagnosis.explain import explain
+from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes import bridge
+from bayesanno.inference.modes.assembly import assemble_draws
 from bayesanno.inference.modes.bridge import _bridge
-from bayesanno.inference.modes.chain_modes import find_chain_modes
+from bayesanno.inference.modes.chains import compare_chains
 from bayesanno.models.binomial_mixture import BinomialMixture
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
 from tests.models.contract import TINY
@@ -33,7 +34,7 @@ def said_of(model, data, posterior, log_density):
     stats = xr.Dataset({"lp": lp})
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        fit = assemble(model, data, model.build(data), posterior, stats, attrs=attrs)
+        fit = assemble_draws(model, data, posterior, stats, attrs=attrs)
     return fit, [str(warning.message) for warning in seen if warning.category is ConvergenceWarning]
 
 
@@ -58,7 +59,7 @@ def test_one_chain_says_that_there_is_no_rhat(n_chains, rng):
 
 def test_an_approximation_has_no_chains_to_count():
     stats = xr.Dataset({"lp": (("chain", "draw"), np.zeros((1, 50)))})
-    found = diagnose(None, stats, chain_modes={"others": []}, relabelled_fraction=0.0)
+    found = diagnose(None, stats, modes={"others": []}, relabelled_fraction=0.0)
     assert found["n_chains"] is None
     assert explain(found) == []
 
@@ -71,7 +72,7 @@ def test_an_approximation_has_no_chains_to_count():
 def test_paths_that_were_cut_off_are_counted_and_more_than_a_few_are_explained(name, n_cut, alarm):
     cut = (np.arange(400) < n_cut).reshape(4, 100)
     stats = xr.Dataset({name: (("chain", "draw"), cut)})
-    found = diagnose(None, stats, chain_modes={"others": []}, relabelled_fraction=0.0)
+    found = diagnose(None, stats, modes={"others": []}, relabelled_fraction=0.0)
     assert (found["maxdepth_reached"], found["n_draws"]) == (n_cut, 400)
     said = explain(found)
     assert len(said) == alarm
@@ -81,7 +82,7 @@ def test_paths_that_were_cut_off_are_counted_and_more_than_a_few_are_explained(n
 
 def test_a_sampler_that_does_not_say_has_no_count(tiny_fit):
     stats = xr.Dataset({"lp": (("chain", "draw"), np.zeros((2, 50)))})
-    assert diagnose(None, stats, chain_modes={}, relabelled_fraction=0.0)["maxdepth_reached"] is None
+    assert diagnose(None, stats, modes={}, relabelled_fraction=0.0)["maxdepth_reached"] is None
     assert ba.diagnostics_of(tiny_fit)["maxdepth_reached"] == int(tiny_fit["sample_stats"]["maxdepth_reached"].sum())
 
 
@@ -94,7 +95,7 @@ def test_chains_are_put_together_by_mode(rng):
     orders[[1, 4]] = [1, 2, 0]
     log_density = densities(rng, -101.0, -100.0, -160.0, -161.0, -100.2, -103.0, n_draws=50)
     log_density[5] = log_density[0]
-    found = find_chain_modes(permute_draws(posterior, orders), log_density)
+    found = compare_chains(permute_draws(posterior, orders), log_density)
     best = 1 if log_density[1].mean() > log_density[4].mean() else 4
     by_density = [best, 5 - best], [0, 5], sorted([2, 3], key=lambda chain: -log_density[chain].mean())
     assert found["groups"] == list(by_density)
@@ -108,7 +109,7 @@ def test_a_mode_does_not_silence_what_is_wrong_within_modes(rng):
     p[0] = rng.dirichlet([30, 20, 10], size=600)
     p[1] = rng.dirichlet([20, 30, 10], size=600)
     fit, said = said_of(EXCHANGEABLE, TINY, posterior, densities(rng, -100.0, -100.1, -140.0, -140.1, -300.0))
-    modes = ba.diagnostics_of(fit)["chain_modes"]
+    modes = ba.diagnostics_of(fit)["modes"]
     assert [sorted(group) for group in modes["groups"]] == [[0, 1], [2, 3], [4]]
     assert [group["chains"] for group in modes["within"]] == [[0, 1], [2, 3]]
     rhat = max(array_stats.rhat(p[:2, :, k], chain_axis=0, draw_axis=1) for k in range(3))
@@ -128,7 +129,7 @@ def test_a_best_chain_that_is_alone_is_no_proof(rng):
     within = measure_within_modes(draws, [[2], [0], [1]])
     assert [group["chains"] for group in within] == [[2]]
     assert within[0]["max_rhat"] is None
-    said = explain({"chain_modes": {"others": [{"chain": 0, "nats_lower": 9.0}], "within": within}})
+    said = explain({"modes": {"others": [{"chain": 0, "nats_lower": 9.0}], "within": within}})
     assert [one.split(":")[0] for one in said[1:3]] == ["chain 2 is alone in the best mode", "in chain 2"]
     few = measure_convergence(draws.isel(chain=[2]))["x"].sel(diagnostic="ess_bulk")
     assert f"the bulk ESS of x is {float(few):.0f}" in said[2]

@@ -60,6 +60,6 @@ def test_the_least_bfmi_is_that_of_the_worst_chain(worst, rng):
     assert by_chain.argmin() == worst
     stats = xr.Dataset({"energy": (("chain", "draw"), energy)}, coords={"chain": range(3), "draw": range(500)})
     np.testing.assert_allclose(azs.bfmi(stats)["energy"], by_chain, rtol=0.01)
-    found = diagnose(None, stats, chain_modes={}, relabelled_fraction=0)
+    found = diagnose(None, stats, modes={}, relabelled_fraction=0)
     assert found["min_bfmi"] == pytest.approx(by_chain[worst], rel=0.01)
-    assert diagnose(None, stats.rename(energy="lp"), chain_modes={}, relabelled_fraction=0)["min_bfmi"] is None
+    assert diagnose(None, stats.rename(energy="lp"), modes={}, relabelled_fraction=0)["min_bfmi"] is None

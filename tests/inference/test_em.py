@@ -16,7 +16,7 @@ from bayesanno.inference.climbing.climb import climb
 from bayesanno.inference.climbing.em import EM, EMSettings
 from bayesanno.inference.climbing.fit_em import find_point, start_at_point
 from bayesanno.inference.climbing.restarts import AGREE
-from bayesanno.inference.diagnosis.measures import explain
+from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.expectation import find_posterior, make_blocks

@@ -11,9 +11,8 @@ from pytensor.tensor.math import Dot, Sum
 from pytensor.tensor.shape import SpecifyShape
 
 import bayesanno as ba
+from bayesanno.inference.graph.c_functions import compile_flat, flatten, lay_out
 from bayesanno.inference.graph.compiled import compile_graph
-from bayesanno.inference.graph.density import Density
-from bayesanno.inference.graph.flat import compile_flat, flatten, lay_out
 from bayesanno.modeling.functions import name_graph, read_data
 from bayesanno.modeling.ops.simplex import use_log_simplex
 
@@ -104,15 +103,15 @@ def test_one_function_for_graphs_of_several_sizes_gives_the_density_and_gradient
     for sizes in ((2, 3), (4, 3), (3, 5)):
         graph = of_lengths(*sizes)
         compiled = compile_graph(graph, {})
-        functions.add(id(compiled.compiled_logp_func))
+        functions.add(id(compiled.functions.logp))
         flat = rng.normal(0, 0.5, compiled.n_dim)
-        value, gradient = Density(compiled)(flat)
+        value, gradient = compiled(flat)
         ends = np.cumsum([sizes[0] * (sizes[1] - 1)])
         shares, level = np.split(flat, ends)
         point = {"shares_simplex__": shares.reshape(sizes[0], -1), "level": level}
         assert value == pytest.approx(float(graph.compile_logp(mode="FAST_COMPILE")(point)), rel=1e-12)
         np.testing.assert_allclose(gradient, graph.compile_dlogp(mode="FAST_COMPILE")(point), rtol=1e-9)
-        kept = Density(compiled).values_at(flat)
+        kept = compiled.values_at(flat)
         assert set(kept) == {"shares", "level"}
         assert kept["shares"].shape == sizes
         np.testing.assert_allclose(kept["shares"].sum(axis=1), 1.0)

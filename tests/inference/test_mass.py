@@ -11,10 +11,10 @@ from scipy.stats import multivariate_normal
 
 import bayesanno as ba
 from bayesanno.ground.errors import ConvergenceWarning, FitError
-from bayesanno.inference.assemble import assemble
-from bayesanno.inference.diagnosis.measures import explain
-from bayesanno.inference.graph.unconstrained import unconstrain
-from bayesanno.inference.modes.found_modes import explain_chains, explain_modes, merge_modes
+from bayesanno.inference.diagnosis.explain import explain, explain_chains, explain_modes
+from bayesanno.inference.graph.draws import unconstrain
+from bayesanno.inference.modes.assembly import assemble_draws
+from bayesanno.inference.modes.chains import merge_modes
 from bayesanno.inference.sampling.starts import Modes, Starts, choose_starts, share_chains
 from bayesanno.modeling import registry
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit
@@ -49,7 +49,7 @@ def mass_by_quadrature(fit, n_points=21):
     model, data = ba.get_model("model_a"), ba.data_of(fit)
     graph = model.build(data)
     density = choose_starts(graph, model, data, "vote", n_starts=0, most_gradients=0, random_seed=1).density
-    z, _ = unconstrain(graph, fit["posterior"].to_dataset())
+    z = unconstrain(graph, fit["posterior"].to_dataset())
     high = z[:, :, 0].mean(axis=1) > 0  # the first annotator is right more often than not
     log_mass = []
     for mode in (high, ~high):
@@ -83,7 +83,7 @@ class TestMirroredAccuracies:
             assert part.attrs["mass_error"] < 0.005
             assert abs(part.attrs["mass"] - share) < 4 * part.attrs["mass_error"]
         assert [part["posterior"].sizes["chain"] for part in parts] == [3, 1]
-        assert "modes" not in ba.diagnostics_of(parts[0])
+        assert "found" not in ba.diagnostics_of(parts[0])["modes"]
 
     @NOISY
     def test_a_combination_has_draws_of_both_in_proportion_and_no_rhat(self, table15, whole15, tmp_path):
@@ -226,14 +226,14 @@ def two_widths(monkeypatch, rng):
     stats = xr.Dataset({"lp": (("chain", "draw"), log_density)})
     attrs = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
     attrs["settings"] = json.dumps({"draws": 500, "chains": 4})
-    yield said_of(lambda: assemble(model, data, model.build(data), posterior, stats, attrs=attrs))
+    yield said_of(lambda: assemble_draws(model, data, posterior, stats, attrs=attrs))
     registry._entry_points.cache_clear()
 
 
 @NOISY
 def test_a_wide_mode_wins_over_a_narrow_one_of_greater_density(two_widths):
     fit, said = two_widths
-    lower = ba.diagnostics_of(fit)["chain_modes"]
+    lower = ba.diagnostics_of(fit)["modes"]
     assert sorted(lower["groups"][0]) == [0, 2]  # by density, the narrow one is the best
     assert all("split_modes" in one and "drop this one" not in one for one in said[:2])
     wide, narrow = ba.split_modes(fit, random_seed=1)
@@ -280,7 +280,7 @@ def test_each_mode_has_a_chain_and_the_others_are_in_proportion(mass, n_chains, 
 def test_seeds_are_shared_out_among_modes_in_whatever_order_they_come():
     points = np.array([[-9.0], [9.0]])
     modes = Modes(points, np.full((2, 1), 0.1), np.array([0.9, 0.1]))
-    starts = Starts(None, lambda point: (0.0, 0 * point), None, lambda _: points[0], points[0], modes)
+    starts = Starts(lambda point: (0.0, 0 * point), None, lambda _: points[0], points[0], modes)
     one, other = starts.share_out([5, 3, 8, 1]), starts.share_out([1, 3, 5, 8])
     assert [float(np.sign(one.draw(seed)[0])) for seed in (1, 3, 5, 8)] == [-1, -1, -1, 1]
     for seed in (1, 3, 5, 8):

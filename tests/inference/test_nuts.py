@@ -1,7 +1,6 @@
 """What nutpie does when it is interrupted or fails: nothing is lost, and nothing is kept."""
 
 import signal
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
@@ -45,16 +44,14 @@ def test_an_interruption_is_not_lost_while_nutpie_is_asked_for_its_seeds(monkeyp
         def cancel(self):
             pass
 
-    @dataclass
-    class Compiled:
-        initial_point_func: object = None
+    density = SimpleNamespace(functions=None, parts={}, names=(), n_dim=1, values_at=None)
 
     def sample(*_, blocking=True, **__):
         return None if blocking else Sampler()
 
     monkeypatch.setattr(nutpie, "sample", sample)
     with pytest.raises(KeyboardInterrupt):
-        samplers._find_seeds(SimpleNamespace(compiled=Compiled()), 4, 1)
+        samplers._find_seeds(SimpleNamespace(density=density, draw=None), 4, 1)
 
 
 def test_a_sampler_that_is_made_while_it_is_interrupted_does_not_go_on(monkeypatch):

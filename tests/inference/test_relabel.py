@@ -11,9 +11,9 @@ import xarray as xr
 
 from bayesanno import AnnotationData, fit
 from bayesanno.ground.errors import ConvergenceWarning, FitError
-from bayesanno.inference.diagnosis.measures import explain
+from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.methods import METHODS
-from bayesanno.inference.modes.chain_modes import find_chain_modes
+from bayesanno.inference.modes.chains import compare_chains
 from bayesanno.inference.modes.combine import concat_chains, relabel
 from bayesanno.inference.relabelling.align import align_classes, class_permutations, compose, share_changed
 from bayesanno.models.model_b import ModelB
@@ -180,7 +180,7 @@ def test_a_chain_with_swapped_classes_is_reported(rng):
     orders = np.tile(np.arange(3), (3, 50, 1))
     orders[1] = CYCLE  # what the best chain calls "perhaps" is called "no" there
     log_density = densities(rng, -100.0, -130.0, -100.5)
-    found = find_chain_modes(permute_draws(posterior, orders), log_density)
+    found = compare_chains(permute_draws(posterior, orders), log_density)
     np.testing.assert_allclose(found["log_density"], log_density.mean(axis=1))
     (other,) = found["others"]
     assert other["chain"] == 1
@@ -192,20 +192,20 @@ def test_a_swapped_chain_is_reported_even_if_as_dense(rng):
     posterior = clear_posterior(rng, n_chains=2, n_draws=50)
     orders = np.tile(np.arange(3), (2, 50, 1))
     orders[0] = [1, 0, 2]
-    found = find_chain_modes(permute_draws(posterior, orders), densities(rng, -101.0, -100.0))
+    found = compare_chains(permute_draws(posterior, orders), densities(rng, -101.0, -100.0))
     assert [other["classes"] for other in found["others"]] == [{"no": "perhaps", "perhaps": "no"}]
 
 
 def test_a_chain_far_below_is_reported_without_classes(rng):
     posterior = clear_posterior(rng, n_chains=2, n_draws=50)
     for draws in (posterior, posterior[["unrelated"]]):
-        found = find_chain_modes(draws, densities(rng, -140.0, -100.0))
+        found = compare_chains(draws, densities(rng, -140.0, -100.0))
         assert [(other["chain"], "classes" in other) for other in found["others"]] == [(0, False)]
 
 
 def test_chains_in_one_mode_are_not_reported(rng):
     posterior = clear_posterior(rng, n_chains=4, n_draws=50)
-    assert find_chain_modes(posterior, densities(rng, -100.0, -101.0, -100.3, -99.9))["others"] == []
+    assert compare_chains(posterior, densities(rng, -100.0, -101.0, -100.3, -99.9))["others"] == []
 
 
 OTHER = {"chain": 2, "nats_lower": 41.6}
@@ -221,9 +221,9 @@ OTHER = {"chain": 2, "nats_lower": 41.6}
         ({"min_bfmi": 0.1}, ["E-BFMI is 0.10"]),
         ({"pareto_k": 1.25}, ["Pareto k is 1.25"]),
         ({"converged": False, "steps": 50}, ["still improving"]),
-        ({"chain_modes": {"others": [OTHER]}}, ["chain 2 is in another mode than the best chain, 42 nats lower"]),
-        ({"chain_modes": {"others": [OTHER | {"classes": {"no": "yes"}}]}}, ["'no' stands for 'yes'"]),
-        ({"chain_modes": {"others": [OTHER]}, "max_rhat": 2.0, "min_ess_bulk": 3.0}, ["chain 2 is in another mode"]),
+        ({"modes": {"others": [OTHER]}}, ["chain 2 is in another mode than the best chain, 42 nats lower"]),
+        ({"modes": {"others": [OTHER | {"classes": {"no": "yes"}}]}}, ["'no' stands for 'yes'"]),
+        ({"modes": {"others": [OTHER]}, "max_rhat": 2.0, "min_ess_bulk": 3.0}, ["chain 2 is in another mode"]),
         ({"max_rhat": 1.3, "divergences": 1}, ["R-hat", "1 divergent transition: "]),
         (
             {
@@ -234,7 +234,7 @@ OTHER = {"chain": 2, "nats_lower": 41.6}
                 "min_bfmi": 0.3,
                 "pareto_k": 0.7,
                 "converged": True,
-                "chain_modes": {"others": []},
+                "modes": {"others": []},
             },
             [],
         ),
@@ -318,7 +318,7 @@ def test_a_chain_with_swapped_classes_is_reported_by_one_matrix_for_all(rng):
     posterior = one_for_all(clear_posterior(rng, n_chains=2, n_draws=50))
     orders = np.tile(np.arange(3), (2, 50, 1))
     orders[0] = [1, 0, 2]
-    found = find_chain_modes(permute_draws(posterior, orders), densities(rng, -101.0, -100.0))
+    found = compare_chains(permute_draws(posterior, orders), densities(rng, -101.0, -100.0))
     assert [other["classes"] for other in found["others"]] == [{"no": "perhaps", "perhaps": "no"}]
 
 

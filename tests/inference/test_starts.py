@@ -7,10 +7,9 @@ import pymc as pm
 import pytest
 
 import bayesanno as ba
+from bayesanno.inference.diagnosis.explain import explain_modes
 from bayesanno.inference.graph.compiled import compile_graph
-from bayesanno.inference.graph.density import Density
 from bayesanno.inference.modes.explore import explore
-from bayesanno.inference.modes.found_modes import explain_modes
 from bayesanno.inference.sampling.starts import Modes, _around, choose_starts, start_near
 from tests.models.contract import FAST
 from tests.samples import SETTINGS, tiny_data
@@ -109,7 +108,7 @@ class TestStarts:
         return choose_starts(graph, ba.get_model("model_b"), tiny_data(), initvals, **options)
 
     def test_density_and_values_are_those_of_the_graph(self, graph):
-        density = Density(compile_graph(graph, {}))
+        density = compile_graph(graph, {})
         point = np.random.default_rng(3).normal(size=density.n_dim)
         parts, begin = {}, 0
         for variable in graph.value_vars:
@@ -175,7 +174,7 @@ class TestStarts:
     @pytest.mark.parametrize("initvals", ["vote", "prior"])
     def test_a_fit_takes_them(self, initvals):
         fit = ba.fit("model_b", tiny_data(), initvals=initvals, **SHORT | {"draws": 20, "tune": 20})
-        assert "modes" not in json.loads(fit.attrs["diagnostics"])
+        assert "found" not in json.loads(fit.attrs["diagnostics"])["modes"]
 
 
 class TestExplore:

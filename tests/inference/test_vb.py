@@ -13,7 +13,7 @@ from bayesanno.inference.climbing.climb import climb
 from bayesanno.inference.climbing.fit_vb import evaluate_draws
 from bayesanno.inference.climbing.restarts import find_best
 from bayesanno.inference.climbing.vb import VB, VBSettings, draw_log_shares, expect_log, measure_kl
-from bayesanno.inference.diagnosis.measures import explain
+from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.expectation import make_blocks

@@ -11,7 +11,7 @@ import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
-from bayesanno.inference.diagnosis.measures import explain
+from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.modeling.capabilities import NONE_SAID
 from bayesanno.modeling.posterior import recover
 from bayesanno.models._correctness import process
@@ -233,14 +233,14 @@ def test_new_items_that_the_model_cannot_take_are_refused(fit, refuses):
 
 
 def test_a_fit_in_one_mode_reports_no_other(fit):
-    modes = ba.diagnostics_of(fit)["chain_modes"]
+    modes = ba.diagnostics_of(fit)["modes"]
     assert modes["others"] == []
     assert np.ptp(modes["log_density"]) < 1
 
 
 def test_chains_in_the_mode_of_low_accuracies_are_reported(both_modes):
     joined, said = both_modes
-    (other,) = ba.diagnostics_of(joined)["chain_modes"]["others"]
+    (other,) = ba.diagnostics_of(joined)["modes"]["others"]
     assert other["chain"] == 4
     apart = oracle.TABLE10_MODES[0][1] - oracle.TABLE10_MODES[-1][1]  # 352 nats, at the modes themselves
     assert other["nats_lower"] == pytest.approx(apart, abs=5)

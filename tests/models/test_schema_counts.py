@@ -28,7 +28,7 @@ from bayesanno import (
 )
 from bayesanno.analysis.accuracy import score
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError, IdentifiabilityWarning
-from bayesanno.inference.diagnosis.measures import explain
+from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.graph import compiled
 from bayesanno.inference.graph.compiled import compile_graph
 from bayesanno.modeling.capabilities import caveats, remarks
@@ -79,7 +79,7 @@ def dims_of(dataset):
 def test_the_graph_is_compiled_by_what_a_process_keeps(fitted):
     """And not by nutpie itself, which would be as right, and slow."""
     model = compile_graph(fitted.case.entry.build(fitted.case.data), fitted.case.entry.start(fitted.case.data))
-    assert any(functions.logp is model.compiled_logp_func for functions in compiled._functions.values())
+    assert any(functions.logp is model.functions.logp for functions in compiled._functions.values())
 
 
 def test_variables_and_dims(fitted):

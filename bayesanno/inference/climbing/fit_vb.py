@@ -19,7 +19,6 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import SizeWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.threads import one_blas_thread
-from bayesanno.inference.assemble import MAX_GROUP_BYTES, warn_of_size
 from bayesanno.inference.climbing.climb import require_updates, to_shares
 from bayesanno.inference.climbing.fit_em import start_at_point
 from bayesanno.inference.climbing.restarts import as_draws, find_best
@@ -34,6 +33,7 @@ from bayesanno.inference.climbing.without_graph import (
 )
 from bayesanno.inference.dask.annotations import items_of
 from bayesanno.inference.diagnosis.measures import find_pareto_k
+from bayesanno.inference.log_likelihood import MAX_GROUP_BYTES, warn_of_size
 from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.expectation import Items, log_probabilities, sum_classes, sum_log_likelihood
 

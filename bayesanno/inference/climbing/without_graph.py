@@ -11,8 +11,8 @@ from bayesanno.fits.storage import data_groups, versions
 from bayesanno.ground.errors import ConvergenceWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.climbing.restarts import as_draws
-from bayesanno.inference.diagnosis.against_votes import explain_votes
-from bayesanno.inference.diagnosis.measures import explain, find_extremes
+from bayesanno.inference.diagnosis.explain import explain, explain_votes
+from bayesanno.inference.diagnosis.measures import find_extremes
 from bayesanno.modeling.capabilities import HasViews
 from bayesanno.modeling.observations import Answers
 from bayesanno.modeling.parameters import Parameters

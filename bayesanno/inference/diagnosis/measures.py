@@ -1,4 +1,4 @@
-"""Whether to believe a posterior: the numbers, and in plain language what they mean and what to do next."""
+"""Whether to believe a posterior: the numbers. What they mean is said in `bayesanno.inference.diagnosis.explain`."""
 
 from __future__ import annotations
 
@@ -8,23 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.ground.lazy import xr
-from bayesanno.ground.wording import counted, enumerated
-from bayesanno.inference.modes.chain_modes import MAX_RHAT
-from bayesanno.inference.modes.explore import LEAST_MASS
-from bayesanno.inference.modes.found_modes import explain_modes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import xarray
 
-MIN_ESS = 400.0  # the same: 100 per chain, of four
-MIN_BFMI = 0.3  # Betancourt 2016, arXiv:1604.00695
-HARDLY_LOWER = 3.0  # nats: the other mode may well have a twentieth of the mass
-MAX_PARETO_K = 0.7  # Yao et al. 2018, arXiv:1802.02538
 ROUNDING = 1e-9  # nats: of log densities that are equal
 MIN_DRAWS = 4  # ArviZ has no R-hat and no ESS of fewer
-MAX_DEPTH_SHARE = 0.05  # of the draws; PyMC's threshold (pymc.stats.convergence.warn_treedepth)
 MAX_DEPTH = ("maxdepth_reached", "reached_max_treedepth")  # whether a draw's path was cut off, in nutpie and in PyMC
 EXTREMES = {"min_ess_bulk": ("ess_bulk", min), "min_ess_tail": ("ess_tail", min), "max_rhat": ("r_hat", max)}
 
@@ -106,7 +97,7 @@ def diagnose(
     convergence: xarray.Dataset | None,
     sample_stats: xarray.Dataset,
     *,
-    chain_modes: dict[str, Any],
+    modes: Mapping[str, Any],
     relabelled_fraction: float,
 ) -> dict[str, Any]:
     """Sum up the diagnostics of a posterior, after relabelling.
@@ -121,8 +112,8 @@ def diagnose(
     dict
         `max_rhat`, `min_ess_bulk`, `min_ess_tail` over all parameters, each with the parameter it is of (`worst`);
         `n_chains` (of a method that has chains) and `n_draws` of all of them; `divergences` and `maxdepth_reached`
-        (draws whose path was cut off; counts), `min_bfmi`, `relabelled_fraction`, and `chain_modes` as
-        `find_chain_modes` gives them. What a method of fitting does not have is None.
+        (draws whose path was cut off; counts), `min_bfmi`, `relabelled_fraction`, and `modes` as
+        `record_modes` gives them. What a method of fitting does not have is None.
     """
     import arviz_stats as azs
 
@@ -134,7 +125,7 @@ def diagnose(
         "maxdepth_reached": None if cut_off is None else int(sample_stats[cut_off].sum()),
         "min_bfmi": float(azs.bfmi(sample_stats).to_array().min()) if "energy" in sample_stats else None,
         "relabelled_fraction": float(relabelled_fraction),
-        "chain_modes": chain_modes,
+        "modes": dict(modes),
     }
 
 
@@ -161,162 +152,3 @@ def _extreme(values: xarray.Dataset, choose: Callable[..., Any]) -> tuple[float 
             where = ", ".join(str(variable[dim].values[i]) for dim, i in zip(variable.dims, index, strict=True))
             candidates.append((float(array[index]), f"{name}[{where}]" if where else str(name)))
     return choose(candidates) if candidates else (None, "")
-
-
-def explain(diagnostics: dict[str, Any]) -> list[str]:
-    """Say in plain language what the diagnostics warn of and what to do next; empty if all is well.
-
-    Examples
-    --------
-    >>> from bayesanno.inference.diagnosis.measures import explain
-    >>> explain({"divergences": 1})[0].split(":")[0]
-    '1 divergent transition'
-    """
-    modes = diagnostics.get("chain_modes") or {}
-    problems = explain_modes(diagnostics["modes"], diagnostics.get("max_rhat")) if "modes" in diagnostics else []
-    told = {chain for mode in diagnostics.get("modes", {}).get("found", [])[1:] for chain in mode["chains"]}
-    problems += [_explain_mode(other) for other in modes.get("others", []) if other["chain"] not in told]
-    for method in ("em", "vb"):
-        if method in diagnostics:
-            problems += _explain_climb(method.upper(), diagnostics[method])
-    if "combination" in diagnostics:
-        problems += _explain_combination(diagnostics["combination"])
-    if not problems or diagnostics.get("modes", {}).get("rough"):  # rough modes may be none, and chains just slow
-        problems += _explain_mixing(diagnostics)
-    for group in modes.get("within", []):  # of all chains, R-hat and ESS would only say again that there are modes
-        problems += _explain_mixing_within(group)
-    if diagnostics.get("n_chains") == 1:
-        problems.append(
-            "one chain: R-hat, which compares chains, does not exist, and a mode that this chain has not found does "
-            "not show: fit with several (chains=4)"
-        )
-    problems += diagnostics.get("remarks", [])  # the model's own
-    divergences, bfmi = diagnostics.get("divergences"), diagnostics.get("min_bfmi")
-    if divergences:
-        problems.append(
-            f"{divergences} divergent transition{'s' if divergences > 1 else ''}: a part of the posterior is too "
-            "narrow for the steps taken; raise target_accept (0.9, 0.99) and compare the results"
-        )
-    cut_off, n_draws = diagnostics.get("maxdepth_reached"), diagnostics.get("n_draws")
-    if cut_off and n_draws and cut_off > MAX_DEPTH_SHARE * n_draws:
-        problems.append(
-            f"{cut_off} of {n_draws} draws ({cut_off / n_draws:.0%}) reached the maximum tree depth: their paths were "
-            "cut off, so that the chains move slowly; the draws are not wrong, but dependent: believe them if R-hat "
-            "and ESS are good, otherwise a longer tune or a narrower prior helps"
-        )
-    if bfmi is not None and bfmi < MIN_BFMI:
-        problems.append(
-            f"E-BFMI is {bfmi:.2f} (should be at least {MIN_BFMI}): the tails are hardly explored; "
-            "a narrower prior helps"
-        )
-    pareto_k = diagnostics.get("pareto_k")
-    if pareto_k is not None and not pareto_k <= MAX_PARETO_K:
-        problems.append(
-            f"the approximation is far from the posterior: Pareto k is {pareto_k:.2f} (should be at most "
-            f"{MAX_PARETO_K}); means are often usable, intervals are not: use method 'nuts' where you can"
-        )
-    if diagnostics.get("converged") is False:
-        problems.append(
-            f"the approximation was still improving after {diagnostics.get('steps')} steps: allow more, by "
-            "method_options={'steps': ...} (--method-option steps=...)"
-        )
-    return problems
-
-
-def _explain_mode(other: dict[str, Any]) -> str:
-    how = ""
-    if "classes" in other:
-        swapped = ", ".join(f"{there!r} stands for {here!r}" for there, here in other["classes"].items())
-        how = f", with its classes swapped ({swapped})"
-    elif "competence" in other:
-        here, there = other["competence"]
-        how = f", with annotators at {here:.2f} on average who are at {there:.2f} there"
-    lower = other["nats_lower"]
-    return (
-        f"chain {other['chain']} is in another mode than the best chain, {lower:.{0 if lower >= 10 else 1}f} nats "
-        f"lower in log density{how}: it explains the data differently, so do not average over the chains; which mode "
-        "holds more of the posterior's mass is another question: bayesanno.split_modes(fit) estimates it, "
-        "bayesanno.combine_modes(fit) weighs the chains by it"
-    )
-
-
-def _explain_climb(method: str, found: dict[str, Any]) -> list[str]:
-    """Say why what EM or variational Bayes found may not be the best there is, or not all."""
-    problems = []
-    if not found["converged"]:
-        problems.append(
-            f"{method} was still moving after {found['steps']} steps, by {found['change']:.1g} in the last one: allow "
-            "more, by method_options={'steps': ...} (--method-option steps=...), or a larger tolerance"
-        )
-    if found["restarts"] > 1 and found["agreed"] == 1:
-        problems.append(
-            f"of {found['restarts']} starts only one ended at the best point that {method} found, the next "
-            f"{found['others'][0]['nats_lower']:.2g} nats lower: a better one may be there; take more restarts "
-            "(--method-option restarts=...)"
-        )
-    if "elbo" in found:  # e to the difference is, roughly, how the posterior's mass is divided between the two
-        near = [other for other in found["others"] if other["nats_lower"] < HARDLY_LOWER and other["items_differ"]]
-        problems += [
-            f"another approximation is hardly worse, {other['nats_lower']:.2g} nats lower, and labels "
-            f"{counted(other['items_differ'], 'item')} differently: the posterior may have both modes, and this is one "
-            "of them"
-            for other in near[:1]
-        ]
-    return problems
-
-
-def _explain_combination(combination: dict[str, Any]) -> list[str]:
-    """Say what is wrong with the modes that draws were taken from, each by itself."""
-    problems = []
-    if combination["unsampled"] >= LEAST_MASS:
-        problems.append(
-            f"an estimated {combination['unsampled']:.0%} of the posterior's mass is in modes that no chain was in, "
-            "and is missing: fit more chains, or some with initvals there, put them together by "
-            "bayesanno.concat_chains, and combine again"
-        )
-    for mode in combination["modes"]:
-        if mode["n_draws"] and mode["max_rhat"] is not None and mode["max_rhat"] > MAX_RHAT:
-            problems.append(
-                f"in chains {enumerated([str(chain) for chain in mode['chains']])}, which share a mode: chains "
-                f"disagree: R-hat is {mode['max_rhat']:.3f} (should be at most {MAX_RHAT}); sample longer (tune, draws)"
-            )
-    effective = combination["n_effective"]
-    if effective is not None and effective < MIN_ESS:
-        problems.append(
-            f"few independent draws: the combination is worth {effective:.0f} (should be at least {MIN_ESS:.0f}); "
-            "sample longer (draws)"
-        )
-    rough = [mode for mode in combination["modes"] if mode["by"] == "laplace"]
-    if rough:
-        problems.append(
-            "the weights are rough, by Laplace's method, since the draws of a mode cannot bear bridge sampling: "
-            f"{rough[0]['reason']}"
-        )
-    return problems
-
-
-def _explain_mixing_within(group: dict[str, Any]) -> list[str]:
-    chains = enumerated([str(chain) for chain in group["chains"]])
-    if len(group["chains"]) == 1:
-        alone = f"chain {chains} is alone in the best mode: R-hat, which compares chains, does not exist there"
-        return [f"{alone}; fit more chains", *(f"in chain {chains}: {problem}" for problem in _explain_mixing(group))]
-    return [f"in chains {chains}, which share a mode: {problem}" for problem in _explain_mixing(group)]
-
-
-def _explain_mixing(diagnostics: dict[str, Any]) -> list[str]:
-    worst = diagnostics.get("worst", {})
-    problems = []
-    rhat = diagnostics.get("max_rhat")
-    if rhat is not None and rhat > MAX_RHAT:
-        problems.append(
-            f"chains disagree: R-hat of {worst.get('max_rhat', 'a parameter')} is {rhat:.3f} (should be at most "
-            f"{MAX_RHAT}); sample longer (tune, draws), and look at the chains one by one if that does not help"
-        )
-    for kind in ("bulk", "tail"):
-        ess = diagnostics.get(f"min_ess_{kind}")
-        if ess is not None and ess < MIN_ESS:
-            problems.append(
-                f"few independent draws: the {kind} ESS of {worst.get('min_ess_' + kind, 'a parameter')} is "
-                f"{ess:.0f} (should be at least {MIN_ESS:.0f}); sample longer (draws)"
-            )
-    return problems

@@ -25,7 +25,7 @@ from bayesanno.inference.find_modes.maximise import End, climb, find_better, pol
 from bayesanno.inference.find_modes.objective import Surface, Target, check_target, name_elements
 from bayesanno.inference.find_modes.starts import choose_mode_starts
 from bayesanno.inference.graph.compiled import compile_anew_if_broken
-from bayesanno.inference.graph.per_draw import add_deterministics, as_chains
+from bayesanno.inference.graph.draws import add_deterministics, as_chains
 from bayesanno.modeling.capabilities import HasSpreads
 from bayesanno.modeling.posterior import Formula, compile_formula
 from bayesanno.modeling.registry import get_model

@@ -1,44 +1,36 @@
-"""The functions of a graph as nutpie calls them, kept on disk under a name of the graph.
+"""A graph as the two functions of C that nutpie calls, without the sizes of its data, kept on disk.
 
-nutpie calls a graph through two C functions: the log density with its gradient, and the values that are kept. Numba
-can keep such functions on disk, as PyTensor has it do with its own, if nothing in them changes from run to run: here
-they are made from source text, and data come in by pointer and shape. PyTensor's own name for the graph it has
-rewritten, that text, the types of the data and the version of all that writes code are the name under which a function
-is kept; Numba adds the CPU. Rewriting takes seconds, so beside the functions there is a note, under a name of the graph
-as it was, of what it became.
+They are the log density with its gradient, and the values that are kept; both take a point, one vector, and how it is
+cut into the free variables is data, too. Numba can keep such functions on disk, as PyTensor has it do with its own, if
+nothing in them changes from run to run: here they are made from source text, and data come in by pointer and shape.
+PyTensor's own name for the graph it has rewritten, that text, the types of the data and the version of all that writes
+code are the name under which a function is kept; Numba adds the CPU.
 """
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
-import json
-import logging
-from dataclasses import dataclass
-from functools import cache
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from importlib.metadata import version
 from itertools import batched
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.inference.graph import flat as of_flat
-from bayesanno.inference.graph.flat import compile_flat
 from bayesanno.modeling import ops
-from bayesanno.modeling.graph_text import describe_graph
+from bayesanno.modeling.any_size import forget_sizes
+from bayesanno.modeling.functions import precompute_data
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pymc
 
-    from bayesanno.inference.graph.flat import FlatGraph
-
-logger = logging.getLogger(__name__)
-
 WRITERS = ("bayesanno", "nutpie", "pymc", "pytensor", "numba", "llvmlite")  # whose code ends up in compiled functions
-FLAGS = ("floatX", "optimizer", "optimizer_excluding", "optimizer_including", "numba__fastmath")  # of PyTensor
+DOUBLES = ctypes.POINTER(ctypes.c_double)
 
 # within `try` Numba asks after each call whether it failed, and takes long over many of them
 LOGP = """
@@ -75,140 +67,100 @@ def wrapped(n, n_kept, x_, kept, data_):
 
 
 @dataclass(frozen=True)
-class Functions:
-    """What is compiled of a graph without its sizes.
+class CFunctions:
+    """Functions of C, and the data that they are called with.
 
     Attributes
     ----------
     logp, kept : numba.core.ccallback.CFunc
-        The log density with its gradient, and the values to keep.
-    arrays : tuple of int
+        (n, point, gradient, value, data) and (n, n kept, point, kept, data) -> status; one that is not 0 is a failure.
+    takes : tuple of int
         Which arrays they take: of the shared variables in the order of `read_data`, and the layout after them.
+    arrays : tuple of array
+        These arrays; none of functions that wait for data.
     """
 
     logp: Any
     kept: Any
-    arrays: tuple[int, ...]
+    takes: tuple[int, ...]
+    arrays: tuple[np.ndarray, ...] = ()
+
+    @cached_property
+    def user_data(self) -> np.ndarray:
+        """Where each array lies, and its shape, one after the other."""
+        numbers = [number for array in self.arrays for number in (array.ctypes.data, *array.shape)]
+        return np.array(numbers, dtype=np.int64)
+
+    def with_data(self, every: Sequence[np.ndarray]) -> CFunctions:
+        """Return the functions with a graph's arrays: those of the shared variables, and the layout."""
+        return replace(self, arrays=tuple(np.array(every[which], order="C", copy=True) for which in self.takes))
+
+    def call_logp(self, point: np.ndarray) -> tuple[float, np.ndarray] | None:
+        """Return log p at a point, and its gradient; None where there is none."""
+        gradient, value = np.empty(point.size), np.empty(1)
+        failed = self.logp.ctypes(
+            point.size, *(one.ctypes.data_as(DOUBLES) for one in (point, gradient, value)), self.user_data.ctypes.data
+        )
+        return None if failed else (float(value[0]), gradient)
+
+    def call_kept(self, point: np.ndarray, n_kept: int) -> np.ndarray | None:
+        """Return so many values at a point; None where they cannot be computed."""
+        kept = np.empty(n_kept)
+        failed = self.kept.ctypes(
+            point.size, n_kept, *(one.ctypes.data_as(DOUBLES) for one in (point, kept)), self.user_data.ctypes.data
+        )
+        return None if failed else kept
 
 
-def make_functions(
-    graph: pymc.Model, flat: FlatGraph, inputs: Sequence[Any], outputs: Sequence[Any], shared: Sequence[Any]
-) -> Functions:
-    """Find the functions of a graph on disk, or compile them.
+def make_functions(graph: pymc.Model, flat: FlatGraph, shared: Sequence[Any]) -> CFunctions:
+    """Make the functions of a graph; what Numba compiles of them is found on disk, if it was made before.
 
     Parameters
     ----------
     graph : pymc.Model
     flat : FlatGraph
         As `flatten` makes it.
-    inputs, outputs, shared : sequence
-        As `read_data` makes them of it.
+    shared : sequence
+        Its shared variables, in the order of `read_data`.
     """
-    from numba.core.errors import NumbaError
-    from pytensor.link.numba.cache import CACHED_SRC_FUNCTIONS
-    from pytensor.tensor.type import TensorType
-
-    types = [*(variable.type for variable in shared), TensorType("int64", (None,))]  # and the layout
-    note = _find_note(describe_graph(inputs, outputs), check_bounds=graph.check_bounds)
-    known = None if note is None else _read_note(note)
-    if known is not None:
-        try:
-            return _wrap(types, *known, inner=(None, None))
-        except NumbaError:
-            logger.debug("the code of %s is of another CPU, or gone", note)
     *functions, layout = compile_flat(graph, flat)
     every = [*shared, layout]
-    takes = [[every.index(variable) for variable in function.get_shared()] for function in functions]
-    called = [function.vm.jit_fn for function in functions]
-    names = [CACHED_SRC_FUNCTIONS.get(function.py_func) for function in called]
-    # what PyTensor makes for Python is a layer around these, which LLVM would optimise and turn into code once more
-    inner = [function.py_func.__globals__.get("jitable_func", function) for function in called]
-    made = _wrap(types, names, takes, inner)
-    if note is not None and None not in names:
-        _write_note(note, names, takes)
-    return made
-
-
-def _find_note(described: str | None, *, check_bounds: bool) -> Path | None:
-    """Return the path of the note of a graph, or None where there is to be none."""
-    from pytensor import config
-    from pytensor.link.numba import cache as of_numba
-
-    if described is None or not config.numba__cache:
-        return None
-    flags = [getattr(config, flag) for flag in FLAGS]
-    rewriters = [Path(path).read_bytes() for path in (__file__, of_flat.__file__)]
-    name = hashlib.sha256(repr((described, check_bounds, flags, rewriters, _writers())).encode()).hexdigest()
-    folder: Path = of_numba.NUMBA_CACHE_PATH
-    return folder / f"bayesanno-{name}.json"
-
-
-def _read_note(note: Path) -> tuple[list[str], list[list[int]]] | None:
-    """Return PyTensor's names for the two functions that a graph became, and which arrays they take, if known."""
-    try:
-        read = json.loads(note.read_bytes())
-        return read["names"], read["takes"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        logger.debug("no note %s: %s", note, error)
-        return None
-
-
-def _write_note(note: Path, names: Sequence[str], takes: Sequence[Sequence[int]]) -> None:
-    temporary = note.with_name(f"{note.name}.{token_hex(4)}")
-    try:
-        temporary.write_text(json.dumps({"names": names, "takes": takes}), encoding="utf-8")
-        temporary.replace(note)
-    except OSError as error:  # it would have saved seconds
-        logger.debug("%s cannot be written: %s", note, error)
-
-
-def _wrap(
-    types: Sequence[Any], names: Sequence[str | None], takes: Sequence[Sequence[int]], inner: Sequence[Any]
-) -> Functions:
-    arrays = tuple(dict.fromkeys([*takes[0], *takes[1]]))
-    return Functions(
-        logp=_compile_callback(inner[0], names[0], LOGP, 1, types, arrays, takes[0]),
-        kept=_compile_callback(inner[1], names[1], KEPT, 2, types, arrays, takes[1]),
-        arrays=arrays,
+    reads = [[every.index(variable) for variable in function.get_shared()] for function in functions]
+    takes = tuple(dict.fromkeys([*reads[0], *reads[1]]))
+    types = {which: every[which].type for which in takes}
+    logp, kept = (
+        _compile_callback(function, template, n_sizes, types, read)
+        for function, template, n_sizes, read in zip(functions, (LOGP, KEPT), (1, 2), reads, strict=True)
     )
+    return CFunctions(logp, kept, takes)
 
 
 def _compile_callback(
-    inner: Any,
-    graph_name: str | None,
-    template: str,
-    n_sizes: int,
-    of_all: Sequence[Any],
-    arrays: tuple[int, ...],
-    takes: Sequence[int],
+    function: Any, template: str, n_sizes: int, types: Mapping[int, Any], reads: Sequence[int]
 ) -> Any:
-    """Compile a function of pointers around one of arrays; it is kept on disk where PyTensor keeps its own.
-
-    Without the one of arrays it is found there, or a NumbaError is raised.
-    """
+    """Compile a function of pointers around one of PyTensor's; it is kept on disk where PyTensor keeps its own."""
     import numba
-    from nutpie.compile_pymc import address_as_void_pointer
-    from pytensor.link.numba.cache import compile_numba_function_src
 
-    types = {which: of_all[which] for which in arrays}
-    begins = dict(zip(arrays, np.cumsum([0, *(1 + of.ndim for of in types.values())]).tolist(), strict=False))
-    views = [_view(begins[which], types[which].ndim, f"type{which}") for which in takes]
+    from bayesanno.ground.private.numba import pointer_to
+    from bayesanno.ground.private.pytensor import compile_source, inner_function, name_function
+
+    begins = dict(zip(types, np.cumsum([0, *(1 + of.ndim for of in types.values())]).tolist(), strict=False))
+    views = [_view(begins[which], types[which].ndim, f"type{which}") for which in reads]
     n_numbers = max(1, sum(1 + of.ndim for of in types.values()))
     # Python's own code for a tuple of more than thirty is not among what Numba knows
     tuples = [f"({', '.join(part)},)" for part in batched(["x", *views], 20)]
     source = template.format(n_numbers=n_numbers, arguments=" + ".join(tuples))
-    number_types = {f"type{which}": np.dtype(types[which].dtype).type for which in takes}
-    names = {"carray": numba.carray, "int64": np.int64, "isfinite": np.isfinite}
-    names |= {"__name__": __name__, "pointer": address_as_void_pointer} | number_types
-    names |= {} if inner is None else {"inner": inner}
+    number_types = {f"type{which}": np.dtype(types[which].dtype).type for which in reads}
+    names = {"carray": numba.carray, "int64": np.int64, "isfinite": np.isfinite, "pointer": pointer_to}
+    names |= {"__name__": __name__, "inner": inner_function(function)} | number_types
     doubles = [numba.types.CPointer(numba.types.double)] * (4 - n_sizes)
     signature = numba.types.int64(*[numba.types.uint64] * n_sizes, *doubles, numba.types.voidptr)
-    key = None
+    key, graph_name = None, name_function(function)
     if graph_name is not None:  # PyTensor can name the graph
-        described = (__name__, graph_name, source, sorted((name, str(of)) for name, of in number_types.items()), _writers())
+        types_by_name = sorted((name, str(of)) for name, of in number_types.items())
+        described = (__name__, graph_name, source, types_by_name, _writers())
         key = hashlib.sha256(repr(described).encode()).hexdigest()
-    function = compile_numba_function_src(source, "wrapped", names, cache_key=key)
-    return numba.cfunc(signature, cache=key is not None)(function)
+    return numba.cfunc(signature, cache=key is not None)(compile_source(source, "wrapped", names, key))
 
 
 def _view(begin: int, n_dims: int, of: str) -> str:
@@ -224,3 +176,97 @@ def _writers() -> tuple[str, ...]:
     (folder,) = ops.__path__
     own = b"".join(path.read_bytes() for path in sorted(Path(folder).glob("*.py")))
     return (*(f"{name} {version(name)}" for name in WRITERS), hashlib.sha256(own).hexdigest())
+
+
+# ------------------------------------------------------------ a graph of one vector
+
+
+@dataclass(frozen=True)
+class FlatGraph:
+    """The log density of a graph and the values that are kept, without their sizes, and not yet simplified.
+
+    Attributes
+    ----------
+    logp : TensorVariable
+        Scalar.
+    kept : mapping of name to TensorVariable
+        The free variables on their own scale, of those that are sampled on another one.
+    values : list of TensorVariable
+        The inputs: the free variables as they are sampled.
+    """
+
+    logp: Any
+    kept: Mapping[str, Any]
+    values: list[Any]
+
+
+def flatten(graph: pymc.Model) -> FlatGraph:
+    """Return a graph without its sizes, and with what rests on data alone computed."""
+    free = {variable.name for variable in graph.free_RVs}
+    sampled = [graph.rvs_to_values[variable] for variable in graph.free_RVs]
+    own = [value for value in graph.unobserved_value_vars if value.name in free and value not in sampled]
+    values, (logp, *kept) = forget_sizes(sampled, precompute_data(sampled, [graph.logp(), *own]))
+    return FlatGraph(logp, {value.name: output for value, output in zip(own, kept, strict=True)}, values)
+
+
+def compile_flat(graph: pymc.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
+    """Compile a graph by Numba.
+
+    Returns
+    -------
+    logp : pytensor function
+        (point (dimension,)) -> the log density and its gradient (dimension,).
+    kept : pytensor function
+        (point (dimension,)) -> the point, and after it the values that are kept, all flat.
+    layout : shared variable
+        How a point is cut, which both functions take; see `lay_out`.
+    """
+    import pytensor.tensor as pt
+    from pymc.pytensorf import compile as compile_pymc
+    from pytensor.graph import rewrite_graph
+    from pytensor.graph.replace import clone_replace
+
+    from bayesanno.modeling.ops.plain import numba_mode
+
+    stable = ["canonicalize", "stabilize", *([] if graph.check_bounds else ["local_remove_check_parameter"])]
+    logp = rewrite_graph(flat.logp, include=stable)
+    gradient = pt.concatenate([slope.ravel() for slope in pt.grad(logp, flat.values)])
+    point, layout, parts = _cut_point(flat.values)
+    outputs = clone_replace(
+        [logp, gradient, *flat.kept.values()], dict(zip(flat.values, parts, strict=True)), rebuild_strict=False
+    )
+    kept = pt.concatenate([part.ravel() for part in [*parts, *outputs[2:]]])
+    with graph:
+        return (
+            compile_pymc((point,), outputs[:2], mode=numba_mode()),
+            compile_pymc((point,), [kept], mode=numba_mode()),
+            layout,
+        )
+
+
+def _cut_point(values: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
+    import pytensor
+    import pytensor.tensor as pt
+
+    point, layout = pt.dvector("point"), pytensor.shared(np.zeros(0, dtype=np.int64), name="layout", shape=(None,))
+    parts: list[Any] = []
+    at = 0
+    for value in values:
+        shape = [1 if length == 1 else layout[at + 2 + axis] for axis, length in enumerate(value.type.shape)]
+        if all(length == 1 for length in value.type.shape):
+            part = pt.expand_dims(point[layout[at]], range(value.ndim))
+        else:
+            part = point[layout[at] : layout[at + 1]].reshape(shape)
+        parts.append(part.astype(value.dtype))
+        at += 2 + value.ndim
+    return point, layout, parts
+
+
+def lay_out(shapes: Iterable[tuple[int, ...]]) -> np.ndarray:
+    """Return where each of some arrays begins and ends in a point, and its shape: a vector of whole numbers."""
+    numbers: list[int] = []
+    end = 0
+    for shape in shapes:
+        begin, end = end, end + math.prod(shape)
+        numbers += [begin, end, *shape]
+    return np.array(numbers, dtype=np.int64)

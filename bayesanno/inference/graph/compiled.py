@@ -1,44 +1,43 @@
-"""A graph as nutpie samples it, compiled once per machine, for data of any size.
+"""A graph's density, compiled once per machine, for data of any size.
 
 Within a process, graphs of the same operations and scalar constants share their functions, whatever their data and
-their sizes, which are data here as well (`bayesanno.modeling.any_size`); between processes, `callbacks` keeps them.
+their sizes, which are data here as well (`bayesanno.modeling.any_size`); between processes they are kept on disk.
 
-Where nutpie, PyTensor or Numba are not what is expected here, `nutpie.compile_pymc_model` does it, slowly.
+Where PyTensor or Numba are not what is expected here, PyTensor's own functions do it, slowly.
 """
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
-import traceback
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesanno.ground.errors import CacheWarning, warn
-from bayesanno.inference.graph.c_functions import make_functions
-from bayesanno.inference.graph.flat import flatten, lay_out, shape_of
-from bayesanno.modeling.functions import exact_arithmetic, name_graph, read_data
+from bayesanno.ground.private.pymc import draw_initial_point
+from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, compile_flat, flatten, lay_out, make_functions
+from bayesanno.inference.graph.density import Density
+from bayesanno.modeling.functions import BY_NUMPY, exact_arithmetic, name_graph, read_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import pymc
 
-    from bayesanno.inference.graph.c_functions import Functions
-
-logger = logging.getLogger(__name__)
+    from bayesanno.modeling.base import AnnotationModel
+    from bayesanno.modeling.data_kinds import Data
 
 MAX_KEPT = 32  # designs whose functions a process keeps
+
+_functions: OrderedDict[Any, CFunctions] = OrderedDict()
+_lock = threading.Lock()
 
 
 def compile_anew_if_broken[T](run: Callable[[], T]) -> T:
     """Return run(); where the cache of compiled code cannot be read or written, warn and run again without it."""
     import pytensor
-    from pytensor.link.numba.cache import NUMBA_CACHE_PATH
 
     try:
         return run()
@@ -46,9 +45,11 @@ def compile_anew_if_broken[T](run: Callable[[], T]) -> T:
         if not _is_of_cache(error):
             raise
         why = f"{type(error).__name__}: {error}"
+    from bayesanno.ground.private.pytensor import find_cache_folder
+
     warn(
-        f"the cache of compiled code in {NUMBA_CACHE_PATH} cannot be used ({why}): compiling takes a minute each time "
-        "until that folder can be written, or is deleted where its files are broken",
+        f"the cache of compiled code in {find_cache_folder()} cannot be used ({why}): compiling takes a minute each "
+        "time until that folder can be written, or is deleted where its files are broken",
         CacheWarning,
     )
     with pytensor.config.change_flags(numba__cache=False):
@@ -56,88 +57,75 @@ def compile_anew_if_broken[T](run: Callable[[], T]) -> T:
 
 
 def _is_of_cache(error: Exception) -> bool:
-    from numba.core import caching
-
-    return any(frame.filename == caching.__file__ for frame in traceback.extract_tb(error.__traceback__))
-
-
-_functions: OrderedDict[Any, Functions] = OrderedDict()
-_lock = threading.Lock()
+    try:
+        from bayesanno.ground.private.numba import is_of_cache
+    except ImportError:
+        return False
+    return is_of_cache(error)
 
 
-def compile_graph(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
-    """Compile a graph for nutpie, to keep draws of its free variables.
+def compile_model(model: AnnotationModel, data: Data, graph: pymc.Model) -> Density:
+    """Compile the graph of a model, to begin where the model starts."""
+    return compile_graph(graph, {name: np.asarray(value, dtype=float) for name, value in model.start(data).items()})
+
+
+def compile_graph(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Density:
+    """Compile the log density of a graph.
 
     Parameters
     ----------
     graph : pymc.Model
     start : mapping of name to array
-        Values of free variables, on their own scale, where chains start unless its `initial_point_func` is replaced.
-
-    Returns
-    -------
-    nutpie.compile_pymc.CompiledPyMCModel
+        Values of free variables, on their own scale: the density's start.
     """
-    import nutpie
-
     with exact_arithmetic():
+        flat = flatten(graph)
+        inputs, outputs, shared = read_data(flat.values, [flat.logp, *flat.kept.values()])
+        at_start = draw_initial_point(graph, start)(0)
+        sampled = {value.name: np.shape(at_start[value.name]) for value in flat.values}
+        shapes = sampled | {name: _shape_of(graph, name) for name in flat.kept}
+        ends = np.cumsum([0, *map(math.prod, shapes.values())]).tolist()
+        parts = {name: (slice(*at), shape) for at, (name, shape) in zip(pairwise(ends), shapes.items(), strict=True)}
+        names = [variable.name for variable in graph.free_RVs]
+        point = np.concatenate([np.ravel(at_start[name]).astype(float) for name in sampled])
+        layout = lay_out(sampled.values())
         try:
-            return _compile_cached(graph, start)
-        except Exception as error:  # nutpie's insides may have changed in any way
+            structure = (name_graph(inputs, outputs), graph.check_bounds)
+            with _lock:
+                found = _functions.pop(structure, None) or make_functions(graph, flat, shared)
+                _functions[structure] = found
+                while len(_functions) > MAX_KEPT:
+                    _functions.popitem(last=False)
+            functions = found.with_data([*(variable.get_value() for variable in shared), layout])
+            return Density(
+                functions.call_logp, lambda z: functions.call_kept(z, ends[-1]), parts, names, point, functions
+            )
+        except Exception as error:  # the insides of PyTensor and Numba may have changed in any way
             if _is_of_cache(error):
                 raise
-            logger.warning("compiling without bayesanno's cache: %s: %s", type(error).__name__, error)
-        free = [variable.name for variable in graph.free_RVs]
-        return nutpie.compile_pymc_model(graph, initial_points=dict(start), jitter_rvs=set(), var_names=free)
+            warn(
+                f"this PyTensor or Numba is not the one that bayesanno was made for ({type(error).__name__}: {error}): "
+                "the model is compiled by other means, and the fit is slower",
+                CacheWarning,
+            )
+        return Density(*_compile_plainly(graph, flat, layout), parts, names, point)
 
 
-def flat_start(compiled: Any) -> np.ndarray:
-    """Return where the chains of a compiled graph start, on the unconstrained scale: shape (dimension,)."""
-    point: np.ndarray = compiled.initial_point_func(0)
-    return point
+def _compile_plainly(graph: pymc.Model, flat: FlatGraph, layout: np.ndarray) -> tuple[Any, Any]:
+    """Return the log density with its gradient, and the values that are kept, as PyTensor compiles functions."""
+    logp, kept, of_layout = compile_flat(graph, flat)
+    of_layout.set_value(layout)
+
+    def call_logp(point: np.ndarray) -> tuple[float, np.ndarray] | None:
+        value, gradient = logp(point)
+        return (float(value), gradient) if np.isfinite(value) and np.isfinite(gradient).all() else None
+
+    return call_logp, lambda point: kept(point)[0]
 
 
-def _compile_cached(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Any:
-    from nutpie.compile_pymc import CompiledPyMCModel, _prepare_dims_and_coords, _rv_dict_to_flat_array_wrapper
-    from nutpie.compile_pymc import _wrap_with_lock as one_at_a_time
-    from pymc.initial_point import make_initial_point_fn
-
-    flat = flatten(graph)
-    inputs, outputs, shared = read_data(flat.values, [flat.logp, *flat.kept.values()])
-    structure = (name_graph(inputs, outputs), graph.check_bounds)
-    with _lock:
-        functions = _functions.pop(structure, None) or make_functions(graph, flat, inputs, outputs, shared)
-        _functions[structure] = functions
-        while len(_functions) > MAX_KEPT:
-            _functions.popitem(last=False)
-
-    start_point = one_at_a_time(make_initial_point_fn(model=graph, overrides=dict(start)))
-    at_start = start_point(0)
-    sampled = {value.name: tuple(np.shape(at_start[value.name])) for value in flat.values}
-    shapes = sampled | {name: shape_of(graph, name) for name in flat.kept}
-    ends = np.cumsum([0, *(math.prod(shape) for shape in shapes.values())]).tolist()
-    parts = (list(shapes), [slice(*ends) for ends in pairwise(ends)], list(shapes.values()))
-    transformed = [value.name for value in flat.values if value.name not in graph.named_vars]
-    every = [*(variable.get_value() for variable in shared), lay_out(sampled.values())]
-    arrays = [np.array(every[which], order="C", copy=True) for which in functions.arrays]
-    numbers = [number for array in arrays for number in (array.ctypes.data, *array.shape)]
-    dims, coords = _prepare_dims_and_coords(graph, parts, transformed)
-    return CompiledPyMCModel(
-        _n_dim=ends[len(sampled)],
-        dims=dims,
-        _coords=coords,
-        _shapes=shapes,
-        compiled_logp_func=functions.logp,
-        compiled_expand_func=functions.kept,
-        initial_point_func=_rv_dict_to_flat_array_wrapper(
-            start_point, names=list(sampled), shapes=list(sampled.values())
-        ),
-        shared_data={str(which): array for which, array in enumerate(arrays)},
-        shared_var_keys={},
-        user_data=np.array(numbers, dtype=np.int64),
-        n_expanded=ends[-1],
-        shape_info=parts,
-        logp_func=None,
-        expand_func=None,
-        reparameterized_names=transformed,
-    )
+def _shape_of(graph: pymc.Model, name: str) -> tuple[int, ...]:
+    """Return the shape of a variable of a graph, by its dimensions or else by computing it."""
+    dims = graph.named_vars_to_dims.get(name)
+    if dims is not None and all(graph.coords.get(dim) is not None for dim in dims):
+        return tuple(len(graph.coords[dim]) for dim in dims)
+    return tuple(map(int, graph[name].shape.eval(mode=BY_NUMPY)))

@@ -23,9 +23,10 @@ from bayesanno.data.counts import CountData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_seed
-from bayesanno.inference.diagnosis.measures import MAX_PARETO_K, find_pareto_k
-from bayesanno.inference.graph.unconstrained import density_of, unconstrain
-from bayesanno.inference.modes.chain_modes import MAX_RHAT
+from bayesanno.inference.diagnosis.explain import MAX_PARETO_K, MAX_RHAT
+from bayesanno.inference.diagnosis.measures import find_pareto_k
+from bayesanno.inference.graph.compiled import compile_model
+from bayesanno.inference.graph.draws import unconstrain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,8 +95,9 @@ def estimate_marginal_likelihood(
         known = "unknown (it takes NUTS, and two chains)" if rhat is None else f"{rhat:.3f}"
         return _unknown(f"R-hat is {known}, and must be at most {MAX_RHAT}")
     graph = view.model.build(view.data)
-    z, parts = unconstrain(graph, view.posterior)  # (chain, draw, dimension)
-    found = estimate_log_mass(z, density_of(graph, parts), np.random.default_rng(random_seed))
+    density = compile_model(view.model, view.data, graph)
+    z = unconstrain(graph, view.posterior)  # (chain, draw, dimension)
+    found = estimate_log_mass(z, density.log_at, np.random.default_rng(random_seed))
     return _unknown(found.reason) if found.reason else MarginalLikelihood(*found)
 
 

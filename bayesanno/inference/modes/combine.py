@@ -10,9 +10,9 @@ from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.inference.assemble import assemble_anew
 from bayesanno.inference.diagnosis.measures import concat_datasets
-from bayesanno.inference.modes.found_modes import merge_modes
+from bayesanno.inference.modes.assembly import assemble_draws
+from bayesanno.inference.modes.chains import merge_modes, searched_of
 from bayesanno.inference.relabelling.align import compose
 from bayesanno.inference.relabelling.rules import align_fit
 from bayesanno.modeling.capabilities import is_exchangeable, latents
@@ -84,10 +84,9 @@ def concat_chains(fits: Iterable[xarray.DataTree | FitView]) -> xarray.DataTree:
     }
     for seconds in ("seconds_compile", "seconds_sample"):
         attrs[seconds] = float(sum(tree.attrs[seconds] for tree in trees))
-    known = [(view.diagnostics.get("modes"), view.posterior.sizes["chain"]) for view in views]
+    known = [(searched_of(view.diagnostics), view.posterior.sizes["chain"]) for view in views]
     modes = merge_modes([(one, n) for one, n in known if one is not None]) if all(one for one, _ in known) else None
-    more = None if modes is None else {"modes": modes}
-    return assemble_anew(first, posterior, stats, attrs=attrs, more_diagnostics=more)
+    return assemble_draws(first.model, first.data, posterior, stats, attrs=attrs, searched=modes)
 
 
 def _number_draws(part: xarray.Dataset) -> xarray.Dataset:
@@ -178,11 +177,13 @@ def relabel(
     posterior, permutation = align_fit(view, rule, reference)
     stats = view.tree["sample_stats"].to_dataset()
     before = stats.get("permutation")
-    return assemble_anew(
-        view,
+    return assemble_draws(
+        view.model,
+        view.data,
         posterior,
         stats,
         permutation=permutation if before is None else compose(before, permutation),
+        searched=searched_of(view.diagnostics),
         more_diagnostics=view.diagnostics,
         attrs=view.tree.attrs,
     )

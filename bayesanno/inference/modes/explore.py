@@ -5,21 +5,29 @@ start and from random ones, and Laplace's method at each end, with the Hessian f
 (Tierney and Kadane 1986, doi:10.1080/01621459.1986.10478240). Random starts find modes that chains from one start would
 never see; they prove nothing of modes that none of them leads to. An end where the density still rises is no mode, and
 where the highest of all ends is such, no mode's share of the mass is known.
+
+Where classes can be permuted, a mode is there once for each order of its classes, its labellings. What it weighs is the
+mass of all of them together, whether or not each was found.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.modeling.capabilities import is_exchangeable
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import pymc
 
     from bayesanno.inference.graph.density import Density
+    from bayesanno.modeling.base import AnnotationModel
+    from bayesanno.modeling.data_kinds import Data
 
-LEAST_MASS = 0.02  # of all modes': one of less is no part of what is believed, and no chain starts there
 SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained scale
 NEAR = 0.5  # how far two ends of one mode lie apart at the most, in any number
 EQUAL = 0.05  # nats, the same
@@ -29,6 +37,7 @@ PROBES = 20
 STEP = 1e-4
 LEAST_CLIMB = 1_000  # gradients that a climb may take in any case; many more where many may be taken
 OUT_OF_STEPS = 1  # SciPy's status of an optimisation that was stopped
+ALIKE = 1e-3  # in every number: classes of a mode that differ by less are one, and swapping them gives no new labelling
 CLIMBS = 4  # that may take all they are allowed before half of all gradients are spent
 
 
@@ -259,3 +268,55 @@ def _differentiate(density: Density, point: np.ndarray, direction: np.ndarray) -
     """Return how the gradient changes along a direction."""
     slope: np.ndarray = (density(point + STEP * direction)[1] - density(point - STEP * direction)[1]) / (2 * STEP)
     return slope
+
+
+# -------------------------------------------------------------------------------- labellings
+
+
+def weigh_labellings(
+    model: AnnotationModel, data: Data, graph: pymc.Model, density: Density, modes: Sequence[Mode]
+) -> tuple[list[list[int]], np.ndarray]:
+    """Put the labellings of a mode together, and share out the mass.
+
+    Returns
+    -------
+    list of list of int
+        The numbers of the modes that are one but for the names of exchangeable classes.
+    array, shape (group,)
+        The share of the mass that each has, all its labellings counted: those that were found have one mass on
+        average, and there are K! of K classes, fewer if classes are alike.
+    """
+    merge = is_exchangeable(model, data)
+    groups = group_modes(modes, merge=merge)
+    log_mass = []
+    for group in groups:
+        own = np.array([modes[i].log_mass for i in group])
+        n = count_labellings(graph, density.values_at(modes[group[0]].point)) if merge else len(group)
+        log_mass.append(np.logaddexp.reduce(own) - np.log(own.size) + np.log(n))
+    return groups, share_out(np.array(log_mass))
+
+
+def count_labellings(graph: pymc.Model, values: Mapping[str, np.ndarray]) -> int:
+    """Return how many points a point becomes when its classes are permuted in all ways.
+
+    Parameters
+    ----------
+    graph : pymc.Model
+        Of a model whose classes can be permuted.
+    values : mapping of name to array
+        The free variables at the point.
+    """
+    parts = []
+    for name, value in values.items():
+        dims = graph.named_vars_to_dims.get(name) or ()
+        if "true_class" in dims:
+            first = np.moveaxis(value, list(dims).index("true_class"), 0)
+            parts.append(first.reshape(len(first), -1))
+    classes = np.concatenate(parts, axis=1)  # (true_class, number)
+    found = math.factorial(len(classes))
+    left = list(classes)
+    while left:
+        alike = [bool(np.abs(one - left[0]).max() < ALIKE) for one in left]
+        found //= math.factorial(sum(alike))
+        left = [one for one, same in zip(left, alike, strict=True) if not same]
+    return found

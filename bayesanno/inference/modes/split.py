@@ -22,10 +22,10 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import enumerated
-from bayesanno.inference.assemble import assemble_anew
 from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.inference.modes.found_modes import keep_chains
+from bayesanno.inference.modes.assembly import assemble_draws
+from bayesanno.inference.modes.chains import keep_chains, searched_of
 from bayesanno.inference.modes.weigh import require_chains, weigh_modes
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination:
     attrs = dict(view.tree.attrs) | {"yields": "combination", "combination": json.dumps(combination)}
     kept = {name: value for name, value in view.diagnostics.items() if name not in ("modes", "n_chains")}
     more = kept | {"combination": combination}
-    return assemble_anew(view, gather(view.posterior), stats, attrs=attrs, more_diagnostics=more)
+    return assemble_draws(view.model, view.data, gather(view.posterior), stats, attrs=attrs, more_diagnostics=more)
 
 
 def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = None) -> xarray.DataTree:
@@ -311,10 +311,15 @@ def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = N
         return found
 
     stats = take(view.tree["sample_stats"].to_dataset())
-    diagnostics = dict(view.diagnostics)
-    modes = diagnostics.pop("modes", None)
-    if modes is not None and more is None:
-        diagnostics["modes"] = keep_chains(modes, kept)
+    searched = searched_of(view.diagnostics) if more is None else None
     settings = json.loads(view.tree.attrs["settings"]) | {"chains": len(kept)}
     attrs = dict(view.tree.attrs) | {"settings": json.dumps(settings)} | dict(more or {})
-    return assemble_anew(view, take(view.posterior), stats, attrs=attrs, more_diagnostics=diagnostics)
+    return assemble_draws(
+        view.model,
+        view.data,
+        take(view.posterior),
+        stats,
+        attrs=attrs,
+        searched=None if searched is None else keep_chains(searched, kept),
+        more_diagnostics=view.diagnostics,
+    )

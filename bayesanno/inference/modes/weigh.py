@@ -16,15 +16,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.ground.errors import FitError
-from bayesanno.inference.graph.compiled import compile_anew_if_broken, compile_graph
-from bayesanno.inference.graph.per_draw import as_chains
-from bayesanno.inference.graph.unconstrained import unconstrain
+from bayesanno.inference.diagnosis.explain import LEAST_MASS, MAX_RHAT
+from bayesanno.inference.graph.compiled import compile_anew_if_broken, compile_model
+from bayesanno.inference.graph.density import hold_spreads
+from bayesanno.inference.graph.draws import as_chains, unconstrain
 from bayesanno.inference.modes.bridge import LogMass, estimate_log_mass, shape_proposal
-from bayesanno.inference.modes.chain_modes import MAX_RHAT, find_chain_modes
-from bayesanno.inference.modes.explore import LEAST_CLIMB, LEAST_MASS, MOST_DIMENSIONS, Explored, group_modes, share_out
-from bayesanno.inference.modes.labellings import count_labellings
+from bayesanno.inference.modes.chains import compare_chains
+from bayesanno.inference.modes.explore import (
+    LEAST_CLIMB,
+    MOST_DIMENSIONS,
+    Explored,
+    count_labellings,
+    group_modes,
+    share_out,
+)
 from bayesanno.inference.relabelling.align import align_classes, class_permutations, sum_class_matrices
-from bayesanno.inference.sampling.starts import hold_spreads, start_near
 from bayesanno.modeling.capabilities import is_exchangeable
 
 if TYPE_CHECKING:
@@ -118,11 +124,9 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
     rng = np.random.default_rng(random_seed)
 
     def run() -> list[ModeMass]:
-        start = {name: np.asarray(value, dtype=float) for name, value in model.start(data).items()}
-        near = start_near(compile_graph(graph, start))
-        density = near.density
-        z, _ = unconstrain(graph, free)  # (chain, draw, dimension)
-        groups, tops = _group_chains(view, hold_spreads(near, model, graph).density, z)
+        density = compile_model(model, data, graph)
+        z = unconstrain(graph, free)  # (chain, draw, dimension)
+        groups, tops = _group_chains(view, hold_spreads(density, model, graph), z)
         parts = _divide(z, groups)
         if not by_mass or len(groups) == 1:
             known = (0.0, 0.0, "bridge", "") if len(groups) == 1 else (np.nan, np.nan, "unknown", "not asked for")
@@ -188,13 +192,13 @@ def _group_chains(view: FitView, density: Density, z: np.ndarray) -> tuple[list[
     explored, places = explored.place(density, z[:, -1], rng)
     tops = [None if at is None or explored.rough else explored.modes[at] for at in places]
     if known.get("found") and not known["lost"] and not _is_stale(view):
-        groups = [list(mode["chains"]) for mode in known["found"] if mode["chains"]]
+        groups = known["groups"]
     elif None not in places:
         merged = group_modes(explored.modes, merge=is_exchangeable(view.model, view.data))
         groups = [[chain for chain in chains if places[chain] in labellings] for labellings in merged]
     else:
         log_density = view.tree["sample_stats"]["lp"].transpose("chain", "draw").values
-        groups = find_chain_modes(view.posterior, log_density, view.model.competence)["groups"]
+        groups = compare_chains(view.posterior, log_density, view.model.competence)["groups"]
     return groups, [next((tops[chain] for chain in group if tops[chain] is not None), None) for group in groups]
 
 
@@ -211,7 +215,7 @@ def _is_stale(view: FitView) -> bool:
 
 def _unsampled(view: FitView) -> float:
     known = view.diagnostics.get("modes", {})
-    if not known or known["rough"] or _is_stale(view):
+    if not known.get("found") or known["rough"] or _is_stale(view):
         return 0.0
     return float(sum(mode["mass"] for mode in known["found"] if not mode["draws"] and mode["mass"] >= LEAST_MASS))
 

@@ -21,8 +21,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.progress import track
 from bayesanno.inference.diagnosis.measures import find_pareto_k
-from bayesanno.inference.graph.density import Density
-from bayesanno.inference.graph.unconstrained import constrain
+from bayesanno.inference.graph.draws import as_one_chain
 from bayesanno.inference.settings import AtLeast, Draws, GraphSettings
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     import pymc
 
+    from bayesanno.inference.graph.density import Density
     from bayesanno.inference.sampling.starts import Starts
 
 ROUND = 2_000  # steps between two looks at the ELBO
@@ -87,7 +87,7 @@ def approximate(
     """
     begin = time.perf_counter()
     rng = np.random.default_rng(random_seed)
-    density = Density(start.compiled)
+    density = start.density
     if full_rank and density.n_dim > MOST_FULL_RANK:
         raise FitError(
             f"fullrank_advi: {density.n_dim:,} parameters have {density.n_dim**2:,} covariances, too many to hold (at "
@@ -104,14 +104,14 @@ def approximate(
     draws = settings.draws * settings.chains
     standard = rng.standard_normal((max(draws, PARETO_DRAWS), density.n_dim))  # (draw, dimension)
     z = normal.at(standard)
-    log_p = np.array([density(one)[0] for one in z])
+    log_p = density.log_at(z)
     log_ratio = log_p - normal.log_density(standard)
     stats = xr.Dataset(
         {"lp": (("chain", "draw"), log_p[None, :draws]), "log_ratio": (("chain", "draw"), log_ratio[None, :draws])},
         coords={"chain": [0], "draw": np.arange(draws)},
     )
     return Draws(
-        posterior=constrain(graph, density.parts, z[:draws]),
+        posterior=as_one_chain(graph, [density.values_at(one) for one in z[:draws]]),
         sample_stats=stats,
         seconds_compile=0.0,
         seconds_sample=time.perf_counter() - begin,

@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from bayesanno.ground.errors import FitError, SamplerError
+from bayesanno.ground.errors import CacheWarning, FitError, SamplerError, warn
 from bayesanno.ground.interrupts import hold_interrupts
 from bayesanno.ground.lazy import pm
+from bayesanno.ground.private.nutpie import make_compiled_model
+from bayesanno.inference.graph.draws import name_draws
 from bayesanno.inference.settings import AtLeast, Between, Draws, GraphSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pymc
 
+    from bayesanno.inference.graph.density import Density
     from bayesanno.inference.sampling.starts import Starts
 
 PER_DRAW = 15  # gradients, where a posterior is well-behaved
@@ -78,12 +83,12 @@ def sample_nuts(
 def _sample_nutpie(
     graph: pymc.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool
 ) -> Draws:
-    free = [variable.name for variable in graph.free_RVs]
     begin = time.perf_counter()
     if start.among is not None:
         start = start.share_out(_find_seeds(start, settings.chains, random_seed))
     tree = _run_nutpie(
-        replace(start.compiled, initial_point_func=start.draw),
+        start.density,
+        start.draw,
         draws=settings.draws,
         tune=settings.tune,
         chains=settings.chains,
@@ -94,24 +99,22 @@ def _sample_nutpie(
     stats = tree["sample_stats"].to_dataset().rename(logp="lp")  # ArviZ's name for it
     plain = [name for name, variable in stats.data_vars.items() if variable.dtype.kind in "biuf"]
     return Draws(
-        posterior=tree["posterior"].to_dataset()[free],
+        posterior=name_draws(graph, {name: tree["posterior"][name].values for name in start.density.names}),
         sample_stats=stats[plain],
         seconds_compile=0.0,
         seconds_sample=time.perf_counter() - begin,
     )
 
 
-def _run_nutpie(compiled: Any, **settings: Any) -> Any:
+def _run_nutpie(density: Density, start: Callable[[int], np.ndarray], **settings: Any) -> Any:
     """Return what nutpie drew; an interrupted run keeps nothing, where nutpie would hand back the draws so far.
 
     A sampler that is interrupted while it is made is out of reach, and its threads would go on drawing.
     """
-    import nutpie
-
     sampler = None
     try:
         with hold_interrupts():
-            sampler = nutpie.sample(compiled, save_warmup=False, blocking=False, **settings)
+            sampler = _make_sampler(density, start, save_warmup=False, blocking=False, **settings)
         return sampler.wait()
     except BaseException as problem:
         if sampler is not None:
@@ -123,6 +126,32 @@ def _run_nutpie(compiled: Any, **settings: Any) -> Any:
                 "prior or another sampler (nuts_sampler='pymc') may do"
             ) from problem
         raise
+
+
+def _make_sampler(density: Density, start: Callable[[int], np.ndarray], **settings: Any) -> Any:
+    """Let nutpie sample a density, by functions of C or else, two to three times as slowly, by functions of Python."""
+    import nutpie
+
+    if (functions := density.functions) is not None:
+        try:
+            return nutpie.sample(make_compiled_model(functions, density.parts, density.n_dim, start), **settings)
+        except (AttributeError, ImportError, TypeError) as error:
+            warn(
+                f"this nutpie is not the one that bayesanno was made for ({type(error).__name__}: {error}): it samples "
+                "by functions of Python, and the fit is slower",
+                CacheWarning,
+            )
+    shapes = [density.parts[name][1] for name in density.names]
+    model = nutpie.compiled_pyfunc.from_pyfunc(
+        density.n_dim,
+        make_logp_fn=lambda: density,
+        make_expand_fn=lambda *_: density.values_at,
+        expanded_dtypes=[np.dtype("float64")] * len(shapes),
+        expanded_shapes=shapes,
+        expanded_names=list(density.names),
+        make_initial_point_fn=start,
+    )
+    return nutpie.sample(model, **settings)
 
 
 def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
@@ -137,7 +166,8 @@ def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
         return start.draw(seed)
 
     _run_nutpie(
-        replace(start.compiled, initial_point_func=note),
+        start.density,
+        note,
         draws=chains,  # ArviZ warns of fewer draws than chains
         tune=1,
         chains=chains,
@@ -172,13 +202,12 @@ def _sample_pymc(
     )
     if tree["posterior"].sizes["draw"] < settings.draws:  # PyMC hands back the draws so far
         raise KeyboardInterrupt
-    free = [variable.name for variable in graph.free_RVs]
     stats = tree["sample_stats"].to_dataset()
     plain = [name for name, variable in stats.data_vars.items() if variable.dtype.kind in "biuf"]
     elapsed = time.perf_counter() - begin
     sampling = float(tree["sample_stats"].attrs.get("sampling_time", elapsed))
     return Draws(
-        posterior=tree["posterior"].to_dataset()[free],
+        posterior=name_draws(graph, {name: tree["posterior"][name].values for name in start.density.names}),
         sample_stats=stats[plain],
         seconds_compile=max(0.0, elapsed - sampling),
         seconds_sample=sampling,

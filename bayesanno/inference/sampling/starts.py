@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.private.pymc import draw_initial_point
 from bayesanno.inference.climbing.fit_em import start_at_point
-from bayesanno.inference.graph.compiled import compile_graph, flat_start
-from bayesanno.inference.graph.density import Density, HeldDensity
-from bayesanno.inference.modes.explore import LEAST_MASS, Explored, Mode, explore
-from bayesanno.inference.modes.labellings import weigh_labellings
-from bayesanno.modeling.capabilities import HasSpreads
+from bayesanno.inference.diagnosis.explain import LEAST_MASS
+from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph.density import Density, hold_spreads
+from bayesanno.inference.modes.explore import Explored, Mode, explore, weigh_labellings
 from bayesanno.modeling.functions import BY_NUMPY
 
 if TYPE_CHECKING:
@@ -40,11 +40,10 @@ class Modes:
 
 @dataclass(frozen=True)
 class Starts:
-    """Where chains start, and the graph that they are of, compiled.
+    """Where chains start, and the density of their graph.
 
     Attributes
     ----------
-    compiled : nutpie.compile_pymc.CompiledPyMCModel
     density : Density
     explored : Explored or None
         The modes that were looked for, with "auto".
@@ -56,7 +55,6 @@ class Starts:
         The point of most mass, or the given one, without jitter.
     """
 
-    compiled: Any
     density: Density
     explored: Explored | None
     draw: Callable[[int], np.ndarray]
@@ -117,27 +115,26 @@ def choose_starts(
     given = initvals if isinstance(initvals, Mapping) else {}
     if isinstance(initvals, str) and initvals == "em":
         given = start_at_point(model, data, random_seed)
-    start = _checked({**model.start(data), **given}, graph)
-    compiled = compile_graph(graph, start)
-    near = start_near(compiled)
+    near = start_near(compile_graph(graph, _checked({**model.start(data), **given}, graph)))
+    density = near.density
     if initvals == "prior":
         return replace(near, draw=_from_prior(graph))
     if initvals != "auto":
-        if not _has_density(near.density, near.centre):
+        if not _has_density(density, near.centre):
             raise FitError(
                 f"initvals: {model.name} has no density there: a value is at the end of its range, or beyond it"
             )
         return near
     rng = np.random.default_rng(random_seed)
-    near = hold_spreads(near, model, graph)
-    explored = explore(near.density, near.centre, n_starts=n_starts, most_gradients=most_gradients, rng=rng)
+    held = hold_spreads(density, model, graph)
+    explored = explore(held, near.centre, n_starts=n_starts, most_gradients=most_gradients, rng=rng)
     if explored.best is None:
         raise FitError(
             f"{model.name} has no density at any of {explored.n_starts} starts: its priors rule the data out"
         )
     chosen, mass = [explored.best], np.ones(1)  # where nothing is known of the masses
     if explored.modes:
-        groups, shares = weigh_labellings(model, data, graph, near.density, explored.modes)
+        groups, shares = weigh_labellings(model, data, graph, density, explored.modes)
         carrying = shares >= LEAST_MASS
         chosen = [_nearest(explored.modes, group, near.centre) for group in compress(groups, carrying)]
         mass = shares[carrying]
@@ -147,28 +144,16 @@ def choose_starts(
     return replace(
         near,
         explored=explored,
-        draw=_around(modes, near.density),
+        draw=_around(modes, density),
         centre=modes.points[int(np.argmax(modes.mass))],
         among=modes if len(chosen) > 1 else None,
     )
 
 
-def start_near(compiled: Any) -> Starts:
+def start_near(density: Density) -> Starts:
     """Return starts around the point that a graph was compiled with."""
-    centre = flat_start(compiled)
-    density = Density(compiled)
-    draw = _around(Modes(centre[None], np.full((1, centre.size), JITTER), np.ones(1)), density)
-    return Starts(compiled, density, None, draw, centre)
-
-
-def hold_spreads(near: Starts, model: AnnotationModel, graph: pymc.Model) -> Starts:
-    """Return starts whose density has its modes where its mass is: how far annotators lie apart is held."""
-    if not isinstance(model, HasSpreads) or not model.spreads():
-        return near
-    parts, held = near.density.parts, np.zeros(near.centre.size, dtype=bool)
-    for name in model.spreads():
-        held[parts[graph.rvs_to_values[graph[name]].name][0]] = True
-    return replace(near, density=HeldDensity(near.compiled, near.centre, held))
+    around = Modes(density.start[None], np.full((1, density.n_dim), JITTER), np.ones(1))
+    return Starts(density, None, _around(around, density), density.start)
 
 
 def share_chains(mass: np.ndarray, n_chains: int) -> list[int]:
@@ -229,10 +214,7 @@ def _has_density(density: Density, point: np.ndarray) -> bool:
 
 
 def _from_prior(graph: pymc.Model) -> Callable[[int], np.ndarray]:
-    from nutpie.compile_pymc import _wrap_with_lock as one_at_a_time
-    from pymc.initial_point import make_initial_point_fn
-
-    draw = one_at_a_time(make_initial_point_fn(model=graph, default_strategy="prior", return_transformed=True))
+    draw = draw_initial_point(graph)
     return lambda seed: np.concatenate([np.ravel(value) for value in draw(seed % 2**32).values()]).astype(float)
 
 

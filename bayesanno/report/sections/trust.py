@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.design import design_problems, tables_of
-from bayesanno.inference.diagnosis.measures import explain
+from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.modeling.capabilities import caveats
 from bayesanno.report.blocks import Block, Heading, Problems, Table, Verdict, draw
 from bayesanno.report.plots.chains import plot_traces

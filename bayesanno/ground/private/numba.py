@@ -1,0 +1,24 @@
+"""Numba's insides: pointers in source text, and the errors of its cache on disk."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from numba.core import caching, cgutils, types
+from numba.extending import intrinsic
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def pointer_to(_: Any, address: Any) -> Any:
+    """Take a whole number for the address of an array."""
+
+    def generate(__: Any, builder: Any, ___: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(address), generate
+
+
+def is_of_cache(error: Exception) -> bool:
+    """Whether an error was raised while compiled code was read from disk, or written."""
+    return any(frame.filename == caching.__file__ for frame in traceback.extract_tb(error.__traceback__))

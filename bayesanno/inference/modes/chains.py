@@ -1,0 +1,300 @@
+"""Which chains of a fit are in which mode of the posterior: one record, stored among a fit's diagnostics as `modes`.
+
+Where modes were looked for before sampling, each chain is in the one uphill of its draws; where that is not known of
+some chain, or nothing was looked for, chains are compared with each other. What the record means for what is believed
+is said in `bayesanno.inference.diagnosis.explain`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesanno.inference.graph.density import Density, hold_spreads
+from bayesanno.inference.graph.draws import add_deterministics, as_chains, unconstrain
+from bayesanno.inference.modes.explore import EQUAL, Explored, weigh_labellings
+from bayesanno.inference.relabelling.align import align_classes, class_permutations, sum_class_matrices
+from bayesanno.modeling.capabilities import is_exchangeable
+from bayesanno.modeling.posterior import compile_formula
+
+if TYPE_CHECKING:
+    import pymc
+    import xarray
+
+    from bayesanno.modeling.base import AnnotationModel
+    from bayesanno.modeling.data_kinds import Data
+
+LOOKS = 5  # draws of each chain whose modes are found, where there are several
+FAR = 3.0  # how many within-chain standard deviations of the log density set two modes apart
+SEARCHED = ("n_starts", "unfinished", "rough", "lost", "crossing", "found")  # what is known where modes were looked for
+
+
+def record_modes(
+    posterior: xarray.Dataset,
+    log_density: np.ndarray,
+    competence: str | None = None,
+    searched: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Say which chains of a fit share a mode.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset
+        The parameters, with dims (chain, draw, ...), after any relabelling.
+    log_density : array, shape (chain, draw)
+        Log density of each draw as the sampler sees it, on the unconstrained scale (`lp` of the sample statistics).
+    competence : str, optional
+        The variable over annotators that is their competence.
+    searched : mapping, optional
+        As `place_chains` gives it, where modes were looked for.
+
+    Returns
+    -------
+    dict
+        `log_density`: each chain's mean, in nats. `groups`: the chains of each mode, the best mode first: by `found`
+        where that places all chains, or else as `compare_chains` has it, whose `others` are then here as well. And all
+        of `searched`.
+    """
+    compared = compare_chains(posterior, log_density, competence)
+    found = compared | dict(searched or {})
+    if searched is not None and searched["found"] and not searched["lost"]:
+        found |= {"groups": [mode["chains"] for mode in searched["found"] if mode["chains"]], "others": []}
+    return found
+
+
+def searched_of(diagnostics: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what a fit's diagnostics say of the search for modes; None if there was none."""
+    modes = diagnostics.get("modes", {})
+    return {name: modes[name] for name in SEARCHED} if "found" in modes else None
+
+
+def compare_chains(posterior: xarray.Dataset, log_density: np.ndarray, competence: str | None = None) -> dict[str, Any]:
+    """Compare the chains of a fit: log densities, the permutation of classes each prefers, and how competent all are.
+
+    Classes are compared by the variables over true_class and response, if there are any. Parameters are those of
+    `record_modes`.
+
+    Returns
+    -------
+    dict
+        `log_density`: each chain's mean, in nats. `groups`: the chains of each mode, the best one's first; in each, the
+        chain of greatest density first. `others`: one entry per chain that is not in the mode of the best
+        one, with `chain`, `nats_lower` and, where its classes are permuted, `classes` (name there -> name it stands
+        for); where its annotators are far better or worse than in the best chain, `competence`: their mean in this
+        chain and in that one.
+    """
+    mean = log_density.mean(axis=1)  # (chain,)
+    spread = float(np.sqrt(log_density.var(axis=1).mean()))
+    best = int(np.argmax(mean))
+    preferred = _preferred_classes(posterior)
+    levels = _competence_levels(posterior, competence)
+
+    def differences(chain: int, leader: int) -> tuple[bool, bool, bool]:
+        """Say in what a chain is in another mode: its classes, its annotators, its density."""
+        permuted = preferred is not None and (preferred[chain] != preferred[leader]).any()
+        shifted = levels is not None and abs(levels[0][chain] - levels[0][leader]) > FAR * levels[1]
+        return bool(permuted), bool(shifted), bool(mean[leader] - mean[chain] > FAR * spread)
+
+    groups: list[list[int]] = []
+    for chain in np.argsort(-mean, kind="stable").tolist():
+        home = next((group for group in groups if not any(differences(chain, group[0]))), None)
+        if home is None:
+            groups.append([chain])
+        else:
+            home.append(chain)
+    others = []
+    for chain in sorted(set(range(mean.size)) - set(groups[0])):
+        permuted, shifted, _ = differences(chain, best)
+        other: dict[str, Any] = {"chain": chain, "nats_lower": float(mean[best] - mean[chain])}
+        if permuted and preferred is not None:
+            other["classes"] = _name_swapped(posterior, preferred[best], preferred[chain])
+        if shifted and levels is not None:
+            other["competence"] = [float(levels[0][chain]), float(levels[0][best])]
+        others.append(other)
+    return {"log_density": [float(value) for value in mean], "groups": groups, "others": others}
+
+
+def place_chains(
+    model: AnnotationModel,
+    data: Data,
+    graph: pymc.Model,
+    density: Density,
+    explored: Explored | None,
+    draws: xarray.Dataset,
+) -> dict[str, Any] | None:
+    """Describe the modes that were looked for before sampling, and find those that the chains are in.
+
+    A mode that a chain is in and no start led to is one of them, of no visits.
+
+    Parameters
+    ----------
+    draws : xarray.Dataset
+        The free parameters, dims (chain, draw, ...), before any relabelling.
+
+    Returns
+    -------
+    dict or None
+        None unless modes were looked for. `n_starts`; `unfinished`, how many of them did not
+        end at the top of a mode; `rough` (the masses are from the diagonal of the Hessian alone, and so a guess);
+        `lost`, the chains whose mode is unknown; `crossing`, the chains whose draws are in several modes, as far as a
+        few of them show; and `found`: for each mode, most mass first, `mass` (its share of all modes'), `nats` that its
+        density lies below the highest, `log_density`, `visits`, `labellings` (modes that are one but for the names of
+        exchangeable classes), `chains` that are in it, most of the time, `draws` that are, of the few looked at, and
+        how it differs from the first: `classes` (name there -> name it stands for), `competence` (mean over annotators
+        here, and there), and `items_differ`, how many items have another most probable state. Nothing is found where
+        the highest end is no mode.
+    """
+    if explored is None or explored.best is None:
+        return None
+    chains = range(draws.sizes["chain"])
+    described: dict[str, Any] = {
+        "n_starts": explored.n_starts,
+        "unfinished": explored.n_unfinished,
+        "rough": explored.rough,
+        "lost": list(chains),
+        "crossing": [],
+        "found": [],
+    }
+    if not explored.modes:
+        return described
+    n_looks = 1 if explored.rough or len(explored.modes) == 1 else LOOKS
+    looked = np.linspace(draws.sizes["draw"] - 1, 0, n_looks).round().astype(int)  # the last one first
+    points = unconstrain(graph, draws.isel(draw=looked))  # (chain, look, dimension)
+    held = hold_spreads(density, model, graph)
+    rng = np.random.default_rng(0)  # of the signs that a rough estimate takes
+    explored, places = explored.place(held, points.reshape(-1, points.shape[2]), rng)
+    groups, shares = weigh_labellings(model, data, graph, density, explored.modes)
+    number = {mode: at for at, group in enumerate(groups) for mode in group}
+    by_chain = np.array([-1 if at is None else number[at] for at in places]).reshape(points.shape[:2])
+    homes = [int(Counter(ended.tolist()).most_common(1)[0][0]) for ended in by_chain]  # of equals, the last draw's
+    described["lost"] = [chain for chain in chains if homes[chain] < 0]
+    described["crossing"] = [chain for chain in chains if np.unique(by_chain[chain][by_chain[chain] >= 0]).size > 1]
+    order = np.argsort(-shares, kind="stable")
+    firsts = [explored.modes[groups[at][0]] for at in order]
+    values = as_chains(graph, [density.values_at(mode.point) for mode in firsts])
+    if is_exchangeable(model, data):
+        values, _ = align_classes(values)
+    differences = _compare(model, data, add_deterministics(graph, values))
+    highest = max(mode.log_density for mode in firsts)
+    for at, mode, difference in zip(order.tolist(), firsts, differences, strict=True):
+        described["found"].append(
+            {
+                "mass": float(shares[at]),
+                "nats": highest - mode.log_density,
+                "log_density": mode.log_density,
+                "visits": sum(explored.modes[i].visits for i in groups[at]),
+                "labellings": len(groups[at]),
+                "chains": [chain for chain in chains if homes[chain] == at],
+                "draws": int((by_chain == at).sum()),
+                **difference,
+            }
+        )
+    return described
+
+
+def _compare(model: AnnotationModel, data: Data, values: xarray.Dataset) -> list[dict[str, Any]]:
+    """Say of each mode, given as chains of one draw, how it differs from the first."""
+    preferred, states = _preferred_classes(values), _probable_states(model, data, values)
+    found: list[dict[str, Any]] = [{}]
+    for number in range(1, values.sizes["chain"]):
+        found.append({})
+        if preferred is not None and (preferred[number] != preferred[0]).any():
+            found[number]["classes"] = _name_swapped(values, preferred[0], preferred[number])
+        if model.competence is not None:
+            found[number]["competence"] = [float(values[model.competence][i].mean()) for i in (number, 0)]
+        found[number]["items_differ"] = int((states[number] != states[0]).sum())
+    return found
+
+
+def _probable_states(model: AnnotationModel, data: Data, points: xarray.Dataset) -> np.ndarray:
+    """Return the most probable state of each item in each draw, for the first of several latents: (draw, item)."""
+    formula = compile_formula(model, data, points)
+    back = formula.patterns.back["item"]
+    first = formula.latents[0]
+    return np.stack([one.probability[first].argmax(axis=1)[back] for one in formula.evaluate()])
+
+
+def keep_chains(modes: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]:
+    """Return what is known of modes, as of the chains that are kept, in their order and numbered anew."""
+    new = {chain: number for number, chain in enumerate(kept)}
+
+    def renumber(chains: Sequence[int]) -> list[int]:
+        return sorted(new[chain] for chain in chains if chain in new)
+
+    whose = {name: renumber(modes[name]) for name in ("lost", "crossing")}
+    found = [mode | {"chains": renumber(mode["chains"])} for mode in modes["found"]]
+    for mode in found:
+        if not mode["chains"] and not whose["crossing"]:
+            mode["draws"] = 0
+    return dict(modes) | whose | {"found": found}
+
+
+def merge_modes(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any] | None:
+    """Return what is known of the modes of one posterior, from several fits of it, given with their numbers of chains.
+
+    Returns
+    -------
+    dict or None
+        None where it is not certain which mode of one fit is which of another: the masses are rough, two modes have the
+        same density, or the fits differ in the mode of most mass.
+    """
+    merged: dict[str, Any] | None = None
+    n_before = 0
+    for modes, n_chains in parts:
+        heights = sorted(mode["log_density"] for mode in modes["found"])
+        if modes["rough"] or not heights or (np.diff(heights) < EQUAL).any():
+            return None
+        moved = dict(modes) | {name: [chain + n_before for chain in modes[name]] for name in ("lost", "crossing")}
+        moved["found"] = [mode | {"chains": [chain + n_before for chain in mode["chains"]]} for mode in modes["found"]]
+        merged = moved if merged is None else _add_modes(merged, moved)
+        if merged is None:
+            return None
+        n_before += n_chains
+    return merged
+
+
+def _add_modes(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the modes of both, their masses shared out anew; None if their first modes are not the same."""
+
+    def relative(modes: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [mode | {"mass": mode["mass"] / modes["found"][0]["mass"]} for mode in modes["found"]]
+
+    found = relative(one)
+    for number, mode in enumerate(relative(other)):
+        same = [known for known in found if abs(known["log_density"] - mode["log_density"]) < EQUAL]
+        if number == 0 and same != found[:1]:
+            return None
+        if same:
+            for name in ("visits", "draws"):
+                same[0][name] += mode[name]
+            same[0]["chains"] = [*same[0]["chains"], *mode["chains"]]
+        else:
+            found.append(mode)
+    found.sort(key=lambda mode: -mode["mass"])
+    total, highest = sum(mode["mass"] for mode in found), max(mode["log_density"] for mode in found)
+    found = [mode | {"mass": mode["mass"] / total, "nats": highest - mode["log_density"]} for mode in found]
+    summed = {name: one[name] + other[name] for name in ("n_starts", "unfinished", "lost", "crossing")}
+    return dict(one) | summed | {"found": found}
+
+
+def _competence_levels(posterior: xarray.Dataset, competence: str | None) -> tuple[np.ndarray, float] | None:
+    """Return each chain's mean competence over all annotators, shape (chain,), and its spread within a chain."""
+    if competence is None:
+        return None
+    overall = posterior[competence].mean([dim for dim in posterior[competence].dims if dim not in ("chain", "draw")])
+    return overall.mean("draw").values, float(np.sqrt(overall.var("draw").mean()))
+
+
+def _name_swapped(posterior: xarray.Dataset, best: np.ndarray, other: np.ndarray) -> dict[str, str]:
+    """Return which class stands for which in a chain, given its permutation and the best chain's."""
+    names = [str(name) for name in posterior["true_class"].values]
+    return {names[there]: names[here] for here, there in zip(best, other, strict=True) if here != there}
+
+
+def _preferred_classes(posterior: xarray.Dataset) -> np.ndarray | None:
+    """Return each chain's own best permutation, shape (chain, true_class), if there are matrices of classes."""
+    matrices = sum_class_matrices(posterior)
+    return None if matrices is None else class_permutations(matrices.mean("draw").values)
