@@ -25,7 +25,7 @@ def forget_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[An
     inputs, outputs : sequence of TensorVariable
         The inputs have no owner.
     """
-    from pytensor.graph.traversal import toposort
+    from bayesanno.ground.private.pytensor import toposort
 
     nodes = list(toposort(outputs))
     arrays, lengths = _find_constants(nodes)
@@ -71,8 +71,9 @@ def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:
 
     A length is named by its node and which of its inputs it is: the same number may be no length elsewhere.
     """
-    from pytensor.graph.basic import Constant
-    from pytensor.tensor.random.op import RandomVariable
+    from pytensor.graph import Constant
+
+    from bayesanno.ground.private.pytensor import RandomVariable
 
     constant: set[Any] = set()  # what arrays are computed from, or computes arrays
     arrays: dict[Any, None] = {}
@@ -107,9 +108,9 @@ def _find_rows(nodes: Sequence[Any]) -> set[Any]:
 
 def _lengths_of(node: Any) -> list[int]:
     """Return which inputs of a node are constant lengths of an axis, other than one."""
-    from pytensor.graph.basic import Constant
-    from pytensor.tensor.basic import Alloc, MakeVector
-    from pytensor.tensor.shape import SpecifyShape
+    from pytensor.graph import Constant
+
+    from bayesanno.ground.private.pytensor import Alloc, MakeVector, SpecifyShape
 
     begin = 0 if isinstance(node.op, MakeVector) else 1 if isinstance(node.op, Alloc | SpecifyShape) else None
     if begin is None or (begin == 0 and not node.op.dtype.startswith("int")):
@@ -120,7 +121,7 @@ def _lengths_of(node: Any) -> list[int]:
 
 def _checks_lengths(node: Any) -> bool:
     """Whether a node says nothing of its input but how long its axes are, none of which is made one to be stretched."""
-    from pytensor.tensor.shape import SpecifyShape
+    from bayesanno.ground.private.pytensor import SpecifyShape
 
     if not isinstance(node.op, SpecifyShape):
         return False
@@ -131,7 +132,7 @@ def _checks_lengths(node: Any) -> bool:
 def _share_arrays(arrays: Sequence[Any]) -> dict[Any, Any]:
     """Return a shared variable for each of some variables of constants, one for those that are equal."""
     import pytensor
-    from pytensor.graph.basic import Constant
+    from pytensor.graph import Constant
 
     computed = [variable for variable in arrays if not isinstance(variable, Constant)]
     values = pytensor.function([], computed, mode="FAST_COMPILE")() if computed else []

@@ -307,7 +307,7 @@ def latents(model: Any, data: Any) -> tuple[Latent, ...]:
 
 def item_logp(model: Any, answers: Any, p: Parameters) -> TensorVariable:
     """Return log p(the item's answers | parameters), the states summed out; symbolic, of shape (item,)."""
-    from bayesanno.modeling.ops.sum_out_states import sum_out_states
+    from bayesanno.modeling.ops.sums import sum_out_states
 
     if isinstance(model, SeveralLatents):
         return model.item_logp(answers, p)
@@ -316,7 +316,7 @@ def item_logp(model: Any, answers: Any, p: Parameters) -> TensorVariable:
 
 def latent_posterior(model: Any, answers: Any, p: Parameters) -> LatentPosterior:
     """Return the posterior of the states, and the views, given parameters; symbolic."""
-    from bayesanno.modeling.ops.sum_out_states import sum_out_states
+    from bayesanno.modeling.ops.sums import sum_out_states
 
     if isinstance(model, SeveralLatents):
         return model.latent_posterior(answers, p)

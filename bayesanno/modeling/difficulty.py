@@ -146,7 +146,7 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
 
     def _integrate(self, answers: Answers, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
         """Return log p(class, answers) (item, true_class), and p(node | class, answers) (item, true_class, node)."""
-        from bayesanno.modeling.ops.sum_out_states import sum_out_states
+        from bayesanno.modeling.ops.sums import sum_out_states
 
         n_classes, log_weight = answers.n_classes, answers.index[LOG_WEIGHT.role]
         factor, offset = self.line(p, answers.index[Z.role], answers.index[SLOPE.role], n_classes)

@@ -90,8 +90,7 @@ def read_data(
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Return the inputs and those for the graph's data, the outputs as functions of them, and the shared variables."""
     from pytensor.compile.sharedvalue import SharedVariable
-    from pytensor.graph.replace import clone_replace
-    from pytensor.graph.traversal import graph_inputs
+    from pytensor.graph import clone_replace, graph_inputs
 
     data = [variable for variable in graph_inputs(outputs) if isinstance(variable, SharedVariable)]
     read = {variable: variable.type(name=variable.name) for variable in data}
@@ -100,7 +99,7 @@ def read_data(
 
 def name_graph(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable]) -> Hashable:
     """Return what is equal for two graphs of the same operations, numbers and types, and has a hash."""
-    from pytensor.graph.fg import FrozenFunctionGraph
+    from bayesanno.ground.private.pytensor import FrozenFunctionGraph
 
     graph: Hashable = FrozenFunctionGraph.from_io(inputs, outputs)
     return graph
@@ -210,7 +209,7 @@ def _vectorize(
     drawn: Iterable[TensorVariable], outputs: Sequence[TensorVariable]
 ) -> tuple[list[TensorVariable], list[TensorVariable]]:
     """Return variables for many draws of those drawn, and the outputs of these."""
-    from pytensor.graph.replace import vectorize_graph
+    from pytensor.graph import vectorize_graph
     from pytensor.tensor import TensorType
 
     many = {one: TensorType(one.dtype, shape=(None, *one.type.shape))(name=one.name) for one in drawn}
@@ -228,11 +227,10 @@ def precompute_data(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVa
     stays what it is where a graph's data change afterwards.
     """
     import pytensor
-    from pytensor.graph.basic import Constant
-    from pytensor.graph.replace import clone_replace
-    from pytensor.graph.traversal import toposort
-    from pytensor.tensor.shape import Reshape
-    from pytensor.tensor.type import TensorType
+    from pytensor.graph import Constant, clone_replace
+    from pytensor.tensor import TensorType
+
+    from bayesanno.ground.private.pytensor import Reshape, toposort
 
     nodes = list(toposort(outputs))
     moving = set(inputs)
@@ -262,7 +260,7 @@ def precompute_data(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVa
 
 def _find_equal(nodes: Sequence[Any]) -> dict[Any, Any]:
     """Return, for the outputs of each node, those of the first node of the same operation on the same inputs."""
-    from pytensor.graph.basic import Constant
+    from pytensor.graph import Constant
 
     first: dict[Hashable, Any] = {}
     equal: dict[Any, Any] = {}
@@ -288,8 +286,9 @@ def evaluate_once(
     Raises _TooMuchError where these are more than `most`, and whatever an operation raises that NumPy cannot do.
     """
     from pytensor.compile.sharedvalue import SharedVariable
-    from pytensor.graph.basic import Constant
-    from pytensor.graph.traversal import graph_inputs, io_toposort
+    from pytensor.graph import Constant, graph_inputs
+
+    from bayesanno.ground.private.pytensor import io_toposort
 
     known = dict(zip(inputs, values, strict=True))
     n_numbers = 0  # of those given, an operation may read a few of many, as of the answers of items that are alike

@@ -170,7 +170,7 @@ def _ascending() -> Any:
     On the log-odds scale of these shares a first and a last gap next to 0 move by themselves. As parts of a simplex all
     coordinates move with each small gap, and a chain goes through such a valley slowly.
     """
-    from pymc.distributions.transforms import Transform
+    from bayesanno.ground.private.pymc import Transform
 
     class Ascending(Transform):  # type: ignore[misc]  # PyMC is not seen by the type checker
         """Between ascending values in (0, top) and the whole space."""

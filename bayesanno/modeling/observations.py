@@ -61,7 +61,7 @@ class Answers:
 
     def sum_over_annotations(self, table: TensorVariable) -> TensorVariable:
         """Add up a table of (annotator, response, state) over each item's annotations: shape (item, state)."""
-        from bayesanno.modeling.ops.sum_by_item import sum_by_item
+        from bayesanno.modeling.ops.sums import sum_by_item
 
         return sum_by_item(table, self.annotator, self.all_responses, self.kept, self.item, self.n_items)
 

@@ -67,9 +67,9 @@ def replicate_with_states(
 
     The states are codes, (item,), or of several dimensions those of one after the other.
     """
-    from pytensor.graph.replace import clone_replace
-    from pytensor.graph.traversal import graph_inputs
-    from pytensor.tensor.random.type import RandomType
+    from pytensor.graph import clone_replace, graph_inputs
+
+    from bayesanno.ground.private.pytensor import RandomType
 
     values = {str(name): draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars}
     values = {name: array.reshape(-1, *array.shape[2:]) for name, array in values.items()}  # (sample, ...)

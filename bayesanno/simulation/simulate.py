@@ -100,7 +100,7 @@ class Simulator:
     """
 
     def __init__(self, model: AnnotationModel, design: Data) -> None:
-        from pymc.pytensorf import find_rng_nodes
+        from bayesanno.ground.private.pymc import find_rng_nodes
 
         self.model, self.design, self.graph = model, design, model.build(design)
         arrays = index_arrays(model, design, find_patterns(model, design))
@@ -122,7 +122,7 @@ class Simulator:
         Beside the parameters are all deterministics of the graph, such as what annotators' accuracy follows from. The
         states are those of each latent, one after the other.
         """
-        from pymc.pytensorf import reseed_rngs
+        from bayesanno.ground.private.pymc import reseed_rngs
 
         reseed_rngs(self._rngs, random_seed)
         with warnings.catch_warnings():
@@ -173,7 +173,7 @@ def _check_parameters(
 
 def _draw_prior(graph: pymc.Model, given: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Draw the free parameters that are not given, those that come from given ones as these have it."""
-    from pytensor.graph.replace import clone_replace
+    from pytensor.graph import clone_replace
 
     others = {variable.name: variable for variable in graph.free_RVs if variable.name not in given}
     known = {graph[name]: pt.as_tensor(value).astype(graph[name].dtype) for name, value in given.items()}
@@ -185,7 +185,7 @@ def _derive(
     model: AnnotationModel, design: Data, graph: pymc.Model, values: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Return the parameters of the generative process that the model computes from its free ones."""
-    from pytensor.graph.replace import clone_replace
+    from pytensor.graph import clone_replace
 
     taken = set(taken_parameters(model, design, graph))
     derived = {variable.name: variable for variable in graph.deterministics if variable.name in taken}

@@ -44,7 +44,7 @@ class OneDimension:
     @cached_property
     def total_and_probability(self) -> tuple[TensorVariable, TensorVariable]:
         """Log p(answers) and the posterior of the states by this dimension alone; (item,) and (item, state)."""
-        from bayesanno.modeling.ops.sum_out_states import sum_out_states
+        from bayesanno.modeling.ops.sums import sum_out_states
 
         total, probability = sum_out_states(self.logp)
         return total, probability

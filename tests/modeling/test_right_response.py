@@ -6,7 +6,8 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 
-from bayesanno.modeling.ops.right_response import join_right, register_with_jax, split_right
+from bayesanno.ground.private.pytensor import register_with_jax
+from bayesanno.modeling.ops.right_response import join_right, split_right
 
 MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"}
 RIGHT = np.array([2, 0, 1])  # of each row

@@ -10,11 +10,11 @@ from pytensor.compile.mode import Mode
 from scipy.special import log_softmax
 
 import bayesanno as ba
+from bayesanno.ground.private.pytensor import register_with_jax
 from bayesanno.modeling.ops.simplex import (
     LogSimplex,
     LogSimplexTransform,
     log_simplex,
-    register_with_jax,
     use_log_simplex,
 )
 

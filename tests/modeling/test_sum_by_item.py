@@ -6,7 +6,8 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 
-from bayesanno.modeling.ops.sum_by_item import SpreadByItem, SumByItem, register_with_jax, spread_by_item, sum_by_item
+from bayesanno.ground.private.pytensor import register_with_jax
+from bayesanno.modeling.ops.sums import SpreadByItem, SumByItem, spread_by_item, sum_by_item
 
 N_ANNOTATORS, N_RESPONSES, N_STATES, N_ITEMS, N = 5, 4, 3, 7, 60
 MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"}

@@ -1,4 +1,5 @@
-"""What we use of nutpie, Numba, PyMC and PyTensor that they do not document, one file each, and nowhere else.
+"""What PyTensor, Numba, PyMC and nutpie do not document and is used all the same: a file for each of them.
 
-The next release of any of them may have changed it: `tests/ground/test_private.py` says by name what.
+Each name is imported from there and nowhere else, so that what the next release of a library moves is mended in one
+place. For each, `tests/ground/test_private.py` has a test of what is relied on, which says by name what has changed.
 """

@@ -1,4 +1,4 @@
-"""Numba's insides: pointers in source text, and the errors of its cache on disk."""
+"""Numba's private names: pointers in source text, and what fails when compiled code cannot be kept or found."""
 
 from __future__ import annotations
 

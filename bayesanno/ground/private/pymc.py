@@ -1,4 +1,4 @@
-"""PyMC's insides."""
+"""PyMC's private names: transforms of variables, where chains start, and the random numbers of a graph."""
 
 from __future__ import annotations
 
@@ -7,6 +7,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from pymc.initial_point import make_initial_point_fn
+from pymc.logprob.transforms import SimplexTransform, Transform
+from pymc.model.transform.conditioning import remove_value_transforms
+from pymc.pytensorf import compile as compile_with_updates
+from pymc.pytensorf import find_rng_nodes, reseed_rngs
+
+__all__ = [
+    "SimplexTransform",
+    "Transform",
+    "compile_with_updates",
+    "draw_initial_point",
+    "find_rng_nodes",
+    "remove_value_transforms",
+    "reseed_rngs",
+]
 
 
 def draw_initial_point(
@@ -16,8 +31,6 @@ def draw_initial_point(
 
     They are the given ones; without any they are drawn from the prior. Threads may call it at once.
     """
-    from pymc.initial_point import make_initial_point_fn
-
     how = {"default_strategy": "prior"} if start is None else {"overrides": dict(start)}
     draw = make_initial_point_fn(model=graph, return_transformed=True, **how)
     one_at_a_time = threading.Lock()
@@ -28,10 +41,3 @@ def draw_initial_point(
             return found
 
     return call
-
-
-def remove_transforms(graph: Any) -> Any:
-    """Return a graph whose free variables are taken on their own scale."""
-    from pymc.model.transform.conditioning import remove_value_transforms
-
-    return remove_value_transforms(graph)

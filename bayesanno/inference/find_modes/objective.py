@@ -111,7 +111,7 @@ class Surface:
     """
 
     def __init__(self, graph: pymc.Model, target: Target) -> None:
-        from pymc.model.transform.conditioning import remove_value_transforms
+        from bayesanno.ground.private.pymc import remove_value_transforms
 
         self.parts = _find_parts(graph)
         self.region = Region(tuple(size for part in self.parts for size in part.sizes))

@@ -222,10 +222,10 @@ def compile_flat(graph: pymc.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
         How a point is cut, which both functions take; see `lay_out`.
     """
     import pytensor.tensor as pt
-    from pymc.pytensorf import compile as compile_pymc
     from pytensor.graph import rewrite_graph
     from pytensor.graph.replace import clone_replace
 
+    from bayesanno.ground.private.pymc import compile_with_updates
     from bayesanno.modeling.ops.plain import numba_mode
 
     stable = ["canonicalize", "stabilize", *([] if graph.check_bounds else ["local_remove_check_parameter"])]
@@ -238,8 +238,8 @@ def compile_flat(graph: pymc.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
     kept = pt.concatenate([part.ravel() for part in [*parts, *outputs[2:]]])
     with graph:
         return (
-            compile_pymc((point,), outputs[:2], mode=numba_mode()),
-            compile_pymc((point,), [kept], mode=numba_mode()),
+            compile_with_updates((point,), outputs[:2], mode=numba_mode()),
+            compile_with_updates((point,), [kept], mode=numba_mode()),
             layout,
         )
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.ground.errors import CacheWarning, warn
-from bayesanno.ground.private.pymc import draw_initial_point
 from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, compile_flat, flatten, lay_out, make_functions
 from bayesanno.inference.graph.density import Density
 from bayesanno.modeling.functions import BY_NUMPY, exact_arithmetic, name_graph, read_data
@@ -78,6 +77,8 @@ def compile_graph(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Density
     start : mapping of name to array
         Values of free variables, on their own scale: the density's start.
     """
+    from bayesanno.ground.private.pymc import draw_initial_point
+
     with exact_arithmetic():
         flat = flatten(graph)
         inputs, outputs, shared = read_data(flat.values, [flat.logp, *flat.kept.values()])

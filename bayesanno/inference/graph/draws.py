@@ -65,8 +65,8 @@ def compute_log_prior(graph: pymc.Model, free: xarray.Dataset) -> xarray.Dataset
 
 def unconstrain(graph: pymc.Model, posterior: xarray.Dataset) -> np.ndarray:
     """Return draws of the free parameters as points on the scale that they are sampled on, (chain, draw, dimension)."""
+    from pytensor.graph import ancestors
     from pytensor.graph.replace import clone_replace
-    from pytensor.graph.traversal import ancestors
 
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
     columns: list[np.ndarray] = []
@@ -86,9 +86,9 @@ def unconstrain(graph: pymc.Model, posterior: xarray.Dataset) -> np.ndarray:
 
 
 def _on_own_scale(graph: pymc.Model) -> pymc.Model:
-    from bayesanno.ground.private.pymc import remove_transforms
+    from bayesanno.ground.private.pymc import remove_value_transforms
 
-    return remove_transforms(graph)
+    return remove_value_transforms(graph)
 
 
 def _evaluate(

@@ -72,10 +72,9 @@ def sample_nuts(
 ) -> Draws:
     """Draw from the posterior by NUTS; each chain starts where `start` says."""
     if settings.nuts_sampler in ("numpyro", "blackjax"):
-        from bayesanno.modeling.ops import right_response, simplex, sum_by_item, sum_out_states
+        from bayesanno.ground.private.pytensor import register_with_jax
 
-        for operations in (right_response, simplex, sum_out_states, sum_by_item):
-            operations.register_with_jax()
+        register_with_jax()
     sample = _sample_nutpie if settings.nuts_sampler == "nutpie" else _sample_pymc
     return sample(graph, start, settings, random_seed, progressbar)
 

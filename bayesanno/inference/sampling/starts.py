@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.private.pymc import draw_initial_point
 from bayesanno.inference.climbing.fit_em import start_at_point
 from bayesanno.inference.diagnosis.explain import LEAST_MASS
 from bayesanno.inference.graph.compiled import compile_graph
@@ -214,6 +213,8 @@ def _has_density(density: Density, point: np.ndarray) -> bool:
 
 
 def _from_prior(graph: pymc.Model) -> Callable[[int], np.ndarray]:
+    from bayesanno.ground.private.pymc import draw_initial_point
+
     draw = draw_initial_point(graph)
     return lambda seed: np.concatenate([np.ravel(value) for value in draw(seed % 2**32).values()]).astype(float)
 

@@ -170,7 +170,7 @@ def _log_density(
 
 @cache
 def _transform() -> Any:
-    from pymc.logprob.transforms import Transform
+    from bayesanno.ground.private.pymc import Transform
 
     class LogOddsOfWrong(Transform):  # type: ignore[misc]  # PyMC is not seen by the type checker
         """Between rows of probabilities and their partially centred log odds."""

@@ -17,8 +17,7 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.graph.rewriting.basic import in2out, node_rewriter
 from pytensor.link.numba.cache import compile_numba_function_src
-from pytensor.link.numba.dispatch import basic as numba_basic
-from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
+from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_default_op_cache_key
 from pytensor.link.numba.linker import NumbaLinker
 from pytensor.tensor.basic import Split
 from pytensor.tensor.math import Sum
@@ -59,7 +58,7 @@ def _sum_in_numba(op: PlainSum, node: Apply, **_: Any) -> Any:
     lines = ["def sum_loops(x):", f" total = np.zeros(({lengths},), x.dtype)"]
     lines += [f"{' ' * (axis + 1)}for i{axis} in range(x.shape[{axis}]):" for axis in range(op.ndim)]
     lines += [f"{' ' * (op.ndim + 1)}total[{of_total}] += x[{of_term}]", " return total"]
-    return numba_basic.numba_njit(compile_numba_function_src("\n".join(lines), "sum_loops", {"np": np})), CODE_VERSION
+    return numba_njit(compile_numba_function_src("\n".join(lines), "sum_loops", {"np": np})), CODE_VERSION
 
 
 @node_rewriter([Sum])  # type: ignore[untyped-decorator]

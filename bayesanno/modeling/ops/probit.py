@@ -46,7 +46,7 @@ def beta_by_probit(name: str, prior: TensorVariable, *, dims: str | tuple[str, .
 
 @cache
 def _transform_to_probit() -> Any:
-    from pymc.distributions.transforms import Transform
+    from bayesanno.ground.private.pymc import Transform
 
     class Probit(Transform):  # type: ignore[misc]  # PyMC is not seen by the type checker
         """Between (0, 1) and the line, for a Beta."""

@@ -11,18 +11,15 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.gradient import DisconnectedType, disconnected_type
-from pytensor.graph.basic import Apply
-from pytensor.graph.op import Op
-from pytensor.link.numba.dispatch import basic as numba_basic
-from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
+from pytensor.graph import Apply
 
-CODE_VERSION = 1  # part of the key under which compiled code is cached: raise it when a loop below changes
+from bayesanno.ground.private.pytensor import LoopOp
 
 
-class SplitRight(Op):  # type: ignore[misc]  # PyTensor is not typed
+class SplitRight(LoopOp):
     """(whole (..., row, R), right (row,)) -> what is wrong (..., row, R - 1), and what is right (..., row)."""
 
-    __props__ = ()
+    version = 1
 
     def make_node(self, whole: Any, right: Any) -> Apply:
         """Check the inputs and name the outputs' types."""
@@ -52,11 +49,39 @@ class SplitRight(Op):  # type: ignore[misc]  # PyTensor is not typed
         ]
         return [join_right(*filled, inputs[1]), disconnected_type()]
 
+    @staticmethod
+    def loop(whole, right):  # type: ignore[no-untyped-def]
+        """Go through the entries of each row."""
+        n_entries = whole.shape[-1]
+        n_rows = whole.size // n_entries
+        entries = np.ascontiguousarray(whole).reshape(n_rows * n_entries)
+        wrong, own = np.empty(n_rows * (n_entries - 1), dtype=whole.dtype), np.empty(n_rows, dtype=whole.dtype)
+        to = 0
+        for row in range(n_rows):
+            apart = right[row % right.shape[0]]
+            for r in range(n_entries):
+                if r == apart:
+                    own[row] = entries[row * n_entries + r]
+                else:
+                    wrong[to] = entries[row * n_entries + r]
+                    to += 1
+        return wrong.reshape((*whole.shape[:-1], n_entries - 1)), own.reshape(whole.shape[:-1])
 
-class JoinRight(Op):  # type: ignore[misc]
+    @staticmethod
+    def in_jax(whole: Any, right: Any) -> Any:
+        """Compute the same."""
+        import jax.numpy as jnp
+
+        at = jnp.arange(whole.shape[-1] - 1)
+        wrong = jnp.where(at < right[:, None], whole[..., :-1], whole[..., 1:])
+        own = jnp.take_along_axis(whole, jnp.broadcast_to(right[:, None], (*whole.shape[:-1], 1)), axis=-1)
+        return wrong, own[..., 0]
+
+
+class JoinRight(LoopOp):
     """(what is wrong (..., row, R - 1), what is right (..., row), right (row,)) -> whole (..., row, R)."""
 
-    __props__ = ()
+    version = 1
 
     def make_node(self, wrong: Any, own: Any, right: Any) -> Apply:
         """Check the inputs and name the output's type."""
@@ -84,36 +109,9 @@ class JoinRight(Op):  # type: ignore[misc]
         """Take them apart."""
         return [*split_right(cotangents[0], inputs[2]), disconnected_type()]
 
-
-split_right, join_right = SplitRight(), JoinRight()
-
-
-@register_funcify_default_op_cache_key(SplitRight)  # type: ignore[untyped-decorator]
-def _split_in_numba(op: SplitRight, node: Apply, **_: Any) -> Any:
-    @numba_basic.numba_njit
-    def split_right_loop(whole, right):  # type: ignore[no-untyped-def]
-        n_entries = whole.shape[-1]
-        n_rows = whole.size // n_entries
-        entries = np.ascontiguousarray(whole).reshape(n_rows * n_entries)
-        wrong, own = np.empty(n_rows * (n_entries - 1), dtype=whole.dtype), np.empty(n_rows, dtype=whole.dtype)
-        to = 0
-        for row in range(n_rows):
-            apart = right[row % right.shape[0]]
-            for r in range(n_entries):
-                if r == apart:
-                    own[row] = entries[row * n_entries + r]
-                else:
-                    wrong[to] = entries[row * n_entries + r]
-                    to += 1
-        return wrong.reshape((*whole.shape[:-1], n_entries - 1)), own.reshape(whole.shape[:-1])
-
-    return split_right_loop, CODE_VERSION
-
-
-@register_funcify_default_op_cache_key(JoinRight)  # type: ignore[untyped-decorator]
-def _join_in_numba(op: JoinRight, node: Apply, **_: Any) -> Any:
-    @numba_basic.numba_njit
-    def join_right_loop(wrong, own, right):  # type: ignore[no-untyped-def]
+    @staticmethod
+    def loop(wrong, own, right):  # type: ignore[no-untyped-def]
+        """Go through the entries of each row."""
         n_entries = wrong.shape[-1] + 1
         given, values = np.ascontiguousarray(wrong).reshape(wrong.size), np.ascontiguousarray(own).reshape(own.size)
         n_rows = values.shape[0]
@@ -129,30 +127,15 @@ def _join_in_numba(op: JoinRight, node: Apply, **_: Any) -> Any:
                     at += 1
         return whole.reshape((*wrong.shape[:-1], n_entries))
 
-    return join_right_loop, CODE_VERSION
+    @staticmethod
+    def in_jax(wrong: Any, own: Any, right: Any) -> Any:
+        """Compute the same."""
+        import jax.numpy as jnp
+
+        own = own[..., None]
+        ahead, behind = jnp.concatenate([wrong, own], axis=-1), jnp.concatenate([own, wrong], axis=-1)
+        at, apart = jnp.arange(ahead.shape[-1]), right[:, None]
+        return jnp.where(at < apart, ahead, jnp.where(at > apart, behind, own))
 
 
-def register_with_jax() -> None:
-    """Register how JAX computes them; NumPyro and BlackJAX need that, and differentiate them themselves."""
-    import jax.numpy as jnp
-    from pytensor.link.jax.dispatch import jax_funcify
-
-    @jax_funcify.register(SplitRight)  # type: ignore[untyped-decorator]
-    def _split_in_jax(op: SplitRight, **_: Any) -> Any:
-        def split(whole: Any, right: Any) -> Any:
-            at = jnp.arange(whole.shape[-1] - 1)
-            wrong = jnp.where(at < right[:, None], whole[..., :-1], whole[..., 1:])
-            own = jnp.take_along_axis(whole, jnp.broadcast_to(right[:, None], (*whole.shape[:-1], 1)), axis=-1)
-            return wrong, own[..., 0]
-
-        return split
-
-    @jax_funcify.register(JoinRight)  # type: ignore[untyped-decorator]
-    def _join_in_jax(op: JoinRight, **_: Any) -> Any:
-        def join(wrong: Any, own: Any, right: Any) -> Any:
-            own = own[..., None]
-            ahead, behind = jnp.concatenate([wrong, own], axis=-1), jnp.concatenate([own, wrong], axis=-1)
-            at, apart = jnp.arange(ahead.shape[-1]), right[:, None]
-            return jnp.where(at < apart, ahead, jnp.where(at > apart, behind, own))
-
-        return join
+split_right, join_right = SplitRight(), JoinRight()

@@ -13,23 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytensor.tensor as pt
-from pymc.logprob.transforms import SimplexTransform
 from pytensor.gradient import DisconnectedType
-from pytensor.graph.basic import Apply
-from pytensor.graph.op import Op
-from pytensor.link.numba.dispatch import basic as numba_basic
-from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache_key
+from pytensor.graph import Apply
+
+from bayesanno.ground.private.pymc import SimplexTransform
+from bayesanno.ground.private.pytensor import LoopOp
 
 if TYPE_CHECKING:
     import pymc as pm
 
-CODE_VERSION = 1  # part of the key under which compiled code is cached: raise it when the loop below changes
 
-
-class LogSimplex(Op):  # type: ignore[misc]  # PyTensor is not typed
+class LogSimplex(LoopOp):
     """y (..., K - 1) -> log p (..., K), s (...)."""
 
-    __props__ = ()
+    version = 1
 
     def make_node(self, y: Any) -> Apply:
         """Check the input and name the outputs' types."""
@@ -61,35 +58,9 @@ class LogSimplex(Op):  # type: ignore[misc]  # PyTensor is not typed
             of_whole = g + of_whole
         return [of_whole[..., :-1] - of_whole[..., -1, None]]
 
-
-log_simplex = LogSimplex()
-
-
-class LogSimplexTransform(SimplexTransform):  # type: ignore[misc]  # PyMC is not typed
-    """PyMC's transform, with `backward` and the log-Jacobian from the same logarithms."""
-
-    def backward(self, value: Any, *inputs: Any) -> Any:
-        """Return p, whose logarithm PyTensor knows."""
-        return pt.exp(log_simplex(value)[0])
-
-    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
-        """Return log K - K s."""
-        log_p, s = log_simplex(value)
-        n_classes = log_p.shape[-1].astype(s.dtype)
-        return pt.log(n_classes) - n_classes * s
-
-
-def use_log_simplex(model: pm.Model) -> None:
-    """Give every variable of a model that lives on a simplex the cheaper transform."""
-    for variable, transform in model.rvs_to_transforms.items():
-        if type(transform) is SimplexTransform:
-            model.rvs_to_transforms[variable] = LogSimplexTransform()
-
-
-@register_funcify_default_op_cache_key(LogSimplex)  # type: ignore[untyped-decorator]
-def _log_simplex_in_numba(op: LogSimplex, node: Apply, **_: Any) -> Any:
-    @numba_basic.numba_njit
-    def log_simplex_loop(y):  # type: ignore[no-untyped-def]
+    @staticmethod
+    def loop(y):  # type: ignore[no-untyped-def]
+        """Go through each row: put it together, and take off the log of the sum of its exponentials."""
         n_free = y.shape[-1]
         n_rows = y.size // max(n_free, 1)
         free = np.ascontiguousarray(y).reshape(n_rows * n_free)
@@ -113,20 +84,36 @@ def _log_simplex_in_numba(op: LogSimplex, node: Apply, **_: Any) -> Any:
                 log_p[k] -= s[row]
         return log_p.reshape((*y.shape[:-1], n_free + 1)), s.reshape(y.shape[:-1])
 
-    return log_simplex_loop, CODE_VERSION
+    @staticmethod
+    def in_jax(y: Any) -> Any:
+        """Compute the same."""
+        import jax.numpy as jnp
+        from jax.scipy.special import logsumexp
+
+        whole = jnp.concatenate([y, -y.sum(axis=-1, keepdims=True)], axis=-1)  # (..., K)
+        s = logsumexp(whole, axis=-1, keepdims=True)
+        return whole - s, s[..., 0]
 
 
-def register_with_jax() -> None:
-    """Register how JAX computes it; NumPyro and BlackJAX need that, and differentiate it themselves."""
-    import jax.numpy as jnp
-    from jax.scipy.special import logsumexp
-    from pytensor.link.jax.dispatch import jax_funcify
+log_simplex = LogSimplex()
 
-    @jax_funcify.register(LogSimplex)  # type: ignore[untyped-decorator]
-    def _log_simplex_in_jax(op: LogSimplex, **_: Any) -> Any:
-        def log_p_and_s(y: Any) -> Any:
-            whole = jnp.concatenate([y, -y.sum(axis=-1, keepdims=True)], axis=-1)  # (..., K)
-            s = logsumexp(whole, axis=-1, keepdims=True)
-            return whole - s, s[..., 0]
 
-        return log_p_and_s
+class LogSimplexTransform(SimplexTransform):  # type: ignore[misc]  # PyMC is not typed
+    """PyMC's transform, with `backward` and the log-Jacobian from the same logarithms."""
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return p, whose logarithm PyTensor knows."""
+        return pt.exp(log_simplex(value)[0])
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return log K - K s."""
+        log_p, s = log_simplex(value)
+        n_classes = log_p.shape[-1].astype(s.dtype)
+        return pt.log(n_classes) - n_classes * s
+
+
+def use_log_simplex(model: pm.Model) -> None:
+    """Give every variable of a model that lives on a simplex the cheaper transform."""
+    for variable, transform in model.rvs_to_transforms.items():
+        if type(transform) is SimplexTransform:
+            model.rvs_to_transforms[variable] = LogSimplexTransform()
