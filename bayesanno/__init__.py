@@ -50,8 +50,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "inference.fit": ["fit"],
         "inference.dask.annotations": ["SpreadAnnotations", "spread_annotations"],
         "inference.find_modes.find": ["find_modes"],
-        "inference.modes.combine": ["concat_chains", "relabel"],
-        "inference.modes.split": ["combine_modes", "drop_chains", "split_modes"],
+        "inference.combine": ["concat_chains", "relabel"],
+        "inference.split": ["combine_modes", "drop_chains", "split_modes"],
         "inference.log_likelihood": ["compute_log_likelihood"],
         "inference.modes.bridge": ["estimate_marginal_likelihood"],
         # noise: what chance explains of agreement, from counts, from a table, and from a fit

@@ -24,7 +24,7 @@ from bayesanno.cli.options import (
     UnsureLabels,
     parse_labels,
 )
-from bayesanno.ground.progress import status
+from bayesanno.ground.running import status
 from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.io.options import ReadOptions

@@ -193,7 +193,7 @@ def read_for_all(
 
 def check_size(n_items: int, n_draws: int) -> None:
     """Raise a FitError if the log-likelihoods of so many draws would be left out of a fit for their size."""
-    from bayesanno.inference.log_likelihood import MAX_GROUP_BYTES
+    from bayesanno.fits.storage import MAX_GROUP_BYTES
 
     most = MAX_GROUP_BYTES // (8 * n_items)
     if n_draws > most:

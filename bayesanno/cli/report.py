@@ -10,7 +10,7 @@ import typer
 
 from bayesanno.cli.options import Seed
 from bayesanno.ground.errors import DataFileError
-from bayesanno.ground.progress import status
+from bayesanno.ground.running import status
 from bayesanno.ground.validate import check_seed
 
 

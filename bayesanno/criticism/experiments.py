@@ -33,7 +33,7 @@ from bayesanno.criticism.trials import (
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.progress import track
+from bayesanno.ground.running import track
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.simulation.pools import simulate_pool
 

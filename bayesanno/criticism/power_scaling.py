@@ -28,7 +28,7 @@ from bayesanno.criticism.quantities import ACCURACY, CLASS_SHARE, class_shares, 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.ground.quiet import quiet_logger
+from bayesanno.ground.running import quiet_logger
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import scale_states
 

@@ -32,7 +32,7 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.diagnosis.explain import explain_chains
 from bayesanno.inference.fit import fit
-from bayesanno.inference.modes.split import combine_modes
+from bayesanno.inference.split import combine_modes
 from bayesanno.modeling.base import require_data
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import log_likelihood_of

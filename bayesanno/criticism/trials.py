@@ -18,7 +18,7 @@ from bayesanno.analysis.parts import ITEM_TYPE, part_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, DataError, FitError, IdentifiabilityWarning
-from bayesanno.ground.progress import track
+from bayesanno.ground.running import track
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.capabilities import latents

@@ -16,8 +16,9 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.ground.errors import DataFileError, FitError
+from bayesanno.ground.errors import DataFileError, FitError, SizeWarning, warn
 from bayesanno.ground.lazy import xr
+from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
 
 
+MAX_GROUP_BYTES = 2 * 2**30  # a group of more, of one number per draw and item, is made only when asked for
 UNSURE = "unsure"  # of each response whether it is no class; only where one is none
 
 
@@ -325,3 +327,20 @@ def require_fit(fit: xarray.DataTree) -> None:
     missing = [group for group in groups if group not in fit.children]
     if missing or "model" not in fit.attrs:
         raise FitError(f"this is not a fit by bayesanno: it lacks {', '.join(missing) or 'the name of its model'}")
+
+
+def log_likelihood_group(
+    model: AnnotationModel, data: Data, posterior: xarray.Dataset, values: np.ndarray
+) -> xarray.Dataset:
+    """Return log-likelihoods per draw and item, of shape (chain, draw, item), as the group of a fit."""
+    coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
+    return xr.Dataset({KINDS[model.data_class].observed: (tuple(coords), values)}, coords=coords)
+
+
+def warn_of_size(n_items: int, n_draws: int) -> None:
+    """Warn that a fit has no log-likelihoods, for their size."""
+    warn(
+        f"the log-likelihood of {n_items} items in each of {n_draws} draws would take "
+        f"{8 * n_items * n_draws / 2**30:.1f} GiB and is left out of the fit: compute_log_likelihood(fit) adds it",
+        SizeWarning,
+    )

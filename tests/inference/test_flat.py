@@ -12,7 +12,7 @@ from pytensor.tensor.shape import SpecifyShape
 
 import bayesanno as ba
 from bayesanno.inference.graph.c_functions import compile_flat, flatten, lay_out
-from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph.density import compile_graph
 from bayesanno.modeling.functions import name_graph, read_data
 from bayesanno.modeling.ops.simplex import use_log_simplex
 

@@ -10,7 +10,7 @@ from scipy.stats import beta, norm
 
 import bayesanno as ba
 from bayesanno.inference.diagnosis.measures import measure_convergence
-from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
 from bayesanno.inference.sampling.starts import start_near
 from bayesanno.modeling.ops.probit import beta_by_probit

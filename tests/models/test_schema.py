@@ -10,8 +10,8 @@ import xarray as xr
 
 from bayesanno import AnnotationData, data_of, diagnostics_of, fit, label_table, load, model_of, save, summary
 from bayesanno.ground.errors import ConvergenceWarning, DataFileError, FitError, IdentifiabilityWarning
-from bayesanno.inference.graph import compiled
-from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph import density as compiled
+from bayesanno.inference.graph.density import compile_graph
 from tests.models.contract import EXACT, ITEMS, RECORDS, ROUND_TRIP, known_values, make_case, models_of
 
 DRAWS, CHAINS = 40, 2

@@ -29,8 +29,8 @@ from bayesanno import (
 from bayesanno.analysis.accuracy import score
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError, IdentifiabilityWarning
 from bayesanno.inference.diagnosis.explain import explain
-from bayesanno.inference.graph import compiled
-from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph import density as compiled
+from bayesanno.inference.graph.density import compile_graph
 from bayesanno.modeling.capabilities import caveats, remarks
 from tests.models.contract import EXACT, ROUND_TRIP, models_of
 from tests.models.contract_counts import CountCase

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.progress import track
+from bayesanno.ground.running import track
 from bayesanno.inference.settings import AtLeast, Between, Settings
 from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.registry import list_model_classes

@@ -19,7 +19,7 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.ground.progress import track
+from bayesanno.ground.running import track
 from bayesanno.inference.diagnosis.measures import find_pareto_k
 from bayesanno.inference.graph.draws import as_one_chain
 from bayesanno.inference.settings import AtLeast, Draws, GraphSettings

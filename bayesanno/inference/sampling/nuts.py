@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from bayesanno.ground.errors import CacheWarning, FitError, SamplerError, warn
-from bayesanno.ground.interrupts import hold_interrupts
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.private.nutpie import make_compiled_model
+from bayesanno.ground.running import hold_interrupts
 from bayesanno.inference.graph.draws import name_draws
 from bayesanno.inference.settings import AtLeast, Between, Draws, GraphSettings
 
