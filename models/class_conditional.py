@@ -44,13 +44,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasUpdates
-from bayesanno.modeling.fields import Positive
-from bayesanno.modeling.ops.probit import beta_by_probit
-from bayesanno.modeling.starts import in_proportion, votes_of
+from bayesanno.modeling.expectation import in_proportion, votes_of
+from bayesanno.modeling.ops.variables import beta_by_probit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,9 +58,8 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
     from bayesanno.modeling.expectation import Expected, Shares, Votes
-    from bayesanno.modeling.observations import Answers, Design
-    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,11 +52,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno.ground.fields import Fraction, Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasUpdates, Relabels, are_equal_as_typed
-from bayesanno.modeling.fields import Fraction, Positive
-from bayesanno.modeling.starts import in_proportion, votes_of
+from bayesanno.modeling.expectation import in_proportion, votes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,9 +64,8 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
     from bayesanno.modeling.expectation import Expected, Shares, Votes
-    from bayesanno.modeling.observations import Answers, Design
-    from bayesanno.modeling.parameters import Parameters, Priors
 
 LEAST_CONCENTRATION = 0.2  # of a wrong response, from which on chains move well: of 10 labels it is 0.36, of 20 0.17
 

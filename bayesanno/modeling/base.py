@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.fields import Fields
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.wording import listed
+from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.capabilities import ConstrainsStates, known_parameters
-from bayesanno.modeling.fields import Fields
 from bayesanno.modeling.likelihood import observe
-from bayesanno.modeling.parameters import Parameters, Priors
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
+    from bayesanno.modeling.arguments import Parameters
     from bayesanno.modeling.data_kinds import Arrays, Patterns
     from bayesanno.modeling.expectation import Expected, Shares, Votes
-    from bayesanno.modeling.parameters import Parameters
 
 
 # Concentrations of a prior that differ by no more than this share of them are meant to be equal: 1/K is typed with few
@@ -233,7 +233,7 @@ class HasPopulation(HasSpreads):
     """A model whose annotators' confusion matrices are drawn from a population, so that it knows of others as well.
 
     Its parameters `population` (true_class, response) and `spread` (true_class) say what they are drawn from, as
-    `bayesanno.modeling.ops.logistic_normal` has it, and `confusion` (annotator, true_class, response) is drawn.
+    `bayesanno.modeling.ops.variables` has it, and `confusion` (annotator, true_class, response) is drawn.
     """
 
     def spreads(self) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ class HasPopulation(HasSpreads):
         self, draws: Mapping[str, np.ndarray], n: int, class_codes: np.ndarray, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw n annotators never seen, for each draw (draw, ...) of the population: (draw, annotator, ...) by name."""
-        from bayesanno.modeling.ops.logistic_normal import draw_rows
+        from bayesanno.modeling.ops.variables import draw_rows
 
         centre = draws["population"][:, None].repeat(n, axis=1)  # (draw, annotator, true_class, response)
         return {"confusion": draw_rows(centre, draws["spread"][:, None], class_codes, rng)}

@@ -13,11 +13,11 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pt, xr
+from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
 from bayesanno.modeling.functions import compile_draws
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.modeling.parameters import Parameters
 from bayesanno.modeling.weighing import RunningMeans, effective_number, normalise_weights, weighted_mean
 
 if TYPE_CHECKING:

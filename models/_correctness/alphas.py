@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.observations import Answers
-    from bayesanno.modeling.parameters import Parameters
+    from bayesanno.modeling.arguments import Answers, Parameters
 
 
 def alpha_and_d(answers: Answers, p: Parameters, *, normalised: bool) -> tuple[TensorVariable, TensorVariable]:

@@ -15,7 +15,7 @@ from bayesanno.ground.lazy import pt
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.modeling.observations import Answers
+    from bayesanno.modeling.arguments import Answers
 
 
 def spread_unsaid(answers: Answers, truth: TensorVariable) -> TensorVariable:

@@ -15,7 +15,7 @@ from bayesanno.inference.graph.compiled import compile_graph
 from bayesanno.inference.graph.density import Density
 from bayesanno.inference.graph.flat import compile_flat, flatten, lay_out
 from bayesanno.modeling.functions import name_graph, read_data
-from bayesanno.modeling.ops.simplex import use_log_simplex
+from bayesanno.modeling.ops.transforms import use_log_simplex
 
 
 def annotations(rng, items, annotators, labels):

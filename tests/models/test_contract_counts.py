@@ -14,9 +14,8 @@ from scipy.stats import entropy
 
 from bayesanno import CountData
 from bayesanno.ground.errors import DataError, ModelError
+from bayesanno.modeling.arguments import CountDesign, Parameters
 from bayesanno.modeling.likelihood import observed_arrays
-from bayesanno.modeling.observations import CountDesign
-from bayesanno.modeling.parameters import Parameters
 from bayesanno.modeling.posterior import draw_states, recover
 from tests.models.contract import (
     COPIES,

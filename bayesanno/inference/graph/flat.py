@@ -65,8 +65,6 @@ def compile_flat(graph: pymc.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
     from pytensor.graph import rewrite_graph
     from pytensor.graph.replace import clone_replace
 
-    from bayesanno.modeling.ops.plain import numba_mode
-
     stable = ["canonicalize", "stabilize", *([] if graph.check_bounds else ["local_remove_check_parameter"])]
     logp = rewrite_graph(flat.logp, include=stable)
     gradient = pt.concatenate([slope.ravel() for slope in pt.grad(logp, flat.values)])
@@ -77,8 +75,8 @@ def compile_flat(graph: pymc.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
     kept = pt.concatenate([part.ravel() for part in [*parts, *outputs[2:]]])
     with graph:
         return (
-            compile_pymc((point,), outputs[:2], mode=numba_mode()),
-            compile_pymc((point,), [kept], mode=numba_mode()),
+            compile_pymc((point,), outputs[:2], mode="NUMBA"),
+            compile_pymc((point,), [kept], mode="NUMBA"),
             layout,
         )
 
