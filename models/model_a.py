@@ -66,10 +66,9 @@ from bayesanno.modeling import capabilities as can
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
 from bayesanno.modeling.likelihood import generate_in_numpy
-from bayesanno.models._correctness.alphas import alpha_and_d, pooled_shares, truth_frequency
-from bayesanno.models._correctness.blocks import MIRRORED, block_arrays, check_blocks
+from bayesanno.models._correctness.blocks import MIRRORED, block_arrays, check_blocks, pooled_shares
+from bayesanno.models._correctness.formula import alpha_and_d, constrain_to_known, label_posterior, truth_frequency
 from bayesanno.models._correctness.process import Process
-from bayesanno.models._correctness.unsaid import constrain_to_known, label_posterior
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable

@@ -61,7 +61,7 @@ from bayesanno.modeling import capabilities as can
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.models._correctness import correlation as cox
-from bayesanno.models._correctness.alphas import pooled_shares
+from bayesanno.models._correctness.blocks import pooled_shares
 from bayesanno.models._correctness.process import generate_together
 from bayesanno.models.model_a import ModelA
 

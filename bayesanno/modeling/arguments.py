@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.any_size import as_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -115,9 +116,10 @@ class Answers:
 
     def sum_over_annotations(self, table: TensorVariable) -> TensorVariable:
         """Add up a table of (annotator, response, state) over each item's annotations: shape (item, state)."""
-        from bayesanno.modeling.ops.sums import sum_by_item
+        from bayesanno.modeling.ops.sums import add_rows
 
-        return sum_by_item(table, self.annotator, self.all_responses, self.kept, self.item, self.n_items)
+        cell = self.annotator * as_data(self.n_responses) + self.response  # (annotation,), of annotator and response
+        return add_rows(pt.join_dims(table, 0, 2), cell, self.item, self.n_items)
 
     def sum_by_item(self, values: TensorVariable) -> TensorVariable:
         """Add up values (annotation, state), where a table by annotator will not do: shape (item, state)."""
