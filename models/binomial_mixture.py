@@ -101,10 +101,6 @@ class BinomialMixture(ItemTypeModel, HasRemarks):
     weight_prior: Positive = 1.0
     rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
 
-    @property
-    def n_types(self) -> int:
-        return self.types
-
     def check(self, data: CountData) -> None:
         super().check(data)
         check_types(self.name, self.types, data)

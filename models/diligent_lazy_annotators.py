@@ -114,10 +114,6 @@ class DiligentLazyAnnotators(ItemTypeModel, HasRemarks):
     diligence_prior: tuple[Positive, Positive] = (1.0, 0.5)
     lazy_rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
 
-    @property
-    def n_types(self) -> int:
-        return self.types
-
     @override
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         declare_weight(prior, self.types)

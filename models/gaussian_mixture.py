@@ -106,10 +106,6 @@ class GaussianMixture(ItemTypeModel, HasRemarks):
     mean_prior: tuple[Positive, Positive] = (1.0, 1.0)
     sd_prior: Positive = 0.25
 
-    @property
-    def n_types(self) -> int:
-        return self.types
-
     def check(self, data: CountData) -> None:
         self._n_answers(data)
         check_types(self.name, self.types, data)

@@ -50,7 +50,7 @@ from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasSpreads, HasUpdates, HasViews, View
-from bayesanno.modeling.expectation import in_proportion, votes_of
+from bayesanno.modeling.expectation import in_proportion
 from bayesanno.modeling.ops.variables import beta_by_probit
 from bayesanno.models._habit import ask_whether_class_or_habit
 
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
+class MACE(HasUpdates, AnnotationModel, HasViews, HasCaveats, HasSpreads):
     """Hovy et al.'s model: how often an annotator knows, and what they say when they do not.
 
     Parameters
@@ -135,9 +135,6 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
         of_response = probability[:, named] * is_class  # (item, response)
         right = of_response[answers.item, answers.response]  # p(T = a | all answers to the item)
         return {"spam": View(("annotation",), 1 - right * know / (know + spam))}
-
-    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        return self.start_from(votes_of(data), data)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         n_annotations = votes.given.sum(axis=1)  # (annotator,)

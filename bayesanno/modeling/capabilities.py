@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from bayesanno.ground.lazy import pt
+from bayesanno.modeling.expectation import votes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -177,6 +178,8 @@ class HasUpdates(ABC):
     methods below, never what others leave, and the likelihood a sum of products of shares, to powers from 0 up, times
     positive constants. A view sees a probability by its odds.
 
+    It comes before `AnnotationModel` among the bases of a model, which then has its `start`.
+
     Attributes
     ----------
     parameter_dims : mapping of name to tuple of str
@@ -198,7 +201,11 @@ class HasUpdates(ABC):
 
     @abstractmethod
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
-        """Return parameter values near the majority vote, of which sums over items are known; `start` returns them."""
+        """Return parameter values near the majority vote, of which sums over items are known."""
+
+    def start(self, data: Any) -> dict[str, np.ndarray]:
+        """Return parameter values near the majority vote of these data."""
+        return self.start_from(votes_of(data), data)
 
     @abstractmethod
     def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

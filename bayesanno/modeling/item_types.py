@@ -6,7 +6,6 @@ prior, of the posterior and of a simulation, or by their prior means where the p
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
@@ -35,11 +34,12 @@ class ItemTypeModel(AnnotationModel, HasHardItems, HasKnownParameters):
     """A model whose items are of types 1, 2, ..., by ascending rate of positive answers."""
 
     state_dim: ClassVar[str] = "item_type"
+    types: int  # a field, of models that ask for as many
 
     @property
-    @abstractmethod
     def n_types(self) -> int:
         """Number of item types."""
+        return self.types
 
     def rate_of(self, parameters: Any, data: Any) -> Any:  # noqa: ARG002
         """Return the rate of positive answers to each type, between 0 and 1, in whatever form the parameters have.
