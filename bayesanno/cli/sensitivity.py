@@ -176,8 +176,8 @@ def parse_grid(given: list[str] | tuple[()]) -> dict[str, list[str]]:
 
 def name_priors(model: "AnnotationModel", grid: dict[str, list[str]]) -> dict[str, "AnnotationModel"]:
     """Return the model and those of a grid by what is set; of one that takes parameters from data, its own variant."""
+    from bayesanno.ground.fields import as_typed
     from bayesanno.modeling.capabilities import HasKnownParameters
-    from bayesanno.modeling.fields import as_typed
     from bayesanno.modeling.registry import get_model
 
     named = {model.name: model}
@@ -218,7 +218,7 @@ def _describe_scaling(tables: dict[str, "pd.DataFrame"]) -> list[str]:
 
 
 def _describe_study(study: "Study", fields: list[str]) -> list[str]:
-    from bayesanno.modeling.fields import as_typed
+    from bayesanno.ground.fields import as_typed
 
     lines = []
     table = study.priors.iloc[1:].sort_values("labels_changed", ascending=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesanno.agreement.histograms import log_binomial_coefficients
 from bayesanno.data.counts import CountData
-from bayesanno.modeling.posterior import log_joint_of
+from bayesanno.modeling.posterior import compile_formula
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,8 @@ def expected_by_type(
     trials = int(data.trials[0])
     bins = np.arange(trials + 1)
     every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
-    joint = np.exp(log_joint_of(model, every, draws, known).swapaxes(1, 2) + log_binomial_coefficients(trials))
+    log_joint = compile_formula(model, every, draws, known).log_joint()  # (draw, bin, type)
+    joint = np.exp(log_joint.swapaxes(1, 2) + log_binomial_coefficients(trials))
     expected: np.ndarray = data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # of rounding errors
     return expected
 
@@ -114,7 +115,7 @@ def _find_rates(
         gold={},
         controls={},
     )
-    joint = np.exp(log_joint_of(model, single, draws, known))  # (draw, item, type)
+    joint = np.exp(compile_formula(model, single, draws, known).log_joint())  # (draw, item, type)
     weight = joint[:, -1]
     rate = np.divide(joint[:, :-1], weight[:, None], out=np.zeros_like(joint[:, :-1]), where=weight[:, None] > 0)
     return weight, np.clip(rate, 0, 1)

@@ -21,7 +21,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.capabilities import latents
-from bayesanno.modeling.posterior import compile_formula, count_states
+from bayesanno.modeling.posterior import compile_formula
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -138,7 +138,7 @@ def class_shares(
     model: AnnotationModel, data: AnnotationData, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
 ) -> xarray.DataArray:
     """Return which share of the items at hand is expected to be of each state, by each draw: (chain, draw, state)."""
-    return count_states(model, data, draws, known) / data.n_items
+    return compile_formula(model, data, draws, known).count_states() / data.n_items
 
 
 @singledispatch

@@ -12,7 +12,7 @@ from bayesanno.fits.storage import log_likelihood_group
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.modeling.posterior import log_likelihood_of
+from bayesanno.modeling.posterior import compile_formula
 
 if TYPE_CHECKING:
     import xarray
@@ -52,7 +52,7 @@ def compute_log_likelihood(fit: xarray.DataTree | FitView) -> xarray.DataTree:
     model, data, posterior = view.model, view.data, view.posterior
     if "log_likelihood" in view.tree.children:
         return view.tree
-    values = log_likelihood_of(model, data, posterior, view.known)
+    values = compile_formula(model, data, posterior, view.known).log_likelihood()
     whole = view.tree.copy()
     whole["log_likelihood"] = type(whole)(log_likelihood_group(model, data, posterior, values))
     return whole

@@ -18,11 +18,11 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import ModelError
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.ground.validate import check_seed
+from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import find_patterns, index_arrays, taken_parameters
-from bayesanno.modeling.parameters import Parameters
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
