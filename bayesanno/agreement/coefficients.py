@@ -16,9 +16,6 @@ J. W. Holley and J. P. Guilford (1964), A note on the G index of agreement, Educ
 24(4), 749-753, doi:10.1177/001316446402400402.
 K. L. Gwet (2008), Computing inter-rater reliability and its variance in the presence of high agreement, British Journal
 of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X126600.
-K. Krippendorff (2019), Content analysis, fourth edition, chapter 12.
-A. F. Hayes and K. Krippendorff (2007), Answering the call for a standard reliability measure for coding data,
-Communication Methods and Measures 1(1), 77-89, doi:10.1080/19312450709336664.
 """
 
 from __future__ import annotations
@@ -29,7 +26,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.agreement.pairs import WEIGHTED, divide, find_pairs
+from bayesanno.agreement.alpha import count_coincidences, divide, measure_alpha
+from bayesanno.agreement.pairs import WEIGHTED, find_pairs
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import shared_items
 from bayesanno.data.annotations import AnnotationData
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 LEVELS = ("nominal", "ordinal", "interval")
 NO_ORDER = "the labels have no order: if they are declared from the lowest to the highest, say ordered=True (--ordered)"
-FEW = "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
+BIASED = "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +151,6 @@ def agreement_table(
     scale, sums, pairs = find_scale(data, ordered), _Sums(data), find_pairs(data)
     once = np.ones((data.n_items, 1))
     values = {name: float(value[0]) for name, value in _measure(sums, pairs, scale, once).items()}
-    values |= {name: value for name, value in _alphas(data, scale).items() if not math.isnan(value)}
     bounds = dict.fromkeys(values, (math.nan, math.nan))
     if resamples:
         parts = resample_items(data.n_items, resamples, random_seed)
@@ -164,7 +161,7 @@ def agreement_table(
     reasons = _reasons(data, scale, values, pairs)
     for name in MEAN_OF_PAIRS:
         if resamples and math.isnan(bounds[name][0]) and not math.isnan(values[name]):
-            reasons[name] = f"{reasons[name]}; {FEW}" if name in reasons else FEW
+            reasons[name] = f"{reasons[name]}; {BIASED}" if name in reasons else BIASED
     rows = [(name, value, *bounds[name], reasons.get(name, "")) for name, value in values.items()]
     return pd.DataFrame(rows, columns=["coefficient", "value", "low", "high", "reason"])
 
@@ -222,17 +219,15 @@ class _Sums:
         self.n_labels = data.n_labels
         self.equal = np.unique(n[n > 0]).size == 1
         several = n >= 2
-        agreed = np.zeros(n.size)
-        agreed[several] = (votes * (votes - 1)).sum(axis=1)[several] / (n * (n - 1))[several]
+        together = count_coincidences(votes[:, None, :])  # (item, label, label)
+        agreed = np.trace(together, axis1=1, axis2=2) / np.maximum(n, 1)
         shares = votes / np.maximum(n, 1)[:, None]
-        together = np.einsum("ij,ik->ijk", votes, votes) - np.einsum("ij,jk->ijk", votes, np.eye(data.n_labels))
-        together = together / np.maximum(n - 1, 1)[:, None, None] * several[:, None, None]
         self.parts = {
             "several": several[:, None] * 1.0,
             "agreed": agreed[:, None],
             "answered": (n > 0)[:, None] * 1.0,
             "shares": shares,
-            "together": together.reshape(n.size, -1),  # Krippendorff's coincidences
+            "together": together.reshape(n.size, -1),
         }
 
     def add_up(self, weights: np.ndarray) -> dict[str, np.ndarray]:
@@ -253,7 +248,8 @@ def _measure(sums: _Sums, pairs: Pairs, scale: Scale, weights: np.ndarray) -> di
     coincidences = total["together"].reshape(-1, k, k)
     for level in LEVELS:
         far = _distances(level, coincidences, scale)
-        found[f"krippendorff_alpha_{level}"] = _alpha(coincidences, far)
+        undefined = np.full(len(coincidences), np.nan)
+        found[f"krippendorff_alpha_{level}"] = undefined if far is None else measure_alpha(coincidences, far)
     fleiss = np.where(one_label, np.nan, divide(observed - by_fleiss, 1 - by_fleiss))
     found["fleiss_kappa"] = fleiss if sums.equal else np.full_like(fleiss, np.nan)
     of_pairs = pairs.coefficients(weights)
@@ -279,32 +275,6 @@ def _distances(level: str, coincidences: np.ndarray, scale: Scale) -> np.ndarray
     middle = np.cumsum(n, axis=-1) - n / 2
     far: np.ndarray = (middle[..., :, None] - middle[..., None, :]) ** 2
     return far
-
-
-def _alpha(coincidences: np.ndarray, far: np.ndarray | None) -> np.ndarray:
-    n = coincidences.sum(axis=-1)  # (resample, label)
-    if far is None:
-        return np.full(len(n), np.nan)
-    expected = (n[:, :, None] * n[:, None, :] * far).sum(axis=(1, 2))
-    observed = (coincidences * far).sum(axis=(1, 2)) * (n.sum(axis=1) - 1)
-    return np.where(expected > 0, 1 - divide(observed, expected), np.nan)
-
-
-def _alphas(data: AnnotationData, scale: Scale) -> dict[str, float]:
-    """Return Krippendorff's alphas by the krippendorff package, nan where they are not defined."""
-    import krippendorff
-
-    answers = data.votes[data.votes.sum(axis=1) >= 2]
-    found = {f"krippendorff_alpha_{level}": math.nan for level in LEVELS}
-    if (answers.sum(axis=0) > 0).sum() < 2:
-        return found
-    for level in LEVELS:
-        if level == "nominal" or (scale.ordered if level == "ordinal" else scale.values is not None):
-            domain = scale.values if level == "interval" else np.arange(data.n_labels)
-            found[f"krippendorff_alpha_{level}"] = float(
-                krippendorff.alpha(value_counts=answers, value_domain=domain, level_of_measurement=level)
-            )
-    return found
 
 
 def _reasons(data: AnnotationData, scale: Scale, values: Mapping[str, float], pairs: Pairs) -> dict[str, str]:

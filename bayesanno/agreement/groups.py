@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.behaviour import find_distances, usage_shares
-from bayesanno.agreement.pairs import divide, find_pairs
+from bayesanno.agreement.pairs import find_pairs
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide, measure_alpha
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import shared_items
 from bayesanno.data.annotations import AnnotationData
@@ -146,7 +147,7 @@ def measure_tables(tables: np.ndarray) -> dict[str, np.ndarray]:
     place = np.arange(n_labels)
     far = np.abs(place[:, None] - place[None, :])
     by_chance = (both * (2 * n[..., None] - both)).sum(axis=-1)  # Gwet's, times 4 n^2 (n_labels - 1)
-    found = {
+    return {
         "agreement": divide(same, n),
         "scott_pi": _beyond(4 * same * n, (both**2).sum(axis=-1), 4 * n**2),
         "cohen_kappa": _beyond(same * n, (rows * columns).sum(axis=-1), n**2),
@@ -154,17 +155,8 @@ def measure_tables(tables: np.ndarray) -> dict[str, np.ndarray]:
         "cohen_kappa_quadratic": _weighted(tables, rows, columns, far**2),
         "g_index": divide(n_labels * same - n, (n_labels - 1) * n),
         "gwet_ac1": _beyond(4 * (n_labels - 1) * same * n, by_chance, 4 * (n_labels - 1) * n**2),
+        "krippendorff_alpha": measure_alpha(tables + np.swapaxes(tables, -1, -2)),
     }
-    differ = 4 * n**2 - (both**2).sum(axis=-1)  # pairs of different labels among all 2 n answers, each way
-    found["krippendorff_alpha"] = np.where(differ > 0, 1 - divide((2 * n - 1) * 2 * (n - same), differ), np.nan)
-    return found
-
-
-def divide(number: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Return a ratio, nan where the denominator is 0."""
-    by = np.asarray(by, dtype=float)
-    ratio: np.ndarray = np.divide(number, by, out=np.full(np.broadcast(number, by).shape, np.nan), where=by != 0)
-    return ratio
 
 
 def _beyond(observed: np.ndarray, expected: np.ndarray, all_: np.ndarray) -> np.ndarray:

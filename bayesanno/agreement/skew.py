@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
+from bayesanno.agreement.alpha import count_coincidences, measure_alpha
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -41,18 +43,13 @@ class LabelCounts:
         Of items with annotations, the shares that a label has of each, added up.
     n_items : float
         How many these are.
-    split, given : array, shape (label,)
-        Of items with two annotations or more: how far a label and the others split them, n (m - n) / (m - 1) of n out
-        of m annotations; and how often it was given.
-    n_given : float
-        How many annotations these items have.
+    together : array, shape (label, label)
+        Their coincidences, of items with two annotations or more.
     """
 
     shares: np.ndarray
     n_items: float
-    split: np.ndarray
-    given: np.ndarray
-    n_given: float
+    together: np.ndarray
 
     def __add__(self, other: Self) -> Self:
         return type(self)(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
@@ -65,29 +62,17 @@ class LabelCounts:
 
     @property
     def alphas(self) -> np.ndarray:
-        """Krippendorff's alpha of each label against all others, nan where it cannot be told; shape (label,).
-
-        1 - (n - 1) sum over items of n_i (m_i - n_i) / (m_i - 1)  /  (n_label n_others), the nominal alpha of two
-        values (Krippendorff 2011, https://repository.upenn.edu/asc_papers/43).
-        """
-        others = self.given * (self.n_given - self.given)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(others > 0, 1 - (self.n_given - 1) * self.split / others, np.nan)
+        """Krippendorff's alpha of each label against all others, nan where it cannot be told; shape (label,)."""
+        is_it = np.eye(self.shares.size)
+        return measure_alpha(self.together, is_it[:, :, None] != is_it[:, None, :])  # one is it, and the other is not
 
 
 def count_labels(votes: np.ndarray, weight: np.ndarray) -> LabelCounts:
     """Count labels of patterns of answers, (pattern, label), each of so many items, (pattern,)."""
     total = votes.sum(axis=1)  # (pattern,)
-    some, several = total > 0, total > 1
-    shares = votes[some] / total[some, None]
-    n, m, items = votes[several], total[several, None], weight[several]
-    return LabelCounts(
-        shares=weight[some] @ shares,
-        n_items=float(weight[some].sum()),
-        split=items @ (n * (m - n) / (m - 1)),
-        given=items @ n,
-        n_given=float(items @ total[several]),
-    )
+    answered = weight * (total > 0)
+    shares = votes / np.maximum(total, 1)[:, None]
+    return LabelCounts(answered @ shares, float(answered.sum()), count_coincidences(votes, weight))
 
 
 def skew_of(labels: Sequence[str], shares: np.ndarray, alphas: np.ndarray) -> Skew:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.agreement.alpha import alpha_of_votes
 from bayesanno.agreement.behaviour import usage_table
 from bayesanno.agreement.vote import shared_items
 from bayesanno.data.annotations import AnnotationData
@@ -25,26 +26,6 @@ ALL = 15  # annotators whose every subset is looked at
 WIDTH = 50  # subsets of each size that the search goes on with
 LARGEST = 10  # annotators of a subset that the search ends with
 MAX_CELLS = 20_000_000  # of votes that are held at a time
-
-
-def measure_alpha(votes: np.ndarray) -> np.ndarray:
-    """Return nominal alpha of votes (..., item, label), nan where it is not defined; (...).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(float(measure_alpha(np.array([[3, 0], [2, 1], [0, 3], [1, 0]]))), 3)
-    0.6
-    """
-    n = votes.sum(axis=-1)  # (..., item)
-    counts = np.where((n >= 2)[..., None], votes, 0)
-    used = counts.sum(axis=-2)  # (..., label)
-    total = used.sum(axis=-1)
-    apart = ((n**2 - (counts**2).sum(axis=-1)) / np.maximum(n - 1, 1) * (n >= 2)).sum(axis=-1)
-    expected = total**2 - (used**2).sum(axis=-1)
-    safe = np.where(expected > 0, expected, 1)
-    alpha: np.ndarray = np.where(expected > 0, 1 - (total - 1) * apart / safe, np.nan)
-    return alpha
 
 
 def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | None = None) -> pd.DataFrame:
@@ -143,7 +124,7 @@ def _measure(said: np.ndarray, subsets: Sequence[tuple[int, ...]], least_items: 
         fewest = np.where(part > 0, shared @ there.T, np.inf).min(axis=1)
         kept = np.flatnonzero(fewest >= least_items)
         votes = np.tensordot(part[kept], said, axes=1)  # (subset, item, label)
-        alphas = measure_alpha(votes.astype(float))
+        alphas = alpha_of_votes(votes.astype(float))
         items = shared[kept].sum(axis=1)
         rows = (subsets[begin + int(at)] for at in kept)
         found += [(row, int(n), float(alpha)) for row, n, alpha in zip(rows, items, alphas, strict=True)]
@@ -176,7 +157,7 @@ def alpha_without_each(data: AnnotationData) -> np.ndarray:
         own = order[begin:end]
         less = votes.copy()
         np.subtract.at(less, (data.item[own], data.label[own]), 1)
-        found[who] = measure_alpha(less)
+        found[who] = alpha_of_votes(less)
     return found
 
 
@@ -234,7 +215,7 @@ def drop_outliers(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
 
 
 def _alpha_of(data: AnnotationData) -> float:
-    return float(measure_alpha(data.without_unsure().votes))
+    return float(alpha_of_votes(data.without_unsure().votes))
 
 
 def leave_out(data: AnnotationData, annotators: Sequence[str]) -> AnnotationData:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.agreement.pairs import divide
+from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
 from bayesanno.analysis.parts import concat_parts, part_of, parts_of
