@@ -29,9 +29,7 @@ import numpy as np
 from bayesanno.agreement.alpha import count_coincidences, divide, measure_alpha
 from bayesanno.agreement.pairs import WEIGHTED, find_pairs
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
-from bayesanno.agreement.vote import shared_items
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.agreement.vote import require_shared
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted
 
@@ -42,11 +40,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bayesanno.agreement.pairs import Pairs
+    from bayesanno.data.annotations import AnnotationData
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 LEVELS = ("nominal", "ordinal", "interval")
 NO_ORDER = "the labels have no order: if they are declared from the lowest to the highest, say ordered=True (--ordered)"
-BIASED = "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
+BIASED = (
+    "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,9 +146,7 @@ def agreement_table(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
-    require_kind(data, AnnotationData, "agreement_table")
-    data = data.without_unsure()
-    shared_items(data.votes)
+    data = require_shared(data, "agreement_table")
     scale, sums, pairs = find_scale(data, ordered), _Sums(data), find_pairs(data)
     once = np.ones((data.n_items, 1))
     values = {name: float(value[0]) for name, value in _measure(sums, pairs, scale, once).items()}

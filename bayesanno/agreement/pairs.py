@@ -25,14 +25,14 @@ import numpy as np
 
 from bayesanno.agreement.alpha import divide, measure_alpha
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
-from bayesanno.agreement.vote import shared_items
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.agreement.vote import require_shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pandas as pd
+
+    from bayesanno.data.annotations import AnnotationData
 
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful where labels have an order
 COEFFICIENTS = ("agreement", "scott_pi", "cohen_kappa", *WEIGHTED, "g_index", "gwet_ac1", "krippendorff_alpha")
@@ -222,9 +222,7 @@ def pair_table(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
-    require_kind(data, AnnotationData, "pair_table")
-    data = data.without_unsure()
-    shared_items(data.votes)
+    data = require_shared(data, "pair_table")
     pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
     who = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
     drawn = _resampled_pairs(data, pairs, resamples, random_seed)
@@ -267,9 +265,7 @@ def annotator_agreement(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
-    require_kind(data, AnnotationData, "annotator_agreement")
-    data = data.without_unsure()
-    shared_items(data.votes)
+    data = require_shared(data, "annotator_agreement")
     pairs, n = find_pairs(data), data.n_annotators
     table = pd.DataFrame({"annotator": pd.Series(list(data.annotators), dtype="str")})
     table["n"] = np.bincount(data.annotator, minlength=n)

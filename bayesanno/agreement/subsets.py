@@ -12,15 +12,15 @@ import numpy as np
 
 from bayesanno.agreement.alpha import alpha_of_votes
 from bayesanno.agreement.behaviour import usage_table
-from bayesanno.agreement.vote import shared_items
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.agreement.vote import require_shared
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
+
+    from bayesanno.data.annotations import AnnotationData
 
 ALL = 15  # annotators whose every subset is looked at
 WIDTH = 50  # subsets of each size that the search goes on with
@@ -63,9 +63,7 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
     """
     import pandas as pd
 
-    require_kind(data, AnnotationData, "subset_table")
-    data = data.without_unsure()
-    shared_items(data.votes)
+    data = require_shared(data, "subset_table")
     n = data.n_annotators
     if least_items < 1:
         raise DataError(f"least_items is {least_items}: it must be 1 or more")
@@ -198,8 +196,7 @@ def drop_outliers(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     """
     import pandas as pd
 
-    require_kind(data, AnnotationData, "drop_outliers")
-    shared_items(data.without_unsure().votes)
+    require_shared(data, "drop_outliers")
     if most < 0:
         raise DataError(f"most is {most}: it must be 0 or more")
     rows, rest = [{"n_dropped": 0, "dropped": "", "alpha": _alpha_of(data)}], data

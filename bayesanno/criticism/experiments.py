@@ -1,7 +1,7 @@
 """The experiments of Hovy et al. (2013), for any class model and method: how accurate labels are, and what it rests on.
 
 Each function varies one thing, fits every method to the same data, and returns one row per data set and method; the
-majority vote, ties split at random, is among them. The paper averages ten runs of each setting: `runs`.
+majority vote (`majority_vote`) is among them. The paper averages ten runs of each setting: `runs`.
 
 References
 ----------
@@ -31,7 +31,7 @@ from bayesanno.criticism.trials import (
     vote_right,
 )
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.progress import track
 from bayesanno.ground.validate import check_seed, known_seed
@@ -276,7 +276,7 @@ def compare_coverage(
     pandas.DataFrame
         `method`, `coverage`, `n_items` kept, `accuracy`, `votes`, `problem`. Of the vote there is one row for each
         share of an item's answers that its commonest label has somewhere: `votes`, with the items that have at least
-        that; its coverage cannot be chosen. A tie is split at random, and an unsure answer is no vote.
+        that; its coverage cannot be chosen. Ties and unsure answers are as for `majority_vote`.
 
     Raises
     ------

@@ -10,7 +10,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -70,6 +70,9 @@ class AnnotationData(Labelled):
     >>> data.labels, data.classes
     (('no', 'yes', 'unsure'), ('no', 'yes'))
     """
+
+    what: ClassVar = "who labelled which item how"
+    reader: ClassVar = "read_annotations"
 
     item: Codes
     annotator: Codes

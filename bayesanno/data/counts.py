@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -44,6 +44,9 @@ class CountData(Described):
     >>> CountData(items=("s1", "s2"), successes=[3, 0], trials=[10, 9])
     CountData: 19 answers to 2 items, 3 of them positive
     """
+
+    what: ClassVar = "how many of an item's answers were positive; from annotations: CountData.from_annotations"
+    reader: ClassVar = "read_counts"
 
     items: tuple[str, ...]
     successes: Codes
