@@ -1,8 +1,4 @@
-"""Votes: the majority, against which every model is measured; which items annotators answered together.
-
-The rule for ties: of the labels that an item got most often, the one that all items together got most often; of those
-that are level in that as well, the first in the order of the labels.
-"""
+"""Votes: the majority, against which every model is measured; which items annotators answered together."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
@@ -21,9 +18,10 @@ if TYPE_CHECKING:
 def majority_vote(data: AnnotationData) -> pd.DataFrame:
     """Return the label that most annotators gave to each item: the baseline of every model.
 
-    Of labels that an item got equally often, the vote is for the one that all items together got most often; of those
-    that are level in that as well, for the first. An answer that is unsure is no vote. A known label (a control) is
-    taken for what it is.
+    An answer that is unsure is no vote. A known label (a control) is taken for what it is. The rule for ties: labels
+    that an item got equally often share the vote evenly, so that of two the vote is half right if one of them is the
+    truth; that is what a coin would get, and what papers report. Where one label must be named, it is the one of them
+    that all items together got most often; of those that are level in that as well, the first.
 
     Parameters
     ----------
@@ -33,52 +31,66 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per item, in the data's order: `item`, `label`, `share` (of the item's votes, for that label; nan where
-        it has none), `n_annotations` (votes), `tied` (whether another label got as many), and `gold` where any is
-        known.
+        it has none), `n_annotations` (votes), `tied` (whether other labels got as many), and, where any true label is
+        known, `gold` and `right`: 1 or 0, of a tie the share of it that is right, nan where the truth is not known.
+        The mean of `right` is the accuracy of the vote.
+
+    Raises
+    ------
+    DataError
+        If these are no annotations.
 
     Examples
     --------
     >>> import bayesanno as ba
     >>> table = ba.majority_vote(ba.read_annotations("@crowd"))
-    >>> round(float((table["label"] == table["gold"]).mean()), 3), int(table["tied"].sum())
-    (0.923, 28)
+    >>> round(float(table["right"].mean()), 3), int(table["tied"].sum())
+    (0.907, 28)
     """
     import pandas as pd
 
     require_kind(data, AnnotationData, "majority_vote")
-    votes = data.votes[:, data.class_codes]  # (item, true_class)
-    code, total = vote_codes(data), votes.sum(axis=1)
+    votes, probability = data.votes[:, data.class_codes], split_vote(data)  # (item, true_class)
+    overall = np.argsort(-votes.sum(axis=0), kind="stable")  # (true_class,), the most frequent first
+    code, items = overall[probability[:, overall].argmax(axis=1)], np.arange(data.n_items)
     table = pd.DataFrame(
         {
             "item": pd.Series(list(data.items), dtype="str"),
             "label": pd.Series([data.classes[each] for each in code], dtype="str"),
-            "share": np.divide(votes.max(axis=1), total, out=np.full(total.shape, np.nan), where=total > 0),
-            "n_annotations": total.astype(int),
-            "tied": (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1,
+            "share": divide(votes[items, code], votes.sum(axis=1)),
+            "n_annotations": votes.sum(axis=1).astype(int),
+            "tied": probability.max(axis=1) < 1,
         }
     )
     if data.gold:
         table["gold"] = pd.Series([data.gold.get(item, "") for item in data.items], dtype="str")
+        table["right"] = np.where(data.gold_codes >= 0, probability[items, data.gold_codes], np.nan)
     return table
 
 
-def vote_codes(data: AnnotationData) -> np.ndarray:
-    """Return what `majority_vote` is for, as positions in the classes; shape (item,)."""
-    return np.where(data.control_codes >= 0, data.control_codes, most_voted(data.votes[:, data.class_codes]))
+def split_vote(data: AnnotationData) -> np.ndarray:
+    """Return the probability of each class under the majority vote, a tie being split; shape (item, true_class).
 
-
-def most_voted(votes: np.ndarray) -> np.ndarray:
-    """Return the position of each item's most frequent label, ties by the rule above; votes are (item, label).
+    A known label (a control) is taken for what it is. An answer that is unsure is no vote. Of an item that has none
+    every class is as likely.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> most_voted(np.array([[1, 1, 0], [0, 2, 1]])).tolist()
-    [1, 1]
+    >>> from bayesanno import AnnotationData
+    >>> from bayesanno.agreement.vote import split_vote
+    >>> said = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no"), ("s2", "bo", "no")]
+    >>> split_vote(AnnotationData.from_records(said)).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
     """
-    overall = np.argsort(-votes.sum(axis=0), kind="stable")  # (label,), the most frequent first
-    found: np.ndarray = overall[votes[:, overall].argmax(axis=1)]
-    return found
+    known = data.control_codes[:, None] >= 0
+    return np.where(known, np.eye(data.n_classes)[data.control_codes], split_ties(data.votes[:, data.class_codes]))
+
+
+def split_ties(votes: np.ndarray) -> np.ndarray:
+    """Return the majority of votes (item, label): 1 of the most frequent label, or of several the same share each."""
+    most = (votes == votes.max(axis=1, keepdims=True)).astype(float)
+    shares: np.ndarray = most / most.sum(axis=1, keepdims=True)
+    return shares
 
 
 def require_sure(data: AnnotationData, who: str) -> AnnotationData:

@@ -276,7 +276,7 @@ def compare_coverage(
     pandas.DataFrame
         `method`, `coverage`, `n_items` kept, `accuracy`, `votes`, `problem`. Of the vote there is one row for each
         share of an item's answers that its commonest label has somewhere: `votes`, with the items that have at least
-        that; its coverage cannot be chosen. Ties and unsure answers are as for `majority_vote`.
+        that; its coverage cannot be chosen. A tie is split at random, and an unsure answer is no vote.
 
     Raises
     ------

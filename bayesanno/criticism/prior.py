@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.agreement.vote import disagreed_items, most_voted
+from bayesanno.agreement.vote import disagreed_items, split_ties
 from bayesanno.criticism import quantities as of_annotators
 from bayesanno.criticism.statistics import OF_COUNTS, Table, tables_of
 from bayesanno.data.annotations import AnnotationData
@@ -59,7 +59,7 @@ class PriorDescription:
         the same; `prevalence` of each class, and `largest_prevalence`; `usage`, where there are no classes: how often
         an annotator gives each label; `weight` and `rate` of each type; parameters that are single numbers, by name.
         And of answers to the design: `right`, the share that are the truth; `vote_right`, the share of items whose
-        majority vote is; `unanimous`, of the items with two answers or more; of counts `positive_share`
+        majority vote is (ties split); `unanimous`, of the items with two answers or more; of counts `positive_share`
         and `spread`. An unsure answer is an answer that is not the truth, in which two agree, and no vote.
     drawn : tuple of array
         The values that each row is of: of draws, or of draws and annotators.
@@ -273,7 +273,8 @@ def _choose_measures(model: AnnotationModel, design: Any, table: Table) -> dict[
 
     def vote_right(state: np.ndarray, label: np.ndarray) -> float:
         votes, truth = count(label)[answered][:, data.class_codes], class_of[state][answered]
-        return float((most_voted(votes) == truth).mean())  # a truth that nobody names, -1, is never voted for
+        right = split_ties(votes)[np.arange(answered.size), truth]
+        return float((right * (truth >= 0)).mean())  # a truth that nobody names is never voted for
 
     return {"right": right, "vote_right": vote_right, **measures}
 

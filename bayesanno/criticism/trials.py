@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.agreement.vote import vote_codes
+from bayesanno.agreement.vote import split_vote
 from bayesanno.analysis.parts import ITEM_TYPE, part_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import view_of
@@ -95,8 +95,9 @@ def check_fits(fits: Fits, data: AnnotationData) -> None:
 
 
 def vote_right(data: AnnotationData) -> np.ndarray:
-    """Return of which items the majority vote is right, 1 or 0, (item,); of items without gold it means nothing."""
-    return (vote_codes(data) == data.gold_codes).astype(float)
+    """Return how probably the majority vote is right, (item,); of items without gold it means nothing."""
+    right: np.ndarray = split_vote(data)[np.arange(data.n_items), data.gold_codes]
+    return right
 
 
 def _right(found: xarray.DataTree, data: AnnotationData) -> np.ndarray:

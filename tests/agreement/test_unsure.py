@@ -10,7 +10,7 @@ import bayesanno as ba
 from bayesanno.agreement.chance import count_disagreement, estimate_coins
 from bayesanno.agreement.skew import measure_skew
 from bayesanno.agreement.subsets import alpha_without_each
-from bayesanno.agreement.vote import vote_codes
+from bayesanno.agreement.vote import split_vote
 from bayesanno.ground.errors import DataError
 from tests.samples import simulate_unsure
 
@@ -46,7 +46,7 @@ def test_numbers_are_those_of_a_table_with_holes(data, missing):
     assert ba.bound_noise_of(data) == ba.bound_noise_of(missing)
     assert count_disagreement(data) == count_disagreement(missing)
     assert measure_skew(data) == measure_skew(missing)
-    for measure in (estimate_coins, alpha_without_each, vote_codes):
+    for measure in (estimate_coins, alpha_without_each, split_vote):
         np.testing.assert_array_equal(measure(data), measure(missing))
     outliers = ba.drop_outliers(data)
     assert outliers["alpha"].iloc[0] == ba.drop_outliers(missing)["alpha"].iloc[0]
@@ -70,6 +70,7 @@ def test_use_of_labels_is_that_of_unsure_ones_too(data):
 def test_an_unsure_answer_is_no_vote():
     said = [("s1", "ada", "unsure"), ("s1", "bo", "unsure"), ("s2", "ada", "unsure"), ("s2", "bo", "no")]
     data = ba.AnnotationData.from_records(said, labels=["no", "yes"], unsure="unsure")
+    assert split_vote(data).tolist() == [[0.5, 0.5], [1, 0]]
     table = ba.majority_vote(data)
     assert table["label"].tolist() == ["no", "no"]  # of an item without votes, what all items got most often
     assert table["n_annotations"].tolist() == [0, 1]
