@@ -148,26 +148,23 @@ def log_likelihood_of(
     return by_item
 
 
-def log_joint_of(
-    model: AnnotationModel, data: Data, posterior: xarray.Dataset, known: Mapping[str, np.ndarray] | None = None
-) -> np.ndarray:
-    """Return log p(the item's answers, its state | parameters) of every draw, (sample, item, state); as for `recover`.
+def evaluate_joint(
+    model: AnnotationModel,
+    data: Data,
+    posterior: xarray.Dataset,
+    known: Mapping[str, np.ndarray] | None = None,
+    latent: str = "",
+) -> Iterator[np.ndarray]:
+    """Yield log p(the item's answers, its state | parameters) of each draw, (item, state); as for `recover`.
 
-    Of a model with one latent. The samples are the draws, chain after chain.
+    The draws come chain after chain. `latent` names one of several latents.
     """
     formula = compile_formula(model, data, posterior, known)
-    (latent,) = formula.latents
-    with np.errstate(divide="ignore"):
-        by_pattern = [
-            np.where(
-                np.isneginf(one.log_likelihood)[:, None],
-                -np.inf,
-                one.log_likelihood[:, None] + np.log(one.probability[latent]),
-            )
-            for one in formula.evaluate()
-        ]
-    by_item: np.ndarray = np.stack(by_pattern)[:, formula.patterns.back["item"]]
-    return by_item
+    for one in formula.evaluate():
+        total = one.log_likelihood[:, None]  # (pattern, 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            joint = np.where(np.isneginf(total), -np.inf, total + np.log(one.probability[latent]))
+        yield joint[formula.patterns.back["item"]]
 
 
 def _mcse(p: np.ndarray) -> np.ndarray:
