@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from bayesanno.analysis.parts import Part
+    from bayesanno.analysis.parts import FitPart
     from bayesanno.fits.view import FitView
 
 
@@ -65,7 +65,7 @@ def coverage_table(fit: xarray.DataTree | FitView, coverages: Sequence[float] | 
     return concat_parts(parts, lambda part: _tabulate_coverage(part, shares))
 
 
-def _tabulate_coverage(part: Part, coverages: Sequence[float]) -> pd.DataFrame:
+def _tabulate_coverage(part: FitPart, coverages: Sequence[float]) -> pd.DataFrame:
     import pandas as pd
 
     entropy, probability = part.entropy, part.posterior.values  # (item,), (item, label)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from bayesanno.analysis.parts import Part
+    from bayesanno.analysis.parts import FitPart
     from bayesanno.fits.view import FitView
 
 
@@ -50,7 +50,7 @@ def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     competence = view.posterior[name]
     convergence = convergence_of(view, name)
 
-    def tabulate(part: Part) -> pd.DataFrame:
+    def tabulate(part: FitPart) -> pd.DataFrame:
         columns = describe_draws(part.select(competence)) | {
             what: part.select(convergence.sel(diagnostic=what)).values for what in DIAGNOSTICS
         }
@@ -59,10 +59,10 @@ def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
             table["unsure"] = divide(data.unsure_by_annotator, data.by_annotator)
         return table.assign(**{f"competence_{what}": values for what, values in columns.items()})
 
-    return concat_parts(parts_of(view), tabulate)
+    return concat_parts(parts_of(view, need_items=False), tabulate)
 
 
-def _list_annotators(part: Part) -> pd.DataFrame:
+def _list_annotators(part: FitPart) -> pd.DataFrame:
     """Return who annotated how much, in the data's order."""
     import pandas as pd
 
@@ -110,7 +110,7 @@ def compare_annotators(
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "comparing annotators")
     competence = view.posterior[competence_name(view)]
-    competence = part_of(view, dimension).select(competence)
+    competence = part_of(view, dimension, need_items=False).select(competence)
     everybody = [str(name) for name in competence["annotator"].values]
     chosen = everybody if annotators is None else list(annotators)
     for name in chosen:
@@ -156,7 +156,10 @@ def low_competence_probability(fit: xarray.DataTree | FitView, *, below: float =
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "the probability that a competence is low")
     low = (view.posterior[competence_name(view)] < below).mean(("chain", "draw"))
-    return concat_parts(parts_of(view), lambda part: _list_annotators(part).assign(probability=part.select(low).values))
+    return concat_parts(
+        parts_of(view, need_items=False),
+        lambda part: _list_annotators(part).assign(probability=part.select(low).values),
+    )
 
 
 def competence_name(view: FitView) -> str:

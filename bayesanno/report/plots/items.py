@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesanno.analysis.parts import Part
+    from bayesanno.analysis.parts import FitPart
     from bayesanno.fits.view import FitView
 
 MOST_ITEMS = 30  # that are drawn unless some are asked for
@@ -116,7 +116,7 @@ def plot_labels(
     return figure
 
 
-def _choose_items(part: Part, names: list[str], items: Sequence[str] | None) -> list[int]:
+def _choose_items(part: FitPart, names: list[str], items: Sequence[str] | None) -> list[int]:
     """Return the codes of the items to draw, from the top."""
     if items is None:
         least: list[int] = np.argsort(-part.entropy, kind="stable")[:MOST_ITEMS].tolist()
