@@ -150,6 +150,15 @@ def average_distance(distances: np.ndarray) -> np.ndarray:
     return mean
 
 
+def measure_usage(shares: np.ndarray, base: float = math.e) -> dict[str, np.ndarray]:
+    """Return how far each annotator's use of labels is from the others', by each statistic; (..., annotator)."""
+    return {
+        "leverage": find_leverage(shares),
+        "kld": find_divergence(shares, base),
+        "jsd_mean": average_distance(find_distances(shares, base)),
+    }
+
+
 def find_outliers(values: np.ndarray) -> np.ndarray:
     """Return which values are far above the rest, by their distance from the median in median absolute deviations.
 
@@ -224,12 +233,11 @@ def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float 
     shares = usage_shares(data, smoothing)
     table = pd.DataFrame({"annotator": pd.Series(list(data.annotators), dtype="str")})
     table["n"] = np.bincount(data.annotator, minlength=data.n_annotators)
-    table["leverage"] = find_leverage(shares)
-    table["kld"] = find_divergence(shares, base)
-    table["jsd_mean"] = average_distance(find_distances(shares, base))
-    measures = [table[name].to_numpy() for name in ("leverage", "kld", "jsd_mean")]
-    table["outlier"] = np.any([find_outliers(values) for values in measures], axis=0)
-    return table.assign(**{f"usage[{label}]": shares[:, code] for code, label in enumerate(data.labels)})
+    measures = measure_usage(shares, base)
+    outlier = np.any([find_outliers(values) for values in measures.values()], axis=0)
+    return table.assign(
+        **measures, outlier=outlier, **{f"usage[{label}]": shares[:, code] for code, label in enumerate(data.labels)}
+    )
 
 
 def check_base(base: float) -> None:

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.agreement.alpha import divide, measure_alpha
-from bayesanno.agreement.resampling import bound, check_resampling, resample_items
+from bayesanno.agreement.resampling import bound, check_resampling, resample_items, split_rows
 from bayesanno.agreement.vote import require_shared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     import pandas as pd
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful where labels have an order
 COEFFICIENTS = ("agreement", "scott_pi", "cohen_kappa", *WEIGHTED, "g_index", "gwet_ac1", "krippendorff_alpha")
-MAX_CELLS = 20_000_000  # of tables held at a time
 
 
 @dataclass(frozen=True)
@@ -71,16 +70,12 @@ class Pairs:
         if weights is None:
             return measure_tables(self.tables)
         found: dict[str, list[np.ndarray]] = {name: [] for name in COEFFICIENTS}
-        for rows in self._chunks(weights.shape[1]):
+        for rows in split_rows(self.first.size, weights.shape[1] * self.n_labels**2):
             cells = self.answers[rows.start * self.n_labels**2 : rows.stop * self.n_labels**2] @ weights
             tables = cells.reshape(-1, self.n_labels, self.n_labels, weights.shape[1]).transpose(0, 3, 1, 2)
             for name, values in measure_tables(tables).items():
                 found[name].append(values)
         return {name: np.concatenate(values) for name, values in found.items()}
-
-    def _chunks(self, n: int) -> Iterator[slice]:
-        size = max(1, MAX_CELLS // (n * self.n_labels**2))
-        return (slice(begin, min(begin + size, self.first.size)) for begin in range(0, self.first.size, size))
 
 
 def find_pairs(data: AnnotationData) -> Pairs:

@@ -12,6 +12,7 @@ import numpy as np
 
 from bayesanno.agreement.alpha import alpha_of_votes
 from bayesanno.agreement.behaviour import usage_table
+from bayesanno.agreement.resampling import MAX_CELLS, split_rows
 from bayesanno.agreement.vote import require_shared
 from bayesanno.ground.errors import DataError
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 ALL = 15  # annotators whose every subset is looked at
 WIDTH = 50  # subsets of each size that the search goes on with
 LARGEST = 10  # annotators of a subset that the search ends with
-MAX_CELLS = 20_000_000  # of votes that are held at a time
 
 
 def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | None = None) -> pd.DataFrame:
@@ -112,20 +112,19 @@ def _measure(said: np.ndarray, subsets: Sequence[tuple[int, ...]], least_items: 
     """Return the subsets each of whose members shares items enough with the others, with their alpha."""
     found: Measured = []
     there = (said.sum(axis=-1) > 0).astype(np.float32)  # (annotator, item)
-    size = max(1, MAX_CELLS // said[0].size)
     member = np.zeros((len(subsets), len(said)), dtype=np.float32)
     for row, subset in enumerate(subsets):
         member[row, list(subset)] = 1
-    for begin in range(0, len(subsets), size):
-        part = member[begin : begin + size]
+    for rows in split_rows(len(subsets), said[0].size):
+        part = member[rows]
         shared = (part @ there >= 2).astype(np.float32)  # (subset, item)
         fewest = np.where(part > 0, shared @ there.T, np.inf).min(axis=1)
         kept = np.flatnonzero(fewest >= least_items)
         votes = np.tensordot(part[kept], said, axes=1)  # (subset, item, label)
         alphas = alpha_of_votes(votes.astype(float))
         items = shared[kept].sum(axis=1)
-        rows = (subsets[begin + int(at)] for at in kept)
-        found += [(row, int(n), float(alpha)) for row, n, alpha in zip(rows, items, alphas, strict=True)]
+        whose = (subsets[rows.start + int(at)] for at in kept)
+        found += [(subset, int(n), float(alpha)) for subset, n, alpha in zip(whose, items, alphas, strict=True)]
     return found
 
 
