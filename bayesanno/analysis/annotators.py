@@ -9,7 +9,7 @@ import numpy as np
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
-from bayesanno.analysis.parts import concat_parts, part_of, parts_of
+from bayesanno.analysis.parts import concat_parts, find_positions, part_of, parts_of
 from bayesanno.ground.errors import FitError
 
 if TYPE_CHECKING:
@@ -113,11 +113,8 @@ def compare_annotators(
     competence = part_of(view, dimension, need_items=False).select(competence)
     everybody = [str(name) for name in competence["annotator"].values]
     chosen = everybody if annotators is None else list(annotators)
-    for name in chosen:
-        if name not in everybody:
-            raise FitError(f"annotator {name!r} is not in this fit, which has {len(everybody)}, {everybody[0]!r} first")
-    draws = competence.stack(sample=("chain", "draw")).transpose("annotator", "sample").values
-    draws = draws[[everybody.index(name) for name in chosen]]  # (annotator, sample)
+    codes = find_positions("annotator", chosen, everybody)
+    draws = competence.stack(sample=("chain", "draw")).transpose("annotator", "sample").values[codes]
     above = np.array([(row > draws).mean(axis=1) + 0.5 * (row == draws).mean(axis=1) for row in draws])
     return pd.DataFrame(above, index=pd.Index(chosen, name="annotator"), columns=pd.Index(chosen, name="than"))
 

@@ -14,6 +14,7 @@ from bayesanno.agreement.behaviour import check_base, find_distances, measure_us
 from bayesanno.agreement.resampling import split_rows
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
+from bayesanno.analysis.parts import find_positions
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.capabilities import HasUpdates
@@ -106,19 +107,11 @@ def differ_more_probability(fit: xarray.DataTree | FitView, pair: tuple[str, str
     >>> ba.differ_more_probability(fit, ("wanda", "xavier"), than=("ana", "bruno"))  # doctest: +SKIP
     """
     view, usage = _usage_of(fit)
-    names = list(view.data.annotators)
-    for name in (*pair, *than):
-        if name not in names:
-            raise FitError(f"annotator {name!r} is not in this fit, which has {len(names)}, {names[0]!r} first")
+    codes = find_positions("annotator", (*pair, *than), view.data.annotators)
     if len(pair) != 2 or len(than) != 2:
         raise FitError(f"{pair} and {than} must be pairs of annotators")
-    draws = usage.values.reshape(-1, len(names), view.data.n_labels)
-
-    def apart(two: Sequence[str]) -> np.ndarray:
-        distance: np.ndarray = find_distances(draws[:, [names.index(name) for name in two]])[:, 0, 1]
-        return distance
-
-    return float((apart(pair) > apart(than)).mean())
+    distances = find_distances(usage.values.reshape(-1, *usage.shape[2:])[:, codes])  # (sample, 4, 4)
+    return float((distances[:, 0, 1] > distances[:, 2, 3]).mean())
 
 
 def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:

@@ -277,6 +277,21 @@ def part_of(view: FitView, dimension: str | None, *, need_items: bool = True) ->
     return parts[dimension]
 
 
+def find_positions(what: str, chosen: Sequence[str], names: Sequence[str]) -> list[int]:
+    """Return the positions of annotators or items, as `what` says, that a user names among those of a fit.
+
+    Raises
+    ------
+    FitError
+        If one is not among them.
+    """
+    place = {name: position for position, name in enumerate(names)}
+    for name in chosen:
+        if name not in place:
+            raise FitError(f"{what} {name!r} is not in this fit, which has {len(names)}, {names[0]!r} first")
+    return [place[name] for name in chosen]
+
+
 def concat_parts(parts: Sequence[FitPart], tabulate: Callable[[FitPart], pd.DataFrame]) -> pd.DataFrame:
     """Return a table of each part, one below the other; of several dimensions, with a first column `dimension`."""
     import pandas as pd

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
+
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import html_table
 
@@ -36,6 +38,12 @@ class Described(ABC):
 
     def _repr_html_(self) -> str:
         return html_table(type(self).__name__, self._facts())
+
+
+def freeze[Array: np.ndarray](array: Array) -> Array:
+    """Return an array, which nobody can write into from now on."""
+    array.flags.writeable = False
+    return array
 
 
 def require_kind(data: Any, kind: type[Described], who: str) -> None:
