@@ -220,7 +220,7 @@ def pair_table(
     data = require_shared(data, "pair_table")
     pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
     who = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
-    drawn = _resampled_pairs(data, pairs, resamples, random_seed)
+    drawn = [pairs.coefficients(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
     return who.assign(n=pairs.n_items, **_with_bounds(pairs.coefficients(), drawn, confidence))
 
 
@@ -266,17 +266,11 @@ def annotator_agreement(
     table["n"] = np.bincount(data.annotator, minlength=n)
     table["n_partners"] = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=n)
 
-    def average(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: average_over_partners(pairs, values, n) for name, values in found.items()}
+    def average(weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        return {name: average_over_partners(pairs, each, n) for name, each in pairs.coefficients(weights).items()}
 
-    drawn = [average(one) for one in _resampled_pairs(data, pairs, resamples, random_seed)]
-    return table.assign(**_with_bounds(average(pairs.coefficients()), drawn, confidence))
-
-
-def _resampled_pairs(
-    data: AnnotationData, pairs: Pairs, resamples: int, random_seed: int | None
-) -> list[dict[str, np.ndarray]]:
-    return [pairs.coefficients(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
+    drawn = [average(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
+    return table.assign(**_with_bounds(average(), drawn, confidence))
 
 
 def _with_bounds(
