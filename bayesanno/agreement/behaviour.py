@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OUTLYING = 3.5  # of a modified z-score, as Iglewicz and Hoaglin (1993) recommend
-BASES = (math.e, 2.0)
 
 
 def count_usage(data: AnnotationData) -> np.ndarray:
@@ -183,14 +182,13 @@ def find_outliers(values: np.ndarray) -> np.ndarray:
     >>> find_outliers(np.array([0.1, 0.12, 0.11, 0.9])).tolist()
     [False, False, False, True]
     """
-    from scipy.stats import norm
+    from scipy.stats import median_abs_deviation
 
     known = values[np.isfinite(values)]
     if not known.size:
         return np.isposinf(values)
     median = np.median(known)
-    spread = np.median(np.abs(known - median))
-    far: np.ndarray = values - median > OUTLYING * spread / norm.ppf(0.75)
+    far = values - median > OUTLYING * median_abs_deviation(known, scale="normal")
     outlying: np.ndarray = far & (values > median)
     return outlying
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from bayesanno.agreement.alpha import count_coincidences, measure_alpha
+from bayesanno.data.totals import AnnotationTotals
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bayesanno.data.annotations import AnnotationData
 
 
@@ -75,13 +74,7 @@ def count_labels(votes: np.ndarray, weight: np.ndarray) -> LabelCounts:
     return LabelCounts(answered @ shares, float(answered.sum()), count_coincidences(votes, weight))
 
 
-def skew_of(labels: Sequence[str], shares: np.ndarray, alphas: np.ndarray) -> Skew:
-    """Return the commonest answer, of the shares and alphas of all labels, (label,)."""
-    commonest = int(shares.argmax())
-    return Skew(str(labels[commonest]), float(shares[commonest]), float(alphas[commonest]))
-
-
-def measure_skew(data: AnnotationData) -> Skew:
+def measure_skew(data: AnnotationData | AnnotationTotals) -> Skew:
     """Find the commonest answer, its share, and how far annotators agree on which items have it; without unsure ones.
 
     Two annotators in three say "no", and agree on where the truth is "yes": the class is common. Nobody agrees on where
@@ -97,6 +90,11 @@ def measure_skew(data: AnnotationData) -> Skew:
     >>> skew.label, skew.share, round(skew.alpha, 3)
     ('no', 0.625, 0.533)
     """
-    sure = data.without_unsure()
-    counts = count_labels(sure.votes, np.ones(sure.n_items))
-    return skew_of(sure.labels, counts.average, counts.alphas)
+    if isinstance(data, AnnotationTotals):
+        labels, shares, alphas = data.labels, data.label_shares, data.label_alphas
+    else:
+        sure = data.without_unsure()
+        counts = count_labels(sure.votes, np.ones(sure.n_items))
+        labels, shares, alphas = sure.labels, counts.average, counts.alphas
+    commonest = int(shares.argmax())
+    return Skew(labels[commonest], float(shares[commonest]), float(alphas[commonest]))

@@ -52,20 +52,26 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
     require_kind(data, AnnotationData, "majority_vote")
     votes, probability = data.votes[:, data.class_codes], split_vote(data)  # (item, true_class)
     overall = np.argsort(-votes.sum(axis=0), kind="stable")  # (true_class,), the most frequent first
-    code, items = overall[probability[:, overall].argmax(axis=1)], np.arange(data.n_items)
+    code = overall[probability[:, overall].argmax(axis=1)]
     table = pd.DataFrame(
         {
             "item": pd.Series(list(data.items), dtype="str"),
             "label": pd.Series([data.classes[each] for each in code], dtype="str"),
-            "share": divide(votes[items, code], votes.sum(axis=1)),
+            "share": divide(votes[np.arange(code.size), code], votes.sum(axis=1)),
             "n_annotations": votes.sum(axis=1).astype(int),
             "tied": probability.max(axis=1) < 1,
         }
     )
     if data.gold:
         table["gold"] = pd.Series([data.gold.get(item, "") for item in data.items], dtype="str")
-        table["right"] = np.where(data.gold_codes >= 0, probability[items, data.gold_codes], np.nan)
+        table["right"] = vote_right(data)
     return table
+
+
+def vote_right(data: AnnotationData) -> np.ndarray:
+    """Return how probably the majority vote is right, nan where the truth is not known; shape (item,)."""
+    right = split_vote(data)[np.arange(data.n_items), data.gold_codes]
+    return np.where(data.gold_codes >= 0, right, np.nan)
 
 
 def split_vote(data: AnnotationData) -> np.ndarray:

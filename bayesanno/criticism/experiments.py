@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.accuracy import coverage_table
 from bayesanno.analysis.labels import check_coverage
 from bayesanno.criticism.trials import (
@@ -28,7 +29,6 @@ from bayesanno.criticism.trials import (
     require_gold,
     try_all,
     try_fit,
-    vote_right,
 )
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind

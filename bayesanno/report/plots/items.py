@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.accuracy import coverage_table
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import n_kept
 from bayesanno.analysis.parts import measure_entropy, part_of
-from bayesanno.criticism.trials import vote_right
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.report.plots.style import (
