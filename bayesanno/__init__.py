@@ -78,6 +78,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "agreement.coefficients": ["Kappa", "agreement_table", "measure_kappa"],
         "agreement.pairs": ["annotator_agreement", "pair_table"],
         "agreement.behaviour": ["usage_table"],
+        "agreement.vote": ["majority_vote"],
         "agreement.groups": ["confusable_labels", "group_annotators"],
         "agreement.subsets": ["drop_outliers", "subset_table"],
         "report.page": ["write_report"],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import check_coverage, n_kept
 from bayesanno.analysis.parts import concat_parts, parts_of
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from bayesanno.analysis.parts import Part
+    from bayesanno.analysis.parts import FitPart
     from bayesanno.fits.view import FitView
 
 
@@ -65,28 +66,37 @@ def coverage_table(fit: xarray.DataTree | FitView, coverages: Sequence[float] | 
     return concat_parts(parts, lambda part: _tabulate_coverage(part, shares))
 
 
-def _tabulate_coverage(part: Part, coverages: Sequence[float]) -> pd.DataFrame:
+def _tabulate_coverage(part: FitPart, coverages: Sequence[float]) -> pd.DataFrame:
+    gold = np.array([part.gold.get(item, "") for item in part.data.items], dtype=object)  # (item,)
+    best = np.array(part.states, dtype=object)[part.posterior.values.argmax(axis=1)]  # (item,)
+    return measure_coverage(part.entropy, np.where(gold != "", gold == best, np.nan), coverages)
+
+
+def measure_coverage(entropy: np.ndarray, right: np.ndarray, coverages: Sequence[float]) -> pd.DataFrame:
+    """Return how many items are kept at each coverage, and how accurate labels are there; see `coverage_table`.
+
+    Parameters
+    ----------
+    entropy : array, shape (item,)
+        The items of least entropy are kept.
+    right : array, shape (item,)
+        Whether, or how probably, an item's label is right; nan where the truth is not known.
+    coverages : sequence of float
+    """
     import pandas as pd
 
-    entropy, probability = part.entropy, part.posterior.values  # (item,), (item, label)
     order = np.argsort(entropy, kind="stable")
-    gold = np.array([part.gold.get(item, "") for item in part.data.items], dtype=object)  # (item,)
-    best = np.array(part.states, dtype=object)[probability.argmax(axis=1)]  # (item,)
-    known, right = (gold != "")[order], (gold == best)[order]
-    rows = []
-    for coverage in coverages:
-        n = n_kept(order.size, coverage)
-        n_gold = int(known[:n].sum())
-        rows.append(
-            {
-                "coverage": float(coverage),
-                "n_items": n,
-                "max_entropy": float(entropy[order[n - 1]]),
-                "n_gold": n_gold,
-                "accuracy": float(right[:n].sum() / n_gold) if n_gold else np.nan,
-            }
-        )
-    return pd.DataFrame(rows)
+    n = np.array([n_kept(order.size, coverage) for coverage in coverages])
+    n_gold = np.isfinite(right[order]).cumsum()[n - 1]
+    return pd.DataFrame(
+        {
+            "coverage": np.array(coverages, dtype=float),
+            "n_items": n,
+            "max_entropy": entropy[order[n - 1]],
+            "n_gold": n_gold,
+            "accuracy": divide(np.nan_to_num(right[order]).cumsum()[n - 1], n_gold),
+        }
+    )
 
 
 def score(fit: xarray.DataTree | FitView) -> dict[str, Any]:

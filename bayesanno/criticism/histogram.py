@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.histograms import log_binomial_coefficients
+from bayesanno.criticism.quantities import ask
 from bayesanno.data.counts import CountData
 from bayesanno.modeling.posterior import compile_formula
 
@@ -35,8 +36,8 @@ def expected_by_type(
     trials = int(data.trials[0])
     bins = np.arange(trials + 1)
     every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
-    log_joint = compile_formula(model, every, draws, known).log_joint()  # (draw, bin, type)
-    joint = np.exp(log_joint.swapaxes(1, 2) + log_binomial_coefficients(trials))
+    logs = np.array(list(compile_formula(model, every, draws, known).log_joint()))  # (draw, bin, type)
+    joint = np.exp(logs.swapaxes(1, 2) + log_binomial_coefficients(trials))
     expected: np.ndarray = data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # of rounding errors
     return expected
 
@@ -101,21 +102,9 @@ def expected_of_annotators(
 def _find_rates(
     model: AnnotationModel, data: AnnotationData, draws: xarray.Dataset, known: Mapping[str, np.ndarray], label: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return how common each type is (draw, type), and how often annotators give the label (draw, annotator, type).
-
-    The model's own formula says so of an item without answers, and of items with a single one.
-    """
-    n = data.n_annotators
-    single = replace(
-        data,
-        item=np.arange(n),
-        annotator=np.arange(n),
-        label=np.full(n, label),
-        items=tuple(map(str, range(n + 1))),
-        gold={},
-        controls={},
-    )
-    joint = np.exp(compile_formula(model, single, draws, known).log_joint())  # (draw, item, type)
-    weight = joint[:, -1]
-    rate = np.divide(joint[:, :-1], weight[:, None], out=np.zeros_like(joint[:, :-1]), where=weight[:, None] > 0)
-    return weight, np.clip(rate, 0, 1)
+    """Return how common each type is (draw, type), and how often annotators give the label (draw, annotator, type)."""
+    who = np.arange(data.n_annotators)
+    joint = np.array(list(ask(model, data, draws, known, who[:, None])))  # (draw, annotator, response, type)
+    weight = joint[:, 0].sum(axis=1)
+    rate = divide(joint[:, :, label], weight[:, None])
+    return weight, np.clip(np.nan_to_num(rate), 0, 1)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.agreement.vote import disagreed_items
+from bayesanno.agreement.vote import disagreed_items, split_ties
 from bayesanno.criticism import quantities as of_annotators
 from bayesanno.criticism.statistics import OF_COUNTS, Table, tables_of
 from bayesanno.data.annotations import AnnotationData
@@ -273,9 +273,8 @@ def _choose_measures(model: AnnotationModel, design: Any, table: Table) -> dict[
 
     def vote_right(state: np.ndarray, label: np.ndarray) -> float:
         votes, truth = count(label)[answered][:, data.class_codes], class_of[state][answered]
-        most = votes == votes.max(axis=1, keepdims=True)
-        hit = most[np.arange(answered.size), truth] & (truth >= 0)  # a truth that nobody names is never voted for
-        return float((hit / most.sum(axis=1)).mean())
+        right = split_ties(votes)[np.arange(answered.size), truth]
+        return float((right * (truth >= 0)).mean())  # a truth that nobody names is never voted for
 
     return {"right": right, "vote_right": vote_right, **measures}
 

@@ -77,24 +77,16 @@ def describe_annotators(
         If the model cannot take items of one annotation.
     """
     part = data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
-    chosen = list(range(part.n_annotators) if who is None else who)
-    n, n_labels, classes = len(chosen), part.n_labels, part.class_codes
-    asked = make_up(
-        data,
-        dimension,
-        item=np.arange(n * n_labels),
-        annotator=np.repeat(chosen, n_labels),
-        label=np.tile(np.arange(n_labels), n),
-    )
-    right = np.arange(n)[:, None] * n_labels + classes  # (annotator, true_class): the item where the class is said
+    chosen = np.arange(part.n_annotators) if who is None else np.array(who)
+    states = np.arange(part.n_classes)
     found: dict[str, list[np.ndarray]] = {name: [] for name in (USAGE, ACCURACY, PREVALENCE)}
     of_labels = says_labels(model, data)
-    for answered, state in _joint(model, asked, draws, known, dimension):
-        found[USAGE].append(answered[: n * n_labels].reshape(n, n_labels))
+    for joint in ask(model, data, draws, known, chosen[:, None], dimension=dimension):  # (annotator, response, state)
+        found[USAGE].append(joint.sum(axis=-1))
         if of_labels:
-            found[ACCURACY].append(state[right, np.arange(classes.size)].sum(axis=1))
-        if of_labels and state.shape[1] == classes.size:
-            found[PREVALENCE].append(state[: n * n_labels].sum(axis=0) / n)
+            found[ACCURACY].append(joint[:, part.class_codes, states].sum(axis=1))
+        if of_labels and joint.shape[-1] == states.size:
+            found[PREVALENCE].append(joint.sum(axis=(0, 1)) / chosen.size)
     named = {"annotator": [part.annotators[code] for code in chosen], "response": list(part.labels)}
     named["true_class"] = list(part.classes)
     dims = {USAGE: ("annotator", "response"), ACCURACY: ("annotator",), PREVALENCE: ("true_class",)}
@@ -118,19 +110,7 @@ def describe_pairs(
     DataError
         If the model cannot take items of two annotations.
     """
-    part = data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
-    n, n_labels = len(pairs), part.n_labels
-    asked = make_up(
-        data,
-        dimension,
-        item=np.repeat(np.arange(n * n_labels), 2),
-        annotator=np.repeat(pairs, n_labels, axis=0).ravel(),
-        label=np.repeat(np.tile(np.arange(n_labels), n), 2),
-    )
-    agree = [
-        answered[: n * n_labels].reshape(n, n_labels).sum(axis=1)
-        for answered, _ in _joint(model, asked, draws, known, dimension)
-    ]
+    agree = [joint.sum(axis=(1, 2)) for joint in ask(model, data, draws, known, pairs, dimension=dimension)]
     return _as_dataset(draws, {"agreement": (("pair",), np.array(agree))}, {})["agreement"]
 
 
@@ -139,6 +119,40 @@ def class_shares(
 ) -> xarray.DataArray:
     """Return which share of the items at hand is expected to be of each state, by each draw: (chain, draw, state)."""
     return compile_formula(model, data, draws, known).count_states() / data.n_items
+
+
+def ask(
+    model: AnnotationModel,
+    data: AnnotationData | MultiAnnotationData,
+    draws: xarray.Dataset,
+    known: Mapping[str, np.ndarray],
+    who: np.ndarray,
+    *,
+    dimension: str = "",
+) -> Iterator[np.ndarray]:
+    """Yield for each draw p(state, answer | parameters) if these and nobody else give an item the same answer.
+
+    Parameters
+    ----------
+    who : array of int, shape (group, annotator)
+        Who answers, by position; each group has items of its own, one for each answer.
+
+    Yields
+    ------
+    array, shape (group, response, state)
+    """
+    part = data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
+    n, n_labels = len(who), part.n_labels
+    annotator = np.repeat(who, n_labels, axis=0)  # (item, answer)
+    asked = make_up(
+        data,
+        dimension,
+        item=np.repeat(np.arange(n * n_labels), annotator.shape[1]),
+        annotator=annotator.ravel(),
+        label=np.repeat(np.tile(np.arange(n_labels), n), annotator.shape[1]),
+    )
+    for logs in compile_formula(model, asked, draws, known).log_joint(dimension):
+        yield np.exp(logs[: n * n_labels]).reshape(n, n_labels, -1)
 
 
 @singledispatch
@@ -166,21 +180,6 @@ def _(
         which, who, what = (item, annotator, label) if name == dimension else (last, zero, zero)
         parts[name] = replace(part, items=items, item=which, annotator=who, label=what, gold={}, controls={})
     return MultiAnnotationData(by_dimension=parts)
-
-
-def _joint(
-    model: AnnotationModel,
-    asked: Any,
-    draws: xarray.Dataset,
-    known: Mapping[str, np.ndarray],
-    dimension: str,
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield for each draw p(answers) (item,) and p(state, answers) (item, state)."""
-    formula = compile_formula(model, asked, draws, known)
-    back = formula.patterns.back["item"]
-    for one in formula.evaluate():
-        answered = np.exp(one.log_likelihood)[back]
-        yield answered, answered[:, None] * one.probability[dimension][back]
 
 
 def _as_dataset(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.agreement.vote import split_vote
+from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.parts import ITEM_TYPE, part_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import view_of
@@ -92,12 +92,6 @@ def check_fits(fits: Fits, data: AnnotationData) -> None:
         if model.data_class is not AnnotationData or any(one.dim == ITEM_TYPE for one in latents(model, data)):
             raise FitError(f"fits: {name!r} is of {model.name}, which says nothing of the items' labels")
         choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
-
-
-def vote_right(data: AnnotationData) -> np.ndarray:
-    """Return how probably the majority vote is right, (item,); of items without gold it means nothing."""
-    right: np.ndarray = split_vote(data)[np.arange(data.n_items), data.gold_codes]
-    return right
 
 
 def _right(found: xarray.DataTree, data: AnnotationData) -> np.ndarray:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
+from bayesanno.data.described import require_kind
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.io.text_table import ALIASES, SEPARATORS
 

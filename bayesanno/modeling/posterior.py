@@ -201,15 +201,16 @@ class Formula:
         """Return log p(the item's answers | parameters) of every draw and item, (chain, draw, item)."""
         return self._by_chain([one.log_likelihood[self.patterns.back["item"]] for one in self.evaluate()])
 
-    def log_joint(self) -> np.ndarray:
-        """Return log p(the item's answers, its state | parameters) of every draw, (sample, item, state).
+    def log_joint(self, latent: str = "") -> Iterator[np.ndarray]:
+        """Yield log p(the item's answers, its state | parameters) of each draw, (item, state), chain after chain.
 
-        Of a model with one latent. The samples are the draws, chain after chain.
+        `latent` names one of several latents.
         """
-        (latent,) = self.latents
-        with np.errstate(divide="ignore"):
-            each = [one.log_likelihood[:, None] + np.log(one.probability[latent]) for one in self.evaluate()]
-        return np.stack(each)[:, self.patterns.back["item"]]
+        for one in self.evaluate():
+            total = one.log_likelihood[:, None]  # (pattern, 1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                joint = np.where(np.isneginf(total), -np.inf, total + np.log(one.probability[latent]))
+            yield joint[self.patterns.back["item"]]
 
     def draw_states(self, latent: str = "", random_seed: int | np.random.Generator | None = None) -> xarray.DataArray:
         """Draw every item's state once per posterior draw: indices of states, dims (chain, draw, item).

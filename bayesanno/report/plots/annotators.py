@@ -74,7 +74,7 @@ def plot_annotators(fit: xarray.DataTree | FitView, *, dimension: str | None = N
     'competence (a share of answers, 0 to 1)'
     """
     view = view_for_table(fit)
-    part_of(view, dimension)  # refuses a dimension that is not there
+    part_of(view, dimension, need_items=False)  # refuses a dimension that is not there
     table = annotator_table(view)
     return draw_annotators(view, table, find_low(view, table), dimension)
 
@@ -179,7 +179,7 @@ def plot_confusion(
     """
     view = view_for_table(fit)
     require_confusion(view)
-    data = part_of(view, dimension).data
+    data = part_of(view, dimension, need_items=False).data
     everybody, n = list(data.annotators), data.by_annotator
     most = np.argsort(-n, kind="stable")[:MOST_MATRICES]
     chosen = [everybody[code] for code in most] if annotators is None else list(annotators)

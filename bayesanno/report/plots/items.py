@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from bayesanno.analysis.accuracy import coverage_table
+from bayesanno.agreement.vote import vote_right
+from bayesanno.analysis.accuracy import coverage_table, measure_coverage
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import n_kept
 from bayesanno.analysis.parts import measure_entropy, part_of
-from bayesanno.criticism.trials import vote_right
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.report.plots.style import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesanno.analysis.parts import Part
+    from bayesanno.analysis.parts import FitPart
     from bayesanno.fits.view import FitView
 
 MOST_ITEMS = 30  # that are drawn unless some are asked for
@@ -116,7 +116,7 @@ def plot_labels(
     return figure
 
 
-def _choose_items(part: Part, names: list[str], items: Sequence[str] | None) -> list[int]:
+def _choose_items(part: FitPart, names: list[str], items: Sequence[str] | None) -> list[int]:
     """Return the codes of the items to draw, from the top."""
     if items is None:
         least: list[int] = np.argsort(-part.entropy, kind="stable")[:MOST_ITEMS].tolist()
@@ -273,9 +273,11 @@ def plot_coverage(
 
     figure, axes = new_figure(6, 4)
     for number, data in enumerate(votes.values()):
-        n, accuracy = _cover_by_vote(data, table["coverage"].to_numpy())
+        vote = measure_coverage(measure_entropy(data.class_shares), vote_right(data), list(table["coverage"]))
         label = "" if number else "majority vote"
-        axes.plot(n / data.n_items, accuracy, color=PALE, linewidth=3, alpha=0.6, label=label, zorder=0)
+        axes.plot(
+            vote["n_items"] / data.n_items, vote["accuracy"], color=PALE, linewidth=3, alpha=0.6, label=label, zorder=0
+        )
     colours = [ACCENT] if len(named) == 1 else shades(len(named) + 1)
     for number, (name, table) in enumerate(tables.items()):
         style = {"color": colours[number], "linestyle": LINES[number % len(LINES)], "marker": "osD^vP*X"[number % 8]}
@@ -286,13 +288,3 @@ def plot_coverage(
     begin_title(axes, "accuracy of the surest items", dimension)
     write_legend(axes, loc="best")
     return figure
-
-
-def _cover_by_vote(data: Any, coverages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many items are kept at each coverage, by the votes' entropy, and how accurate the vote is there."""
-    order = np.argsort(measure_entropy(data.class_shares), kind="stable")
-    known = (data.gold_codes >= 0)[order]
-    right = np.where(known, vote_right(data)[order], 0.0)
-    n = np.array([n_kept(order.size, coverage) for coverage in coverages])
-    n_known = np.cumsum(known)[n - 1]
-    return n, np.divide(np.cumsum(right)[n - 1], n_known, out=np.full(n.size, np.nan), where=n_known > 0)

@@ -19,7 +19,7 @@ from bayesanno.report.plots.items import plot_coverage, plot_entropy, plot_label
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesanno.analysis.parts import Part
+    from bayesanno.analysis.parts import FitPart
     from bayesanno.fits.view import FitView
 
 CHOSEN = ("dimension", "label", "item_type", "type", "gold", "right")  # columns that rows are chosen by
@@ -61,13 +61,13 @@ def show_items(view: FitView) -> list[Block]:
     ]
 
 
-def _score_of(scored: dict[str, Any], part: Part) -> dict[str, float]:
+def _score_of(scored: dict[str, Any], part: FitPart) -> dict[str, float]:
     if not part.dimension:
         return scored
     return {name: values[part.dimension] for name, values in scored.items() if part.dimension in values}
 
 
-def _show_part(view: FitView, part: Part, scored: dict[str, float]) -> list[Block]:
+def _show_part(view: FitView, part: FitPart, scored: dict[str, float]) -> list[Block]:
     state = "type" if part.is_of_types else "label"
     blocks: list[Block] = [Text(text=_tell_certainty(part, state))]
     if scored:
@@ -86,7 +86,7 @@ def _show_part(view: FitView, part: Part, scored: dict[str, float]) -> list[Bloc
     return [*blocks, *(draw(figure, alt=said, caption=said) for said, figure in figures.items())]
 
 
-def _tell_certainty(part: Part, state: str) -> str:
+def _tell_certainty(part: FitPart, state: str) -> str:
     best = part.posterior.values.max(axis=1)
     unsure, wrong = int((best < UNSURE).sum()), (1 - best).sum()
     return (
@@ -111,7 +111,7 @@ def _tell_hardest(view: FitView) -> list[Block]:
     ]
 
 
-def _count_states(part: Part, state: str) -> pd.DataFrame:
+def _count_states(part: FitPart, state: str) -> pd.DataFrame:
     """Return how many items have each label or type, expected and by the most probable one."""
     import pandas as pd
 
@@ -154,7 +154,7 @@ def item_rows(view: FitView) -> pd.DataFrame:
     return table[[name for name in table if not str(name).startswith("p[")]]
 
 
-def _rank_states(part: Part) -> pd.DataFrame:
+def _rank_states(part: FitPart) -> pd.DataFrame:
     import pandas as pd
 
     probability, states = part.posterior.values, np.array(part.states, dtype=object)
