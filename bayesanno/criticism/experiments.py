@@ -100,7 +100,7 @@ def vary_good_annotators(
     --------
     >>> import bayesanno as ba
     >>> few = {"good": [5], "n_labels": [4], "strategies": ["random"], "runs": 1}
-    >>> table = ba.vary_good_annotators(**few, random_seed=1, progressbar=False)
+    >>> table = ba.experiments.vary_good_annotators(**few, random_seed=1, progressbar=False)
     >>> table.set_index("method")["accuracy"].round(2).to_dict()
     {'vote': 0.71, 'mace': 0.94}
     """
@@ -168,7 +168,7 @@ def vary_annotations(
     --------
     >>> import bayesanno as ba
     >>> data = ba.read_annotations("@crowd")
-    >>> table = ba.vary_annotations(data, per_item=[3], runs=2, random_seed=1, progressbar=False)
+    >>> table = ba.experiments.vary_annotations(data, per_item=[3], runs=2, random_seed=1, progressbar=False)
     >>> table["method"].tolist()
     ['vote', 'mace', 'vote', 'mace']
     """
@@ -227,7 +227,7 @@ def vary_controls(
     --------
     >>> import bayesanno as ba
     >>> data = ba.read_annotations("@crowd")
-    >>> table = ba.vary_controls(data, shares=[0, 0.5, 1], runs=1, random_seed=1, progressbar=False)
+    >>> table = ba.experiments.vary_controls(data, shares=[0, 0.5, 1], runs=1, random_seed=1, progressbar=False)
     >>> table.loc[table["method"] == "mace", "n_controls"].tolist()
     [0, 150, 300]
     """
@@ -289,7 +289,7 @@ def compare_coverage(
     --------
     >>> import bayesanno as ba
     >>> data = ba.read_annotations("@crowd")
-    >>> table = ba.compare_coverage(data, coverages=[0.75, 1], random_seed=1, progressbar=False)
+    >>> table = ba.experiments.compare_coverage(data, coverages=[0.75, 1], random_seed=1, progressbar=False)
     >>> list(table.loc[table["method"] == "mace", "n_items"])
     [225, 300]
     """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.analysis.annotators import annotator_table, low_competence_probability
+from bayesanno.analysis.annotators import annotator_table, low_competence_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
@@ -90,7 +90,7 @@ def find_low(view: FitView, table: pd.DataFrame) -> np.ndarray:
     if view.yields == "point":
         low: np.ndarray = table["competence_mean"].to_numpy() < LOW
     else:
-        low = low_competence_probability(view, below=LOW)["probability"].to_numpy() > LOW
+        low = low_competence_table(view, below=LOW)["probability"].to_numpy() > LOW
     return low
 
 
