@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import xarray
     from arviz_plots import PlotCollection
+    from matplotlib.figure import Figure
 
     from bayesanno.fits.view import FitView
     from bayesanno.report.plots.elements import Elements
@@ -26,7 +27,7 @@ MOST_LETTERS = 32  # of a parameter's name
 WIDTH, ROW = 7.5, 1.4  # inches, of the figure and of a row
 
 
-def plot_traces(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> PlotCollection:
+def plot_traces(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
     """Draw the draws of every chain, one after the other, and the densities, of the parameters that mix worst.
 
     Chains that mix look alike, and none of their paths drifts or sticks.
@@ -42,8 +43,8 @@ def plot_traces(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] |
 
     Returns
     -------
-    arviz_plots.PlotCollection
-        As `arviz_plots.plot_trace_dist` gives it; draws that diverged are marked below. `savefig` writes it.
+    matplotlib.figure.Figure
+        As `arviz_plots.plot_trace_dist` draws it; draws that diverged are marked below.
 
     Raises
     ------
@@ -65,18 +66,18 @@ def plot_traces(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] |
         backend="matplotlib",
         visuals={"trace": {"width": 0.6}, "dist": {"width": 1.2}},
         color=_colours_for(chosen),
-        figure_kwargs=_size_for(chosen, 1),
+        figure_kwargs=_figure_for(chosen, 1),
     )
-    _finish(drawn, chosen, "Chains of the parameters that mix worst" if var_names is None else "Chains")
-    for axes in drawn.viz["figure"].item().axes:
+    figure = _finish(drawn, chosen, "Chains of the parameters that mix worst" if var_names is None else "Chains")
+    for axes in figure.axes:
         if axes.get_ylabel():
             axes.set_ylabel("value", fontsize=8)  # what it is of is said below the density
         elif axes.get_xlabel():
             axes.set_ylabel("density", fontsize=8)
-    return drawn
+    return figure
 
 
-def plot_chain_ranks(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> PlotCollection:
+def plot_chain_ranks(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
     """Draw how the ranks of each chain's draws among all draws are spread, of the parameters that mix worst.
 
     Of chains that mix, the ranks of each are uniform, and its line stays near 0: what is drawn is how far the
@@ -93,8 +94,8 @@ def plot_chain_ranks(fit: xarray.DataTree | FitView, var_names: str | Sequence[s
 
     Returns
     -------
-    arviz_plots.PlotCollection
-        As `arviz_plots.plot_rank` gives it. `savefig` writes it.
+    matplotlib.figure.Figure
+        As `arviz_plots.plot_rank` draws it.
 
     Raises
     ------
@@ -118,15 +119,15 @@ def plot_chain_ranks(fit: xarray.DataTree | FitView, var_names: str | Sequence[s
         visuals={"ecdf_lines": {"width": 1.0}, "remove_axis": False},
         color=_colours_for(chosen),
         col_wrap=2,
-        figure_kwargs=_size_for(chosen, 2),
+        figure_kwargs=_figure_for(chosen, 2),
     )
     title = "Ranks of the chains, of the parameters that mix worst" if var_names is None else "Ranks of the chains"
-    _finish(drawn, chosen, title)
-    for axes in drawn.viz["figure"].item().axes:
+    figure = _finish(drawn, chosen, title)
+    for axes in figure.axes:
         axes.set_xlabel("rank (a share of all draws)", fontsize=8)
         axes.set_ylabel("off uniform", fontsize=8)
         axes.spines[["top", "right"]].set_visible(False)
-    return drawn
+    return figure
 
 
 def _choose(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None) -> xarray.DataTree:
@@ -159,21 +160,30 @@ def _find_worst(posterior: xarray.Dataset, convergence: xarray.Dataset, elements
     return {names[place]: elements[names[place]] for place in worst[:MOST_PARAMETERS]}
 
 
-def _size_for(chosen: xarray.DataTree, columns: int) -> dict[str, Any]:
+def _figure_for(chosen: xarray.DataTree, columns: int) -> dict[str, Any]:
+    """Return what ArviZ is told of the figure: its size, and that a notebook shows it as it does all others."""
+    from bayesanno.report.plots.shown import ShownFigure
+
     rows = -(-len(chosen["posterior"].data_vars) // columns)
-    return {"figsize": (WIDTH, max(2.8, ROW * rows + 0.8)), "figsize_units": "inches"}
+    size = (WIDTH, max(2.8, ROW * rows + 0.8))
+    return {"figsize": size, "figsize_units": "inches", "FigureClass": ShownFigure}
 
 
 def _colours_for(chosen: xarray.DataTree) -> list[Any]:
     return shades(max(chosen["posterior"].sizes["chain"] + 1, 3))  # ArviZ asks for three; the last one is too pale
 
 
-def _finish(drawn: PlotCollection, chosen: xarray.DataTree, title: str) -> None:
-    """Give a figure of ArviZ a title and a legend, and take names as they are: no formulas, cut if they are long."""
+def _finish(drawn: PlotCollection, chosen: xarray.DataTree, title: str) -> Figure:
+    """Give a figure of ArviZ a title and a legend, and take names as they are: no formulas, cut if they are long.
+
+    ArviZ makes it by pyplot, which would show it once more and keep it: it is taken from there.
+    """
+    from matplotlib import pyplot
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
 
-    figure = drawn.viz["figure"].item()
+    figure: Figure = drawn.viz["figure"].item()
+    pyplot.close(figure)
     for text in figure.findobj(Text):
         text.set_parse_math(False)
         text.set_fontsize(min(text.get_fontsize(), 8))
@@ -184,3 +194,4 @@ def _finish(drawn: PlotCollection, chosen: xarray.DataTree, title: str) -> None:
     handles = [Line2D([], [], color=colour) for colour, _ in zip(_colours_for(chosen), chains, strict=False)]
     labels = [f"chain {chain}" for chain in chains]
     figure.legend(handles, labels, loc="outside lower center", ncols=8, fontsize=7, frameon=False)
+    return figure

@@ -33,10 +33,8 @@ def judge_fit(view: FitView) -> list[Block]:
     if len(modes) > 1:
         blocks.append(_list_modes(modes))
     if problems and view.yields == "mcmc":
-        figure = plot_traces(view).viz["figure"].item()
-        blocks.append(
-            draw(figure, alt="Traces of the parameters that mix worst", caption="Chains that agree lie on each other.")
-        )
+        alt, caption = "Traces of the parameters that mix worst", "Chains that agree lie on each other."
+        blocks.append(draw(plot_traces(view), alt=alt, caption=caption))
     return blocks
 
 
