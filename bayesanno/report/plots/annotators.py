@@ -11,7 +11,8 @@ from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.parts import part_of
-from bayesanno.ground.errors import FitError
+from bayesanno.ground.wording import counted
+from bayesanno.report.plots.elements import find_codes
 from bayesanno.report.plots.style import (
     ACCENT,
     INK,
@@ -87,11 +88,9 @@ def find_low(view: FitView, table: pd.DataFrame) -> np.ndarray:
     table : pandas.DataFrame
         As `annotator_table` gives it.
     """
-    if view.yields == "point":
-        low: np.ndarray = table["competence_mean"].to_numpy() < LOW
-    else:
-        low = low_competence_table(view, below=LOW)["probability"].to_numpy() > LOW
-    return low
+    is_point = view.yields == "point"
+    low = table["competence_mean"] < LOW if is_point else low_competence_table(view, below=LOW)["probability"] > LOW
+    return low.to_numpy()
 
 
 def draw_annotators(view: FitView, table: pd.DataFrame, low: np.ndarray, dimension: str | None) -> Figure:
@@ -128,16 +127,14 @@ def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray, low: np.ndar
     def size(many: Any) -> Any:
         return 4 + largest * np.asarray(many) / n.max()
 
-    mean = table["competence_mean"].to_numpy()
-    for marked, face, label in ((~low, ACCENT, ""), (low, "white", f"more probably below {LOW:g}")):
-        axes.scatter(
-            mean[marked], place[marked], s=size(n[marked]), facecolor=face, edgecolor=INK, linewidth=0.8, zorder=3
-        )
-        if label and low.any():
-            axes.scatter([], [], s=size(n.max()), facecolor=face, edgecolor=INK, linewidth=0.8, label=label)
+    look: dict[str, Any] = {"edgecolor": INK, "linewidth": 0.8}
+    for marked, face in ((~low, ACCENT), (low, "white")):
+        mean = table["competence_mean"].to_numpy()[marked]
+        axes.scatter(mean, place[marked], s=size(n[marked]), facecolor=face, zorder=3, **look)
+    if low.any():
+        axes.scatter([], [], s=size(n.max()), facecolor="white", label=f"more probably below {LOW:g}", **look)
     for many in dict.fromkeys(int(q) for q in np.quantile(n, [0, 0.5, 1], method="nearest")):
-        answers = f"{many:,} answer{'' if many == 1 else 's'}"
-        axes.scatter([], [], s=size(many), facecolor=ACCENT, edgecolor=INK, linewidth=0.8, label=answers)
+        axes.scatter([], [], s=size(many), facecolor=ACCENT, label=counted(many, "answer"), **look)
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
 
 
@@ -180,15 +177,12 @@ def plot_confusion(
     view = view_for_table(fit)
     require_confusion(view)
     data = part_of(view, dimension).data
-    everybody, n = list(data.annotators), data.by_annotator
-    most = np.argsort(-n, kind="stable")[:MOST_MATRICES]
-    chosen = [everybody[code] for code in most] if annotators is None else list(annotators)
-    if not chosen:
-        raise FitError("no annotator is asked for: name some, or leave annotators out for those with most answers")
-    for name in chosen:
-        if name not in everybody:
-            raise FitError(f"annotator {name!r} is not in this fit, which has {len(everybody)}, {everybody[0]!r} first")
-    codes = [everybody.index(name) for name in chosen]
+    everybody, n = data.annotators, data.by_annotator
+    if annotators is None:
+        codes = np.argsort(-n, kind="stable")[:MOST_MATRICES].tolist()
+    else:
+        codes = find_codes("annotator", list(annotators), everybody, "with most answers")
+    chosen = [everybody[code] for code in codes]
     found = describe_draws(find_confusion(view, codes))  # of each (annotator, true_class, response)
 
     columns = min(MATRIX_COLUMNS, len(chosen))

@@ -38,22 +38,22 @@ def show_annotators(view: FitView) -> list[Block]:
     n = table["annotator"].nunique()
     called = view.model.competence
     what = "" if called == "competence" else f"; their competence is what {view.model.name} calls {called}"
-    blocks: list[Block] = [Text(text=f"{counted(n, 'annotator')}{what}.")]
-    blocks += [Text(text=sentence) for sentence in [*_tell_low(view, table, low), *_tell_population(view)]]
+    blocks: list[Block] = [Text(f"{counted(n, 'annotator')}{what}.")]
+    blocks += [Text(sentence) for sentence in [*_tell_low(view, table, low), *_tell_population(view)]]
     for part in parts_of(view):
         name = part.dimension or None
         if name:
-            blocks.append(Heading(text=name))
+            blocks.append(Heading(name))
         said = "Competence of each annotator" + (" with its 94% interval." if view.yields != "point" else ".")
-        blocks.append(draw(draw_annotators(view, table, low, name), alt=said, caption=said))
+        blocks.append(draw(draw_annotators(view, table, low, name), said))
         if CONFUSION in view.posterior:
             said = "What annotators answer (columns) where the truth is the row, of those with most answers."
-            blocks.append(draw(plot_confusion(view, dimension=name), alt=said, caption=said))
+            blocks.append(draw(plot_confusion(view, dimension=name), said))
     shown = table.rename(columns=lambda name: str(name).removeprefix("competence_"))
     shown = shown.dropna(axis="columns", how="all")  # a point has no intervals
     return [
         *blocks,
-        Heading(text="Every annotator, the least competent first"),
+        Heading("Every annotator, the least competent first"),
         grid_of(shown, name="annotator-table", what="annotators", by="mean", down=False),
     ]
 
@@ -66,9 +66,9 @@ def _show_usage(view: FitView) -> list[Block]:
         "The labels as annotators use them.": plot_usage(view.data),
     }
     return [
-        Text(text=f"{counted(len(table), 'annotator')}; the model says how they use the labels, not who is right."),
-        *(draw(figure, alt=said, caption=said) for said, figure in figures.items()),
-        Heading(text="Every annotator, the one most probably farthest out first"),
+        Text(f"{counted(len(table), 'annotator')}; the model says how they use the labels, not who is right."),
+        *(draw(figure, said) for said, figure in figures.items()),
+        Heading("Every annotator, the one most probably farthest out first"),
         grid_of(table, name="annotator-table", what="annotators", by="farthest_probability"),
     ]
 

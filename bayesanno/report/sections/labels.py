@@ -39,24 +39,24 @@ def show_items(view: FitView) -> list[Block]:
     if isinstance(view.named_data, AnnotationTotals):
         return [
             Text(
-                text="The fit was made where the annotations lie and holds none of the items: "
+                "The fit was made where the annotations lie and holds none of the items: "
                 "bayesanno.write_labels writes their labels there."
             )
         ]
     if all(len(part.states) == 1 for part in parts_of(view)):
-        return [Text(text=f"{view.model.name} is of annotators alone and says nothing of items.")]
+        return [Text(f"{view.model.name} is of annotators alone and says nothing of items.")]
     scored = score(view)
     blocks: list[Block] = []
     for part in parts_of(view):
         if part.dimension:
-            blocks.append(Heading(text=part.dimension))
+            blocks.append(Heading(part.dimension))
         blocks += _show_part(view, part, _score_of(scored, part))
     blocks += _tell_hardest(view)
     rows = item_rows(view)
     what = "items" if "dimension" not in rows else "items, each in every dimension"
     return [
         *blocks,
-        Heading(text="Every item, the most uncertain first"),
+        Heading("Every item, the most uncertain first"),
         grid_of(rows, name="item-table", what=what, by="entropy", choose=CHOSEN),
     ]
 
@@ -69,11 +69,11 @@ def _score_of(scored: dict[str, Any], part: Part) -> dict[str, float]:
 
 def _show_part(view: FitView, part: Part, scored: dict[str, float]) -> list[Block]:
     state = "type" if part.is_of_types else "label"
-    blocks: list[Block] = [Text(text=_tell_certainty(part, state))]
+    blocks: list[Block] = [Text(_tell_certainty(part, state))]
     if scored:
         blocks.append(
             Text(
-                text=f"Against gold {scored['accuracy']:.1%} are right; of the surest 90% of items "
+                f"Against gold {scored['accuracy']:.1%} are right; of the surest 90% of items "
                 f"{scored['accuracy_at_90']:.1%}, of the surest 75% {scored['accuracy_at_75']:.1%}."
             )
         )
@@ -83,7 +83,7 @@ def _show_part(view: FitView, part: Part, scored: dict[str, float]) -> list[Bloc
     figures["How many items are how uncertain."] = plot_entropy(view, dimension=name)
     if scored and not part.dimension:
         figures["Accuracy of the surest items, by how many are kept."] = plot_coverage(view)
-    return [*blocks, *(draw(figure, alt=said, caption=said) for said, figure in figures.items())]
+    return [*blocks, *(draw(figure, said) for said, figure in figures.items())]
 
 
 def _tell_certainty(part: Part, state: str) -> str:
@@ -105,7 +105,7 @@ def _tell_hardest(view: FitView) -> list[Block]:
     how_many = f"{counted(len(hard), 'item')} {'is' if len(hard) == 1 else 'are'}" if len(hard) else "No item is surely"
     return [
         Text(
-            text=f"{how_many} harder than the average item (94% interval of the difficulty above 0). The hardest, with "
+            f"{how_many} harder than the average item (94% interval of the difficulty above 0). The hardest, with "
             f"the chance that an annotator is right: {', '.join(named[:MOST_HARD])}."
         )
     ]
