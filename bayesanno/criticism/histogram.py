@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.agreement.histograms import log_binomial_coefficients
+from bayesanno.criticism.quantities import make_up
 from bayesanno.data.counts import CountData
 from bayesanno.modeling.posterior import log_joint_of
 
@@ -20,18 +21,13 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
 
 
-def expected_histograms(
-    model: AnnotationModel, data: CountData, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
-) -> np.ndarray:
-    """Return how many items each draw expects to have 0, 1, 2, ... successes, (draw, bin); trials are those of all."""
-    total: np.ndarray = expected_by_type(model, data, draws, known).sum(axis=1)
-    return total
-
-
 def expected_by_type(
     model: AnnotationModel, data: CountData, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
 ) -> np.ndarray:
-    """Return how many items of each type each draw expects to have 0, 1, 2, ... successes, (draw, type, bin)."""
+    """Return how many items of each type each draw expects to have 0, 1, 2, ... successes, (draw, type, bin).
+
+    Trials are those of all items.
+    """
     trials = int(data.trials[0])
     bins = np.arange(trials + 1)
     every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
@@ -104,17 +100,10 @@ def _find_rates(
 
     The model's own formula says so of an item without answers, and of items with a single one.
     """
-    n = data.n_annotators
-    single = replace(
-        data,
-        item=np.arange(n),
-        annotator=np.arange(n),
-        label=np.full(n, label),
-        items=tuple(map(str, range(n + 1))),
-        gold={},
-        controls={},
-    )
-    joint = np.exp(log_joint_of(model, single, draws, known))  # (draw, item, type)
+    each = np.arange(data.n_annotators)
+    single = make_up(data, "", item=each, annotator=each, label=np.full(each.size, label))
+    asked = replace(single, items=(*single.items, "unanswered"))
+    joint = np.exp(log_joint_of(model, asked, draws, known))  # (draw, item, type)
     weight = joint[:, -1]
     rate = np.divide(joint[:, :-1], weight[:, None], out=np.zeros_like(joint[:, :-1]), where=weight[:, None] > 0)
     return weight, np.clip(rate, 0, 1)

@@ -7,7 +7,8 @@ study with more settings, runs or methods has the same rows, and more. A fit tha
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,16 +66,29 @@ def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tu
 
     What its design cannot tell is not said again for every row.
     """
+    try:
+        with hear_doubts() as doubts:
+            found = fit(data=data, **{"random_seed": seed, "progressbar": False, **arguments})
+    except BayesannoError as error:
+        return None, str(error)
+    return found, "; ".join(doubts)
+
+
+@contextmanager
+def hear_doubts() -> Iterator[list[str]]:
+    """Give a list that has, at the end, what fits within have warned of that is not to be believed.
+
+    What a design cannot tell is not said, and every other warning is, once the fits are there.
+    """
+    doubts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try:
-            found = fit(data=data, **{"random_seed": seed, "progressbar": False, **arguments})
-        except BayesannoError as error:
-            return None, str(error)
+        yield doubts
     for one in caught:
-        if not issubclass(one.category, (ConvergenceWarning, IdentifiabilityWarning)):
+        if issubclass(one.category, ConvergenceWarning):
+            doubts.append(str(one.message))
+        elif not issubclass(one.category, IdentifiabilityWarning):
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    return found, "; ".join(str(one.message) for one in caught if issubclass(one.category, ConvergenceWarning))
 
 
 def check_fits(fits: Fits, data: AnnotationData) -> None:
