@@ -18,7 +18,7 @@ from bayesanno.agreement.vote import split_vote
 from bayesanno.analysis.parts import ITEM_TYPE, part_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, DataError, FitError, IdentifiabilityWarning
+from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
 from bayesanno.ground.progress import track
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
@@ -118,12 +118,6 @@ def _right(found: xarray.DataTree, data: AnnotationData) -> np.ndarray:
     part = part_of(view_of(found), None)
     best = np.array(part.states, dtype=object)[part.posterior.values.argmax(axis=1)]
     return np.array([part.gold.get(item) == label for item, label in zip(data.items, best, strict=True)], dtype=float)
-
-
-def require_gold(data: AnnotationData) -> None:
-    """Raise a DataError unless some true label is known."""
-    if not (data.gold_codes >= 0).any():
-        raise DataError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
 
 
 def number_runs(runs: int) -> range:
