@@ -62,31 +62,30 @@ def coverage_table(fit: xarray.DataTree | FitView, coverages: Sequence[float] | 
         raise FitError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
     if any(part.is_of_types for part in parts):
         raise FitError(f"{view.model.name} says of what type items are, not what their labels are")
-    return concat_parts(parts, lambda part: _tabulate_coverage(part, shares))
+    return concat_parts(parts, lambda part: _cover_part(part, shares))
 
 
-def _tabulate_coverage(part: Part, coverages: Sequence[float]) -> pd.DataFrame:
+def _cover_part(part: Part, coverages: Sequence[float]) -> pd.DataFrame:
+    gold = np.array([part.gold.get(item, "") for item in part.data.items], dtype=object)  # (item,)
+    best = np.array(part.states, dtype=object)[part.posterior.values.argmax(axis=1)]  # (item,)
+    return tabulate_coverage(part.entropy, gold == best, gold != "", coverages)
+
+
+def tabulate_coverage(
+    entropy: np.ndarray, right: np.ndarray, known: np.ndarray, coverages: Sequence[float]
+) -> pd.DataFrame:
+    """Return the table of `coverage_table`, of how unsure items are, how right, and whether that is known, (item,)."""
     import pandas as pd
 
-    entropy, probability = part.entropy, part.posterior.values  # (item,), (item, label)
     order = np.argsort(entropy, kind="stable")
-    gold = np.array([part.gold.get(item, "") for item in part.data.items], dtype=object)  # (item,)
-    best = np.array(part.states, dtype=object)[probability.argmax(axis=1)]  # (item,)
-    known, right = (gold != "")[order], (gold == best)[order]
-    rows = []
-    for coverage in coverages:
-        n = n_kept(order.size, coverage)
-        n_gold = int(known[:n].sum())
-        rows.append(
-            {
-                "coverage": float(coverage),
-                "n_items": n,
-                "max_entropy": float(entropy[order[n - 1]]),
-                "n_gold": n_gold,
-                "accuracy": float(right[:n].sum() / n_gold) if n_gold else np.nan,
-            }
-        )
-    return pd.DataFrame(rows)
+    n = np.array([n_kept(order.size, coverage) for coverage in coverages])
+    n_gold = known[order].cumsum()[n - 1]
+    n_right = np.where(known, right, 0)[order].cumsum()[n - 1]
+    accuracy = np.divide(n_right, n_gold, out=np.full(n.size, np.nan), where=n_gold > 0)
+    table = pd.DataFrame(
+        {"coverage": np.array(coverages, dtype=float), "n_items": n, "max_entropy": entropy[order[n - 1]]}
+    )
+    return table.assign(n_gold=n_gold, accuracy=accuracy)
 
 
 def score(fit: xarray.DataTree | FitView) -> dict[str, Any]:
@@ -103,7 +102,7 @@ def score(fit: xarray.DataTree | FitView) -> dict[str, Any]:
     for part in parts_of(view):
         if not part.gold or part.is_of_types:
             continue
-        accuracy = _tabulate_coverage(part, list(SCORED.values()))["accuracy"]
+        accuracy = _cover_part(part, list(SCORED.values()))["accuracy"]
         of_part = dict(zip(SCORED, map(float, accuracy), strict=True))
         if not part.dimension:
             return of_part

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.analysis.accuracy import coverage_table
+from bayesanno.analysis.accuracy import coverage_table, tabulate_coverage
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import n_kept
 from bayesanno.analysis.parts import measure_entropy, part_of
@@ -243,9 +243,10 @@ def plot_coverage(
 
     figure, axes = new_figure(6, 4)
     for number, data in enumerate(votes.values()):
-        n, accuracy = _cover_by_vote(data, table["coverage"].to_numpy())
-        label = "" if number else "majority vote"
-        axes.plot(n / data.n_items, accuracy, color=PALE, linewidth=3, alpha=0.6, label=label, zorder=0)
+        known, unsure = data.gold_codes >= 0, measure_entropy(data.class_shares)
+        of_vote = tabulate_coverage(unsure, vote_right(data), known, table["coverage"].tolist())
+        style = {"color": PALE, "linewidth": 3, "alpha": 0.6, "label": "" if number else "majority vote", "zorder": 0}
+        axes.plot(of_vote["n_items"] / data.n_items, of_vote["accuracy"], **style)
     colours = [ACCENT] if len(named) == 1 else shades(len(named) + 1)
     for number, (name, table) in enumerate(tables.items()):
         style = {"color": colours[number], "linestyle": LINES[number % 4], "marker": MARKERS[number % 8]}
@@ -256,13 +257,3 @@ def plot_coverage(
     begin_title(axes, "accuracy of the surest items", dimension)
     write_legend(axes, loc="best")
     return figure
-
-
-def _cover_by_vote(data: Any, coverages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many items are kept at each coverage, by the votes' entropy, and how accurate the vote is there."""
-    order = np.argsort(measure_entropy(data.class_shares), kind="stable")
-    known = (data.gold_codes >= 0)[order]
-    right = np.where(known, vote_right(data)[order], 0.0)
-    n = np.array([n_kept(order.size, coverage) for coverage in coverages])
-    n_known = np.cumsum(known)[n - 1]
-    return n, np.divide(np.cumsum(right)[n - 1], n_known, out=np.full(n.size, np.nan), where=n_known > 0)

@@ -136,35 +136,29 @@ def item_rows(view: FitView) -> pd.DataFrame:
     import pandas as pd
 
     table = label_table(view)
-    own = concat_parts(parts_of(view), _rank_states)
-    state = next((name for name in ("label", "item_type") if name in table), "type")
-    if state == "type":  # of counts, whose table has the probabilities alone
-        table.insert(1, "type", own["first"].to_numpy())
-        table.insert(2, "probability", own["p_first"].to_numpy())
-        table.insert(3, "entropy", own["entropy"].to_numpy())
-    place = list(table.columns).index("probability") + 1
-    table.insert(place, "runner_up", own["second"].to_numpy())
-    table.insert(place + 1, "p_runner_up", own["p_second"].to_numpy())
-    if "said" in own:
-        table.insert(place + 2, "said", own["said"].to_numpy())
+    table = table.drop(columns=[name for name in table if str(name).startswith("p[")])
+    first = concat_parts(parts_of(view), _rank_states)
+    if "said" in first:
         table = table.drop(columns="n_annotations")  # what was said tells
-    if "gold" in table and state == "label":
+    if "gold" in table and "label" in table:
         known, right = table["gold"] != "", table["gold"] == table["label"]
         table["right"] = pd.Series(np.where(known, np.where(right, "yes", "no"), ""), dtype="str")
-    return table[[name for name in table if not str(name).startswith("p[")]]
+    return pd.concat([first, table.drop(columns=first.columns, errors="ignore")], axis=1)
 
 
 def _rank_states(part: Part) -> pd.DataFrame:
+    """Return the first columns of `item_rows`, and of counts, whose table has the probabilities alone, the entropy."""
     import pandas as pd
 
     probability, states = part.posterior.values, np.array(part.states, dtype=object)
-    order = np.argsort(-probability, axis=1, kind="stable")[:, :2]
+    first, second = np.argsort(-probability, axis=1, kind="stable")[:, :2].T
+    state = "type" if part.votes is None else "item_type" if part.is_of_types else "label"
     rows = np.arange(len(probability))
-    table = pd.DataFrame({"first": states[order[:, 0]], "p_first": probability[rows, order[:, 0]]})
-    table = table.assign(second=states[order[:, 1]], p_second=probability[rows, order[:, 1]], entropy=part.entropy)
-    if part.votes is not None:
-        table["said"] = list_votes(part.votes, part.data.labels)
-    return table
+    table = pd.DataFrame({"item": list(part.data.items), state: states[first], "probability": probability[rows, first]})
+    table = table.assign(runner_up=states[second], p_runner_up=probability[rows, second])
+    if part.votes is None:
+        return table.assign(entropy=part.entropy)
+    return table.assign(said=list_votes(part.votes, part.data.labels))
 
 
 def list_votes(votes: np.ndarray, labels: tuple[str, ...]) -> np.ndarray:
