@@ -76,39 +76,28 @@ def plot_annotators(fit: xarray.DataTree | FitView, *, dimension: str | None = N
     """
     view = view_for_table(fit)
     part_of(view, dimension)  # refuses a dimension that is not there
+    return draw_annotators(view, tabulate_low(view), dimension)
+
+
+def tabulate_low(view: FitView) -> pd.DataFrame:
+    """Return the annotator table, and in it `low`: who more probably than not is; of a point, who is."""
     table = annotator_table(view)
-    return draw_annotators(view, table, find_low(view, table), dimension)
-
-
-def find_low(view: FitView, table: pd.DataFrame) -> np.ndarray:
-    """Return who, row by row of the annotator table, is more probably than not of low competence; of a point, who is.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `annotator_table` gives it.
-    """
     is_point = view.yields == "point"
     low = table["competence_mean"] < LOW if is_point else low_competence_table(view, below=LOW)["probability"] > LOW
-    return low.to_numpy()
+    return table.assign(low=low)
 
 
-def draw_annotators(view: FitView, table: pd.DataFrame, low: np.ndarray, dimension: str | None) -> Figure:
-    """Draw what `plot_annotators` does, of the annotator table and of who is low in it (`find_low`)."""
+def draw_annotators(view: FitView, table: pd.DataFrame, dimension: str | None) -> Figure:
+    """Draw what `plot_annotators` does, of the table of `tabulate_low`."""
     is_point = view.yields == "point"
-    if dimension is not None:
-        low = low[(table["dimension"] == dimension).to_numpy()]
-        table = keep_dimension(table, dimension)
-    order = np.argsort(table["competence_mean"].to_numpy(), kind="stable")
-    table, low = table.iloc[order], low[order]
-
+    table = keep_dimension(table, dimension).sort_values("competence_mean", kind="stable")
     figure, axes = new_figure(7, max(2.4, height_for(len(table))))
     axes.axvline(LOW, color=PALE, linewidth=0.8, linestyle="--", zorder=0)
     place = np.arange(len(table))
     if not is_point:
         width = max(0.5, min(2.0, 120 / len(table)))
         axes.hlines(place, table["competence_hdi94_lb"], table["competence_hdi94_ub"], color=PALE, linewidth=width)
-    _draw_sizes(axes, table, place, low)
+    _draw_sizes(axes, table, place)
     name_rows(axes, table["annotator"].tolist())
     name = view.model.competence
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(table) - 0.4))
@@ -119,9 +108,9 @@ def draw_annotators(view: FitView, table: pd.DataFrame, low: np.ndarray, dimensi
     return figure
 
 
-def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray, low: np.ndarray) -> None:
+def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
     """Draw points by how many answers there are, and say beside the figure which size is how many."""
-    n = table["n_annotations"].to_numpy()
+    n, low = table["n_annotations"].to_numpy(), table["low"].to_numpy()
     largest = 60.0 if len(table) <= 60 else 24.0
 
     def size(many: Any) -> Any:

@@ -13,7 +13,7 @@ from bayesanno.report.plots.elements import choose_elements, take_elements
 from bayesanno.report.plots.style import cut_name, shades
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import xarray
     from arviz_plots import PlotCollection
@@ -60,15 +60,9 @@ def plot_traces(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] |
     import arviz_plots
 
     chosen = _choose(fit, var_names)
-    drawn = arviz_plots.plot_trace_dist(
-        chosen,
-        compact=False,
-        backend="matplotlib",
-        visuals={"trace": {"width": 0.6}, "dist": {"width": 1.2}},
-        color=_colours_for(chosen),
-        figure_kwargs=_figure_for(chosen, 1),
-    )
-    figure = _finish(drawn, chosen, "Chains of the parameters that mix worst" if var_names is None else "Chains")
+    title = "Chains of the parameters that mix worst" if var_names is None else "Chains"
+    widths = {"trace": {"width": 0.6}, "dist": {"width": 1.2}}
+    figure = _draw(arviz_plots.plot_trace_dist, chosen, title, compact=False, visuals=widths)
     for axes in figure.axes:
         if axes.get_ylabel():
             axes.set_ylabel("value", fontsize=8)  # what it is of is said below the density
@@ -113,16 +107,9 @@ def plot_chain_ranks(fit: xarray.DataTree | FitView, var_names: str | Sequence[s
     chosen = _choose(fit, var_names)
     if chosen["posterior"].sizes["chain"] == 1:
         raise FitError("this fit has one chain, and ranks compare chains: fit with several (chains=4)")
-    drawn = arviz_plots.plot_rank(
-        chosen,
-        backend="matplotlib",
-        visuals={"ecdf_lines": {"width": 1.0}, "remove_axis": False},
-        color=_colours_for(chosen),
-        col_wrap=2,
-        figure_kwargs=_figure_for(chosen, 2),
-    )
     title = "Ranks of the chains, of the parameters that mix worst" if var_names is None else "Ranks of the chains"
-    figure = _finish(drawn, chosen, title)
+    visuals = {"ecdf_lines": {"width": 1.0}, "remove_axis": False}
+    figure = _draw(arviz_plots.plot_rank, chosen, title, columns=2, col_wrap=2, visuals=visuals)
     for axes in figure.axes:
         axes.set_xlabel("rank (a share of all draws)", fontsize=8)
         axes.set_ylabel("off uniform", fontsize=8)
@@ -160,28 +147,24 @@ def _find_worst(posterior: xarray.Dataset, convergence: xarray.Dataset, elements
     return {names[place]: elements[names[place]] for place in worst[:MOST_PARAMETERS]}
 
 
-def _figure_for(chosen: xarray.DataTree, columns: int) -> dict[str, Any]:
-    """Return what ArviZ is told of the figure: its size, and that a notebook shows it as it does all others."""
-    from bayesanno.report.plots.shown import ShownFigure
+def _draw(
+    plot: Callable[..., PlotCollection], chosen: xarray.DataTree, title: str, *, columns: int = 1, **options: Any
+) -> Figure:
+    """Let ArviZ draw chains, with a title and a legend, and names as they are: no formulas, cut if they are long.
 
-    rows = -(-len(chosen["posterior"].data_vars) // columns)
-    size = (WIDTH, max(2.8, ROW * rows + 0.8))
-    return {"figsize": size, "figsize_units": "inches", "FigureClass": ShownFigure}
-
-
-def _colours_for(chosen: xarray.DataTree) -> list[Any]:
-    return shades(max(chosen["posterior"].sizes["chain"] + 1, 3))  # ArviZ asks for three; the last one is too pale
-
-
-def _finish(drawn: PlotCollection, chosen: xarray.DataTree, title: str) -> Figure:
-    """Give a figure of ArviZ a title and a legend, and take names as they are: no formulas, cut if they are long.
-
-    ArviZ makes it by pyplot, which would show it once more and keep it: it is taken from there.
+    ArviZ makes the figure by pyplot, which would show it once more and keep it: it is taken from there.
     """
     from matplotlib import pyplot
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
 
+    from bayesanno.report.plots.shown import ShownFigure
+
+    draws = chosen["posterior"].to_dataset()
+    size = (WIDTH, max(2.8, ROW * -(-len(draws) // columns) + 0.8))
+    colours = shades(max(draws.sizes["chain"] + 1, 3))  # ArviZ asks for three; the last one is too pale
+    made = {"figsize": size, "figsize_units": "inches", "FigureClass": ShownFigure}
+    drawn = plot(chosen, backend="matplotlib", color=colours, figure_kwargs=made, **options)
     figure: Figure = drawn.viz["figure"].item()
     pyplot.close(figure)
     for text in figure.findobj(Text):
@@ -190,8 +173,7 @@ def _finish(drawn: PlotCollection, chosen: xarray.DataTree, title: str) -> Figur
         text.set_text(cut_name(text.get_text(), MOST_LETTERS))
     figure.set_layout_engine("constrained")
     figure.suptitle(title, fontsize=10)
-    chains = chosen["posterior"].to_dataset()["chain"].values.tolist()
-    handles = [Line2D([], [], color=colour) for colour, _ in zip(_colours_for(chosen), chains, strict=False)]
-    labels = [f"chain {chain}" for chain in chains]
+    labels = [f"chain {chain}" for chain in draws["chain"].values]
+    handles = [Line2D([], [], color=colour) for colour, _ in zip(colours, labels, strict=False)]
     figure.legend(handles, labels, loc="outside lower center", ncols=8, fontsize=7, frameon=False)
     return figure

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.accuracy import score_part
 from bayesanno.analysis.difficulty import difficulty_table
 from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.parts import concat_parts, parts_of
@@ -45,12 +45,11 @@ def show_items(view: FitView) -> list[Block]:
         ]
     if all(len(part.states) == 1 for part in parts_of(view)):
         return [Text(f"{view.model.name} is of annotators alone and says nothing of items.")]
-    scored = score(view)
     blocks: list[Block] = []
     for part in parts_of(view):
         if part.dimension:
             blocks.append(Heading(part.dimension))
-        blocks += _show_part(view, part, _score_of(scored, part))
+        blocks += _show_part(view, part)
     blocks += _tell_hardest(view)
     rows = item_rows(view)
     what = "items" if "dimension" not in rows else "items, each in every dimension"
@@ -61,22 +60,12 @@ def show_items(view: FitView) -> list[Block]:
     ]
 
 
-def _score_of(scored: dict[str, Any], part: Part) -> dict[str, float]:
-    if not part.dimension:
-        return scored
-    return {name: values[part.dimension] for name, values in scored.items() if part.dimension in values}
-
-
-def _show_part(view: FitView, part: Part, scored: dict[str, float]) -> list[Block]:
-    state = "type" if part.is_of_types else "label"
+def _show_part(view: FitView, part: Part) -> list[Block]:
+    state, scored = "type" if part.is_of_types else "label", score_part(part)
     blocks: list[Block] = [Text(_tell_certainty(part, state))]
     if scored:
-        blocks.append(
-            Text(
-                f"Against gold {scored['accuracy']:.1%} are right; of the surest 90% of items "
-                f"{scored['accuracy_at_90']:.1%}, of the surest 75% {scored['accuracy_at_75']:.1%}."
-            )
-        )
+        surest = f"90% of items {scored['accuracy_at_90']:.1%}, of the surest 75% {scored['accuracy_at_75']:.1%}"
+        blocks.append(Text(f"Against gold {scored['accuracy']:.1%} are right; of the surest {surest}."))
     blocks.append(table_of(_count_states(part, state)))
     name = part.dimension or None
     figures = {f"The items whose {state} is least certain.": plot_labels(view, dimension=name)}
