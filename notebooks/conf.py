@@ -73,7 +73,7 @@ def write_reference(folder: Path) -> None:
     for name in sorted(set(bayesanno.__all__) - {"models", *MODULES}):
         room = getattr(bayesanno, name).__module__.removeprefix("bayesanno.")
         groups[next(group for group, rooms in GROUPS.items() if room.startswith(tuple(rooms)))].append(name)
-    parts = ["# Every public name\n\nThey are in `bayesanno`, which one imports as `ba`, and in three of its modules.\n"]
+    parts = ["# Every public name\n\nThey are in `bayesanno`, imported as `ba`, and in three of its modules.\n"]
     for group, names in groups.items():
         parts += [f"## {group}", "", *_list_names("bayesanno", names)]
     for own in MODULES:
