@@ -25,7 +25,7 @@ Symbols.
     p_L      lazy_rate   (), a number
              hard        (item), a view: P(t_i is the type whose rate is nearest to one half in the draw)
 
-Read off: who is lazy: `bayesanno.low_competence_probability(fit)` gives P(delta_j < 1/2) for each annotator.
+Read off: who is lazy: `bayesanno.low_competence_table(fit)` gives P(delta_j < 1/2) for each annotator.
 
 Priors and what they imply.
     weight ~ Dirichlet(weight_prior), 1 by default.

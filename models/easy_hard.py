@@ -27,7 +27,8 @@ Symbols.
          hard              (item), a view: p(H_i = 1 | X_i), which is the last state's probability
 
 Read off: how many items are hard, how many of those agreed on, and gamma, the noise level of the agreed set:
-`bayesanno.noise_posterior`, with the coins' uncertainty; `bayesanno.bound_noise_of` takes the coins as known.
+`bayesanno.noise.noise_posterior`, with the coins' uncertainty; `bayesanno.noise.bound_noise_of` takes the coins as
+known.
 
 Priors and what they imply.
     hard_fraction ~ Beta(1, 1): any number of hard items is equally likely, the P(B_h) of the paper.

@@ -42,6 +42,7 @@ GROUPS = {
     "Made-up data": ["simulation."],
     "Errors and warnings": ["ground."],
 }
+MODULES = ("noise", "histograms", "experiments")  # of which each is a group of its own
 
 
 def write_cards(folder: Path) -> None:
@@ -69,15 +70,24 @@ def write_cards(folder: Path) -> None:
 def write_reference(folder: Path) -> None:
     """Write a page that lists all public names by what they are for."""
     groups: dict[str, list[str]] = {group: [] for group in GROUPS}
-    for name in sorted(set(bayesanno.__all__) - {"models"}):
+    for name in sorted(set(bayesanno.__all__) - {"models", *MODULES}):
         room = getattr(bayesanno, name).__module__.removeprefix("bayesanno.")
         groups[next(group for group, rooms in GROUPS.items() if room.startswith(tuple(rooms)))].append(name)
-    parts = ["# Every public name\n\nAll of them are in `bayesanno`, which one imports as `ba`.\n"]
+    parts = ["# Every public name\n\nThey are in `bayesanno`, imported as `ba`, and in three of its modules.\n"]
     for group, names in groups.items():
-        listed = [f"   {name}" for name in names]
-        directive = [".. currentmodule:: bayesanno", "", ".. autosummary::", "   :toctree: .", "", *listed]
-        parts += [f"## {group}", "", "```{eval-rst}", *directive, "```", ""]
+        parts += [f"## {group}", "", *_list_names("bayesanno", names)]
+    for own in MODULES:
+        module = getattr(bayesanno, own)
+        parts += [f"## {module.__doc__.rstrip('.')}", "", *_list_names(module.__name__, sorted(module.__all__))]
     (folder / "reference.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+def _list_names(module: str, names: list[str]) -> list[str]:
+    listed = [f"   {name}" for name in names]
+    return [
+        *("```{eval-rst}", f".. currentmodule:: {module}", ""),
+        *(".. autosummary::", "   :toctree: .", "", *listed, "```", ""),
+    ]
 
 
 GENERATED.mkdir(exist_ok=True)

@@ -15,7 +15,7 @@ OTHER = {"nothing": None, "a path": "answers.csv", "a table": TABLE, "a model": 
 
 def functions_of(first):
     """The public functions whose first argument has this name."""
-    public = [getattr(ba, name) for name in ba.__all__]
+    public = [getattr(room, name) for room in (ba, ba.noise, ba.histograms, ba.experiments) for name in room.__all__]
     functions = [one for one in public if inspect.isfunction(one)]
     return [one for one in functions if next(iter(inspect.signature(one).parameters), "") == first]
 
@@ -73,7 +73,7 @@ def test_several_fits_are_a_list_or_have_names(refuses, tiny_fit):
     with refuses(FitError, "fits is of type DataTree: give the fits by name"):
         ba.compare(tiny_fit)
     with refuses(FitError, "fits is of type str: give mappings by name, as in"):
-        ba.vary_controls(tiny_data(gold={"s1": "yes"}), "mace")
+        ba.experiments.vary_controls(tiny_data(gold={"s1": "yes"}), "mace")
 
 
 MADE = {

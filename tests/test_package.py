@@ -1,6 +1,7 @@
 """What is installed: the wheel is whole, and works in an environment of its own; importing it is cheap."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 import bayesanno as ba
 
 ROOT = Path(__file__).parents[1]
+ROOMS = (ba, ba.noise, ba.histograms, ba.experiments)
 HEAVY = ("pymc", "pytensor", "arviz", "nutpie", "xarray", "pandas", "scipy", "matplotlib", "typer")
 SHIPPED = {
     "bayesanno/py.typed", "bayesanno/io/named_data/crowd.csv", "bayesanno/io/named_data/table9.csv",
@@ -27,8 +29,15 @@ def test_importing_the_package_imports_nothing_heavy(tmp_path):
 
 def test_every_name_the_package_offers_can_be_had():
     assert {"fit", "read_annotations", "label_table", "get_model", "simulate", "load"} <= set(ba.__all__)
-    for name in ba.__all__:
-        assert getattr(ba, name).__doc__.strip(), name
+    for room in ROOMS:
+        for name in room.__all__:
+            assert getattr(room, name).__doc__.strip(), name
+
+
+def test_every_name_the_package_offers_has_a_place_in_the_guide_or_a_notebook():
+    pages = [ROOT / "README.md", *(ROOT / "notebooks").glob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
+    words = set(re.findall(r"\w+", "".join(page.read_text(encoding="utf-8") for page in pages)))
+    assert {name for room in ROOMS for name in room.__all__} <= words
 
 
 def uv(*arguments):

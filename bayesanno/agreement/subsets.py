@@ -158,7 +158,7 @@ def alpha_without_each(data: AnnotationData) -> np.ndarray:
     return found
 
 
-def drop_outliers(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
+def outlier_table(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     """Leave out the annotators who use labels least like the others, one at a time: what that does to alpha (Table 3).
 
     Each time the one is dropped who is farthest out by mean Jensen-Shannon divergence among those that `usage_table`
@@ -189,13 +189,13 @@ def drop_outliers(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     Examples
     --------
     >>> import bayesanno as ba
-    >>> table = ba.drop_outliers(ba.read_annotations("@crowd"))
+    >>> table = ba.outlier_table(ba.read_annotations("@crowd"))
     >>> list(zip(table["dropped"], table["alpha"].round(3).tolist()))
     [('', 0.291), ('viktor', 0.321), ('wanda', 0.353), ('xavier', 0.399)]
     """
     import pandas as pd
 
-    require_shared(data, "drop_outliers")
+    require_shared(data, "outlier_table")
     if most < 0:
         raise DataError(f"most is {most}: it must be 0 or more")
     rows, rest = [{"n_dropped": 0, "dropped": "", "alpha": _alpha_of(data)}], data

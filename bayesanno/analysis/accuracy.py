@@ -63,10 +63,10 @@ def coverage_table(fit: xarray.DataTree | FitView, coverages: Sequence[float] | 
         raise FitError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
     if any(part.is_of_types for part in parts):
         raise FitError(f"{view.model.name} says of what type items are, not what their labels are")
-    return concat_parts(parts, lambda part: _tabulate_coverage(part, shares))
+    return concat_parts(parts, lambda part: _cover_part(part, shares))
 
 
-def _tabulate_coverage(part: FitPart, coverages: Sequence[float]) -> pd.DataFrame:
+def _cover_part(part: FitPart, coverages: Sequence[float]) -> pd.DataFrame:
     gold = np.array([part.gold.get(item, "") for item in part.data.items], dtype=object)  # (item,)
     best = np.array(part.states, dtype=object)[part.posterior.values.argmax(axis=1)]  # (item,)
     return measure_coverage(part.entropy, np.where(gold != "", gold == best, np.nan), coverages)
@@ -108,15 +108,15 @@ def score(fit: xarray.DataTree | FitView) -> dict[str, Any]:
         `accuracy`, `accuracy_at_90` and `accuracy_at_75`; of several dimensions, each by the dimensions with gold.
         Empty where no gold is known, or the states of the items are types and not labels.
     """
-    view = view_of(fit)
-    found: dict[str, Any] = {name: {} for name in SCORED}
-    for part in parts_of(view):
-        if not part.gold or part.is_of_types:
-            continue
-        accuracy = _tabulate_coverage(part, list(SCORED.values()))["accuracy"]
-        of_part = dict(zip(SCORED, map(float, accuracy), strict=True))
-        if not part.dimension:
-            return of_part
-        for name, value in of_part.items():
-            found[name][part.dimension] = value
-    return found if found["accuracy"] else {}
+    scored = {part.dimension: score_part(part) for part in parts_of(view_of(fit))}
+    if "" in scored:
+        return scored[""]
+    with_gold = {dimension: own for dimension, own in scored.items() if own}
+    return {name: {dimension: own[name] for dimension, own in with_gold.items()} for name in SCORED if with_gold}
+
+
+def score_part(part: FitPart) -> dict[str, float]:
+    """Return what `score` says of one table of items."""
+    if not part.gold or part.is_of_types:
+        return {}
+    return dict(zip(SCORED, _cover_part(part, list(SCORED.values()))["accuracy"].tolist(), strict=True))

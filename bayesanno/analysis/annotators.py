@@ -119,7 +119,7 @@ def compare_annotators(
     return pd.DataFrame(above, index=pd.Index(chosen, name="annotator"), columns=pd.Index(chosen, name="than"))
 
 
-def low_competence_probability(fit: xarray.DataTree | FitView, *, below: float = 0.5) -> pd.DataFrame:
+def low_competence_table(fit: xarray.DataTree | FitView, *, below: float = 0.5) -> pd.DataFrame:
     """Return the posterior probability that an annotator's competence is low.
 
     Of `diligent_lazy_annotators`, whose competence is diligence, that is the probability that an annotator answers
@@ -146,7 +146,7 @@ def low_competence_probability(fit: xarray.DataTree | FitView, *, below: float =
     --------
     >>> import bayesanno as ba
     >>> fit = ba.load("crowd")  # doctest: +SKIP
-    >>> ba.low_competence_probability(fit).query("probability > 0.5")  # doctest: +SKIP
+    >>> ba.low_competence_table(fit).query("probability > 0.5")  # doctest: +SKIP
     """
     if not 0 < below < 1:
         raise FitError(f"below is {below}: it must be above 0 and below 1")

@@ -98,7 +98,7 @@ def noise_posterior(fit: xarray.DataTree | FitView, *, confidence: float = 0.95)
     --------
     >>> import bayesanno as ba
     >>> fit = ba.load("easy")  # doctest: +SKIP
-    >>> ba.noise_posterior(fit).gamma, ba.bound_noise_of(ba.data_of(fit)).gamma  # doctest: +SKIP
+    >>> ba.noise.noise_posterior(fit).gamma, ba.noise.bound_noise_of(ba.data_of(fit)).gamma  # doctest: +SKIP
     """
     check_share("confidence", confidence)
     view = view_for_table(fit, from_draws=True)

@@ -235,18 +235,9 @@ def tabulate_reliability(
     rows = []
     for number in np.unique(bin_of):
         own = bin_of == number
-        low, high = bound_bin(own, predicted.right)
-        rows.append(
-            {
-                "from": number / bins,
-                "to": (number + 1) / bins,
-                "n": int(own.sum()),
-                "predicted": float(predicted.sure[own].mean()),
-                "right": float(predicted.right[own].mean()),
-                "low": low,
-                "high": high,
-            }
-        )
+        row = {"from": number / bins, "to": (number + 1) / bins, "n": int(own.sum())}
+        row |= {"predicted": float(predicted.sure[own].mean()), "right": float(predicted.right[own].mean())}
+        rows.append(row | dict(zip(("low", "high"), bound_bin(own, predicted.right), strict=True)))
     return pd.DataFrame(rows)
 
 
@@ -285,13 +276,14 @@ def score_probabilities(probability: np.ndarray, truth: np.ndarray) -> Predicted
 
 
 def _scored_parts(view: FitView) -> list[FitPart]:
-    parts = [part for part in parts_of(view) if part.gold]
-    if any(part.is_of_types for part in parts_of(view)):
+    parts = parts_of(view)
+    if any(part.is_of_types for part in parts):
         raise FitError(f"{view.model.name} says of what type items are, not what their labels are")
-    if not any(_predict(part).right.size for part in parts):
-        but = " of an item whose label was not given as a control" if parts else ""
+    scored = [part for part in parts if part.gold and _predict(part).right.size]
+    if not scored:
+        but = " of an item whose label was not given as a control" if any(part.gold for part in parts) else ""
         raise FitError(f"no gold label is known{but}: read the data with a gold column, or gold_file (--gold-file)")
-    return [part for part in parts if _predict(part).right.size]
+    return scored
 
 
 def check_bins(bins: int) -> None:

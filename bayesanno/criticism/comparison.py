@@ -24,11 +24,11 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import parts_of
-from bayesanno.criticism.calibration import BINS, predict_all, tabulate_scores
+from bayesanno.criticism.calibration import BINS, check_bins, predict_all, tabulate_scores
 from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.counts import CountData
 from bayesanno.fits.storage import is_tree
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.explain import MAX_PARETO_K
@@ -98,11 +98,11 @@ def compare(
     import pandas as pd
 
     check_seed(random_seed)
-    if bins < 1:
-        raise DataError(f"bins is {bins}: it must be at least 1")
+    check_bins(bins)
     views = _check_fits(fits)
     gold = _find_gold(views)
     elpds = {name: _leave_one_out(name, view) for name, view in views.items()}
+    beside = _compare_elpds(elpds)
     rows = []
     for name, view in views.items():
         elpd, notes = elpds[name], []
@@ -111,19 +111,10 @@ def compare(
             notes.append(f"elpd_loo: {counted(high, 'item')} with a Pareto k above {MAX_PARETO_K}")
         if view.yields == "approximation":
             notes.append(f"elpd_loo: by {view.tree.attrs['method']}, an approximation; if too narrow, it is too high")
-        row: dict[str, Any] = {
-            "name": name,
-            "model": view.model.name,
-            "method": view.tree.attrs["method"],
-            "elpd_loo": float(elpd.elpd),
-            "se": float(elpd.se),
-            "p_loo": float(elpd.p),
-            "max_pareto_k": float(elpd.pareto_k.max()),
-            "n_high_pareto_k": high,
-            "elpd_diff": 0.0,
-            "se_diff": 0.0,
-            "weight": np.nan,
-        }
+        row: dict[str, Any] = {"name": name, "model": view.model.name, "method": view.tree.attrs["method"]}
+        row |= {"elpd_loo": float(elpd.elpd), "se": float(elpd.se), "p_loo": float(elpd.p)}
+        row |= {"max_pareto_k": float(elpd.pareto_k.max()), "n_high_pareto_k": high}
+        row |= beside[name]
         predicted = predict_all(view, gold) if gold else None
         if predicted is not None:
             scores = tabulate_scores(predicted, bins, 0.95, 0, None)
@@ -131,16 +122,13 @@ def compare(
         if view.model.data_class is CountData:
             row |= _describe_counts(view, notes, random_seed)
         rows.append(row | {"note": "; ".join(notes)})
-    table = pd.DataFrame(rows).set_index("name", drop=False)
-    beside = _compare_elpds(elpds)
-    table["elpd_diff"], table["se_diff"], table["weight"] = beside["elpd_diff"], beside["dse"], beside["weight"]
+    table = pd.DataFrame(rows)
     if "log_marginal" in table:
         _weigh_marginals(table)
     ordered = [column for column in table if column not in ("types", "note")]
     if "types" in table:
         ordered.insert(2, "types")
-    table = table[[*ordered, "note"]].sort_values("elpd_loo", ascending=False, kind="stable")
-    return table.reset_index(drop=True)
+    return table[[*ordered, "note"]].sort_values("elpd_loo", ascending=False, kind="stable", ignore_index=True)
 
 
 def _check_fits(fits: Mapping[str, xarray.DataTree | FitView]) -> dict[str, FitView]:
@@ -178,7 +166,7 @@ def _find_gold(views: Mapping[str, FitView]) -> dict[str, Mapping[str, str]]:
     return {dimension: gold for dimension, (_, gold) in found.items()}
 
 
-def _compare_elpds(elpds: Mapping[str, Any]) -> pd.DataFrame:
+def _compare_elpds(elpds: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Return what ArviZ makes of leave-one-out of several fits, by name: differences, and weights of stacking."""
     import arviz_stats as azs
 
@@ -190,8 +178,9 @@ def _compare_elpds(elpds: Mapping[str, Any]) -> pd.DataFrame:
     with warnings.catch_warnings():  # of few items, of unreliable ones: the table has both
         warnings.simplefilter("ignore", UserWarning)
         table = azs.compare(moved, method="stacking", round_to="none")
-    weight = table["weight"].astype(float).clip(lower=0)
-    found: pd.DataFrame = table.assign(weight=weight / weight.sum())[["elpd_diff", "dse", "weight"]].astype(float)
+    table = table.rename(columns={"dse": "se_diff"})[["elpd_diff", "se_diff", "weight"]].astype(float)
+    weight = table["weight"].clip(lower=0)
+    found: dict[str, dict[str, float]] = table.assign(weight=weight / weight.sum()).to_dict("index")
     return found
 
 

@@ -12,7 +12,8 @@ D. Hovy, T. Berg-Kirkpatrick, A. Vaswani and E. Hovy (2013), Learning whom to tr
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +27,6 @@ from bayesanno.criticism.trials import (
     check_fits,
     make_seeds,
     number_runs,
-    require_gold,
     try_all,
     try_fit,
 )
@@ -100,7 +100,7 @@ def vary_good_annotators(
     --------
     >>> import bayesanno as ba
     >>> few = {"good": [5], "n_labels": [4], "strategies": ["random"], "runs": 1}
-    >>> table = ba.vary_good_annotators(**few, random_seed=1, progressbar=False)
+    >>> table = ba.experiments.vary_good_annotators(**few, random_seed=1, progressbar=False)
     >>> table.set_index("method")["accuracy"].round(2).to_dict()
     {'vote': 0.71, 'mace': 0.94}
     """
@@ -108,23 +108,12 @@ def vary_good_annotators(
     if not 0 <= min(good, default=0) <= max(good, default=0) <= annotators:
         raise DataError(f"good is {list(good)}: each must be a number of the {annotators} annotators")
     seed, trials = known_seed(random_seed), []
-    for labels in n_labels:
-        for strategy in strategies:
-            for n_good in good:
-                for run in number_runs(runs):
-                    setting = {"n_labels": labels, "strategy": strategy, "n_good": n_good, "run": run}
-                    of_data, of_fit = make_seeds(seed, labels, strategy == "first", n_good, run)
-                    data = simulate_pool(
-                        good=n_good,
-                        adverse=annotators - n_good,
-                        strategy=strategy,  # type: ignore[arg-type]  # checked there
-                        items=items,
-                        labels=labels,
-                        per_item=per_item,
-                        accuracy=accuracy,
-                        random_seed=of_data,
-                    )
-                    trials.append(Trial(setting, data, of_fit))
+    pool: dict[str, Any] = {"items": items, "per_item": per_item, "accuracy": accuracy}
+    for labels, strategy, n_good, run in product(n_labels, strategies, good, number_runs(runs)):
+        of_data, of_fit = make_seeds(seed, labels, strategy == "first", n_good, run)
+        pool |= {"good": n_good, "adverse": annotators - n_good, "strategy": strategy, "labels": labels}
+        data = simulate_pool(**pool, random_seed=of_data)
+        trials.append(Trial({"n_labels": labels, "strategy": strategy, "n_good": n_good, "run": run}, data, of_fit))
     return try_all(fits, trials, _score, progressbar=progressbar)
 
 
@@ -168,21 +157,18 @@ def vary_annotations(
     --------
     >>> import bayesanno as ba
     >>> data = ba.read_annotations("@crowd")
-    >>> table = ba.vary_annotations(data, per_item=[3], runs=2, random_seed=1, progressbar=False)
+    >>> table = ba.experiments.vary_annotations(data, per_item=[3], runs=2, random_seed=1, progressbar=False)
     >>> table["method"].tolist()
     ['vote', 'mace', 'vote', 'mace']
     """
-    require_kind(data, AnnotationData, "vary_annotations")
-    check_seed(random_seed)
-    require_gold(data)
+    _check(data, "vary_annotations", random_seed)
     if min(per_item, default=1) < 1:
         raise DataError(f"per_item is {list(per_item)}: each must be a number of annotations, 1 or more")
     seed, trials = known_seed(random_seed), []
-    for n in per_item:
-        for run in number_runs(runs):
-            of_data, of_fit = make_seeds(seed, n, run)
-            drawn = draw_annotations(data, n, np.random.default_rng(of_data))
-            trials.append(Trial({"per_item": n, "run": run}, drawn, of_fit))
+    for n, run in product(per_item, number_runs(runs)):
+        of_data, of_fit = make_seeds(seed, n, run)
+        drawn = draw_annotations(data, n, np.random.default_rng(of_data))
+        trials.append(Trial({"per_item": n, "run": run}, drawn, of_fit))
     return try_all(fits, trials, _score, progressbar=progressbar)
 
 
@@ -227,26 +213,21 @@ def vary_controls(
     --------
     >>> import bayesanno as ba
     >>> data = ba.read_annotations("@crowd")
-    >>> table = ba.vary_controls(data, shares=[0, 0.5, 1], runs=1, random_seed=1, progressbar=False)
+    >>> table = ba.experiments.vary_controls(data, shares=[0, 0.5, 1], runs=1, random_seed=1, progressbar=False)
     >>> table.loc[table["method"] == "mace", "n_controls"].tolist()
     [0, 150, 300]
     """
-    require_kind(data, AnnotationData, "vary_controls")
-    check_seed(random_seed)
-    require_gold(data)
+    _check(data, "vary_controls", random_seed)
     if not 0 <= min(shares, default=0) <= max(shares, default=0) <= 1:
         raise DataError(f"shares are {list(shares)}: each must be between 0 and 1")
     known = [item for item, label in data.gold.items() if label in data.classes]
     seed, trials = known_seed(random_seed), []
-    for share in shares:
+    for share, run in product(shares, number_runs(runs)):
         n = round(share * len(known))
-        for run in number_runs(runs):
-            of_data, of_fit = make_seeds(seed, n, run)
-            drawn = np.random.default_rng(of_data).choice(len(known), size=n, replace=False)
-            controls = {known[at]: data.gold[known[at]] for at in drawn}
-            trials.append(
-                Trial({"share": share, "n_controls": n, "run": run}, replace(data, controls=controls), of_fit)
-            )
+        of_data, of_fit = make_seeds(seed, n, run)
+        drawn = np.random.default_rng(of_data).choice(len(known), size=n, replace=False)
+        controls = {known[at]: data.gold[known[at]] for at in drawn}
+        trials.append(Trial({"share": share, "n_controls": n, "run": run}, replace(data, controls=controls), of_fit))
     return try_all(fits, trials, _score_with_controls, progressbar=progressbar)
 
 
@@ -289,15 +270,13 @@ def compare_coverage(
     --------
     >>> import bayesanno as ba
     >>> data = ba.read_annotations("@crowd")
-    >>> table = ba.compare_coverage(data, coverages=[0.75, 1], random_seed=1, progressbar=False)
+    >>> table = ba.experiments.compare_coverage(data, coverages=[0.75, 1], random_seed=1, progressbar=False)
     >>> list(table.loc[table["method"] == "mace", "n_items"])
     [225, 300]
     """
     import pandas as pd
 
-    require_kind(data, AnnotationData, "compare_coverage")
-    check_seed(random_seed)
-    require_gold(data)
+    _check(data, "compare_coverage", random_seed)
     for coverage in coverages:
         check_coverage(coverage)
     check_fits(fits, data)
@@ -310,6 +289,13 @@ def compare_coverage(
         tables.append(table.assign(method=name, problem=problem))
     columns = ["method", "coverage", "n_items", "accuracy", "votes", "problem"]
     return pd.concat([table.reindex(columns=columns) for table in tables], ignore_index=True)
+
+
+def _check(data: AnnotationData, function: str, random_seed: int | None) -> None:
+    require_kind(data, AnnotationData, function)
+    check_seed(random_seed)
+    if not (data.gold_codes >= 0).any():
+        raise DataError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
 
 
 def _cover_by_votes(data: AnnotationData) -> pd.DataFrame:

@@ -21,18 +21,13 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
 
 
-def expected_histograms(
-    model: AnnotationModel, data: CountData, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
-) -> np.ndarray:
-    """Return how many items each draw expects to have 0, 1, 2, ... successes, (draw, bin); trials are those of all."""
-    total: np.ndarray = expected_by_type(model, data, draws, known).sum(axis=1)
-    return total
-
-
 def expected_by_type(
     model: AnnotationModel, data: CountData, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
 ) -> np.ndarray:
-    """Return how many items of each type each draw expects to have 0, 1, 2, ... successes, (draw, type, bin)."""
+    """Return how many items of each type each draw expects to have 0, 1, 2, ... successes, (draw, type, bin).
+
+    Trials are those of all items.
+    """
     trials = int(data.trials[0])
     bins = np.arange(trials + 1)
     every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))

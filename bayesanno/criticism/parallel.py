@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
@@ -43,13 +43,7 @@ def check_workers(workers: int) -> None:
         raise FitError(f"workers is {workers}: it must be 1 or more")
 
 
-@contextmanager
-def _make_executor(workers: int, client: Any) -> Iterator[Executor | None]:
+def _make_executor(workers: int, client: Any) -> AbstractContextManager[Executor | None]:
     if client is not None:
-        with client.get_executor() as executor:
-            yield executor
-    elif workers > 1:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
-            yield executor
-    else:
-        yield None
+        return client.get_executor()  # type: ignore[no-any-return]
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn")) if workers > 1 else nullcontext()

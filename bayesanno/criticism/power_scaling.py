@@ -93,9 +93,8 @@ def power_scaling_table(
 
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "power-scaling")
-    priors, names = _scaled_priors(view, prior_var_names), _known_names(view, var_names)
+    priors, chosen = _scaled_priors(view, prior_var_names), _take_variables(view, var_names)
     scaled = _log_densities(view, priors)
-    every = view.posterior.assign(_derive(view, names))
     scaled_by = {group: view.tree[group].to_dataset() for group in GROUPS.values()}
     moves = [of for of in GROUPS if np.ptp(scaled[of]) > FLAT]  # no power changes what is the same everywhere
 
@@ -103,22 +102,20 @@ def power_scaling_table(
         return _measure_sensitivity(draws, scaled_by, priors, moves)
 
     with quiet_logger("arviz_stats", logging.ERROR):  # the table says what it would
-        found = measure(every[names])
-        noise = _measure_noise(every[names], measure)
+        found = measure(chosen)
+        noise = _measure_noise(chosen, measure)
     parts = []
-    for name in names:
-        draws = every[name].transpose("chain", "draw", ...)
-        values = draws.values.reshape(*draws.shape[:2], -1)  # (chain, draw, element)
+    for values in _flatten(chosen):
         part = {"mean": values.mean(axis=(0, 1)), "sd": values.std(axis=(0, 1), ddof=1)}
         for of, log_density in scaled.items():
             part |= dict(zip((f"{of}_slope", f"{of}_slope_mcse"), _slope(values, log_density), strict=True))
         parts.append(pd.DataFrame(part))
-    table = pd.concat(parts).set_axis(found.index, axis=0)
+    slopes = pd.concat(parts).set_axis(found.index, axis=0)
+    table = slopes[["mean", "sd"]].join(found[list(GROUPS)])
+    table = table.assign(**{f"{of}_noise": level for of, level in noise.items()}).join(
+        slopes.drop(columns=["mean", "sd"])
+    )
     table.insert(0, "parameter", pd.Series(found.index, index=found.index, dtype="str"))
-    table.insert(3, "prior", found["prior"])
-    table.insert(4, "likelihood", found["likelihood"])
-    for place, (of, level) in enumerate(noise.items(), start=5):
-        table.insert(place, f"{of}_noise", level)
     counts = {of: (found[of] >= THRESHOLD) & (found[of] > noise[of]) for of in GROUPS}
     conditions = [counts["prior"] & counts["likelihood"], counts["prior"], found["prior"] >= THRESHOLD]
     said = np.select(conditions, [CONFLICT, STRONG, UNSURE], "")
@@ -179,15 +176,11 @@ def label_power_scaling(
     with np.errstate(divide="ignore", invalid="ignore"):
         doublings = np.where(closing != 0, margin / closing, np.inf)
     names = np.array(states, dtype=object)
-    table = pd.DataFrame({"item": pd.Series(list(view.data.items), dtype="str"), "label": names[best]})
-    table = table.assign(
-        probability=probability[rows, best],
-        prior_slope=slopes[0][rows, best],
-        likelihood_slope=slopes[1][rows, best],
-        runner_up=names[next_],
-        doublings=doublings,
-    ).astype({"label": "str", "runner_up": "str"})
-    return table.iloc[np.argsort(np.abs(doublings), kind="stable")].reset_index(drop=True)
+    table = pd.DataFrame({"item": list(view.data.items), "label": names[best], "probability": probability[rows, best]})
+    table["prior_slope"], table["likelihood_slope"] = slopes[0][rows, best], slopes[1][rows, best]
+    table = table.assign(runner_up=names[next_], doublings=doublings)
+    table = table.astype({"item": "str", "label": "str", "runner_up": "str"})
+    return table.sort_values("doublings", key=np.abs, kind="stable", ignore_index=True)
 
 
 def _slope(values: np.ndarray, log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -222,8 +215,7 @@ def _measure_noise(draws: xarray.Dataset, measure: Callable[[xarray.Dataset], pd
 
     Each chain's draws meet the densities of another part of another chain, so that nothing but chance relates them.
     """
-    arrays = [draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars]
-    values = np.concatenate([one.reshape(*one.shape[:2], -1) for one in arrays], axis=2)  # (chain, draw, element)
+    values = np.concatenate(_flatten(draws), axis=2)  # (chain, draw, element)
     values = values[:, :, values.std(axis=(0, 1)) > 0]  # what never varies has no sensitivity
     if not values.shape[2]:
         return dict.fromkeys(GROUPS, 0.0)
@@ -237,13 +229,15 @@ def _measure_noise(draws: xarray.Dataset, measure: Callable[[xarray.Dataset], pd
 
 def _log_densities(view: FitView, priors: Sequence[str]) -> dict[str, np.ndarray]:
     """Return what is scaled, of every draw: the log prior and the log likelihood, (chain, draw) each."""
-    found = {}
-    for of, group in GROUPS.items():
-        data = view.tree[group].to_dataset()
-        chosen = list(priors) if of == "prior" else list(data.data_vars)
-        parts = [data[name].transpose("chain", "draw", ...).values for name in chosen]
-        found[of] = np.sum([part.reshape(*part.shape[:2], -1).sum(axis=2) for part in parts], axis=0)
-    return found
+    groups = {of: view.tree[group].to_dataset() for of, group in GROUPS.items()}
+    groups["prior"] = groups["prior"][list(priors)]
+    return {of: np.sum([part.sum(axis=2) for part in _flatten(data)], axis=0) for of, data in groups.items()}
+
+
+def _flatten(draws: xarray.Dataset) -> list[np.ndarray]:
+    """Return the draws of each variable, (chain, draw, element)."""
+    arrays = [draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars]
+    return [one.reshape(*one.shape[:2], -1) for one in arrays]
 
 
 def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list[str]:
@@ -265,28 +259,17 @@ def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list
     return [rv.name for rv in graph.free_RVs if not free & (set(ancestors([rv])) - {rv})]
 
 
-def _derivable(view: FitView) -> list[str]:
-    """Return the names of what follows from the parameters and is not among the variables of a fit."""
-    model, data = view.model, view.data
-    if not isinstance(data, AnnotationData) or not says_labels(model, data):
-        return []
-    return [name for name in (ACCURACY, CLASS_SHARE) if name not in view.posterior]
-
-
-def _derive(view: FitView, names: Sequence[str]) -> dict[str, xarray.DataArray]:
-    """Return the draws of those of these names that are not among the variables of a fit."""
+def _take_variables(view: FitView, var_names: Sequence[str] | None) -> xarray.Dataset:
+    """Return the draws of variables, by default of all: the fit's, and of a model of labels what follows from them."""
     model, data, draws, known = view.model, view.data, view.posterior, view.known
-    found = {}
-    if ACCURACY in names and ACCURACY not in draws:
-        found[ACCURACY] = describe_annotators(model, data, draws, known)[ACCURACY]
-    if CLASS_SHARE in names and CLASS_SHARE not in draws:
-        found[CLASS_SHARE] = class_shares(model, data, draws, known)
-    return found
-
-
-def _known_names(view: FitView, var_names: Sequence[str] | None) -> list[str]:
-    names = [*map(str, view.posterior.data_vars), *_derivable(view)]
-    for name in var_names or ():
+    follows: dict[str, Callable[[], xarray.DataArray]] = {}
+    if isinstance(data, AnnotationData) and says_labels(model, data):
+        follows[ACCURACY] = lambda: describe_annotators(model, data, draws, known)[ACCURACY]
+        follows[CLASS_SHARE] = lambda: class_shares(model, data, draws, known)
+    names = list(dict.fromkeys([*map(str, draws.data_vars), *follows]))
+    chosen = names if var_names is None else list(var_names)
+    for name in chosen:
         if name not in names:
             raise FitError(f"the fit has no variable {name!r}: it has {', '.join(names)}")
-    return names if var_names is None else list(var_names)
+    taken: xarray.Dataset = draws.assign({name: follows[name]() for name in chosen if name not in draws})[chosen]
+    return taken

@@ -13,14 +13,16 @@ Statistical Society A 143(4), 383-430, doi:10.2307/2982063 (of the prior).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
-from bayesanno.criticism.histogram import expected_histograms, measure_chi_square
+from bayesanno.criticism.histogram import expected_by_type, measure_chi_square
 from bayesanno.criticism.statistics import Statistic, Table, histogram, tables_of
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import check_seed
@@ -145,31 +147,32 @@ def check_draws(
     """
     import pandas as pd
 
-    tables, answers = tables_of(data), _observed(model, data)
-    measured: list[dict[str, list[np.ndarray]]] = [{name: [] for name in statistics} for statistics in chosen]
-    for again in replicate(model, data, draws, known, rng):
-        for table, statistics, found in zip(tables, chosen, measured, strict=True):
-            for name, one in statistics.items():
-                found[name].append(one.measure(again[table.own]))
+    asked = [
+        (table, name, one)
+        for table, statistics in zip(tables_of(data), chosen, strict=True)
+        for name, one in statistics.items()
+    ]
+    measured = [
+        [one.measure(answers[table.own]) for table, _, one in asked]
+        for answers in chain([_observed(model, data)], replicate(model, data, draws, known, rng))
+    ]
     parts, drawn = [], []
-    for table, statistics, found in zip(tables, chosen, measured, strict=True):
-        for name, one in statistics.items():
-            replicated = np.array(found[name], dtype=float)  # (replicate, of)
-            observed = np.asarray(one.measure(answers[table.own]), dtype=float)  # (of,)
-            rows = _tabulate(one, observed, replicated)
-            if one.of != ("",):
-                if table.statistics[name] is histogram:
-                    expected = expected_histograms(model, table.data, draws, known)
-                    far = measure_chi_square(observed, expected), measure_chi_square(replicated, expected)
-                else:
-                    far = _measure_distance(observed, replicated)
-                rows = pd.concat([_tabulate_whole(*far), rows])
-                replicated = np.column_stack([far[1], replicated])
-            rows.insert(0, "statistic", name)
-            if table.dimension:
-                rows.insert(0, "dimension", table.dimension)
-            parts.append(rows)
-            drawn.append(replicated)
+    for (table, name, one), values in zip(asked, zip(*measured, strict=True), strict=True):
+        observed, replicated = np.asarray(values[0], dtype=float), np.array(values[1:], dtype=float)  # (replicate, of)
+        rows = _tabulate(one, observed, replicated)
+        if one.of != ("",):
+            if table.statistics[name] is histogram:
+                expected = expected_by_type(model, table.data, draws, known).sum(axis=1)  # (draw, bin)
+                far = measure_chi_square(observed, expected), measure_chi_square(replicated, expected)
+            else:
+                far = _measure_distance(observed, replicated)
+            rows = pd.concat([_tabulate_whole(*far), rows])
+            replicated = np.column_stack([far[1], replicated])
+        rows.insert(0, "statistic", name)
+        if table.dimension:
+            rows.insert(0, "dimension", table.dimension)
+        parts.append(rows)
+        drawn.append(replicated)
     return PredictiveCheck(table=pd.concat(parts, ignore_index=True), replicated=np.concatenate(drawn, axis=1))
 
 
@@ -193,10 +196,8 @@ def choose_statistics(table: Table, asked: str | Sequence[str] | None) -> dict[s
     if names is None:
         found = {}
         for name, make in table.statistics.items():
-            try:
+            with suppress(DataError):  # such data do not have it, as that says, and it is not asked for
                 found[name] = make(table.data)
-            except DataError:  # such data do not have it, as that says, and it is not asked for
-                continue
         return found
     for name in names:
         if name not in table.statistics:
@@ -230,16 +231,8 @@ def _make_rows(of: Sequence[str], observed: np.ndarray, replicated: np.ndarray, 
     import pandas as pd
 
     low, high = np.quantile(replicated, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return pd.DataFrame(
-        {
-            "of": pd.Series(list(of), dtype="str"),
-            "observed": observed,
-            "mean": replicated.mean(axis=0),
-            "low": low,
-            "high": high,
-            "p": p,
-        }
-    )
+    rows = {"of": pd.Series(list(of), dtype="str"), "observed": observed, "mean": replicated.mean(axis=0)}
+    return pd.DataFrame(rows | {"low": low, "high": high, "p": p})
 
 
 def _measure_distance(observed: np.ndarray, replicated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -250,7 +243,6 @@ def _measure_distance(observed: np.ndarray, replicated: np.ndarray) -> tuple[np.
     every = np.vstack([observed, replicated])
     spread = every.std(axis=0)
     varies = spread > 0
-    far = (
-        (((every - every.mean(axis=0))[:, varies] / spread[varies]) ** 2).mean(axis=1) if varies.any() else every[:, 0]
-    )
+    away = (every - every.mean(axis=0))[:, varies] / spread[varies]
+    far = (away**2).mean(axis=1) if varies.any() else every[:, 0]
     return far[:1], far[1:]

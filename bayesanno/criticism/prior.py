@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.agreement.vote import disagreed_items, split_ties
+from bayesanno.agreement.vote import split_vote
 from bayesanno.criticism import quantities as of_annotators
-from bayesanno.criticism.statistics import OF_COUNTS, Table, tables_of
+from bayesanno.criticism.statistics import OF_COUNTS, Statistic, Table, tables_of, unanimous
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
@@ -175,7 +175,7 @@ def _describe(model: AnnotationModel, design: Data, n: int, rng: np.random.Gener
         one = table.dimension
         if isinstance(table.data, AnnotationData):
             yield from _of_annotators(model, design, table, draws, known)
-        yield from ((one, quantity, "", values) for quantity, values in counted[one].items())
+        yield from (row for row in counted if row[0] == one)
     if isinstance(model, ItemTypeModel):
         yield from _of_types(model, design, draws, known)
     for name, values in draws.data_vars.items():
@@ -233,17 +233,19 @@ def _count_in_replicates(
     draws: xarray.Dataset,
     known: Mapping[str, np.ndarray],
     rng: np.random.Generator,
-) -> dict[str, dict[str, np.ndarray]]:
-    """Return what is counted in answers drawn for the design, one table for each draw: by dimension and quantity."""
-    tables = tables_of(design)
-    measures = {table.dimension: _choose_measures(model, design, table) for table in tables}
-    found: dict[str, dict[str, list[float]]] = {one: {name: [] for name in own} for one, own in measures.items()}
+) -> list[Row]:
+    """Return what is counted in answers drawn for the design, one table of them for each draw."""
+    asked = [
+        (number, table, quantity, measure)
+        for number, table in enumerate(tables_of(design))
+        for quantity, measure in _choose_measures(model, design, table).items()
+    ]
+    found = []  # (draw, quantity)
     for answers, states in replicate_with_states(model, design, draws, known, rng):
         of_each = states.reshape(len(latents(model, design)), -1)  # (latent, item)
-        for number, table in enumerate(tables):
-            for name, measure in measures[table.dimension].items():
-                found[table.dimension][name].append(measure(of_each[number], answers[table.own]))
-    return {one: {name: np.array(values) for name, values in own.items()} for one, own in found.items()}
+        found.append([measure(of_each[number], answers[table.own]) for number, table, _, measure in asked])
+    values = np.array(found).T
+    return [(table.dimension, quantity, "", own) for (_, table, quantity, _), own in zip(asked, values, strict=True)]
 
 
 def _choose_measures(model: AnnotationModel, design: Any, table: Table) -> dict[str, Measure]:
@@ -251,43 +253,34 @@ def _choose_measures(model: AnnotationModel, design: Any, table: Table) -> dict[
     if isinstance(table.data, CountData):
         return _measures_of_counts(table.data)
     data: AnnotationData = table.data
-    n_labels, several = data.n_labels, np.bincount(data.item, minlength=data.n_items) >= 2
-    answered = np.unique(data.item)
-
-    def count(label: np.ndarray) -> np.ndarray:
-        cells = np.bincount(data.item * n_labels + label, minlength=data.n_items * n_labels)
-        return cells.reshape(-1, n_labels)  # (item, label)
-
-    def unanimous(_: np.ndarray, label: np.ndarray) -> float:
-        return float(1 - disagreed_items(count(label)[several]).mean())
-
-    measures: dict[str, Measure] = {"unanimous": unanimous} if several.any() else {}
+    measures = {"unanimous": _measure_by(unanimous(data))} if (data.votes.sum(axis=1) >= 2).any() else {}
     if not of_annotators.says_labels(model, design):
         return measures
     latent = next(one for one in latents(model, design) if one.name == table.dimension)
     code_of = np.array([data.labels.index(name) if name in data.labels else -1 for name in latent.states])
     class_of = np.array([data.classes.index(name) if name in data.classes else -1 for name in latent.states])
+    answered = np.unique(data.item)
 
     def right(state: np.ndarray, label: np.ndarray) -> float:
         return float((code_of[state][data.item] == label).mean())
 
     def vote_right(state: np.ndarray, label: np.ndarray) -> float:
-        votes, truth = count(label)[answered][:, data.class_codes], class_of[state][answered]
-        right = split_ties(votes)[np.arange(answered.size), truth]
-        return float((right * (truth >= 0)).mean())  # a truth that nobody names is never voted for
+        truth = class_of[state][answered]
+        hit = split_vote(replace(data, label=label))[answered, truth]
+        return float((hit * (truth >= 0)).mean())  # a truth that nobody names is never voted for
 
     return {"right": right, "vote_right": vote_right, **measures}
 
 
 def _measures_of_counts(data: CountData) -> dict[str, Measure]:
+    measures = {name: _measure_by(OF_COUNTS[name](data)) for name in ("positive_share", "spread")}
     several = data.trials >= 2
+    if several.any():
+        trials = data.trials[several]
+        measures["unanimous"] = lambda _, successes: float(np.isin(successes[several] / trials, (0, 1)).mean())
+    return measures
 
-    def of_statistic(name: str) -> Measure:
-        measure = OF_COUNTS[name](data).measure
-        return lambda _, successes: float(measure(successes).item())
 
-    def unanimous(_: np.ndarray, successes: np.ndarray) -> float:
-        return float(((successes == 0) | (successes == data.trials))[several].mean())
-
-    measures = {name: of_statistic(name) for name in ("positive_share", "spread")}
-    return measures | ({"unanimous": unanimous} if several.any() else {})
+def _measure_by(statistic: Statistic) -> Measure:
+    """Return a statistic that is one number as what is counted in answers, whatever the states."""
+    return lambda _, answers: float(statistic.measure(answers).item())

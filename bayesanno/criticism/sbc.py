@@ -18,7 +18,6 @@ calibration checking for Bayesian computation: the choice of test quantities sha
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +25,9 @@ import numpy as np
 
 from bayesanno.criticism.parallel import check_workers, run_all
 from bayesanno.criticism.prior import require_own_prior
+from bayesanno.criticism.trials import hear_doubts
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
+from bayesanno.ground.errors import BayesannoError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.diagnosis.explain import explain_chains
@@ -114,27 +114,15 @@ def sbc(
     require_data(chosen, design)  # what answers must be like, `fit` asks of those that are simulated
     seed = known_seed(random_seed)
     numbers = range(simulations)
-    done: dict[int, xarray.Dataset] = {}
-    ranked = run_all(
-        rank_one,
-        numbers,
-        chosen,
-        design,
-        seed,
-        arguments,
-        workers=workers,
-        client=client,
-        message="simulating",
-        progressbar=progressbar,
-    )
-    for number, ranks in ranked:
-        done[number] = ranks
+    how = {"workers": workers, "client": client, "message": "simulating", "progressbar": progressbar}
+    done = dict(run_all(rank_one, numbers, chosen, design, seed, arguments, **how))
     if len(done) != simulations:
         raise FitError(f"{len(done)} of {simulations} simulations are there: the study is not whole")
-    found = xr.concat([done[number] for number in numbers], dim="simulation").assign_coords(simulation=list(numbers))
+    found: xarray.Dataset = xr.concat([done[number] for number in numbers], dim="simulation").assign_coords(
+        simulation=list(numbers)
+    )
     found.attrs |= {"model": chosen.name, "kept": KEPT, "random_seed": seed}
-    whole: xarray.Dataset = found
-    return whole
+    return found
 
 
 def rank_one(number: int, model: AnnotationModel, design: Data, seed: int, arguments: dict[str, Any]) -> xarray.Dataset:
@@ -151,18 +139,13 @@ def rank_one(number: int, model: AnnotationModel, design: Data, seed: int, argum
 
 def _fit(model: AnnotationModel, data: Data, settings: dict[str, Any]) -> tuple[FitView, dict[str, Any]]:
     """Fit, weigh modes if there are several, and say whether either was so and whether the fit warned."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with hear_doubts() as doubts:
         view = view_of(fit(model, data, **settings))
         several = bool(explain_chains(view.diagnostics))
         if several:
             with suppress(BayesannoError):  # what modes weigh cannot always be told: then all draws count alike
                 view = view_of(combine_modes(view, random_seed=settings["random_seed"]))
-    warned = any(issubclass(one.category, ConvergenceWarning) for one in caught)
-    for one in caught:
-        if not issubclass(one.category, (ConvergenceWarning, IdentifiabilityWarning)):
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    return view, {"warned": ((), warned), "several_modes": ((), several)}
+    return view, {"warned": ((), bool(doubts)), "several_modes": ((), several)}
 
 
 def _rank(view: FitView, truth: xarray.Dataset) -> dict[str, tuple[Any, np.ndarray]]:

@@ -292,6 +292,7 @@ def _score_labels(ranks: xarray.Dataset) -> Predicted:
     each = []
     for name in names:
         probability, state = ranks[name].values, ranks[STATE + name.removeprefix(PROBABILITY)].values
-        each.append([score_probabilities(*one) for one in zip(probability, state, strict=True)])
-    by_simulation = [one for simulation in zip(*each, strict=True) for one in simulation]
-    return Predicted(*(np.concatenate([getattr(one, of) for one in by_simulation]) for of in Predicted.__annotations__))
+        each.append(score_probabilities(probability.reshape(-1, probability.shape[-1]), state.ravel()))
+    n = count_simulations(ranks)
+    values = {of: [getattr(one, of).reshape(n, -1) for one in each] for of in Predicted.__annotations__}
+    return Predicted(*(np.concatenate(one, axis=1).ravel() for one in values.values()))

@@ -227,7 +227,6 @@ def _tabulate(
     best, names = own["probability"].argmax(axis=1), np.array(own["states"], dtype=object)
     gold = np.array([data.gold.get(item, "") for item in data.items], dtype=object)
     at, items = np.arange(data.n_items), np.array(data.items, dtype=object)
-    ranks = _rank(own.get("competence"))
     priors, flips, annotators = [], [], []
     for row, result in zip(rows, results, strict=True):
         told: dict[str, Any] = {"prior": row.number} | {field: getattr(row.model, field) for field in fields}
@@ -243,26 +242,21 @@ def _tabulate(
             where = {"prior": row.number, "item": items[flipped], "label": names[best[flipped]]}
             where |= {"probability": own["probability"][at, best][flipped], "label_then": names[then[flipped]]}
             flips.append(pd.DataFrame(where | {"probability_then": probability[at, then][flipped]}))
-            if ranks is not None:
+            if "competence" in own:
                 rank = _rank(result["competence"])
-                moved = rank - ranks
+                moved = rank - _rank(own["competence"])
                 told["largest_rank_move"] = np.abs(moved).max()
                 whose = {"prior": row.number, "annotator": list(data.annotators), "competence": result["competence"]}
                 annotators.append(pd.DataFrame(whose | {"rank": rank, "rank_move": moved}))
         told |= {name: result.get(name) for name in DIAGNOSTICS}
         priors.append(told | {"seconds": result["seconds"], "problem": result["problem"]})
-    of_annotators = ["prior", "annotator", "competence", "rank", "rank_move"]
-    return Study(
-        pd.DataFrame(priors),
-        pd.concat(flips, ignore_index=True),
-        pd.concat(annotators, ignore_index=True) if annotators else pd.DataFrame(columns=of_annotators),
-    )
+    none = pd.DataFrame(columns=["prior", "annotator", "competence", "rank", "rank_move"])
+    moves = pd.concat(annotators, ignore_index=True) if annotators else none
+    return Study(pd.DataFrame(priors), pd.concat(flips, ignore_index=True), moves)
 
 
-def _rank(competence: np.ndarray | None) -> np.ndarray | None:
-    """Return each annotator's rank, 1 for the greatest competence; None where the model has none."""
-    if competence is None:
-        return None
+def _rank(competence: np.ndarray) -> np.ndarray:
+    """Return each annotator's rank, 1 for the greatest competence."""
     from scipy.stats import rankdata
 
     rank: np.ndarray = rankdata(-competence, method="min").astype(int)

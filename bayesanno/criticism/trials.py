@@ -7,7 +7,8 @@ study with more settings, runs or methods has the same rows, and more. A fit tha
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.parts import ITEM_TYPE, part_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, DataError, FitError, IdentifiabilityWarning
+from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
 from bayesanno.ground.running import track
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
@@ -65,16 +66,29 @@ def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tu
 
     What its design cannot tell is not said again for every row.
     """
+    try:
+        with hear_doubts() as doubts:
+            found = fit(data=data, **{"random_seed": seed, "progressbar": False, **arguments})
+    except BayesannoError as error:
+        return None, str(error)
+    return found, "; ".join(doubts)
+
+
+@contextmanager
+def hear_doubts() -> Iterator[list[str]]:
+    """Give a list that has, at the end, what fits within have warned of that is not to be believed.
+
+    What a design cannot tell is not said, and every other warning is, once the fits are there.
+    """
+    doubts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try:
-            found = fit(data=data, **{"random_seed": seed, "progressbar": False, **arguments})
-        except BayesannoError as error:
-            return None, str(error)
+        yield doubts
     for one in caught:
-        if not issubclass(one.category, (ConvergenceWarning, IdentifiabilityWarning)):
+        if issubclass(one.category, ConvergenceWarning):
+            doubts.append(str(one.message))
+        elif not issubclass(one.category, IdentifiabilityWarning):
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    return found, "; ".join(str(one.message) for one in caught if issubclass(one.category, ConvergenceWarning))
 
 
 def check_fits(fits: Fits, data: AnnotationData) -> None:
@@ -98,12 +112,6 @@ def _right(found: xarray.DataTree, data: AnnotationData) -> np.ndarray:
     part = part_of(view_of(found), None)
     best = np.array(part.states, dtype=object)[part.posterior.values.argmax(axis=1)]
     return np.array([part.gold.get(item) == label for item, label in zip(data.items, best, strict=True)], dtype=float)
-
-
-def require_gold(data: AnnotationData) -> None:
-    """Raise a DataError unless some true label is known."""
-    if not (data.gold_codes >= 0).any():
-        raise DataError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
 
 
 def number_runs(runs: int) -> range:

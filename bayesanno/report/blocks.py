@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,83 +25,81 @@ DIGITS = 4  # of numbers in tables, after the point,
 MOST_FRACTIONAL = 100.0  # unless one is above this
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Block:
+    """What the template shows by its kind, the name of its class."""
+
+    @property
+    def kind(self) -> str:
+        """Such as "verdict"."""
+        return type(self).__name__.lower()
+
+
+@dataclass(frozen=True)
+class Verdict(Block):
     """One sentence that answers the question, for or against."""
 
-    kind: ClassVar[str] = "verdict"
     text: str
     well: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Problems:
+@dataclass(frozen=True)
+class Problems(Block):
     """What is to be known of a fit, and done about it."""
 
-    kind: ClassVar[str] = "problems"
     texts: Sequence[str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Text:
+@dataclass(frozen=True)
+class Text(Block):
     """A paragraph."""
 
-    kind: ClassVar[str] = "text"
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Heading:
+@dataclass(frozen=True)
+class Heading(Block):
     """A heading within a section."""
 
-    kind: ClassVar[str] = "heading"
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Picture:
+@dataclass(frozen=True)
+class Picture(Block):
     """A figure, `png` in base64; `alt` is what it shows, for those who cannot see it."""
 
-    kind: ClassVar[str] = "picture"
     png: str
     width: int
     alt: str
     caption: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
+@dataclass(frozen=True)
+class Table(Block):
     """A small table as text; without a header the first column names the rows."""
 
-    kind: ClassVar[str] = "table"
     rows: Sequence[Sequence[str]]
     caption: str = ""
     header: Sequence[str] = ()
     numbers: Sequence[bool] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Grid:
+@dataclass(frozen=True)
+class Grid(Block):
     """A table that sorts, filters and searches, of which the page shows some rows at a time."""
 
-    kind: ClassVar[str] = "grid"
     name: str
     content: Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Card:
+@dataclass(frozen=True)
+class Card(Block):
     """A long text that opens when asked for."""
 
-    kind: ClassVar[str] = "card"
     caption: str
     text: str
 
 
-Block = Verdict | Problems | Text | Heading | Picture | Table | Grid | Card
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Section:
     """A question, and what answers it."""
 
@@ -110,12 +108,12 @@ class Section:
     blocks: Sequence[Block]
 
 
-def draw(figure: Figure, *, alt: str, caption: str) -> Picture:
-    """Return a figure as a picture."""
+def draw(figure: Figure, caption: str, *, alt: str = "") -> Picture:
+    """Return a figure as a picture; unless `alt` is given, the caption says what it shows."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=DPI)
     width = round(float(figure.get_size_inches()[0]) * DPI / 1.5)
-    return Picture(png=base64.b64encode(file.getvalue()).decode(), width=width, alt=alt, caption=caption)
+    return Picture(png=base64.b64encode(file.getvalue()).decode(), width=width, alt=alt or caption, caption=caption)
 
 
 def table_of(table: pd.DataFrame, *, caption: str = "") -> Table:

@@ -93,12 +93,12 @@ def write_report(
 def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Section]:
     """Return the sections of a fit's report, in the order in which one asks."""
     sections = [
-        Section(name="trust", question="Can I trust this fit?", blocks=judge_fit(view)),
-        Section(name="labels", question=ask_of_items(view), blocks=show_items(view)),
+        Section("trust", "Can I trust this fit?", judge_fit(view)),
+        Section("labels", ask_of_items(view), show_items(view)),
     ]
     if tells_of_annotators(view):
-        sections.append(Section(name="annotators", question="Who are the annotators?", blocks=show_annotators(view)))
+        sections.append(Section("annotators", "Who are the annotators?", show_annotators(view)))
     said = check_model(view, checks=checks, random_seed=random_seed)
-    sections.append(Section(name="model", question="What does the model say about itself?", blocks=said))
-    sections.append(Section(name="made", question="How was it made?", blocks=tell_origin(view)))
+    sections.append(Section("model", "What does the model say about itself?", said))
+    sections.append(Section("made", "How was it made?", tell_origin(view)))
     return sections

@@ -112,11 +112,11 @@ def test_dropping_a_spammer_raises_alpha(rng):
     truth = rng.integers(3, size=(80, 1))
     answers = np.where(rng.random((80, 10)) < 0.8, truth, rng.integers(3, size=(80, 10)))
     answers[:, 4] = 2
-    table = ba.drop_outliers(from_matrix(answers))
+    table = ba.outlier_table(from_matrix(answers))
     assert table["dropped"].tolist() == ["", "e"]
     assert table["alpha"].is_monotonic_increasing
     assert table["alpha"].iloc[0] == pytest.approx(alpha_of_votes(from_matrix(answers).votes))
-    assert len(ba.drop_outliers(from_matrix(answers), most=0)) == 1
+    assert len(ba.outlier_table(from_matrix(answers), most=0)) == 1
 
 
 # ------------------------------------------------------------------------------------------------------------- groups
@@ -239,9 +239,9 @@ def test_alpha_without_each_is_alpha_of_the_others(crowd):
         (lambda _: ba.group_annotators(from_matrix([[0, 1], [1, 1]])), "2 annotators have annotations"),
         (lambda data: ba.subset_table(data, least_items=0), "least_items is 0"),
         (lambda data: ba.subset_table(data, largest=4), "largest is 4: it must be 2 to 3"),
-        (lambda data: ba.drop_outliers(data, most=-1), "most is -1"),
+        (lambda data: ba.outlier_table(data, most=-1), "most is -1"),
         (lambda _: ba.subset_table(from_matrix([[0], [1]])), "no item has two annotations"),
-        (lambda _: ba.drop_outliers(from_matrix([[0, -1], [-1, 1]])), "no item has two annotations"),
+        (lambda _: ba.outlier_table(from_matrix([[0, -1], [-1, 1]])), "no item has two annotations"),
     ],
 )
 def test_behaviour_that_cannot_be_measured_is_refused(refuses, call, match):

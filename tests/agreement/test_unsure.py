@@ -43,13 +43,13 @@ def test_tables_are_those_of_a_table_with_holes(name, data, missing):
 
 
 def test_numbers_are_those_of_a_table_with_holes(data, missing):
-    assert ba.bound_noise_of(data) == ba.bound_noise_of(missing)
+    assert ba.noise.bound_noise_of(data) == ba.noise.bound_noise_of(missing)
     assert count_disagreement(data) == count_disagreement(missing)
     assert measure_skew(data) == measure_skew(missing)
     for measure in (estimate_coins, alpha_without_each, split_vote):
         np.testing.assert_array_equal(measure(data), measure(missing))
-    outliers = ba.drop_outliers(data)
-    assert outliers["alpha"].iloc[0] == ba.drop_outliers(missing)["alpha"].iloc[0]
+    outliers = ba.outlier_table(data)
+    assert outliers["alpha"].iloc[0] == ba.outlier_table(missing)["alpha"].iloc[0]
 
 
 def test_undeclared_an_unsure_answer_is_a_label_like_others(data):
@@ -81,6 +81,6 @@ def test_an_unsure_answer_is_no_vote():
 def test_agreement_needs_two_answers_that_are_not_unsure(refuses):
     said = [("s1", "ada", "unsure"), ("s1", "bo", "no"), ("s2", "ada", "yes"), ("s2", "bo", "unsure")]
     data = ba.AnnotationData.from_records(said, unsure="unsure")
-    for measure in (ba.agreement_table, ba.pair_table, ba.bound_noise_of, ba.subset_table, ba.drop_outliers):
+    for measure in (ba.agreement_table, ba.pair_table, ba.noise.bound_noise_of, ba.subset_table, ba.outlier_table):
         with refuses(DataError, "no item has two annotations"):
             measure(data)

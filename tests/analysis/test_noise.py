@@ -70,8 +70,8 @@ def nearly_fair():
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
 def test_with_coins_known_to_be_fair_the_closed_form_comes_back(nearly_fair, confidence):
     found, known = (
-        ba.noise_posterior(nearly_fair, confidence=confidence),
-        ba.bound_noise(N, D, 0.5, confidence=confidence),
+        ba.noise.noise_posterior(nearly_fair, confidence=confidence),
+        ba.noise.bound_noise(N, D, 0.5, confidence=confidence),
     )
     assert (found.n, found.d, found.n_agreed, found.confidence) == (N, D, N - D, confidence)
     assert found.t0 == pytest.approx(known.t0, abs=3)
@@ -80,7 +80,7 @@ def test_with_coins_known_to_be_fair_the_closed_form_comes_back(nearly_fair, con
 
 
 def test_the_number_of_hard_items_has_the_posterior_of_the_closed_form(nearly_fair):
-    found, known = ba.noise_posterior(nearly_fair), hard_items_posterior(N, D, 0.5)
+    found, known = ba.noise.noise_posterior(nearly_fair), hard_items_posterior(N, D, 0.5)
     assert np.abs(found.hard - known).sum() < 0.1  # 4,000 draws; that of another p is far away
     assert np.abs(found.hard - hard_items_posterior(N, D, 0.45)).sum() > 0.5
     close(found.hard[D:], found.hard_agreed)  # what is disagreed on is hard
@@ -89,16 +89,16 @@ def test_the_number_of_hard_items_has_the_posterior_of_the_closed_form(nearly_fa
 
 def test_the_mean_number_is_that_of_the_items(nearly_fair):
     agreed = (ba.data_of(nearly_fair).votes > 0).sum(axis=1) == 1
-    assert ba.noise_posterior(nearly_fair).expected == pytest.approx(
+    assert ba.noise.noise_posterior(nearly_fair).expected == pytest.approx(
         float(nearly_fair["latent"]["hard"].values[agreed].mean()), rel=1e-9
     )
 
 
 def test_what_cannot_be_bounded_is_refused(refuses, nearly_fair, mace_fit):
     with refuses(FitError, "mace does not say which of the annotated items are hard"):
-        ba.noise_posterior(mace_fit)
+        ba.noise.noise_posterior(mace_fit)
     with refuses(DataError, "confidence is 1: it must be above 0 and below 1"):
-        ba.noise_posterior(nearly_fair, confidence=1)
+        ba.noise.noise_posterior(nearly_fair, confidence=1)
 
 
 # ------------------------------------------------------------------------------------------------ tables of types

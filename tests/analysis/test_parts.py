@@ -101,7 +101,7 @@ def test_annotators_of_several_dimensions_have_the_diagnostics_of_their_own(mult
 
 
 def test_low_competence_is_of_each_dimension(multi_fit):
-    table = ba.low_competence_probability(multi_fit, below=0.6)
+    table = ba.low_competence_table(multi_fit, below=0.6)
     assert table["dimension"].tolist() == ["focus"] * 4 + ["polarity"] * 4
     draws = multi_fit["posterior"]["accuracy"].transpose("dimension", "annotator", ...).values.reshape(8, -1)
     assert table["probability"].tolist() == (draws < 0.6).mean(axis=1).tolist()
@@ -375,4 +375,4 @@ def test_a_figure_is_of_one_dimension(refuses, multi_fit):
 def test_noise_is_asked_of_annotations_whose_hard_items_are_known(refuses, multi_fit, count_fit):
     for fit, name in ((multi_fit, "model_a_multi"), (count_fit, "binomial_mixture")):
         with refuses(FitError, f"{name} does not say which of the annotated items are hard: fit easy_hard"):
-            ba.noise_posterior(fit)
+            ba.noise.noise_posterior(fit)

@@ -112,7 +112,7 @@ def test_the_prior_says_how_often_the_vote_is_right_without_unsure_answers(data)
 
 def test_calibration_and_coverage_are_of_classes(fit, data):
     assert ba.calibration_table(fit)["n"].sum() == data.n_items
-    table = ba.compare_coverage(
+    table = ba.experiments.compare_coverage(
         data, {"mace": {"model": "mace", "method": "em"}}, coverages=[0.5, 1], random_seed=1, progressbar=False
     )
     vote = table[table["method"] == "vote"]

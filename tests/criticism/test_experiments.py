@@ -58,7 +58,7 @@ def test_a_pool_that_cannot_be_is_refused(refuses, wrong, match):
 
 def test_mace_needs_fewer_good_annotators_than_the_vote():
     """Figure 5, where a quarter are good: MACE has diverged from the vote."""
-    table = ba.vary_good_annotators(PAPER, good=[5], runs=2, **QUIET)
+    table = ba.experiments.vary_good_annotators(PAPER, good=[5], runs=2, **QUIET)
     assert list(table.columns) == ["n_labels", "strategy", "n_good", "run", "method", "accuracy", "problem"]
     assert len(table) == 2 * 2 * 2 * 2
     found = mean_by(table, "n_labels", "strategy")
@@ -70,7 +70,9 @@ def test_mace_needs_fewer_good_annotators_than_the_vote():
 
 def test_nobody_good_is_hopeless_and_half_of_them_enough():
     """Figure 5, its ends."""
-    table = ba.vary_good_annotators(PAPER, good=[0, 10], n_labels=[4], strategies=["random"], runs=1, **QUIET)
+    table = ba.experiments.vary_good_annotators(
+        PAPER, good=[0, 10], n_labels=[4], strategies=["random"], runs=1, **QUIET
+    )
     found = mean_by(table, "n_good")
     assert (found.loc[0] < 0.5).all()
     assert (found.loc[10] > 0.9).all()
@@ -79,8 +81,10 @@ def test_nobody_good_is_hopeless_and_half_of_them_enough():
 def test_a_row_rests_on_its_own_setting():
     once = {name: {"model": name, "method": "em", "method_options": {"restarts": 1}} for name in ("mace", "model_b")}
     mace = {"mace": once["mace"]}
-    few = ba.vary_good_annotators(mace, good=[4], strategies=["first"], n_labels=[2], runs=1, **QUIET)
-    more = ba.vary_good_annotators(once, good=[3, 4], strategies=["random", "first"], n_labels=[4, 2], runs=2, **QUIET)
+    few = ba.experiments.vary_good_annotators(mace, good=[4], strategies=["first"], n_labels=[2], runs=1, **QUIET)
+    more = ba.experiments.vary_good_annotators(
+        once, good=[3, 4], strategies=["random", "first"], n_labels=[4, 2], runs=2, **QUIET
+    )
     same = more.merge(few.drop(columns=["accuracy", "problem"]))
     assert set(more["method"]) == {"vote", "model_b", "mace"}
     pd.testing.assert_frame_equal(same[few.columns], few)
@@ -103,7 +107,7 @@ def test_items_keep_so_many_annotations(crowd):
 
 def test_more_annotations_help_and_all_of_them_are_the_data(crowd):
     data = crowd[0]
-    table = ba.vary_annotations(data, per_item=[2, 3, 50], runs=1, **QUIET)
+    table = ba.experiments.vary_annotations(data, per_item=[2, 3, 50], runs=1, **QUIET)
     found = mean_by(table, "per_item")
     assert found["vote"].is_monotonic_increasing
     assert found["mace"].is_monotonic_increasing
@@ -117,7 +121,7 @@ def test_more_annotations_help_and_all_of_them_are_the_data(crowd):
 
 
 def test_known_labels_help_with_the_others_too(crowd):
-    table = ba.vary_controls(crowd[0], PAPER, shares=[0, 0.5, 1], runs=2, **QUIET)
+    table = ba.experiments.vary_controls(crowd[0], PAPER, shares=[0, 0.5, 1], runs=2, **QUIET)
     assert table["n_controls"].tolist() == [0] * 4 + [200] * 4 + [400] * 4
     found = mean_by(table, "share")
     assert (found.loc[1.0] == 1).all()
@@ -134,7 +138,7 @@ def test_known_labels_help_with_the_others_too(crowd):
 
 def test_the_votes_coverage_is_what_it_happens_to_be():
     data = replace(tiny_data(), gold={"s1": "yes", "s2": "no", "s3": "no", "s4": "yes"})
-    table = ba.compare_coverage(data, PAPER, coverages=[0.5, 1], **QUIET)
+    table = ba.experiments.compare_coverage(data, PAPER, coverages=[0.5, 1], **QUIET)
     shares = data.vote_shares.max(axis=1)
     answered = data.votes.sum(axis=1) > 0
     vote = table[table["method"] == "vote"]
@@ -152,7 +156,7 @@ def test_the_votes_coverage_is_what_it_happens_to_be():
 
 def test_table_2_of_the_paper(shared):
     data = ba.read_annotations(shared / "data" / "rte.csv")
-    table = ba.compare_coverage(data, PAPER, coverages=[0.75, 0.9, 1], **QUIET)
+    table = ba.experiments.compare_coverage(data, PAPER, coverages=[0.75, 0.9, 1], **QUIET)
     mace = table[table["method"] == "mace"].set_index("coverage")["accuracy"]
     assert mace.round(3).to_dict() == {0.75: 0.977, 0.9: 0.957, 1.0: 0.928}
     half = table[(table["method"] == "vote") & (table["votes"] == 0.5)]
@@ -164,7 +168,7 @@ def test_table_2_of_the_paper(shared):
 
 def test_a_fit_that_fails_is_a_row_that_says_why(crowd):
     fits = {"a": {"model": "model_a", "method": "em"}, **PAPER}
-    table = ba.vary_annotations(crowd[0], fits, per_item=[2], runs=1, **QUIET).set_index("method")
+    table = ba.experiments.vary_annotations(crowd[0], fits, per_item=[2], runs=1, **QUIET).set_index("method")
     assert np.isnan(table.loc["a", "accuracy"])
     assert table.loc["a", "problem"].startswith("model_a has no EM: models that have are ")
     assert table.loc["mace", "accuracy"] > 0.5
@@ -172,7 +176,7 @@ def test_a_fit_that_fails_is_a_row_that_says_why(crowd):
 
 def test_what_a_fit_warns_of_is_in_its_row(crowd):
     fits = {"short": {"model": "mace", "method": "em", "method_options": {"steps": 2}}}
-    table = ba.compare_coverage(crowd[0], fits, coverages=[1], **QUIET).set_index("method")
+    table = ba.experiments.compare_coverage(crowd[0], fits, coverages=[1], **QUIET).set_index("method")
     assert "EM was still moving after 2 steps" in table.loc["short", "problem"]
     assert table.loc["short", "accuracy"] > 0.5
 
@@ -198,15 +202,19 @@ def test_what_can_never_be_fitted_is_refused_at_once(refuses, fits, error, match
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        (lambda data: ba.vary_annotations(replace(data, gold={})), DataError, "no gold label is known"),
-        (lambda data: ba.vary_controls(replace(data, gold={})), DataError, "no gold label is known"),
-        (lambda data: ba.compare_coverage(replace(data, gold={})), DataError, "no gold label is known"),
-        (lambda data: ba.vary_annotations(data, per_item=[3, 0]), DataError, r"per_item is \[3, 0\]"),
-        (lambda data: ba.vary_controls(data, shares=[0.5, 1.2]), DataError, r"shares are \[0.5, 1.2\]"),
-        (lambda data: ba.compare_coverage(data, coverages=[0]), FitError, "coverage is 0"),
-        (lambda data: ba.vary_annotations(data, runs=0), FitError, "runs is 0"),
-        (lambda data: ba.vary_annotations(data, random_seed=-1), FitError, "random_seed is -1"),
-        (lambda _: ba.vary_good_annotators(good=[3, 21]), DataError, r"good is \[3, 21\]: .* the 20 annotators"),
+        (lambda data: ba.experiments.vary_annotations(replace(data, gold={})), DataError, "no gold label is known"),
+        (lambda data: ba.experiments.vary_controls(replace(data, gold={})), DataError, "no gold label is known"),
+        (lambda data: ba.experiments.compare_coverage(replace(data, gold={})), DataError, "no gold label is known"),
+        (lambda data: ba.experiments.vary_annotations(data, per_item=[3, 0]), DataError, r"per_item is \[3, 0\]"),
+        (lambda data: ba.experiments.vary_controls(data, shares=[0.5, 1.2]), DataError, r"shares are \[0.5, 1.2\]"),
+        (lambda data: ba.experiments.compare_coverage(data, coverages=[0]), FitError, "coverage is 0"),
+        (lambda data: ba.experiments.vary_annotations(data, runs=0), FitError, "runs is 0"),
+        (lambda data: ba.experiments.vary_annotations(data, random_seed=-1), FitError, "random_seed is -1"),
+        (
+            lambda _: ba.experiments.vary_good_annotators(good=[3, 21]),
+            DataError,
+            r"good is \[3, 21\]: .* the 20 annotators",
+        ),
     ],
 )
 def test_a_study_that_cannot_be_is_refused(refuses, crowd, call, error, match):

@@ -106,7 +106,7 @@ class TestPoint:
     def test_what_takes_draws_is_refused(self, point, refuses):
         for ask, what in (
             (lambda: ba.compare_annotators(point), "comparing annotators takes draws"),
-            (lambda: ba.low_competence_probability(point), "the probability that a competence is low takes draws"),
+            (lambda: ba.low_competence_table(point), "the probability that a competence is low takes draws"),
             (lambda: leave_one_out(point), "leave-one-out takes draws"),
         ):
             with refuses(FitError, f"this fit by em is one point, and .*{what} of the posterior"):

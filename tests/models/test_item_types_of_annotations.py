@@ -37,7 +37,7 @@ def test_easy_and_hard_items_are_recovered():
     assert within(found, truth, given)
     hard = truth["state"].values == "hard"
     agreed = (data.votes > 0).sum(axis=1) == 1
-    level = ba.noise_posterior(found, confidence=0.99)
+    level = ba.noise.noise_posterior(found, confidence=0.99)
     assert 0 < (hard & agreed).sum() <= level.n_noise < 4 * (hard & agreed).sum()
     assert level.t0 >= hard.sum()
 
@@ -67,7 +67,7 @@ def test_the_lazy_are_found(lazy_crowd):
     data, truth = lazy_crowd
     found = ba.fit("diligent_lazy_annotators", data, **SETTINGS)
     assert within(found, truth, ["weight", "rate", "lazy_rate"])
-    table = ba.low_competence_probability(found)
+    table = ba.low_competence_table(found)
     assert table.columns.tolist() == ["annotator", "n_annotations", "probability"]
     assert table["annotator"].tolist() == list(data.annotators)
     np.testing.assert_array_equal(table["n_annotations"], np.bincount(data.annotator))
@@ -85,8 +85,8 @@ def test_the_lazy_are_found(lazy_crowd):
 
 def test_low_is_below_a_number_between_0_and_1(refuses, mace_fit):
     with refuses(FitError, "below is 1: it must be above 0 and below 1"):
-        ba.low_competence_probability(mace_fit, below=1)
-    table = ba.low_competence_probability(mace_fit, below=0.8)
+        ba.low_competence_table(mace_fit, below=1)
+    table = ba.low_competence_table(mace_fit, below=0.8)
     low = mace_fit["posterior"]["competence"] < 0.8
     assert table["probability"].tolist() == low.mean(("chain", "draw")).values.tolist()
 

@@ -40,7 +40,7 @@ def points(axes):
 class TestPlotAnnotators:
     def test_it_shows_the_table_the_most_competent_on_top(self, mace_fit):
         (axes,) = ba.plot_annotators(mace_fit).axes
-        table = ba.annotator_table(mace_fit).assign(low=ba.low_competence_probability(mace_fit)["probability"] > 0.5)
+        table = ba.annotator_table(mace_fit).assign(low=ba.low_competence_table(mace_fit)["probability"] > 0.5)
         table = table.sort_values("competence_mean", kind="stable")
         assert [text.get_text() for text in axes.get_yticklabels()] == table["annotator"].tolist()
         assert axes.get_ylim()[0] < axes.get_ylim()[1]

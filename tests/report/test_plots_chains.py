@@ -11,50 +11,42 @@ from tests.samples import tiny_data
 QUICK = {"random_seed": 1, "progressbar": False}
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    """ArviZ makes its figures by pyplot, which keeps them."""
-    yield
-    from matplotlib import pyplot
-
-    pyplot.close("all")
-
-
 @pytest.fixture(scope="module")
 def em_fit():
     return ba.fit("one_coin", tiny_data(), method="em", method_options={"objective": "map"}, **QUICK)
 
 
-def drawn(collection):
-    """The axes of a figure of ArviZ."""
-    return collection.viz["figure"].item().axes
-
-
 class TestChains:
     def test_the_worst_parameters_are_drawn(self, mace_fit, tmp_path):
         table = ba.summary(mace_fit)
-        collection = ba.plot_traces(mace_fit)
-        names = [axes.get_xlabel() for axes in drawn(collection)[::2]]
+        traces = ba.plot_traces(mace_fit)
+        names = [axes.get_xlabel() for axes in traces.axes[::2]]
         assert len(names) == 8
         assert names[:2] == [table.loc[table["r_hat"].idxmax(), "parameter"],
                              table.loc[table["ess_bulk"].idxmin(), "parameter"]]  # fmt: skip
         by_rank = [set(table.nlargest(n, "r_hat")["parameter"]) | set(table.nsmallest(n, "ess_bulk")["parameter"])
                    for n in (4, 8)]  # fmt: skip
         assert by_rank[0] <= set(names) <= by_rank[1]  # in turn, and some are among the worst by both
-        assert drawn(collection)[1].get_ylabel() == "value"
-        collection.savefig(tmp_path / "traces.png")
-        figure = ba.plot_chain_ranks(mace_fit).viz["figure"].item()
+        assert traces.axes[1].get_ylabel() == "value"
+        traces.savefig(tmp_path / "traces.png")
+        figure = ba.plot_chain_ranks(mace_fit)
         assert [axes.get_title() for axes in figure.axes] == names
         assert [text.get_text() for text in figure.legends[0].get_texts()] == [f"chain {chain}" for chain in range(4)]
         assert figure.get_suptitle() == "Ranks of the chains, of the parameters that mix worst"
 
+    def test_a_figure_is_a_picture_and_nothing_of_it_stays_in_pyplot(self, tiny_fit):
+        from matplotlib import pyplot
+
+        for plot in (ba.plot_traces, ba.plot_chain_ranks):
+            assert plot(tiny_fit, "prevalence")._repr_png_().startswith(b"\x89PNG")
+        assert pyplot.get_fignums() == []
+
     def test_those_that_are_asked_for_are_drawn(self, tiny_fit):
-        collection = ba.plot_traces(tiny_fit, ["prevalence", "accuracy[bo]"])
-        axes = drawn(collection)
+        axes = ba.plot_traces(tiny_fit, ["prevalence", "accuracy[bo]"]).axes
         assert [one.get_xlabel() for one in axes[::2]] == ["prevalence[no]", "prevalence[yes]", "accuracy[bo]"]
         draws = tiny_fit["posterior"]["accuracy"].sel(annotator="bo").values
         np.testing.assert_allclose([line.get_ydata() for line in axes[-1].lines], draws)
-        ranks = drawn(ba.plot_chain_ranks(tiny_fit, "prevalence"))
+        ranks = ba.plot_chain_ranks(tiny_fit, "prevalence").axes
         assert [one.get_title() for one in ranks] == ["prevalence[no]", "prevalence[yes]"]
 
     @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of VB, and of a single chain

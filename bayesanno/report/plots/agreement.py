@@ -19,10 +19,11 @@ from bayesanno.report.plots.style import (
     INK,
     PALE,
     SEQUENCE,
+    draw_shares,
     height_for,
     name_rows,
     new_figure,
-    shades,
+    write_legend,
 )
 
 if TYPE_CHECKING:
@@ -63,17 +64,11 @@ def plot_usage(data: AnnotationData) -> Figure:
     order = table["leverage"].sort_values(na_position="first").index.to_numpy()
     order = order[~np.isnan(shares[order, 0])]
     figure, axes = new_figure(7, height_for(order.size))
-    left = np.zeros(order.size)
-    for label, name, colour in zip(range(data.n_labels), data.labels, shades(data.n_labels), strict=True):
-        width = shares[order, label]
-        axes.barh(range(order.size), width, left=left, color=[colour], edgecolor="white", linewidth=0.4, label=name)
-        left += width
+    draw_shares(axes, shares[order], data.labels)
     name_rows(axes, [data.annotators[who] for who in order])
     axes.set(xlim=(0, 1), ylim=(-0.6, order.size - 0.4), xlabel="share of the annotator's answers", ylabel="annotator")
     axes.set_title("Labels as annotators use them, the most unlike on top", fontsize=10, loc="left")
-    legend = axes.legend(title="label", fontsize=7, title_fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    write_legend(axes, title="label", loc="upper left", bbox_to_anchor=(1.01, 1))
     return figure
 
 
@@ -112,28 +107,23 @@ def plot_divergence(
     if measure not in MEASURES:
         raise DataError(f"there is no measure {measure!r}: choose one of {', '.join(MEASURES)}")
     check_base(base)
-    if isinstance(source, AnnotationData):
-        from_data, table = True, usage_table(source, base=base)
-        value = table[measure].to_numpy()
-    else:
-        from_data, table = False, behaviour_table(source, base=base)
-        value = table[f"{measure}_mean"].to_numpy()
-    order = np.argsort(value, kind="stable")
-    order = order[~np.isnan(value[order])]
-    figure, axes = new_figure(7, height_for(order.size))
-    place, shown = np.arange(order.size), value[order]
+    from_data = isinstance(source, AnnotationData)
+    table = usage_table(source, base=base) if isinstance(source, AnnotationData) else behaviour_table(source, base=base)
+    value = measure if from_data else f"{measure}_mean"
+    table = table.dropna(subset=[value]).sort_values(value, kind="stable")
+    figure, axes = new_figure(7, height_for(len(table)))
+    place, shown = np.arange(len(table)), table[value].to_numpy()
     finite = np.isfinite(shown)
     axes.plot(shown[finite], place[finite], "o", color=INK, markersize=4)
     if not from_data:
-        low, high = (table[f"{measure}_hdi94_{end}"].to_numpy()[order] for end in ("lb", "ub"))
-        axes.hlines(place, low, high, color=ACCENT, linewidth=1.5)
+        axes.hlines(place, table[f"{measure}_hdi94_lb"], table[f"{measure}_hdi94_ub"], color=ACCENT, linewidth=1.5)
     elif (~finite).any():
         edge = 1.05 * max(shown[finite], default=1.0)
         axes.plot(np.full((~finite).sum(), edge), place[~finite], ">", color=ACCENT, label="infinite")
         axes.legend(fontsize=8, loc="lower right")
     unit = "" if measure == "leverage" else f" ({_unit(base)})"
-    name_rows(axes, [str(table["annotator"].iloc[who]) for who in order])
-    axes.set(xlim=(0, None), ylim=(-0.6, order.size - 0.4), xlabel=MEASURES[measure] + unit, ylabel="annotator")
+    name_rows(axes, table["annotator"].tolist())
+    axes.set(xlim=(0, None), ylim=(-0.6, len(table) - 0.4), xlabel=MEASURES[measure] + unit, ylabel="annotator")
     axes.grid(axis="x", color=PALE, alpha=0.3)
     how = "" if from_data else ", posterior mean and 94% interval"
     axes.set_title(f"How unlike the others each annotator uses labels{how}", fontsize=10, loc="left")
@@ -170,8 +160,7 @@ def plot_distances(data: AnnotationData, *, groups: int | None = None, base: flo
     require_kind(data, AnnotationData, "plot_distances")
     check_base(base)
     table = group_annotators(data, groups=groups)
-    index = {name: code for code, name in enumerate(data.annotators)}
-    order = [index[name] for name in table["annotator"]]
+    order = [data.annotators.index(name) for name in table["annotator"]]
     far = find_distances(usage_shares(data)[order], base)
     size = min(3 + 0.14 * len(order), 12)
     figure, axes = new_figure(size + 1, size)
@@ -179,12 +168,10 @@ def plot_distances(data: AnnotationData, *, groups: int | None = None, base: flo
     bar = figure.colorbar(image, ax=axes, shrink=0.7)
     bar.set_label(f"Jensen-Shannon divergence ({_unit(base)})", fontsize=8)
     bar.ax.tick_params(labelsize=8)
-    for edge in np.flatnonzero(np.diff(table["group"])):
-        axes.axhline(edge + 0.5, color=INK, linewidth=1.2)
-        axes.axvline(edge + 0.5, color=INK, linewidth=1.2)
-    names = list(table["annotator"])
-    name_rows(axes, names)
-    name_rows(axes, names, along="x")
+    for along, draw_line in (("y", axes.axhline), ("x", axes.axvline)):
+        name_rows(axes, table["annotator"].tolist(), along=along)
+        for edge in np.flatnonzero(np.diff(table["group"])):
+            draw_line(edge + 0.5, color=INK, linewidth=1.2)
     axes.set(xlabel="annotator", ylabel="annotator")
     axes.set_title("Who uses labels alike: the darker, the more unlike", fontsize=10, loc="left")
     return figure

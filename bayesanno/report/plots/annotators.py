@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.analysis.annotators import annotator_table, low_competence_probability
+from bayesanno.analysis.annotators import annotator_table, low_competence_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.parts import part_of
-from bayesanno.ground.errors import FitError
+from bayesanno.ground.wording import counted
+from bayesanno.report.plots.elements import find_codes
 from bayesanno.report.plots.style import (
     ACCENT,
     INK,
@@ -75,41 +76,28 @@ def plot_annotators(fit: xarray.DataTree | FitView, *, dimension: str | None = N
     """
     view = view_for_table(fit)
     part_of(view, dimension, need_items=False)  # refuses a dimension that is not there
+    return draw_annotators(view, tabulate_low(view), dimension)
+
+
+def tabulate_low(view: FitView) -> pd.DataFrame:
+    """Return the annotator table, and in it `low`: who more probably than not is; of a point, who is."""
     table = annotator_table(view)
-    return draw_annotators(view, table, find_low(view, table), dimension)
-
-
-def find_low(view: FitView, table: pd.DataFrame) -> np.ndarray:
-    """Return who, row by row of the annotator table, is more probably than not of low competence; of a point, who is.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As `annotator_table` gives it.
-    """
-    if view.yields == "point":
-        low: np.ndarray = table["competence_mean"].to_numpy() < LOW
-    else:
-        low = low_competence_probability(view, below=LOW)["probability"].to_numpy() > LOW
-    return low
-
-
-def draw_annotators(view: FitView, table: pd.DataFrame, low: np.ndarray, dimension: str | None) -> Figure:
-    """Draw what `plot_annotators` does, of the annotator table and of who is low in it (`find_low`)."""
     is_point = view.yields == "point"
-    if dimension is not None:
-        low = low[(table["dimension"] == dimension).to_numpy()]
-        table = keep_dimension(table, dimension)
-    order = np.argsort(table["competence_mean"].to_numpy(), kind="stable")
-    table, low = table.iloc[order], low[order]
+    low = table["competence_mean"] < LOW if is_point else low_competence_table(view, below=LOW)["probability"] > LOW
+    return table.assign(low=low)
 
+
+def draw_annotators(view: FitView, table: pd.DataFrame, dimension: str | None) -> Figure:
+    """Draw what `plot_annotators` does, of the table of `tabulate_low`."""
+    is_point = view.yields == "point"
+    table = keep_dimension(table, dimension).sort_values("competence_mean", kind="stable")
     figure, axes = new_figure(7, max(2.4, height_for(len(table))))
     axes.axvline(LOW, color=PALE, linewidth=0.8, linestyle="--", zorder=0)
     place = np.arange(len(table))
     if not is_point:
         width = max(0.5, min(2.0, 120 / len(table)))
         axes.hlines(place, table["competence_hdi94_lb"], table["competence_hdi94_ub"], color=PALE, linewidth=width)
-    _draw_sizes(axes, table, place, low)
+    _draw_sizes(axes, table, place)
     name_rows(axes, table["annotator"].tolist())
     name = view.model.competence
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(table) - 0.4))
@@ -120,24 +108,22 @@ def draw_annotators(view: FitView, table: pd.DataFrame, low: np.ndarray, dimensi
     return figure
 
 
-def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray, low: np.ndarray) -> None:
+def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
     """Draw points by how many answers there are, and say beside the figure which size is how many."""
-    n = table["n_annotations"].to_numpy()
+    n, low = table["n_annotations"].to_numpy(), table["low"].to_numpy()
     largest = 60.0 if len(table) <= 60 else 24.0
 
     def size(many: Any) -> Any:
         return 4 + largest * np.asarray(many) / n.max()
 
-    mean = table["competence_mean"].to_numpy()
-    for marked, face, label in ((~low, ACCENT, ""), (low, "white", f"more probably below {LOW:g}")):
-        axes.scatter(
-            mean[marked], place[marked], s=size(n[marked]), facecolor=face, edgecolor=INK, linewidth=0.8, zorder=3
-        )
-        if label and low.any():
-            axes.scatter([], [], s=size(n.max()), facecolor=face, edgecolor=INK, linewidth=0.8, label=label)
+    look: dict[str, Any] = {"edgecolor": INK, "linewidth": 0.8}
+    for marked, face in ((~low, ACCENT), (low, "white")):
+        mean = table["competence_mean"].to_numpy()[marked]
+        axes.scatter(mean, place[marked], s=size(n[marked]), facecolor=face, zorder=3, **look)
+    if low.any():
+        axes.scatter([], [], s=size(n.max()), facecolor="white", label=f"more probably below {LOW:g}", **look)
     for many in dict.fromkeys(int(q) for q in np.quantile(n, [0, 0.5, 1], method="nearest")):
-        answers = f"{many:,} answer{'' if many == 1 else 's'}"
-        axes.scatter([], [], s=size(many), facecolor=ACCENT, edgecolor=INK, linewidth=0.8, label=answers)
+        axes.scatter([], [], s=size(many), facecolor=ACCENT, label=counted(many, "answer"), **look)
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
 
 
@@ -180,15 +166,12 @@ def plot_confusion(
     view = view_for_table(fit)
     require_confusion(view)
     data = part_of(view, dimension, need_items=False).data
-    everybody, n = list(data.annotators), data.by_annotator
-    most = np.argsort(-n, kind="stable")[:MOST_MATRICES]
-    chosen = [everybody[code] for code in most] if annotators is None else list(annotators)
-    if not chosen:
-        raise FitError("no annotator is asked for: name some, or leave annotators out for those with most answers")
-    for name in chosen:
-        if name not in everybody:
-            raise FitError(f"annotator {name!r} is not in this fit, which has {len(everybody)}, {everybody[0]!r} first")
-    codes = [everybody.index(name) for name in chosen]
+    everybody, n = data.annotators, data.by_annotator
+    if annotators is None:
+        codes = np.argsort(-n, kind="stable")[:MOST_MATRICES].tolist()
+    else:
+        codes = find_codes("annotator", list(annotators), everybody, "with most answers")
+    chosen = [everybody[code] for code in codes]
     found = describe_draws(find_confusion(view, codes))  # of each (annotator, true_class, response)
 
     columns = min(MATRIX_COLUMNS, len(chosen))

@@ -13,10 +13,11 @@ from bayesanno.report.plots.elements import choose_elements, take_elements
 from bayesanno.report.plots.style import cut_name, shades
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import xarray
     from arviz_plots import PlotCollection
+    from matplotlib.figure import Figure
 
     from bayesanno.fits.view import FitView
     from bayesanno.report.plots.elements import Elements
@@ -26,7 +27,7 @@ MOST_LETTERS = 32  # of a parameter's name
 WIDTH, ROW = 7.5, 1.4  # inches, of the figure and of a row
 
 
-def plot_traces(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> PlotCollection:
+def plot_traces(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
     """Draw the draws of every chain, one after the other, and the densities, of the parameters that mix worst.
 
     Chains that mix look alike, and none of their paths drifts or sticks.
@@ -42,8 +43,8 @@ def plot_traces(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] |
 
     Returns
     -------
-    arviz_plots.PlotCollection
-        As `arviz_plots.plot_trace_dist` gives it; draws that diverged are marked below. `savefig` writes it.
+    matplotlib.figure.Figure
+        As `arviz_plots.plot_trace_dist` draws it; draws that diverged are marked below.
 
     Raises
     ------
@@ -59,24 +60,18 @@ def plot_traces(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] |
     import arviz_plots
 
     chosen = _choose(fit, var_names)
-    drawn = arviz_plots.plot_trace_dist(
-        chosen,
-        compact=False,
-        backend="matplotlib",
-        visuals={"trace": {"width": 0.6}, "dist": {"width": 1.2}},
-        color=_colours_for(chosen),
-        figure_kwargs=_size_for(chosen, 1),
-    )
-    _finish(drawn, chosen, "Chains of the parameters that mix worst" if var_names is None else "Chains")
-    for axes in drawn.viz["figure"].item().axes:
+    title = "Chains of the parameters that mix worst" if var_names is None else "Chains"
+    widths = {"trace": {"width": 0.6}, "dist": {"width": 1.2}}
+    figure = _draw(arviz_plots.plot_trace_dist, chosen, title, compact=False, visuals=widths)
+    for axes in figure.axes:
         if axes.get_ylabel():
             axes.set_ylabel("value", fontsize=8)  # what it is of is said below the density
         elif axes.get_xlabel():
             axes.set_ylabel("density", fontsize=8)
-    return drawn
+    return figure
 
 
-def plot_chain_ranks(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> PlotCollection:
+def plot_chain_ranks(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
     """Draw how the ranks of each chain's draws among all draws are spread, of the parameters that mix worst.
 
     Of chains that mix, the ranks of each are uniform, and its line stays near 0: what is drawn is how far the
@@ -93,8 +88,8 @@ def plot_chain_ranks(fit: xarray.DataTree | FitView, var_names: str | Sequence[s
 
     Returns
     -------
-    arviz_plots.PlotCollection
-        As `arviz_plots.plot_rank` gives it. `savefig` writes it.
+    matplotlib.figure.Figure
+        As `arviz_plots.plot_rank` draws it.
 
     Raises
     ------
@@ -112,21 +107,14 @@ def plot_chain_ranks(fit: xarray.DataTree | FitView, var_names: str | Sequence[s
     chosen = _choose(fit, var_names)
     if chosen["posterior"].sizes["chain"] == 1:
         raise FitError("this fit has one chain, and ranks compare chains: fit with several (chains=4)")
-    drawn = arviz_plots.plot_rank(
-        chosen,
-        backend="matplotlib",
-        visuals={"ecdf_lines": {"width": 1.0}, "remove_axis": False},
-        color=_colours_for(chosen),
-        col_wrap=2,
-        figure_kwargs=_size_for(chosen, 2),
-    )
     title = "Ranks of the chains, of the parameters that mix worst" if var_names is None else "Ranks of the chains"
-    _finish(drawn, chosen, title)
-    for axes in drawn.viz["figure"].item().axes:
+    visuals = {"ecdf_lines": {"width": 1.0}, "remove_axis": False}
+    figure = _draw(arviz_plots.plot_rank, chosen, title, columns=2, col_wrap=2, visuals=visuals)
+    for axes in figure.axes:
         axes.set_xlabel("rank (a share of all draws)", fontsize=8)
         axes.set_ylabel("off uniform", fontsize=8)
         axes.spines[["top", "right"]].set_visible(False)
-    return drawn
+    return figure
 
 
 def _choose(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None) -> xarray.DataTree:
@@ -159,28 +147,33 @@ def _find_worst(posterior: xarray.Dataset, convergence: xarray.Dataset, elements
     return {names[place]: elements[names[place]] for place in worst[:MOST_PARAMETERS]}
 
 
-def _size_for(chosen: xarray.DataTree, columns: int) -> dict[str, Any]:
-    rows = -(-len(chosen["posterior"].data_vars) // columns)
-    return {"figsize": (WIDTH, max(2.8, ROW * rows + 0.8)), "figsize_units": "inches"}
+def _draw(
+    plot: Callable[..., PlotCollection], chosen: xarray.DataTree, title: str, *, columns: int = 1, **options: Any
+) -> Figure:
+    """Let ArviZ draw chains, with a title and a legend, and names as they are: no formulas, cut if they are long.
 
-
-def _colours_for(chosen: xarray.DataTree) -> list[Any]:
-    return shades(max(chosen["posterior"].sizes["chain"] + 1, 3))  # ArviZ asks for three; the last one is too pale
-
-
-def _finish(drawn: PlotCollection, chosen: xarray.DataTree, title: str) -> None:
-    """Give a figure of ArviZ a title and a legend, and take names as they are: no formulas, cut if they are long."""
+    ArviZ makes the figure by pyplot, which would show it once more and keep it: it is taken from there.
+    """
+    from matplotlib import pyplot
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
 
-    figure = drawn.viz["figure"].item()
+    from bayesanno.report.plots.shown import ShownFigure
+
+    draws = chosen["posterior"].to_dataset()
+    size = (WIDTH, max(2.8, ROW * -(-len(draws) // columns) + 0.8))
+    colours = shades(max(draws.sizes["chain"] + 1, 3))  # ArviZ asks for three; the last one is too pale
+    made = {"figsize": size, "figsize_units": "inches", "FigureClass": ShownFigure}
+    drawn = plot(chosen, backend="matplotlib", color=colours, figure_kwargs=made, **options)
+    figure: Figure = drawn.viz["figure"].item()
+    pyplot.close(figure)
     for text in figure.findobj(Text):
         text.set_parse_math(False)
         text.set_fontsize(min(text.get_fontsize(), 8))
         text.set_text(cut_name(text.get_text(), MOST_LETTERS))
     figure.set_layout_engine("constrained")
     figure.suptitle(title, fontsize=10)
-    chains = chosen["posterior"].to_dataset()["chain"].values.tolist()
-    handles = [Line2D([], [], color=colour) for colour, _ in zip(_colours_for(chosen), chains, strict=False)]
-    labels = [f"chain {chain}" for chain in chains]
+    labels = [f"chain {chain}" for chain in draws["chain"].values]
+    handles = [Line2D([], [], color=colour) for colour, _ in zip(colours, labels, strict=False)]
     figure.legend(handles, labels, loc="outside lower center", ncols=8, fontsize=7, frameon=False)
+    return figure

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesanno.criticism.calibration import BINS, calibration_table
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_made
+from bayesanno.report.plots.elements import name_fits
 from bayesanno.report.plots.style import (
     ACCENT,
     INK,
+    MARKERS,
     MOST_NAMES,
     PALE,
     height_for,
@@ -21,9 +20,12 @@ from bayesanno.report.plots.style import (
     new_figure,
     new_grid,
     shades,
+    write_legend,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     import xarray
     from matplotlib.axes import Axes
@@ -96,14 +98,8 @@ def _draw_rows(axes: Axes, rows: pd.DataFrame) -> None:
     axes.hlines(place, rows["low"], rows["high"], color=PALE, linewidth=max(0.5, min(4.0, 200 / len(rows))))
     small = (rows["p"] < SMALL).to_numpy()
     for marked, marker, colour in ((~small, "o", ACCENT), (small, "x", INK)):
-        axes.scatter(
-            rows["observed"].to_numpy()[marked],
-            place[marked],
-            s=max(3, 16 - len(rows) / 40),
-            marker=marker,
-            color=colour,
-            zorder=3,
-        )
+        seen, size = rows["observed"].to_numpy()[marked], max(3, 16 - len(rows) / 40)
+        axes.scatter(seen, place[marked], s=size, marker=marker, color=colour, zorder=3)
     if len(rows) > MOST_NAMES:
         axes.set_yticks([])
         axes.set_ylabel(f"{len(rows):,} of them, by what is predicted", fontsize=9)
@@ -147,14 +143,9 @@ def plot_calibration(
     >>> ba.plot_calibration(fit).axes[0].get_xlabel()
     'probability of the label'
     """
-    # a DataTree is a mapping too, of its groups
-    several = isinstance(fits, Mapping) and not isinstance(fits, xr.DataTree)
-    named = dict(cast("Mapping[str, Any]", fits)) if several else {"": cast("Any", fits)}
-    if not named:
-        raise FitError("there is no fit to draw")
+    named = name_fits(fits)
     figure, axes = new_figure(5.6, 4.6)
     axes.plot([0, 1], [0, 1], color=PALE, linewidth=1)
-    markers = "osD^vP*X"
     least, lowest = 1.0, 1.0
     for number, (name, fit) in enumerate(named.items()):
         table = calibration_table(fit, bins=bins, confidence=confidence)
@@ -164,20 +155,12 @@ def plot_calibration(
             x = rows["predicted"]
             axes.vlines(x, rows["low"], rows["high"], color=[colour], linewidth=1)
             axes.plot(x, rows["right"], color=colour, linewidth=1)
-            axes.scatter(
-                x,
-                rows["right"],
-                s=12 + 120 * np.sqrt(rows["n"] / rows["n"].sum()),
-                color=[colour],
-                marker=markers[number % len(markers)],
-                label=label,
-                zorder=3,
-            )
+            look = {"color": [colour], "marker": MARKERS[number % len(MARKERS)], "zorder": 3}
+            axes.scatter(x, rows["right"], s=12 + 120 * np.sqrt(rows["n"] / rows["n"].sum()), label=label, **look)
             least, lowest = min(least, float(x.min())), min(lowest, float(rows["low"].min()))
     axes.set(xlim=(least - 0.05, 1.02), ylim=(min(lowest, least) - 0.05, 1.02))
     axes.set(xlabel="probability of the label", ylabel="share that is right")
     axes.set_title("Labels: how sure, and how often right", fontsize=10, loc="left")
     if named.keys() != {""} or "dimension" in table:
-        for text in axes.legend(fontsize=7, loc="upper left").get_texts():
-            text.set_parse_math(False)
+        write_legend(axes, loc="upper left")
     return figure

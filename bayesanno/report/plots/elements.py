@@ -1,21 +1,52 @@
-"""Single parameters of a fit, by the names that `bayesanno.summary` gives them: "competence[ana]"."""
+"""What figures are asked to draw, by name: fits, items and annotators, and parameters as `summary` names them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from bayesanno.fits.storage import is_tree
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.inference.find_modes.objective import name_elements
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import xarray
 
+    from bayesanno.fits.view import FitView
+
 Elements = dict[str, tuple[str, int]]  # name -> of which variable, and where among its numbers
+
+
+def name_fits(
+    fits: xarray.DataTree | FitView | Mapping[str, xarray.DataTree | FitView],
+) -> dict[str, xarray.DataTree | FitView]:
+    """Return fits by name, a single one under no name; raise a FitError if there is none."""
+    named = cast("Any", {"": fits} if is_tree(fits) or not isinstance(fits, Mapping) else dict(fits))
+    if not named:
+        raise FitError("there is no fit to draw")
+    return named  # type: ignore[no-any-return]
+
+
+def find_codes(what: str, asked: Sequence[str], names: Sequence[str], otherwise: str) -> list[int]:
+    """Return the codes of the items, or annotators, that are asked for.
+
+    Raises
+    ------
+    FitError
+        If one is not in the fit, or none is asked for; `otherwise` says which are drawn where that is left open.
+    """
+    code_of = {name: code for code, name in enumerate(names)}
+    for name in asked:
+        if name not in code_of:
+            raise FitError(f"{what} {name!r} is not in this fit, which has {len(names):,}, {names[0]!r} first")
+    if not asked:
+        raise FitError(f"no {what} is asked for: name some, or leave {what}s out for those {otherwise}")
+    return [code_of[name] for name in asked]
 
 
 def choose_elements(posterior: xarray.Dataset, asked: str | Sequence[str] | None) -> Elements:

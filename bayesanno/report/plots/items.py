@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +12,16 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import n_kept
 from bayesanno.analysis.parts import measure_entropy, part_of
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
+from bayesanno.report.plots.elements import find_codes, name_fits
 from bayesanno.report.plots.style import (
     ACCENT,
     INK,
+    LINES,
+    MARKERS,
     PALE,
     begin_title,
     cut_name,
+    draw_shares,
     height_for,
     keep_dimension,
     name_rows,
@@ -29,13 +31,12 @@ from bayesanno.report.plots.style import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import xarray
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesanno.analysis.parts import FitPart
     from bayesanno.fits.view import FitView
 
 MOST_ITEMS = 30  # that are drawn unless some are asked for
@@ -44,7 +45,6 @@ LETTER = 0.014  # of the width of a bar, with a little room
 MARKED = (0.75, 0.9)  # shares of items that are marked where they end
 BINS = 40
 MANY = 50  # items in one bin from which on their number is drawn on a logarithmic scale
-LINES = ("-", "--", "-.", ":")
 
 
 def plot_labels(
@@ -84,14 +84,13 @@ def plot_labels(
     part = part_of(view, dimension)
     probability, states, names = part.posterior.values, part.states, list(part.data.items)
     what = "type" if part.is_of_types else "label"
-    chosen = _choose_items(part, names, items)
+    if items is None:
+        chosen = np.argsort(-part.entropy, kind="stable")[:MOST_ITEMS].tolist()
+    else:
+        chosen = find_codes("item", items, names, "that are least sure")
     figure, axes = new_figure(7.5, max(2.6, height_for(len(chosen))))
-    left = np.zeros(len(chosen))
-    for state, name, colour in zip(range(len(states)), states, shades(len(states)), strict=True):
-        width = probability[chosen, state]
-        axes.barh(range(len(chosen)), width, left=left, color=[colour], edgecolor="white", linewidth=0.4, label=name)
-        _write_into(axes, cut_name(name), left, width, colour)
-        left += width
+    draw_shares(axes, probability[chosen], states)
+    _write_into_bars(axes)
     gold = {} if part.is_of_types else part.gold
     if gold:
         _mark_gold(axes, [gold.get(names[item], "") for item in chosen], probability[chosen], states)
@@ -101,41 +100,21 @@ def plot_labels(
     if items is None:
         which = f"all {len(names)} items" if len(chosen) == len(names) else f"the {which} that are least sure"
     begin_title(axes, f"{what}s of {which}", dimension)
-    handles, labels = axes.get_legend_handles_labels()
-    first = len(labels) - len(states)  # the marks of gold, which come last
     right = 1.04 + LETTER * max((len(cut_name(name, MOST_GOLD)) for name in gold.values()), default=-2)
-    write_legend(
-        axes,
-        handles=handles[first:] + handles[:first],
-        labels=labels[first:] + labels[:first],
-        title=what,
-        loc="upper left",
-        bbox_to_anchor=(right, 1),
-        frameon=False,
-    )
+    keys = [*axes.containers, *axes.collections]  # the marks of gold come last
+    write_legend(axes, handles=keys, title=what, loc="upper left", bbox_to_anchor=(right, 1), frameon=False)
     return figure
 
 
-def _choose_items(part: FitPart, names: list[str], items: Sequence[str] | None) -> list[int]:
-    """Return the codes of the items to draw, from the top."""
-    if items is None:
-        least: list[int] = np.argsort(-part.entropy, kind="stable")[:MOST_ITEMS].tolist()
-        return least
-    code_of = {name: code for code, name in enumerate(names)}
-    for name in items:
-        if name not in code_of:
-            raise FitError(f"item {name!r} is not in this fit, which has {len(names):,}, {names[0]!r} first")
-    if not items:
-        raise FitError("no item is asked for: name some, or leave items out for those that are least sure")
-    return [code_of[name] for name in items]
-
-
-def _write_into(axes: Axes, name: str, left: np.ndarray, width: np.ndarray, colour: Any) -> None:
+def _write_into_bars(axes: Axes) -> None:
     """Write a label's name into the parts of bars that have room for it: colours need not be told apart."""
-    ink = "white" if np.dot(colour[:3], (0.299, 0.587, 0.114)) < 0.5 else INK
-    for place in np.flatnonzero(width > LETTER * (len(name) + 1)).tolist():
-        at = left[place] + 0.006
-        axes.text(at, place, name, va="center", fontsize=6, color=ink, parse_math=False, clip_on=True)
+    for bars in axes.containers:
+        name = cut_name(str(bars.get_label()))
+        ink = "white" if np.dot(bars[0].get_facecolor()[:3], (0.299, 0.587, 0.114)) < 0.5 else INK
+        for place, bar in enumerate(bars):
+            if bar.get_width() > LETTER * (len(name) + 1):
+                at = bar.get_x() + 0.006
+                axes.text(at, place, name, va="center", fontsize=6, color=ink, parse_math=False, clip_on=True)
 
 
 def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Sequence[str]) -> None:
@@ -145,23 +124,18 @@ def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Seq
     of_gold = probability[place, known[place]]
     middle = np.array([probability[row, : known[row]].sum() for row in place]) + of_gold / 2
     right = probability[place].argmax(axis=1) == known[place]
-    for marked, marker, label in (
-        (right, "o", "gold, and the most probable"),
-        (~right, "X", "gold, and not the most probable"),
-    ):
+    look: dict[str, Any] = {
+        "s": 28,
+        "facecolor": "white",
+        "edgecolor": INK,
+        "linewidth": 0.9,
+        "zorder": 3,
+        "clip_on": False,
+    }
+    for marked, marker, but in ((right, "o", ""), (~right, "X", "not ")):
         if marked.any():
-            axes.scatter(
-                middle[marked],
-                place[marked],
-                marker=marker,
-                s=28,
-                facecolor="white",
-                edgecolor=INK,
-                linewidth=0.9,
-                label=label,
-                zorder=3,
-                clip_on=False,
-            )
+            label = f"gold, and {but}the most probable"
+            axes.scatter(middle[marked], place[marked], marker=marker, label=label, **look)
     beside = axes.secondary_yaxis("right")
     named = np.flatnonzero([bool(name) for name in gold])
     beside.set_yticks(named.tolist(), [cut_name(gold[row], MOST_GOLD) for row in named], parse_math=False, fontsize=7)
@@ -256,11 +230,7 @@ def plot_coverage(
     >>> ba.plot_coverage({"MACE": fit}).axes[0].get_xlabel()
     'share of the items that is kept, the surest first'
     """
-    # a DataTree is a mapping too, of its groups
-    several = isinstance(fits, Mapping) and not isinstance(fits, xr.DataTree)
-    named = dict(cast("Mapping[str, Any]", fits)) if several else {"": cast("Any", fits)}
-    if not named:
-        raise FitError("there is no fit to draw")
+    named = name_fits(fits)
     tables, votes = {}, {}
     for name, fit in named.items():
         view = view_for_table(fit)
@@ -273,14 +243,12 @@ def plot_coverage(
 
     figure, axes = new_figure(6, 4)
     for number, data in enumerate(votes.values()):
-        vote = measure_coverage(measure_entropy(data.class_shares), vote_right(data), list(table["coverage"]))
-        label = "" if number else "majority vote"
-        axes.plot(
-            vote["n_items"] / data.n_items, vote["accuracy"], color=PALE, linewidth=3, alpha=0.6, label=label, zorder=0
-        )
+        vote = measure_coverage(measure_entropy(data.class_shares), vote_right(data), table["coverage"].tolist())
+        style = {"color": PALE, "linewidth": 3, "alpha": 0.6, "label": "" if number else "majority vote", "zorder": 0}
+        axes.plot(vote["n_items"] / data.n_items, vote["accuracy"], **style)
     colours = [ACCENT] if len(named) == 1 else shades(len(named) + 1)
     for number, (name, table) in enumerate(tables.items()):
-        style = {"color": colours[number], "linestyle": LINES[number % len(LINES)], "marker": "osD^vP*X"[number % 8]}
+        style = {"color": colours[number], "linestyle": LINES[number % 4], "marker": MARKERS[number % 8]}
         axes.plot(table["coverage"], table["accuracy"], markersize=4, label=name or "the fit", **style)
     axes.set(xlim=(0, 1.02), xlabel="share of the items that is kept, the surest first")
     axes.set_ylabel("accuracy against gold (share that is right)")

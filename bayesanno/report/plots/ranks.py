@@ -16,7 +16,7 @@ import numpy as np
 from bayesanno.agreement.resampling import check_resampling
 from bayesanno.criticism.sbc import KEPT
 from bayesanno.criticism.sbc_tables import count_simulations, ranks_by_variable
-from bayesanno.report.plots.style import ACCENT, INK, PALE, new_figure
+from bayesanno.report.plots.style import ACCENT, INK, LINES, PALE, new_figure, write_legend
 
 if TYPE_CHECKING:
     import xarray
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 PANEL = 2.8  # inches
 MOST_SIMULATED = 40_000  # uniform samples that the band is made from,
 IN_TAIL = 100  # of which so many are to be outside it
-STYLES = ("-", "--", "-.", ":")  # of the lines farthest outside the band, which have names
 
 
 def plot_ranks(ranks: xarray.Dataset, *, confidence: float = 0.95, random_seed: int | None = 1) -> Figure:
@@ -109,9 +108,8 @@ def _draw_panel(axes: Axes, n: int, band: tuple[np.ndarray, np.ndarray], below: 
     axes.plot(at, lines[~outside].T, color=INK, linewidth=0.8, alpha=max(0.25, 1 / np.sqrt(len(lines))))
     furthest = np.flatnonzero(outside)[np.argsort(-np.abs(lines[outside]).max(axis=1), kind="stable")]
     for number, line in enumerate(furthest):
-        look = {"linestyle": STYLES[number], "label": names[line]} if number < len(STYLES) else {"linewidth": 0.7}
+        look = {"linestyle": LINES[number], "label": names[line]} if number < len(LINES) else {"linewidth": 0.7}
         axes.plot(at, lines[line], **({"color": ACCENT, "linewidth": 1.5} | look))
     if furthest.size:
-        title = f"outside: {furthest.size} of {len(lines)}" if furthest.size > len(STYLES) else None
-        for text in axes.legend(fontsize=7, title=title, title_fontsize=7).get_texts():
-            text.set_parse_math(False)
+        title = f"outside: {furthest.size} of {len(lines)}" if furthest.size > len(LINES) else None
+        write_legend(axes, title=title, title_fontsize=7)

@@ -20,6 +20,7 @@ from bayesanno.report.plots.style import (
     name_rows,
     new_figure,
     shades,
+    write_legend,
 )
 
 if TYPE_CHECKING:
@@ -126,8 +127,7 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
 
         keys = [Line2D([], [], color=colours[name], label=cut_name(name, 14)) for name in of]
         options = {"loc": "lower left", "ncols": 3, "borderaxespad": 0.1, "handlelength": 1.2, "columnspacing": 1}
-        for text in axes.legend(handles=keys, fontsize=7, frameon=False, **options).get_texts():
-            text.set_parse_math(False)
+        write_legend(axes, handles=keys, frameon=False, **options)
 
 
 def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure:
@@ -161,8 +161,8 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     >>> ba.plot_power_scaling(ba.power_scaling_table(fit, ["accuracy"]))  # doctest: +SKIP
     """
     check_made(table, "DataFrame", "power_scaling_table", ["prior", "prior_noise", "likelihood"])
-    shown = _take_rows(table, table.sort_values("prior", ascending=False, kind="stable"), most)
-    figure, (left, right) = new_figure(9.5, max(height_for(len(shown)), 2.4), 2, sharey=True)
+    ordered = table.sort_values("prior", ascending=False, kind="stable")
+    shown, figure, left, right = _begin_sides(ordered, most)
     place = np.arange(len(shown))
     sd = shown["sd"].where(shown["sd"] > 0).to_numpy()
     kinds: dict[str, dict[str, Any]] = {
@@ -178,13 +178,11 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     left.axvspan(0, shown["prior_noise"].max(), color=ACCENT, alpha=0.1, linewidth=0, label="prior, by chance")
     right.axvline(0, color=INK, linewidth=0.8)
     name_rows(left, shown["parameter"].tolist(), longest=LONGEST)
-    left.set(xlim=(0, None), ylim=(len(shown) - 0.4, -0.6))
+    left.set_xlim(0, None)
     left.set_xlabel("sensitivity", fontsize=9)
     right.set_xlabel("move of the mean by twice the strength, in sd", fontsize=9)
     what = f": the {len(shown)} of {len(table):,} that rest most on the prior" if len(shown) < len(table) else ""
     left.set_title(f"What rests on the prior, and on the answers{what}", fontsize=10, loc="left")
-    for one in (left, right):
-        one.grid(axis="x", color=PALE, alpha=0.3)
     figure.legend(*left.get_legend_handles_labels(), fontsize=8, loc="outside upper right", ncols=3)
     return figure
 
@@ -218,9 +216,7 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
     >>> ba.plot_label_power_scaling(ba.label_power_scaling(fit))  # doctest: +SKIP
     """
     check_made(table, "DataFrame", "label_power_scaling", ["doublings", "prior_slope"])
-    order = table["doublings"].abs().to_numpy().argsort(kind="stable")
-    shown = _take_rows(table, table.iloc[order], most)
-    figure, (left, right) = new_figure(9.5, max(height_for(len(shown)), 2.4), 2, sharey=True)
+    shown, figure, left, right = _begin_sides(table.sort_values("doublings", key=np.abs, kind="stable"), most)
     place, doublings = np.arange(len(shown)), shown["doublings"].to_numpy()
     near = np.abs(doublings) <= MOST_DOUBLINGS
     left.axvspan(-1, 1, color=PALE, alpha=0.15, linewidth=0)
@@ -240,27 +236,35 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
         for row in shown.to_dict("records")
     ]
     name_rows(left, said, longest=LONGEST)
-    left.set(xlim=(-MOST_DOUBLINGS - 0.3, MOST_DOUBLINGS + 0.3), ylim=(len(shown) - 0.4, -0.6))
+    left.set_xlim(-MOST_DOUBLINGS - 0.3, MOST_DOUBLINGS + 0.3)
     left.set_xlabel("doublings of the prior until the label changes", fontsize=9)
     right.set_xlabel("probability of the label", fontsize=9)
     soon = int((table["doublings"].abs() < 1).sum())
     what = f"{len(shown)} of {len(table):,} drawn; " if len(shown) < len(table) else ""
-    left.set_title(
-        f"Labels that hang on the prior: {what}{soon} would change within one doubling", fontsize=10, loc="left"
-    )
-    for one in (left, right):
-        one.grid(axis="x", color=PALE, alpha=0.3)
+    title = f"Labels that hang on the prior: {what}{soon} would change within one doubling"
+    left.set_title(title, fontsize=10, loc="left")
     figure.legend(*right.get_legend_handles_labels(), fontsize=8, loc="outside lower right", ncols=3)
     return figure
 
 
-def _take_rows(table: pd.DataFrame, ordered: pd.DataFrame, most: int) -> pd.DataFrame:
-    """Return the first rows of an ordered table; raise a FitError if there is nothing to draw."""
+def _begin_sides(ordered: pd.DataFrame, most: int) -> tuple[pd.DataFrame, Figure, Axes, Axes]:
+    """Return the first rows of an ordered table, from the top, and a figure with two sides for them.
+
+    Raises
+    ------
+    FitError
+        If there is nothing to draw.
+    """
     if most < 1:
         raise FitError(f"most is {most}: it must be at least 1")
-    if table.empty:
+    if ordered.empty:
         raise FitError("the table has no rows to draw")
-    return ordered.head(most)
+    shown = ordered.head(most)
+    figure, (left, right) = new_figure(9.5, max(height_for(len(shown)), 2.4), 2, sharey=True)
+    left.set_ylim(len(shown) - 0.4, -0.6)
+    for one in (left, right):
+        one.grid(axis="x", color=PALE, alpha=0.3)
+    return shown, figure, left, right
 
 
 def plot_priors(study: Study) -> Figure:

@@ -1,4 +1,4 @@
-"""A figure that a notebook shows by itself. pyplot, which would show others, is never imported by the package."""
+"""A figure that a notebook shows by itself. pyplot, which would show others, keeps none of them."""
 
 from __future__ import annotations
 

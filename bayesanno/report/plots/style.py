@@ -20,6 +20,7 @@ ROW = 0.2  # inches of a row with a name
 MOST_HEIGHT = 14.0
 MOST_NAMES = 60  # rows of which each has its name
 MOST_LETTERS = 20  # of a name
+LINES, MARKERS = ("-", "--", "-.", ":"), "osD^vP*X"  # of fits or types that are beside each other, in this order
 
 
 def new_figure(
@@ -67,6 +68,14 @@ def cut_name(name: str, most: int = MOST_LETTERS) -> str:
     """
     line = " ".join(name.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def draw_shares(axes: Axes, shares: np.ndarray, names: Sequence[str]) -> None:
+    """Draw a bar for each row of shares, (row, name), with a part for each name."""
+    left = np.zeros(len(shares))
+    for width, name, colour in zip(shares.T, names, shades(len(names)), strict=True):
+        axes.barh(range(len(shares)), width, left=left, color=[colour], edgecolor="white", linewidth=0.4, label=name)
+        left += width
 
 
 def write_legend(axes: Axes, **options: Any) -> None:

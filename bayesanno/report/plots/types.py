@@ -16,7 +16,7 @@ from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.capabilities import HasHardItems
-from bayesanno.report.plots.style import ACCENT, INK, PALE, cut_name, new_figure, shades, write_legend
+from bayesanno.report.plots.style import ACCENT, INK, LINES, MARKERS, PALE, cut_name, new_figure, shades, write_legend
 from bayesanno.simulation.replicate import take_draws
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 MOST_DRAWS = 500
 MOST_TYPES = 5  # with a line each; of more, those that expect the fewest items are drawn as one
-LINES = ("-", "--", "-.", ":")
-MARKERS = "osD^v"
 TOGETHER = "all together"
 
 
@@ -83,24 +81,20 @@ def plot_types(fit: xarray.DataTree | FitView, *, label: str | None = None) -> F
     for name, values in drawn.items():
         colour, line, marker = lines[name]
         found = describe_draws(xr.DataArray(values[None], dims=("chain", "draw", "bin")))
-        if np.isfinite(found["hdi94_lb"]).all():
-            axes.fill_between(
-                bins, found["hdi94_lb"], found["hdi94_ub"], color=[colour], alpha=0.25, linewidth=0, zorder=1.5
-            )
+        low, high = found["hdi94_lb"], found["hdi94_ub"]
+        if np.isfinite(low).all():
+            axes.fill_between(bins, low, high, color=[colour], alpha=0.25, linewidth=0, zorder=1.5)
         width, above = (3.5, 2) if name == TOGETHER else (1.2, 3)  # a type that is nearly all lies upon the sum
         style = {"linestyle": line, "marker": marker, "color": colour, "linewidth": width, "zorder": above}
         axes.plot(bins, found["mean"], markersize=3.5, label=name, **style)
     axes.set(xlim=(-0.6, seen.size - 0.4), ylim=(0, None), ylabel="items")
     axes.set_xlabel(f"{counted} (of {seen.size - 1} answers to an item)", parse_math=False)
     axes.xaxis.get_major_locator().set_params(integer=True)
-    which = (
-        f"{view.data.n_items:,} items"
-        if seen.sum() == view.data.n_items
-        else (f"the {int(seen.sum()):,} of {view.data.n_items:,} items with {seen.size - 1} answers")
-    )
-    axes.set_title(
-        f"What types predict of {which}: posterior mean and 94% interval", fontsize=10, loc="left", color=INK
-    )
+    which = f"{view.data.n_items:,} items"
+    if seen.sum() < view.data.n_items:
+        which = f"the {int(seen.sum()):,} of {which} with {seen.size - 1} answers"
+    title = f"What types predict of {which}: posterior mean and 94% interval"
+    axes.set_title(title, fontsize=10, loc="left", color=INK)
     write_legend(axes, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     return figure
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.parts import parts_of
 from bayesanno.analysis.population import population_table
@@ -12,10 +11,9 @@ from bayesanno.ground.wording import counted, enumerated
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.report.blocks import Block, Heading, Text, draw, grid_of
 from bayesanno.report.plots.agreement import plot_divergence, plot_usage
-from bayesanno.report.plots.annotators import LOW, draw_annotators, find_low, plot_confusion
+from bayesanno.report.plots.annotators import LOW, draw_annotators, plot_confusion, tabulate_low
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
     from bayesanno.fits.view import FitView
@@ -33,27 +31,26 @@ def show_annotators(view: FitView) -> list[Block]:
     """Return who is good, who is not, in a figure and in a table, and what they confuse."""
     if view.model.competence is None:
         return _show_usage(view)
-    table = annotator_table(view)
-    low = find_low(view, table)
+    table = tabulate_low(view)
     n = table["annotator"].nunique()
     called = view.model.competence
     what = "" if called == "competence" else f"; their competence is what {view.model.name} calls {called}"
-    blocks: list[Block] = [Text(text=f"{counted(n, 'annotator')}{what}.")]
-    blocks += [Text(text=sentence) for sentence in [*_tell_low(view, table, low), *_tell_population(view)]]
+    blocks: list[Block] = [Text(f"{counted(n, 'annotator')}{what}.")]
+    blocks += [Text(sentence) for sentence in [*_tell_low(view, table), *_tell_population(view)]]
     for part in parts_of(view, need_items=False):
         name = part.dimension or None
         if name:
-            blocks.append(Heading(text=name))
+            blocks.append(Heading(name))
         said = "Competence of each annotator" + (" with its 94% interval." if view.yields != "point" else ".")
-        blocks.append(draw(draw_annotators(view, table, low, name), alt=said, caption=said))
+        blocks.append(draw(draw_annotators(view, table, name), said))
         if CONFUSION in view.posterior:
             said = "What annotators answer (columns) where the truth is the row, of those with most answers."
-            blocks.append(draw(plot_confusion(view, dimension=name), alt=said, caption=said))
-    shown = table.rename(columns=lambda name: str(name).removeprefix("competence_"))
+            blocks.append(draw(plot_confusion(view, dimension=name), said))
+    shown = table.drop(columns="low").rename(columns=lambda name: str(name).removeprefix("competence_"))
     shown = shown.dropna(axis="columns", how="all")  # a point has no intervals
     return [
         *blocks,
-        Heading(text="Every annotator, the least competent first"),
+        Heading("Every annotator, the least competent first"),
         grid_of(shown, name="annotator-table", what="annotators", by="mean", down=False),
     ]
 
@@ -66,9 +63,9 @@ def _show_usage(view: FitView) -> list[Block]:
         "The labels as annotators use them.": plot_usage(view.data),
     }
     return [
-        Text(text=f"{counted(len(table), 'annotator')}; the model says how they use the labels, not who is right."),
-        *(draw(figure, alt=said, caption=said) for said, figure in figures.items()),
-        Heading(text="Every annotator, the one most probably farthest out first"),
+        Text(f"{counted(len(table), 'annotator')}; the model says how they use the labels, not who is right."),
+        *(draw(figure, said) for said, figure in figures.items()),
+        Heading("Every annotator, the one most probably farthest out first"),
         grid_of(table, name="annotator-table", what="annotators", by="farthest_probability"),
     ]
 
@@ -93,9 +90,9 @@ def _tell_population(view: FitView) -> list[str]:
     ]
 
 
-def _tell_low(view: FitView, table: pd.DataFrame, low: np.ndarray) -> list[str]:
+def _tell_low(view: FitView, table: pd.DataFrame) -> list[str]:
     """Say whose competence is more probably low than not."""
-    names = table.loc[low, "annotator"].drop_duplicates().tolist()
+    names = table.loc[table["low"], "annotator"].drop_duplicates().tolist()
     is_point = view.yields == "point"
     which = f"an estimate below {LOW}" if is_point else f"a competence that is more probably than not below {LOW}"
     if not names:

@@ -29,17 +29,17 @@ SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", 
 def check_model(view: FitView, *, checks: bool, random_seed: int) -> list[Block]:
     """Return what a model says of the answers that were seen, of gold, and of its own prior."""
     if isinstance(view.named_data, AnnotationTotals):
-        return [Text(text="The fit holds no answers to compare with: compare models on a part of them, in memory.")]
+        return [Text("The fit holds no answers to compare with: compare models on a part of them, in memory.")]
     blocks: list[Block] = []
     if any(part.is_of_types and part.votes is None for part in parts_of(view)):
         said = "Counts as they were seen, and as the types of items explain them."
-        blocks.append(draw(plot_types(view), alt=said, caption=said))
+        blocks.append(draw(plot_types(view), said))
     if view.yields == "point":
-        blocks.append(Text(text="One point says nothing on how sure it is, and is not compared with the answers."))
+        blocks.append(Text("One point says nothing on how sure it is, and is not compared with the answers."))
     elif checks:
         blocks += _predict(view, random_seed)
     else:
-        blocks.append(Text(text="Its predictions were not compared with the answers yet: bayesanno report does that."))
+        blocks.append(Text("Its predictions were not compared with the answers yet: bayesanno report does that."))
     if score(view):
         blocks += _calibrate(view, random_seed)
     if checks and view.yields == "mcmc" and {"log_prior", "log_likelihood"} <= set(view.tree.children):
@@ -55,12 +55,12 @@ def _predict(view: FitView, random_seed: int) -> list[Block]:
     verdict = f"It does not predict {enumerated(failed)}" if failed else "It predicts every statistic that was tried"
     how = "answers simulated from the posterior, beside those that were seen"
     return [
-        Heading(text="Does it predict the answers that were seen?"),
-        Text(text=f"{verdict}: {how}, in {counted(len(whole), 'statistic')}."),
+        Heading("Does it predict the answers that were seen?"),
+        Text(f"{verdict}: {how}, in {counted(len(whole), 'statistic')}."),
         draw(
             plot_predictive_check(check),
+            "Points are what was seen, bars the middle 94% of what is predicted.",
             alt=f"Predictive checks: {how}",
-            caption="Points are what was seen, bars the middle 94% of what is predicted.",
         ),
     ]
 
@@ -68,8 +68,8 @@ def _predict(view: FitView, random_seed: int) -> list[Block]:
 def _calibrate(view: FitView, random_seed: int) -> list[Block]:
     said = "How often labels are right (vertical), over how probable they are said to be."
     return [
-        Heading(text="Are labels as often right as it says?"),
-        draw(plot_calibration(view), alt=said, caption=said),
+        Heading("Are labels as often right as it says?"),
+        draw(plot_calibration(view), said),
         table_of(calibration_scores(view, random_seed=random_seed)),
     ]
 
@@ -77,8 +77,8 @@ def _calibrate(view: FitView, random_seed: int) -> list[Block]:
 def _scale(view: FitView) -> list[Block]:
     said = "Prior (pale) and posterior of some parameters, those first that moved most."
     blocks: list[Block] = [
-        Heading(text="How much did the prior matter?"),
-        draw(plot_prior_posterior(view), alt=said, caption=said),
+        Heading("How much did the prior matter?"),
+        draw(plot_prior_posterior(view), said),
     ]
     few = [str(name) for name, values in view.posterior.items() if values[0, 0].size <= FEW]
     competence = view.model.competence
@@ -86,7 +86,7 @@ def _scale(view: FitView) -> list[Block]:
     table = power_scaling_table(view, names)
     told = table[table["diagnosis"].str.startswith("potential")]
     moved = f"Of {counted(len(table), 'parameter')}, {len(told):,} would move noticeably with a stronger prior"
-    blocks.append(Text(text=f"{moved} (power-scaling: a sensitivity above {THRESHOLD}, Kallioinen et al. 2024)."))
+    blocks.append(Text(f"{moved} (power-scaling: a sensitivity above {THRESHOLD}, Kallioinen et al. 2024)."))
     if len(told):
         blocks.append(table_of(told.nlargest(MOST_ROWS, "prior")[SENSITIVITY], caption="Those that move most"))
     return blocks

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.accuracy import score_part
 from bayesanno.analysis.difficulty import difficulty_table
 from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.parts import concat_parts, parts_of
@@ -39,51 +39,40 @@ def show_items(view: FitView) -> list[Block]:
     if isinstance(view.named_data, AnnotationTotals):
         return [
             Text(
-                text="The fit was made where the annotations lie and holds none of the items: "
+                "The fit was made where the annotations lie and holds none of the items: "
                 "bayesanno.write_labels writes their labels there."
             )
         ]
     if all(len(part.states) == 1 for part in parts_of(view)):
-        return [Text(text=f"{view.model.name} is of annotators alone and says nothing of items.")]
-    scored = score(view)
+        return [Text(f"{view.model.name} is of annotators alone and says nothing of items.")]
     blocks: list[Block] = []
     for part in parts_of(view):
         if part.dimension:
-            blocks.append(Heading(text=part.dimension))
-        blocks += _show_part(view, part, _score_of(scored, part))
+            blocks.append(Heading(part.dimension))
+        blocks += _show_part(view, part)
     blocks += _tell_hardest(view)
     rows = item_rows(view)
     what = "items" if "dimension" not in rows else "items, each in every dimension"
     return [
         *blocks,
-        Heading(text="Every item, the most uncertain first"),
+        Heading("Every item, the most uncertain first"),
         grid_of(rows, name="item-table", what=what, by="entropy", choose=CHOSEN),
     ]
 
 
-def _score_of(scored: dict[str, Any], part: FitPart) -> dict[str, float]:
-    if not part.dimension:
-        return scored
-    return {name: values[part.dimension] for name, values in scored.items() if part.dimension in values}
-
-
-def _show_part(view: FitView, part: FitPart, scored: dict[str, float]) -> list[Block]:
-    state = "type" if part.is_of_types else "label"
-    blocks: list[Block] = [Text(text=_tell_certainty(part, state))]
+def _show_part(view: FitView, part: FitPart) -> list[Block]:
+    state, scored = "type" if part.is_of_types else "label", score_part(part)
+    blocks: list[Block] = [Text(_tell_certainty(part, state))]
     if scored:
-        blocks.append(
-            Text(
-                text=f"Against gold {scored['accuracy']:.1%} are right; of the surest 90% of items "
-                f"{scored['accuracy_at_90']:.1%}, of the surest 75% {scored['accuracy_at_75']:.1%}."
-            )
-        )
+        surest = f"90% of items {scored['accuracy_at_90']:.1%}, of the surest 75% {scored['accuracy_at_75']:.1%}"
+        blocks.append(Text(f"Against gold {scored['accuracy']:.1%} are right; of the surest {surest}."))
     blocks.append(table_of(_count_states(part, state)))
     name = part.dimension or None
     figures = {f"The items whose {state} is least certain.": plot_labels(view, dimension=name)}
     figures["How many items are how uncertain."] = plot_entropy(view, dimension=name)
     if scored and not part.dimension:
         figures["Accuracy of the surest items, by how many are kept."] = plot_coverage(view)
-    return [*blocks, *(draw(figure, alt=said, caption=said) for said, figure in figures.items())]
+    return [*blocks, *(draw(figure, said) for said, figure in figures.items())]
 
 
 def _tell_certainty(part: FitPart, state: str) -> str:
@@ -105,7 +94,7 @@ def _tell_hardest(view: FitView) -> list[Block]:
     how_many = f"{counted(len(hard), 'item')} {'is' if len(hard) == 1 else 'are'}" if len(hard) else "No item is surely"
     return [
         Text(
-            text=f"{how_many} harder than the average item (94% interval of the difficulty above 0). The hardest, with "
+            f"{how_many} harder than the average item (94% interval of the difficulty above 0). The hardest, with "
             f"the chance that an annotator is right: {', '.join(named[:MOST_HARD])}."
         )
     ]
@@ -136,35 +125,29 @@ def item_rows(view: FitView) -> pd.DataFrame:
     import pandas as pd
 
     table = label_table(view)
-    own = concat_parts(parts_of(view), _rank_states)
-    state = next((name for name in ("label", "item_type") if name in table), "type")
-    if state == "type":  # of counts, whose table has the probabilities alone
-        table.insert(1, "type", own["first"].to_numpy())
-        table.insert(2, "probability", own["p_first"].to_numpy())
-        table.insert(3, "entropy", own["entropy"].to_numpy())
-    place = list(table.columns).index("probability") + 1
-    table.insert(place, "runner_up", own["second"].to_numpy())
-    table.insert(place + 1, "p_runner_up", own["p_second"].to_numpy())
-    if "said" in own:
-        table.insert(place + 2, "said", own["said"].to_numpy())
+    table = table.drop(columns=[name for name in table if str(name).startswith("p[")])
+    first = concat_parts(parts_of(view), _rank_states)
+    if "said" in first:
         table = table.drop(columns="n_annotations")  # what was said tells
-    if "gold" in table and state == "label":
+    if "gold" in table and "label" in table:
         known, right = table["gold"] != "", table["gold"] == table["label"]
         table["right"] = pd.Series(np.where(known, np.where(right, "yes", "no"), ""), dtype="str")
-    return table[[name for name in table if not str(name).startswith("p[")]]
+    return pd.concat([first, table.drop(columns=first.columns, errors="ignore")], axis=1)
 
 
 def _rank_states(part: FitPart) -> pd.DataFrame:
+    """Return the first columns of `item_rows`, and of counts, whose table has the probabilities alone, the entropy."""
     import pandas as pd
 
     probability, states = part.posterior.values, np.array(part.states, dtype=object)
-    order = np.argsort(-probability, axis=1, kind="stable")[:, :2]
+    first, second = np.argsort(-probability, axis=1, kind="stable")[:, :2].T
+    state = "type" if part.votes is None else "item_type" if part.is_of_types else "label"
     rows = np.arange(len(probability))
-    table = pd.DataFrame({"first": states[order[:, 0]], "p_first": probability[rows, order[:, 0]]})
-    table = table.assign(second=states[order[:, 1]], p_second=probability[rows, order[:, 1]], entropy=part.entropy)
-    if part.votes is not None:
-        table["said"] = list_votes(part.votes, part.data.labels)
-    return table
+    table = pd.DataFrame({"item": list(part.data.items), state: states[first], "probability": probability[rows, first]})
+    table = table.assign(runner_up=states[second], p_runner_up=probability[rows, second])
+    if part.votes is None:
+        return table.assign(entropy=part.entropy)
+    return table.assign(said=list_votes(part.votes, part.data.labels))
 
 
 def list_votes(votes: np.ndarray, labels: tuple[str, ...]) -> np.ndarray:

@@ -29,7 +29,7 @@ def tell_origin(view: FitView) -> list[Block]:
     fields = [[name, as_typed(value)] for name, value in view.model.to_fields().items()]
     blocks: list[Block] = [Table(rows=list(facts.items()))]
     if fields:
-        blocks += [Heading(text="Priors and options"), Table(rows=fields)]
+        blocks += [Heading("Priors and options"), Table(rows=fields)]
     card = sys.modules[type(view.model).__module__].__doc__
     if card:
         blocks.append(

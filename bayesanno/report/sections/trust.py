@@ -23,20 +23,18 @@ def judge_fit(view: FitView) -> list[Block]:
     cannot = list(caveats(view.model, view.named_data))
     if not isinstance(view.named_data, AnnotationTotals):
         cannot = [*dict.fromkeys(one for table in tables_of(view.data) for one in design_problems(table)), *cannot]
-    blocks: list[Block] = [Verdict(text=_judge(view, problems), well=not problems)]
+    blocks: list[Block] = [Verdict(_judge(view, problems), well=not problems)]
     if problems:
-        blocks.append(Problems(texts=problems))
+        blocks.append(Problems(problems))
     if cannot:
-        blocks += [Heading(text="What these data cannot tell this model"), Problems(texts=cannot)]
+        blocks += [Heading("What these data cannot tell this model"), Problems(cannot)]
     blocks.append(Table(rows=list(_facts_of(view).items())))
     modes = found.get("modes", {}).get("found", [])
     if len(modes) > 1:
         blocks.append(_list_modes(modes))
     if problems and view.yields == "mcmc":
-        figure = plot_traces(view).viz["figure"].item()
-        blocks.append(
-            draw(figure, alt="Traces of the parameters that mix worst", caption="Chains that agree lie on each other.")
-        )
+        alt, caption = "Traces of the parameters that mix worst", "Chains that agree lie on each other."
+        blocks.append(draw(plot_traces(view), caption, alt=alt))
     return blocks
 
 
