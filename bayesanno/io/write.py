@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,9 +11,11 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.files import write_whole
 from bayesanno.io.text_table import ALIASES, SEPARATORS
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
@@ -220,14 +221,11 @@ def _save(path: Path, rows: Iterable[list[str]]) -> None:
 
 
 def _write_text(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(text.encode("utf-8"))
-        temporary.replace(path)
+        with write_whole(path) as unfinished:
+            unfinished.write_bytes(text.encode("utf-8"))
     except OSError as error:
         raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _check_names_survive(named: Mapping[str, Iterable[str]]) -> None:
