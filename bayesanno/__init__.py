@@ -43,7 +43,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "SizeWarning",
         ],
         "io.annotations": ["read_annotations"],
-        "io.counts": ["read_counts"],
+        "io.count_tables": ["read_counts"],
         "io.write": ["write_annotations", "write_counts", "write_multi_annotations"],
         "agreement.histogram_mixtures": ["fit_binomials", "fit_diligence", "fit_gaussians", "select_n_types"],
         "agreement.histograms": ["chi_square_test", "count_histogram"],

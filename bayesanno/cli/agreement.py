@@ -27,7 +27,7 @@ from bayesanno.cli.options import (
 from bayesanno.ground.progress import status
 from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted, enumerated
-from bayesanno.io.options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -40,7 +40,7 @@ from bayesanno.cli.options import (
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.sampling.nuts import NUTSSettings
-from bayesanno.io.options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,14 +15,14 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed
 from bayesanno.io.annotations import annotations_from
-from bayesanno.io.counts import counts_from, holds_counts
+from bayesanno.io.count_tables import counts_from, holds_counts
 from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
 from bayesanno.io.text_table import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bayesanno.io.options import ReadOptions
+    from bayesanno.io.read_options import ReadOptions
     from bayesanno.modeling.base import AnnotationModel
 
 

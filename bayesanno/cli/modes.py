@@ -29,7 +29,7 @@ from bayesanno.cli.options import (
 )
 from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.wording import counted
-from bayesanno.io.options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -24,7 +24,7 @@ from bayesanno.cli.options import (
 )
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
-from bayesanno.io.options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from bayesanno.agreement.noise import NoiseBound

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bayesanno.ground.errors import DataError, ModelError
-from bayesanno.io.options import label_names
+from bayesanno.io.read_options import label_names
 
 PANEL = "Data"
 SAMPLING = "Sampling"

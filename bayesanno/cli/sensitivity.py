@@ -37,7 +37,7 @@ from bayesanno.ground.errors import ModelError
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.ground.wording import counted
 from bayesanno.inference.sampling.nuts import NUTSSettings
-from bayesanno.io.options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd

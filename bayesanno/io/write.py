@@ -106,7 +106,7 @@ def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
     --------
     >>> import tempfile
     >>> from bayesanno import CountData
-    >>> from bayesanno.io.counts import read_counts
+    >>> from bayesanno.io.count_tables import read_counts
     >>> from bayesanno.io.write import write_counts
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_counts(CountData(items=("s1", "s2"), successes=[3, 0], trials=[5, 5]), f"{folder}/counts.csv")

@@ -30,7 +30,7 @@ def test_labels_are_those_of_the_table(fit, data, given, tmp_path):
     assert written.accuracy == (labels["label"] == labels["gold"]).mean()
 
 
-def test_labels_of_other_items_are_predicted(fit, data, tmp_path):
+def test_labels_of_other_items_are_predicted(data, tmp_path):
     some = replace(data, items=tuple(f"new {item}" for item in data.items), gold={f"new {data.items[0]}": "other"})
     posterior = ba.fit("one_coin", data, method="vb", random_seed=1, progressbar=False)
     written = ba.write_labels(posterior, some, tmp_path / "labels")

@@ -11,7 +11,7 @@ from bayesanno import CountData, get_model, load, read_counts, write_counts
 from bayesanno.cli.for_model import read_for
 from bayesanno.ground.errors import DataError
 from bayesanno.io import text_table
-from bayesanno.io.options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 from tests.cli.within import run
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws

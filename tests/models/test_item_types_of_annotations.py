@@ -9,7 +9,7 @@ import bayesanno as ba
 from bayesanno.cli.files import write_simulation
 from bayesanno.cli.for_model import read_for
 from bayesanno.ground.errors import DataError, FitError, ModelError
-from bayesanno.io.options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.modeling.registry import get_model
 from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
 from bayesanno.simulation.designs import make_design

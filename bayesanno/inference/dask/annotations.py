@@ -36,7 +36,6 @@ from bayesanno.inference.dask.parts import (
     make_part,
 )
 from bayesanno.io.alike import warn_of_alike
-from bayesanno.io.options import label_names
 from bayesanno.io.partitioned import (
     coded_types,
     encode,
@@ -47,6 +46,7 @@ from bayesanno.io.partitioned import (
     order_labels,
     require_dask,
 )
+from bayesanno.io.read_options import label_names
 from bayesanno.modeling.expectation import AddsUp, make_blocks
 
 if TYPE_CHECKING:
