@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
-from bayesanno.cli.files import describe_data, new_folder, write_results
+from bayesanno.cli.files import describe_data, new_folder, tell, write_results
 from bayesanno.cli.options import (
-    AnnotatorColumn,
+    OF_MODELS,
+    DataOptions,
     DataSource,
-    DropUnsure,
-    ItemColumn,
-    LabelColumn,
-    LabelNames,
+    OutFolder,
     Overwrite,
     Seed,
-    TableFormat,
-    UnsureLabels,
-    parse_labels,
+    reads_data,
 )
 from bayesanno.ground.progress import status
 from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted, enumerated
-from bayesanno.io.read_options import ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,9 +41,10 @@ SHORTER = {
 }
 
 
+@reads_data(without=("gold", "gold_file", *OF_MODELS), several=False)
 def agreement(
     data: DataSource,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist.")],
+    out: OutFolder,
     posterior: Annotated[
         bool, typer.Option("--posterior", help="Fit label_usage: intervals, and who is the farthest out.")
     ] = False,
@@ -64,13 +59,8 @@ def agreement(
     resamples: Annotated[int, typer.Option(help="Bootstrap samples of the items, for intervals; 0 for none.")] = 1000,
     plots: Annotated[bool, typer.Option("--plots/--no-plots", help="Whether to draw the figures.")] = True,
     seed: Seed = None,
-    format_: TableFormat = "auto",
-    item: ItemColumn = None,
-    annotator: AnnotatorColumn = None,
-    label: LabelColumn = None,
-    labels: LabelNames = None,
-    unsure: UnsureLabels = None,
-    drop_unsure: DropUnsure = False,
+    *,
+    options: DataOptions,
     overwrite: Overwrite = False,
 ) -> None:
     """Measure how far annotators agree, and how each of them uses the labels."""
@@ -79,16 +69,7 @@ def agreement(
     from bayesanno.io.text_table import open_table
 
     began = time.perf_counter()
-    options = ReadOptions(
-        format=format_,
-        item=item,
-        annotator=annotator,
-        label=() if label is None else (label,),
-        unsure=tuple(unsure or ()),
-        drop_unsure=drop_unsure,
-        labels=parse_labels(labels or ()),
-    )
-    answers = annotations_from(open_table(data), options)
+    answers = annotations_from(open_table(data), options.of_one_column)
     typer.echo(answers.describe(), err=True)
     chosen, show = known_seed(seed), sys.stderr.isatty()
     with new_folder(out, overwrite=overwrite) as folder:
@@ -109,10 +90,7 @@ def agreement(
             "seconds": time.perf_counter() - began,
         }
         files = write_results(folder, tables, figures, run)
-    for line in describe(answers, tables):
-        typer.echo(line)
-    for name in files:
-        typer.echo(str(out / name))
+    tell(describe(answers, tables), out, files)
 
 
 def tabulate(

@@ -13,34 +13,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayesanno.cli.files import describe_data, new_folder, write_results
+from bayesanno.cli.files import describe_data, new_folder, tell, write_results
 from bayesanno.cli.options import (
-    SAMPLING,
-    AnnotatorColumn,
     Chains,
-    ControlsFile,
+    DataOptions,
     DataSource,
     Draws,
-    DropUnsure,
-    GoldColumn,
-    GoldFile,
-    ItemColumn,
-    LabelColumns,
-    LabelNames,
+    OutFolder,
     Overwrite,
-    PositiveLabel,
     Seed,
-    SuccessesColumn,
-    TableFormat,
-    TrialsColumn,
     Tune,
-    UnsureLabels,
+    name_one_of,
     parse_settings,
+    reads_data,
 )
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
-from bayesanno.io.read_options import ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,9 +38,11 @@ if TYPE_CHECKING:
 
     from bayesanno.modeling.base import AnnotationModel
 
+WITH_DRAWS = name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
 SMALL = 0.05  # a p-value below it is told of
 
 
+@reads_data()
 def compare(
     data: DataSource,
     model: Annotated[
@@ -59,26 +51,15 @@ def compare(
             metavar="MODEL[,FIELD=VALUE...]", help="A model of the zoo, with fields to set; give two or more."
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")],
-    method: Annotated[str, typer.Option(help="nuts, advi, fullrank_advi or vb.", rich_help_panel=SAMPLING)] = "nuts",
+    out: OutFolder,
+    method: Annotated[str, typer.Option(help=f"{WITH_DRAWS}.")] = "nuts",
     draws: Draws = NUTSSettings.draws,
     tune: Tune = NUTSSettings.tune,
     chains: Chains = NUTSSettings.chains,
     replicates: Annotated[int, typer.Option(help="Of the predictive checks.")] = 500,
     seed: Seed = None,
-    format_: TableFormat = "auto",
-    item: ItemColumn = None,
-    annotator: AnnotatorColumn = None,
-    label: LabelColumns = None,
-    labels: LabelNames = None,
-    unsure: UnsureLabels = None,
-    drop_unsure: DropUnsure = False,
-    gold: GoldColumn = None,
-    gold_file: GoldFile = None,
-    controls: ControlsFile = None,
-    positive: PositiveLabel = None,
-    successes: SuccessesColumn = None,
-    trials: TrialsColumn = None,
+    *,
+    options: DataOptions,
     overwrite: Overwrite = False,
 ) -> None:
     """Fit models to DATA and write loo.csv, ppc.csv, run.json, figures and, with gold, calibration.csv to DIR."""
@@ -90,31 +71,15 @@ def compare(
     check_method(method, models, sampling)
     check_seed(seed)
     check_replicates(replicates)
-    options = ReadOptions(
-        format=format_,
-        item=item,
-        annotator=annotator,
-        label=tuple(label or ()),
-        unsure=tuple(unsure or ()),
-        drop_unsure=drop_unsure,
-        gold=gold,
-        gold_file=gold_file,
-        controls=controls,
-        successes=successes,
-        trials=trials,
-    )
     with new_folder(out, overwrite=overwrite) as folder:
-        answers, described = read_for_all(models, data, options, labels=labels or (), positive=positive)
+        answers, described = read_for_all(models, data, options)
         check_size(answers.n_items, draws * chains)
         typer.echo(described, err=True)
         seed = known_seed(seed)
         fits = fit_all(models, answers, method=method, random_seed=seed, **sampling)
         tables = write_comparison(fits, folder, replicates=replicates, seed=seed, began=begin)
         files = sorted(path.name for path in folder.iterdir())
-    for line in describe_comparison(tables):
-        typer.echo(line)
-    for name in files:
-        typer.echo(str(out / name))
+    tell(describe_comparison(tables), out, files)
 
 
 def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
@@ -145,11 +110,10 @@ def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
 def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict[str, Any]) -> None:
     """Raise a FitError unless a method can be, fits all these models, and gives draws to compare them by."""
     from bayesanno.inference.climbing.climb import require_updates
-    from bayesanno.inference.methods import choose_method
 
     chosen, _ = choose_method(method, **sampling)
     if chosen.yields == "point":
-        raise FitError(f"--method {method} gives one point, and models are compared by draws: take nuts, advi or vb")
+        raise FitError(f"--method {method} gives one point, and models are compared by draws: take {WITH_DRAWS}")
     if not chosen.needs_graph:
         for found in models.values():
             require_updates(found, method)
@@ -158,10 +122,7 @@ def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict
 def read_for_all(
     models: dict[str, AnnotationModel],
     source: str,
-    options: ReadOptions,
-    *,
-    labels: list[str] | tuple[()],
-    positive: str | None,
+    options: DataOptions,
 ) -> tuple[Any, str]:
     """Read the data that all models take, and describe them in one line.
 
@@ -178,7 +139,7 @@ def read_for_all(
     for spec, model in models.items():
         kind = (model.data_class, model.two_labels)
         if kind not in read:
-            read[kind] = read_for(model, source, options, labels=labels, positive=positive)
+            read[kind] = read_for(model, source, options)
         own = read[kind][0]
         if answers is None:
             answers, described = read[kind]

@@ -8,28 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bayesanno.cli.files import check_out
 from bayesanno.cli.options import (
-    AnnotatorColumn,
-    ControlsFile,
+    DataOptions,
     DataSource,
-    DropUnsure,
-    ItemColumn,
-    LabelColumns,
-    LabelNames,
     ModelName,
     Overwrite,
-    PositiveLabel,
     Seed,
     Settings,
-    SuccessesColumn,
-    TableFormat,
-    TrialsColumn,
-    UnsureLabels,
     parse_settings,
+    reads_data,
 )
-from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.wording import counted
-from bayesanno.io.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,6 +33,7 @@ CLOSE = 5.0  # nats between modes that chains may both be in
 WHAT = {"ml": "likelihood", "map": "posterior density"}
 
 
+@reads_data(without=("gold", "gold_file"))
 def modes(
     model: ModelName,
     data: DataSource,
@@ -53,17 +44,8 @@ def modes(
     objective: Annotated[str, typer.Option(help="ml (the likelihood) or map (the posterior density).")] = "ml",
     starts: Annotated[int, typer.Option(help="How many points to start from.")] = 200,
     seed: Seed = None,
-    format_: TableFormat = "auto",
-    item: ItemColumn = None,
-    annotator: AnnotatorColumn = None,
-    label: LabelColumns = None,
-    labels: LabelNames = None,
-    unsure: UnsureLabels = None,
-    drop_unsure: DropUnsure = False,
-    controls: ControlsFile = None,
-    positive: PositiveLabel = None,
-    successes: SuccessesColumn = None,
-    trials: TrialsColumn = None,
+    *,
+    options: DataOptions,
     overwrite: Overwrite = False,
 ) -> None:
     """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and say what they mean."""
@@ -74,22 +56,9 @@ def modes(
 
     chosen = get_model(model, parse_settings(settings))
     check_search(objective, starts, seed)
-    if out is not None and out.exists() and not overwrite:
-        raise DataFileError(f"{out} exists: choose another --out, or --overwrite")
-    if out is not None and not out.absolute().parent.is_dir():
-        raise DataFileError(f"there is no folder {out.absolute().parent} to write {out} into")
-    options = ReadOptions(
-        format=format_,
-        item=item,
-        annotator=annotator,
-        label=tuple(label or ()),
-        unsure=tuple(unsure or ()),
-        drop_unsure=drop_unsure,
-        controls=controls,
-        successes=successes,
-        trials=trials,
-    )
-    answers, described = read_for(chosen, data, options, labels=labels or (), positive=positive)
+    if out is not None:
+        check_out(out, overwrite=overwrite)
+    answers, described = read_for(chosen, data, options)
     typer.echo(f"{chosen.name}: {described}", err=True)
     found = find_modes(
         chosen,

@@ -11,25 +11,18 @@ import typer
 from bayesanno.agreement.noise import bound_noise, bound_noise_of
 from bayesanno.cli.options import (
     DATA_HELP,
-    AnnotatorColumn,
-    DropUnsure,
-    GoldColumn,
-    GoldFile,
-    ItemColumn,
-    LabelColumn,
-    LabelNames,
-    TableFormat,
-    UnsureLabels,
-    parse_labels,
+    OF_MODELS,
+    DataOptions,
+    reads_data,
 )
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
-from bayesanno.io.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from bayesanno.agreement.noise import NoiseBound
 
 
+@reads_data(without=OF_MODELS, several=False)
 def noise(
     data: Annotated[str | None, typer.Argument(metavar="DATA", help=f"{DATA_HELP} Or give the counts.")] = None,
     items: Annotated[int | None, typer.Option(metavar="N", help="Number of items.")] = None,
@@ -44,34 +37,16 @@ def noise(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Of the bounds.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    format_: TableFormat = "auto",
-    item: ItemColumn = None,
-    annotator: AnnotatorColumn = None,
-    label: LabelColumn = None,
-    labels: LabelNames = None,
-    unsure: UnsureLabels = None,
-    drop_unsure: DropUnsure = False,
-    gold: GoldColumn = None,
-    gold_file: GoldFile = None,
+    *,
+    options: DataOptions,
 ) -> None:
     """Bound how many of the items that all annotators agree on may be agreed on by chance.
 
     From DATA, or from --items, --disagreements and --chance.
     """
-    options = ReadOptions(
-        format=format_,
-        item=item,
-        annotator=annotator,
-        label=() if label is None else (label,),
-        unsure=tuple(unsure or ()),
-        drop_unsure=drop_unsure,
-        labels=parse_labels(labels or ()),
-        gold=gold,
-        gold_file=gold_file,
-    )
     level, left_out = find_noise(data, items, disagreements, chance, confidence=confidence, options=options)
     if left_out:
-        what = "annotations that are not unsure" if unsure else "annotations"
+        what = "annotations that are not unsure" if options.unsure else "annotations"
         typer.echo(f"items with fewer than two {what}, left out: {left_out}", err=True)
     typer.echo(format_noise(level, as_json=as_json))
 
@@ -83,7 +58,7 @@ def find_noise(
     chance: float | None,
     *,
     confidence: float,
-    options: ReadOptions,
+    options: DataOptions,
 ) -> tuple[NoiseBound, int]:
     """Return the noise bound, and how many items were left out because they have fewer than two annotations.
 
@@ -104,7 +79,7 @@ def find_noise(
         from bayesanno.io.annotations import annotations_from
         from bayesanno.io.text_table import open_table
 
-        data = annotations_from(open_table(source), options)
+        data = annotations_from(open_table(source), options.of_one_column)
         level = bound_noise_of(data, confidence=confidence, chance=chance)
         return level, data.n_items - level.n
     if items is None or disagreements is None or chance is None:

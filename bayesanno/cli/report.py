@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from bayesanno.cli.files import check_out
 from bayesanno.cli.options import Seed
 from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.progress import status
@@ -28,8 +29,8 @@ def report(
     """Write the report of the fit in DIR: one page, to be opened in a browser, that needs no network."""
     check_seed(seed)
     path = folder / "report.html" if out is None else out
-    if out is not None and out.exists() and not overwrite:
-        raise DataFileError(f"{out} exists: choose another --out, or --overwrite")
+    if out is not None:
+        check_out(out, overwrite=overwrite)
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no fit at {folder}: name a folder that `bayesanno fit` wrote")
     from bayesanno.fits.storage import load

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bayesanno.cli.files import write_simulation
+from bayesanno.cli.files import check_out, write_simulation
 from bayesanno.cli.options import (
     ModelName,
     Overwrite,
@@ -50,8 +50,7 @@ def simulate(
     if beside == out:
         raise DataFileError(f"{out} is where the parameters go: give a name in .csv")
     for path in (out, beside):
-        if path.exists() and not overwrite:
-            raise DataFileError(f"{path} exists: choose another name, or --overwrite")
+        check_out(path, overwrite=overwrite)
     check_seed(seed)
     seed = known_seed(seed)
     asked = Design(
