@@ -89,7 +89,12 @@ def write_annotations(
     path = _text_path(path)
     names = {"item": data.items, "annotator": data.annotators, "label": data.labels, "gold label": data.gold.values()}
     _check_names_survive(names)
-    _save(path, _long_rows(data) if format == "long" else _wide_rows(data))
+    if format == "wide":
+        _save(path, _wide_rows(data))
+        return
+    labels = _quoted(data.labels)
+    answers = [(item, annotator, [labels[label]]) for item, annotator, label in _triples(data)]
+    _save(path, _long_rows(data, answers, ["label"], {"gold": data.gold} if data.gold else {}))
 
 
 def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
@@ -165,26 +170,9 @@ def write_multi_annotations(data: MultiAnnotationData, path: str | os.PathLike[s
             "gold label": [label for part in parts for label in part.gold.values()],
         }
     )
-    cells = _cells(data)
-    answered, active = ({key[place] for key in cells} for place in (0, 1))
-    some_item = next(iter(cells))[0]
-    rows = [
-        *sorted(cells, key=lambda key: key[0]),
-        *((item, None) for item in range(data.n_items) if item not in answered),
-        *((some_item, annotator) for annotator in range(data.n_annotators) if annotator not in active),
-    ]
-    table = [["item", "annotator", *data.dimensions, *gold]]
-    for item, annotator in rows:
-        answers = cells.get((item, annotator), {}) if annotator is not None else {}
-        table.append(
-            [
-                data.items[item],
-                "" if annotator is None else data.annotators[annotator],
-                *(answers.get(name, "") for name in data.dimensions),
-                *(known.get(data.items[item], "") for known in gold.values()),
-            ]
-        )
-    _save(path, map(_quoted, table))
+    cells = sorted(_cells(data).items(), key=lambda cell: cell[0][0])
+    answers = [(*key, _quoted([said.get(name, "") for name in data.dimensions])) for key, said in cells]
+    _save(path, _long_rows(data, answers, _quoted(data.dimensions), gold))
 
 
 write_data.register(AnnotationData, write_annotations)
@@ -247,18 +235,30 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _long_rows(data: AnnotationData) -> Iterable[list[str]]:
-    items, annotators, labels = _quoted(data.items), _quoted(data.annotators), _quoted(data.labels)
-    gold = _quoted([data.gold.get(name, "") for name in data.items])
-    triples = [*zip(data.item.tolist(), data.annotator.tolist(), data.label.tolist(), strict=True)]
-    rows = [[items[item], annotators[annotator], labels[label], gold[item]] for item, annotator, label in triples]
-    silent_items = sorted(set(range(data.n_items)) - set(data.item.tolist()))
-    rows += [[items[item], "", "", gold[item]] for item in silent_items]
-    silent_annotators = sorted(set(range(data.n_annotators)) - set(data.annotator.tolist()))
-    some_item = triples[0][0]
-    rows += [[items[some_item], annotators[annotator], "", gold[some_item]] for annotator in silent_annotators]
-    width = 4 if data.gold else 3
-    return [row[:width] for row in [["item", "annotator", "label", "gold"], *rows]]
+def _long_rows(
+    data: AnnotationData | MultiAnnotationData,
+    answers: Sequence[tuple[int, int, list[str]]],
+    columns: Sequence[str],
+    gold: Mapping[str, Mapping[str, str]],
+) -> list[list[str]]:
+    """Return a header, and a row of each item's answer by an annotator, of each silent item and silent annotator.
+
+    Answers are labels, one for each of the columns; these and the labels are quoted.
+    """
+    items, annotators = _quoted(data.items), [*_quoted(data.annotators), ""]  # nobody, -1, is ""
+    known = [_quoted([of_item.get(name, "") for name in data.items]) for of_item in gold.values()]
+    answered, active = ({answer[place] for answer in answers} for place in (0, 1))
+    nothing = [""] * len(columns)
+    silent = [(item, -1, nothing) for item in range(data.n_items) if item not in answered]
+    silent += [(answers[0][0], one, nothing) for one in range(data.n_annotators) if one not in active]
+    header = ["item", "annotator", *columns, *_quoted([*gold])]
+    return [
+        header,
+        *(
+            [items[item], annotators[annotator], *said, *(of_item[item] for of_item in known)]
+            for item, annotator, said in (*answers, *silent)
+        ),
+    ]
 
 
 def _wide_rows(data: AnnotationData) -> Iterable[list[str]]:
@@ -270,7 +270,7 @@ def _wide_rows(data: AnnotationData) -> Iterable[list[str]]:
         )
     cells = [[""] * data.n_annotators for _ in data.items]  # (item, annotator)
     labels = _quoted(data.labels)
-    for item, annotator, label in zip(data.item.tolist(), data.annotator.tolist(), data.label.tolist(), strict=True):
+    for item, annotator, label in _triples(data):
         if cells[item][annotator]:
             raise DataError(
                 f"annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} more than once, and a "
