@@ -20,7 +20,7 @@ from bayesanno.ground.wording import counted
 from bayesanno.inference.methods import METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -103,18 +103,21 @@ def write_fit(
     if isinstance(view.model, HasDifficulty):
         tables["difficulty.csv"] = difficulty_table(view)
     tables["summary.csv"] = summary(view)
-    for name, table in tables.items():
-        numbers_as_text(table).to_csv(folder / name, index=False)
     run = describe_run(view, total=time.perf_counter() - began, labels=labels)
-    run["files"] = ["posterior.nc", *(["labels"] if labels is not None else []), *tables, "run.json"]
-    (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+    there = ["posterior.nc"] if labels is None else ["posterior.nc", "labels"]
+    run["files"] = write_results(folder, tables, {}, run, there=there)
     return run
 
 
 def write_results(
-    folder: Path, tables: Mapping[str, pd.DataFrame], figures: Mapping[str, Figure], run: Mapping[str, Any]
+    folder: Path,
+    tables: Mapping[str, pd.DataFrame],
+    figures: Mapping[str, Figure],
+    run: Mapping[str, Any],
+    *,
+    there: Sequence[str] = (),
 ) -> list[str]:
-    """Write what a command that fits no single model found, and run.json; return the names of the files."""
+    """Write what a command found, and run.json; return the names of the files, first of those that are `there`."""
     for name, table in tables.items():
         numbers_as_text(table).to_csv(folder / name, index=False)
     if figures:
@@ -122,7 +125,7 @@ def write_results(
 
         for name, figure in figures.items():
             write_png(figure, folder / name)
-    files = [*tables, *figures, "run.json"]
+    files = [*there, *tables, *figures, "run.json"]
     text = json.dumps({**run, "files": files}, indent=2)
     (folder / "run.json").write_text(f"{text}\n", encoding="utf-8")
     return files

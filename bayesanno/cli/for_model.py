@@ -116,65 +116,42 @@ def _last_of_two(data: AnnotationData) -> str:
     return data.classes[-1]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Design:
-    """What the command line asks to simulate.
+def design_for(model: AnnotationModel, *, unsure: Sequence[str], **asked: Any) -> Any:
+    """Return a design of the kind of data that a model takes, for it to simulate answers to.
 
     Parameters
     ----------
-    items, annotators, per_item, random_seed
-        As for `make_design`.
-    labels : str
-        The number of labels, or their names, "A,B,...".
-    dimensions : str
-        The names of the dimensions, "A,B,...".
+    model : AnnotationModel
     unsure : sequence of str
         Names of further labels, which are no class.
-    """
-
-    items: int
-    annotators: int
-    per_item: int | tuple[int, int]
-    labels: str
-    dimensions: str
-    random_seed: int
-    unsure: Sequence[str] = ()
-
-
-def design_for(model: AnnotationModel, design: Design) -> Any:
-    """Return a design of the kind of data that a model takes, for it to simulate answers to.
+    **asked
+        `labels`: the number of labels, or their names, "A,B,..."; `dimensions`: the names of the dimensions, "A,B,...";
+        and items, annotators, per_item and random_seed as for `make_design`.
 
     Raises
     ------
     DataError
         As for `make_design`; if a dimension is named twice, or the model takes no answers that are no class.
     """
-    if design.unsure and not model.takes_other_labels:
+    if unsure and not model.takes_other_labels:
         raise DataError(f"{model.name} makes no answers that are no class: leave out --unsure")
-    return _KINDS[model.data_class].design(design)
+    return _KINDS[model.data_class].design(unsure=unsure, **asked)
 
 
-def _design_annotations(design: Design) -> AnnotationData:
+def _design_annotations(*, labels: str, dimensions: str, **asked: Any) -> AnnotationData:  # noqa: ARG001 -- of one
     from bayesanno.simulation.designs import make_design
 
-    return make_design(
-        items=design.items,
-        annotators=design.annotators,
-        labels=int(design.labels) if design.labels.isdecimal() else split_names(design.labels),
-        unsure=design.unsure,
-        per_item=design.per_item,
-        random_seed=design.random_seed,
-    )
+    return make_design(labels=int(labels) if labels.isdecimal() else split_names(labels), **asked)
 
 
-def _design_counts(design: Design) -> CountData:
+def _design_counts(*, items: int, per_item: int | tuple[int, int], random_seed: int, **_: Any) -> CountData:
     from bayesanno.simulation.designs import make_count_design
 
-    return make_count_design(items=design.items, per_item=design.per_item, random_seed=design.random_seed)
+    return make_count_design(items=items, per_item=per_item, random_seed=random_seed)
 
 
-def _design_dimensions(design: Design) -> MultiAnnotationData:
-    shared, names = _design_annotations(design), split_names(design.dimensions)
+def _design_dimensions(*, dimensions: str, **asked: Any) -> MultiAnnotationData:
+    shared, names = _design_annotations(dimensions=dimensions, **asked), split_names(dimensions)
     if len(set(names)) < len(names):
         raise DataError(f"a dimension is named twice among {listed(names)}")
     return MultiAnnotationData(by_dimension=dict.fromkeys(names, shared))
@@ -185,7 +162,7 @@ class _Kind:
     """How a kind of data is read and designed, and the message that refuses an option which it has no use for."""
 
     read: Callable[[AnnotationModel, str, DataOptions], tuple[Any, str]]
-    design: Callable[[Design], Any]
+    design: Callable[..., Any]
     refused: dict[str, str]
 
 

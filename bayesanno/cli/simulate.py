@@ -41,7 +41,7 @@ def simulate(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
-    from bayesanno.cli.for_model import Design, design_for
+    from bayesanno.cli.for_model import design_for
     from bayesanno.modeling.registry import get_model
     from bayesanno.simulation.simulate import simulate as simulate_model
 
@@ -53,7 +53,8 @@ def simulate(
         check_out(path, overwrite=overwrite)
     check_seed(seed)
     seed = known_seed(seed)
-    asked = Design(
+    design = design_for(
+        chosen,
         items=items,
         annotators=annotators,
         per_item=parse_range(per_item),
@@ -62,7 +63,6 @@ def simulate(
         unsure=tuple(unsure or ()),
         random_seed=seed,
     )
-    design = design_for(chosen, asked)
     data, truth = simulate_model(chosen, design, random_seed=seed)
     written = write_simulation(chosen, data, truth, out, seed=seed)
     for path in written:

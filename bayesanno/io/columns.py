@@ -178,7 +178,12 @@ def make_annotations(
 
 
 def collect_gold(
-    table: TextTable, items: Sequence[str], gold: Sequence[str], rows: np.ndarray | None = None
+    table: TextTable,
+    items: Sequence[str],
+    gold: Sequence[str],
+    rows: np.ndarray | None = None,
+    *,
+    what: str = "gold labels",
 ) -> dict[str, str]:
     """Return the true labels of items, each row of the table (those in `rows`) saying one or none.
 
@@ -192,7 +197,7 @@ def collect_gold(
         if label and known.setdefault(item, label) != label:
             first = next(row for row, pair in enumerate(zip(items, gold, strict=True)) if pair == (item, label))
             place = table.where(first if rows is None else int(rows[first]))
-            raise DataError(f"{place}: item {item!r} has two gold labels, {known[item]!r} and {label!r}: keep one")
+            raise DataError(f"{place}: item {item!r} has two {what}, {known[item]!r} and {label!r}: keep one")
     return known
 
 
@@ -216,14 +221,13 @@ def read_known(
             f"{listed(ALIASES[roles[0]] + ALIASES[roles[1]], most=20)} among {listed(table.header)}: rename the "
             f"column to {roles[0]!r}"
         )
-    known: dict[str, str] = {}
     annotated = set(items)
-    for row, (item, label) in enumerate(zip(table.columns[item_column], table.columns[label_column], strict=True)):
-        if not label:
-            continue
+    names, known = table.columns[item_column], table.columns[label_column]
+    for row in np.flatnonzero(filled(known)).tolist():
+        item, label = names[row], known[row]
+        if not item:
+            raise DataError(f"{table.where(row)}: label {label!r} has no item: name it or remove the row")
         if item not in annotated:
-            if not item:
-                raise DataError(f"{table.where(row)}: label {label!r} has no item: name it or remove the row")
             raise DataError(
                 f"{table.where(row)}: item {item!r} is not among the items of the data: correct or remove it"
                 f"{nearest(item, items)}"
@@ -233,8 +237,4 @@ def read_known(
                 f"{table.where(row)}: label {label!r} of item {item!r} is not among the labels {listed(labels)}"
                 f"{nearest(label, labels)}; declare one that nobody used with labels=... (--labels)"
             )
-        if known.setdefault(item, label) != label:
-            raise DataError(
-                f"{table.where(row)}: item {item!r} has two labels, {known[item]!r} and {label!r}: keep one"
-            )
-    return known
+    return collect_gold(table, names, known, what="labels")
