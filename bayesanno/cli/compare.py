@@ -28,7 +28,7 @@ from bayesanno.cli.options import (
     reads_data,
 )
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.ground.validate import known_seed
 from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
 
@@ -63,20 +63,23 @@ def compare(
     overwrite: Overwrite = False,
 ) -> None:
     """Fit models to DATA and write loo.csv, ppc.csv, run.json, figures and, with gold, calibration.csv to DIR."""
-    begin = time.perf_counter()
+    begin, show = time.perf_counter(), sys.stderr.isatty()
     from bayesanno.criticism.predictive import check_replicates
+    from bayesanno.inference.fit import fit
 
     models = parse_models(model)
-    sampling = {"draws": draws, "tune": tune, "chains": chains}
+    sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
     check_method(method, models, sampling)
-    check_seed(seed)
     check_replicates(replicates)
     with new_folder(out, overwrite=overwrite) as folder:
         answers, described = read_for_all(models, data, options)
         check_size(answers.n_items, draws * chains)
         typer.echo(described, err=True)
         seed = known_seed(seed)
-        fits = fit_all(models, answers, method=method, random_seed=seed, **sampling)
+        fits = {}
+        for spec, one in models.items():
+            typer.echo(f"fitting {spec}", err=True)
+            fits[spec] = fit(one, answers, method=method, random_seed=seed, progressbar=show, **sampling)
         tables = write_comparison(fits, folder, replicates=replicates, seed=seed, began=begin)
         files = sorted(path.name for path in folder.iterdir())
     tell(describe_comparison(tables), out, files)
@@ -162,20 +165,6 @@ def check_size(n_items: int, n_draws: int) -> None:
             f"the log-likelihoods of {n_items:,} items in {n_draws:,} draws would take more than "
             f"{MAX_GROUP_BYTES / 2**30:.0f} GiB for each model: take {most:,} draws or fewer, over all chains"
         )
-
-
-def fit_all(
-    models: dict[str, AnnotationModel], answers: Any, *, method: str, random_seed: int, **sampling: Any
-) -> dict[str, xarray.DataTree]:
-    """Fit all models alike."""
-    from bayesanno.inference.fit import fit
-
-    settings: dict[str, Any] = {"method": method, "random_seed": random_seed, "progressbar": sys.stderr.isatty()}
-    fits = {}
-    for spec, model in models.items():
-        typer.echo(f"fitting {spec}", err=True)
-        fits[spec] = fit(model, answers, **settings, **sampling)
-    return fits
 
 
 def write_comparison(

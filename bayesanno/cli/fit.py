@@ -23,7 +23,6 @@ from bayesanno.cli.options import (
     parse_settings,
     reads_data,
 )
-from bayesanno.ground.validate import check_seed
 from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
 
@@ -103,7 +102,6 @@ def fit(
     }
     choose_method(method, **sampling)  # refuses what is not possible
     check_initvals(initvals)
-    check_seed(seed)
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as folder:
         sampling |= {"method": method, "random_seed": seed, "initvals": initvals}

@@ -44,48 +44,28 @@ def noise(
 
     From DATA, or from --items, --disagreements and --chance.
     """
-    level, left_out = find_noise(data, items, disagreements, chance, confidence=confidence, options=options)
-    if left_out:
-        what = "annotations that are not unsure" if options.unsure else "annotations"
-        typer.echo(f"items with fewer than two {what}, left out: {left_out}", err=True)
-    typer.echo(format_noise(level, as_json=as_json))
-
-
-def find_noise(
-    source: str | None,
-    items: int | None,
-    disagreements: int | None,
-    chance: float | None,
-    *,
-    confidence: float,
-    options: DataOptions,
-) -> tuple[NoiseBound, int]:
-    """Return the noise bound, and how many items were left out because they have fewer than two annotations.
-
-    Raises
-    ------
-    DataError
-        If both a table and counts are given, or neither, or the counts are not complete; else as from `bound_noise`,
-        `bound_noise_of` and `read_annotations`.
-    """
     counts = {"--items": items, "--disagreements": disagreements}
     given = [option for option, value in counts.items() if value is not None]
-    if source is not None and given:
+    if data is not None and given:
         raise DataError(f"DATA and {' and '.join(given)} are both given: the counts come from one of the two")
-    if source is None and not given:
+    if data is None and not given:
         raise DataError("nothing to go by: give DATA, or --items, --disagreements and --chance")
     check_share("confidence", confidence)
-    if source is not None:
+    if data is not None:
         from bayesanno.io.annotations import annotations_from
         from bayesanno.io.text_table import open_table
 
-        data = annotations_from(open_table(source), options.of_one_column)
-        level = bound_noise_of(data, confidence=confidence, chance=chance)
-        return level, data.n_items - level.n
-    if items is None or disagreements is None or chance is None:
+        answers = annotations_from(open_table(data), options.of_one_column)
+        level = bound_noise_of(answers, confidence=confidence, chance=chance)
+        if left_out := answers.n_items - level.n:
+            what = "annotations that are not unsure" if options.unsure else "annotations"
+            typer.echo(f"items with fewer than two {what}, left out: {left_out}", err=True)
+    elif items is None or disagreements is None or chance is None:
         missing = [option for option, value in {**counts, "--chance": chance}.items() if value is None]
         raise DataError(f"without DATA give {' and '.join(missing)} as well")
-    return bound_noise(items, disagreements, chance, confidence=confidence), 0
+    else:
+        level = bound_noise(items, disagreements, chance, confidence=confidence)
+    typer.echo(format_noise(level, as_json=as_json))
 
 
 def format_noise(level: NoiseBound, *, as_json: bool) -> str:

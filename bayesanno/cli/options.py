@@ -14,10 +14,17 @@ from typing import Annotated, Any, Self
 import typer
 
 from bayesanno.ground.errors import DataError, ModelError
+from bayesanno.ground.validate import check_seed
 from bayesanno.io.formats.registry import FORMAT_NAMES
 from bayesanno.io.read_options import ReadOptions, label_names
 
 DATA_HELP = "A CSV, TSV or Parquet file, or a named data set such as @crowd."
+
+
+def _check_seed(seed: int | None) -> int | None:
+    check_seed(seed)
+    return seed
+
 
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the zoo: see `bayesanno models`.")]
 DataSource = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
@@ -26,7 +33,7 @@ Settings = Annotated[
     typer.Option("--set", metavar="FIELD=VALUE", help="Set a field of the model; tuples are written 0.5:0.5."),
 ]
 OutFolder = Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.", callback=_check_seed)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 Draws = Annotated[int, typer.Option(help="Draws kept, per chain.")]
 Tune = Annotated[int, typer.Option(help="Tuning steps, per chain.")]

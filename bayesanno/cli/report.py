@@ -12,7 +12,6 @@ from bayesanno.cli.files import check_out
 from bayesanno.cli.options import Seed
 from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.progress import status
-from bayesanno.ground.validate import check_seed
 
 
 def report(
@@ -27,7 +26,6 @@ def report(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.html.")] = False,
 ) -> None:
     """Write the report of the fit in DIR: one page, to be opened in a browser, that needs no network."""
-    check_seed(seed)
     path = folder / "report.html" if out is None else out
     if out is not None:
         check_out(out, overwrite=overwrite)

@@ -25,7 +25,7 @@ from bayesanno.cli.options import (
     reads_data,
 )
 from bayesanno.ground.errors import ModelError
-from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted
 from bayesanno.inference.sampling.nuts import NUTSSettings
 
@@ -83,7 +83,6 @@ def sensitivity(
     values = parse_grid(grid or ())
     sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
     choose_method("nuts", **sampling)
-    check_seed(seed)
     if resume is not None and seed is None:
         raise ModelError("--resume goes on with a study of a known seed: give --seed as well")
     with new_folder(out, overwrite=overwrite) as folder:

@@ -18,7 +18,7 @@ from bayesanno.cli.options import (
     parse_settings,
 )
 from bayesanno.ground.errors import DataFileError
-from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.ground.validate import known_seed
 
 
 def simulate(
@@ -51,7 +51,6 @@ def simulate(
         raise DataFileError(f"{out} is where the parameters go: give a name in .csv")
     for path in (out, beside):
         check_out(path, overwrite=overwrite)
-    check_seed(seed)
     seed = known_seed(seed)
     design = design_for(
         chosen,
