@@ -75,10 +75,15 @@ def agreement(
     with new_folder(out, overwrite=overwrite) as folder:
         with status("agreement", show=show):
             tables = tabulate(answers, ordered=ordered, resamples=resamples, random_seed=chosen)
-        fit = fit_usage(answers, chosen, progressbar=show) if posterior else None
-        if fit is not None:
-            tables["annotators.csv"] = add_posterior(tables["annotators.csv"], fit)
-        figures = draw(answers, tables["subsets.csv"], fit) if plots else {}
+        known: AnnotationData | xarray.DataTree = answers
+        if posterior:
+            from bayesanno.analysis.behaviour import behaviour_table
+            from bayesanno.inference.fit import fit
+
+            known = fit("label_usage", answers, random_seed=chosen, progressbar=show)
+            divergence = behaviour_table(known).drop(columns=["annotator", "n_annotations"])
+            tables["annotators.csv"] = tables["annotators.csv"].join(divergence)
+        figures = draw(answers, tables["subsets.csv"], known) if plots else {}
         run = {
             "command": "agreement",
             "data": describe_data(answers) | {"hash": answers.hash},
@@ -149,25 +154,11 @@ def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
     return table[[*order, *(name for name in table.columns if name not in order)]]
 
 
-def fit_usage(data: AnnotationData, seed: int, *, progressbar: bool) -> xarray.DataTree:
-    """Return the fit of label_usage."""
-    from bayesanno.inference.fit import fit
-
-    return fit("label_usage", data, random_seed=seed, progressbar=progressbar)
-
-
-def add_posterior(table: pd.DataFrame, fit: xarray.DataTree) -> pd.DataFrame:
-    """Return the table of annotators with the posterior of their divergences beside the numbers."""
-    from bayesanno.analysis.behaviour import behaviour_table
-
-    return table.join(behaviour_table(fit).drop(columns=["annotator", "n_annotations"]))
-
-
-def draw(data: AnnotationData, subsets: pd.DataFrame, fit: xarray.DataTree | None) -> dict[str, Figure]:
-    """Return the figures that can be drawn, by the names of their files."""
+def draw(data: AnnotationData, subsets: pd.DataFrame, known: AnnotationData | xarray.DataTree) -> dict[str, Figure]:
+    """Return the figures that can be drawn, by the names of their files; `known` is a fit, or the data alone."""
     from bayesanno.report.plots.agreement import plot_distances, plot_divergence, plot_subsets, plot_usage
 
-    figures = {"usage.png": plot_usage(data), "divergence.png": plot_divergence(data if fit is None else fit)}
+    figures = {"usage.png": plot_usage(data), "divergence.png": plot_divergence(known)}
     if _n_active(data) >= 3:
         figures["distances.png"] = plot_distances(data)
     if subsets["alpha"].notna().any():

@@ -182,18 +182,12 @@ class FoundNames:
 
 def find_whole(frame: pd.DataFrame) -> dict[str, bool]:
     """Return of each column of floats of a part whether all numbers are whole."""
-    return {str(name): is_whole(column) for name, column in frame.items() if _of_floats(column.dtype)}
-
-
-def _of_floats(kind: Any) -> bool:
-    import pandas as pd
-
-    return bool(pd.api.types.is_float_dtype(kind))
+    return {str(name): is_whole(column) for name, column in frame.items() if column.dtype.kind == "f"}
 
 
 def has_floats(table: PartitionedTable) -> bool:
     """Whether a column of annotations holds floats, of which all parts together say how they are written."""
-    return any(_of_floats(kind) for kind in table.frame.dtypes)
+    return any(kind.kind == "f" for kind in table.frame.dtypes)
 
 
 def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:

@@ -170,8 +170,12 @@ def write_multi_annotations(data: MultiAnnotationData, path: str | os.PathLike[s
             "gold label": [label for part in parts for label in part.gold.values()],
         }
     )
-    cells = sorted(_cells(data).items(), key=lambda cell: cell[0][0])
-    answers = [(*key, _quoted([said.get(name, "") for name in data.dimensions])) for key, said in cells]
+    said = {
+        name: _cells(part, f"twice in dimension {name!r}, and a row has one cell for it")
+        for name, part in data.by_dimension.items()
+    }
+    cells = sorted({cell: None for of_dimension in said.values() for cell in of_dimension}, key=lambda cell: cell[0])
+    answers = [(*cell, [of_dimension.get(cell, "") for of_dimension in said.values()]) for cell in cells]
     _save(path, _long_rows(data, answers, _quoted(data.dimensions), gold))
 
 
@@ -268,18 +272,11 @@ def _wide_rows(data: AnnotationData) -> Iterable[list[str]]:
             f"annotator {taken!r} has the name of a column with another meaning and would be misread in a wide "
             "table: write format='long'"
         )
-    cells = [[""] * data.n_annotators for _ in data.items]  # (item, annotator)
-    labels = _quoted(data.labels)
-    for item, annotator, label in _triples(data):
-        if cells[item][annotator]:
-            raise DataError(
-                f"annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} more than once, and a "
-                "wide table has one cell for it: write format='long'"
-            )
-        cells[item][annotator] = labels[label]
+    cells = _cells(data, "more than once, and a wide table has one cell for it: write format='long'")
     gold = _quoted([data.gold.get(name, "") for name in data.items])
     rows = [["item", *_quoted(data.annotators), "gold"]]
-    rows += [[name, *row, known] for name, row, known in zip(_quoted(data.items), cells, gold, strict=True)]
+    for item, name in enumerate(_quoted(data.items)):
+        rows.append([name, *(cells.get((item, one), "") for one in range(data.n_annotators)), gold[item]])
     return rows if data.gold else [row[:-1] for row in rows]
 
 
@@ -289,18 +286,14 @@ def _quoted(names: Sequence[str]) -> list[str]:
     return [name if special.isdisjoint(name) else '"' + name.replace('"', '""') + '"' for name in names]
 
 
-def _cells(data: MultiAnnotationData) -> dict[tuple[int, int], dict[str, str]]:
-    """Return the labels that each annotator gave to each item: (item, annotator) -> dimension -> label."""
-    cells: dict[tuple[int, int], dict[str, str]] = {}
-    for name, part in data.by_dimension.items():
-        for item, annotator, label in _triples(part):
-            of_row = cells.setdefault((item, annotator), {})
-            if name in of_row:
-                raise DataError(
-                    f"annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} twice in dimension "
-                    f"{name!r}, and a row has one cell for it"
-                )
-            of_row[name] = part.labels[label]
+def _cells(data: AnnotationData, twice: str) -> dict[tuple[int, int], str]:
+    """Return the label, quoted, that each annotator gave to each item, by the numbers of the item and the annotator."""
+    cells: dict[tuple[int, int], str] = {}
+    labels = _quoted(data.labels)
+    for item, annotator, label in _triples(data):
+        if (item, annotator) in cells:
+            raise DataError(f"annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} {twice}")
+        cells[item, annotator] = labels[label]
     return cells
 
 
