@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
+from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, tell, write_results
-from bayesanno.cli.options import (
-    OF_MODELS,
-    DataOptions,
-    DataSource,
-    OutFolder,
-    Overwrite,
-    Seed,
-    reads_data,
-)
 from bayesanno.ground.progress import status
 from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted, enumerated
@@ -41,10 +33,10 @@ SHORTER = {
 }
 
 
-@reads_data(without=("gold", "gold_file", *OF_MODELS), several=False)
+@opt.reads_data(without=("gold", "gold_file", *opt.OF_MODELS), several=False)
 def agreement(
-    data: DataSource,
-    out: OutFolder,
+    data: opt.DataSource,
+    out: opt.OutFolder,
     posterior: Annotated[
         bool, typer.Option("--posterior", help="Fit label_usage: intervals, and who is the farthest out.")
     ] = False,
@@ -58,10 +50,10 @@ def agreement(
     ] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap samples of the items, for intervals; 0 for none.")] = 1000,
     plots: Annotated[bool, typer.Option("--plots/--no-plots", help="Whether to draw the figures.")] = True,
-    seed: Seed = None,
+    seed: opt.Seed = None,
     *,
-    options: DataOptions,
-    overwrite: Overwrite = False,
+    options: opt.DataOptions,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Measure how far annotators agree, and how each of them uses the labels."""
     from bayesanno.agreement.coefficients import find_scale

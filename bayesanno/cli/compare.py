@@ -13,20 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, tell, write_results
-from bayesanno.cli.options import (
-    Chains,
-    DataOptions,
-    DataSource,
-    Draws,
-    OutFolder,
-    Overwrite,
-    Seed,
-    Tune,
-    name_one_of,
-    parse_settings,
-    reads_data,
-)
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import known_seed
 from bayesanno.inference.methods import METHODS, choose_method
@@ -38,29 +26,29 @@ if TYPE_CHECKING:
 
     from bayesanno.modeling.base import AnnotationModel
 
-WITH_DRAWS = name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
+WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
 SMALL = 0.05  # a p-value below it is told of
 
 
-@reads_data()
+@opt.reads_data()
 def compare(
-    data: DataSource,
+    data: opt.DataSource,
     model: Annotated[
         list[str],
         typer.Option(
             metavar="MODEL[,FIELD=VALUE...]", help="A model of the zoo, with fields to set; give two or more."
         ),
     ],
-    out: OutFolder,
+    out: opt.OutFolder,
     method: Annotated[str, typer.Option(help=f"{WITH_DRAWS}.")] = "nuts",
-    draws: Draws = NUTSSettings.draws,
-    tune: Tune = NUTSSettings.tune,
-    chains: Chains = NUTSSettings.chains,
+    draws: opt.Draws = NUTSSettings.draws,
+    tune: opt.Tune = NUTSSettings.tune,
+    chains: opt.Chains = NUTSSettings.chains,
     replicates: Annotated[int, typer.Option(help="Of the predictive checks.")] = 500,
-    seed: Seed = None,
+    seed: opt.Seed = None,
     *,
-    options: DataOptions,
-    overwrite: Overwrite = False,
+    options: opt.DataOptions,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Fit models to DATA and write loo.csv, ppc.csv, run.json, figures and, with gold, calibration.csv to DIR."""
     begin, show = time.perf_counter(), sys.stderr.isatty()
@@ -100,7 +88,7 @@ def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
     models: dict[str, AnnotationModel] = {}
     for spec in specs:
         name, *settings = (part.strip() for part in spec.split(","))
-        found = get_model(name, parse_settings(settings, option="--model", example="mace,strategy_prior=3"))
+        found = get_model(name, opt.parse_settings(settings, option="--model", example="mace,strategy_prior=3"))
         same = next((other for other, known in models.items() if known == found), None)
         if same is not None:
             raise FitError(f"--model {spec} is the same as --model {same}: leave one of them out")
@@ -125,7 +113,7 @@ def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict
 def read_for_all(
     models: dict[str, AnnotationModel],
     source: str,
-    options: DataOptions,
+    options: opt.DataOptions,
 ) -> tuple[Any, str]:
     """Read the data that all models take, and describe them in one line.
 

@@ -62,7 +62,7 @@ def check_out(path: Path, *, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise DataFileError(f"{path} exists: choose another --out, or --overwrite")
     if not path.absolute().parent.is_dir():
-        raise DataFileError(f"there is no folder {path.absolute().parent} to write {path} into")
+        raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
 
 
 def tell(said: Iterable[str], out: Path, files: Iterable[str]) -> None:

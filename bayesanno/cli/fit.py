@@ -8,21 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_result, new_folder, tell, write_fit
-from bayesanno.cli.options import (
-    Chains,
-    DataOptions,
-    DataSource,
-    Draws,
-    ModelName,
-    OutFolder,
-    Overwrite,
-    Seed,
-    Settings,
-    Tune,
-    parse_settings,
-    reads_data,
-)
 from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
 
@@ -37,16 +24,16 @@ OPTIONS = "; ".join(
 ON_DASK = " and ".join(name for name, method in METHODS.items() if not method.needs_graph)
 
 
-@reads_data()
+@opt.reads_data()
 def fit(
-    model: ModelName,
-    data: DataSource,
-    out: OutFolder,
-    settings: Settings = None,
+    model: opt.ModelName,
+    data: opt.DataSource,
+    out: opt.OutFolder,
+    settings: opt.Settings = None,
     method: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = "nuts",
-    draws: Draws = NUTSSettings.draws,
-    tune: Tune = NUTSSettings.tune,
-    chains: Chains = NUTSSettings.chains,
+    draws: opt.Draws = NUTSSettings.draws,
+    tune: opt.Tune = NUTSSettings.tune,
+    chains: opt.Chains = NUTSSettings.chains,
     target_accept: Annotated[float, typer.Option(help="Target acceptance rate of NUTS.")] = NUTSSettings.target_accept,
     nuts_sampler: Annotated[str, typer.Option(help="nutpie, pymc, numpyro or blackjax.")] = NUTSSettings.nuts_sampler,
     initvals: Annotated[
@@ -57,9 +44,9 @@ def fit(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help=f"A further option of the method: {OPTIONS}."),
     ] = None,
-    seed: Seed = None,
+    seed: opt.Seed = None,
     *,
-    options: DataOptions,
+    options: opt.DataOptions,
     coverage: Annotated[
         float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")
     ] = None,
@@ -72,7 +59,7 @@ def fit(
         ),
     ] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html as well.")] = True,
-    overwrite: Overwrite = False,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Fit MODEL to DATA; write posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html to DIR.
 
@@ -89,14 +76,14 @@ def fit(
     from bayesanno.inference.sampling.starts import check_initvals
     from bayesanno.modeling.registry import get_model
 
-    chosen = get_model(model, parse_settings(settings))
+    chosen = get_model(model, opt.parse_settings(settings))
     sampling: dict[str, Any] = {
         "draws": draws,
         "tune": tune,
         "chains": chains,
         "target_accept": target_accept,
         "nuts_sampler": nuts_sampler,
-        "method_options": parse_settings(
+        "method_options": opt.parse_settings(
             method_option, option="--method-option", form="NAME=VALUE", example="steps=10000"
         ),
     }

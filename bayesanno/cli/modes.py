@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out
-from bayesanno.cli.options import (
-    DataOptions,
-    DataSource,
-    ModelName,
-    Overwrite,
-    Seed,
-    Settings,
-    parse_settings,
-    reads_data,
-)
 from bayesanno.ground.wording import counted
 
 if TYPE_CHECKING:
@@ -37,20 +28,20 @@ UNBOUNDED = {
 }
 
 
-@reads_data(without=("gold", "gold_file"))
+@opt.reads_data(without=("gold", "gold_file"))
 def modes(
-    model: ModelName,
-    data: DataSource,
+    model: opt.ModelName,
+    data: opt.DataSource,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="Where to write all modes and their parameters.")
     ] = None,
-    settings: Settings = None,
+    settings: opt.Settings = None,
     objective: Annotated[str, typer.Option(help="ml (the likelihood) or map (the posterior density).")] = "ml",
     starts: Annotated[int, typer.Option(help="How many points to start from.")] = 200,
-    seed: Seed = None,
+    seed: opt.Seed = None,
     *,
-    options: DataOptions,
-    overwrite: Overwrite = False,
+    options: opt.DataOptions,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and say what they mean."""
     from bayesanno.cli.for_model import read_for
@@ -58,7 +49,7 @@ def modes(
     from bayesanno.io.write import write_table
     from bayesanno.modeling.registry import get_model
 
-    chosen = get_model(model, parse_settings(settings))
+    chosen = get_model(model, opt.parse_settings(settings))
     check_search(objective, starts, seed)
     if out is not None:
         check_out(out, overwrite=overwrite)

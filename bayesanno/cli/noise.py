@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bayesanno.agreement.noise import bound_noise, bound_noise_of
-from bayesanno.cli.options import (
-    DATA_HELP,
-    OF_MODELS,
-    DataOptions,
-    reads_data,
-)
+from bayesanno.cli import options as opt
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
 
@@ -22,9 +17,9 @@ if TYPE_CHECKING:
     from bayesanno.agreement.noise import NoiseBound
 
 
-@reads_data(without=OF_MODELS, several=False)
+@opt.reads_data(without=opt.OF_MODELS, several=False)
 def noise(
-    data: Annotated[str | None, typer.Argument(metavar="DATA", help=f"{DATA_HELP} Or give the counts.")] = None,
+    data: Annotated[str | None, typer.Argument(metavar="DATA", help=f"{opt.DATA_HELP} Or give the counts.")] = None,
     items: Annotated[int | None, typer.Option(metavar="N", help="Number of items.")] = None,
     disagreements: Annotated[
         int | None, typer.Option(metavar="D", help="Number of items on which annotators disagree.")
@@ -38,7 +33,7 @@ def noise(
     confidence: Annotated[float, typer.Option(help="Of the bounds.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     *,
-    options: DataOptions,
+    options: opt.DataOptions,
 ) -> None:
     """Bound how many of the items that all annotators agree on may be agreed on by chance.
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out
-from bayesanno.cli.options import Seed
 from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.progress import status
 
@@ -22,7 +22,7 @@ def report(
     checks: Annotated[
         bool, typer.Option("--checks/--no-checks", help="Compare predictions with the answers, and scale the prior.")
     ] = True,
-    seed: Seed = None,
+    seed: opt.Seed = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.html.")] = False,
 ) -> None:
     """Write the report of the fit in DIR: one page, to be opened in a browser, that needs no network."""

@@ -9,21 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, tell, write_results
-from bayesanno.cli.options import (
-    Chains,
-    DataOptions,
-    DataSource,
-    Draws,
-    ModelName,
-    OutFolder,
-    Overwrite,
-    Seed,
-    Settings,
-    Tune,
-    parse_settings,
-    reads_data,
-)
 from bayesanno.ground.errors import ModelError
 from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted
@@ -38,29 +25,29 @@ if TYPE_CHECKING:
 MOST_TOLD = 5  # rows of a table that are told of on the screen
 
 
-@reads_data(without=("successes", "trials"), several=False)
+@opt.reads_data(without=("successes", "trials"), several=False)
 def sensitivity(
-    model: ModelName,
-    data: DataSource,
-    out: OutFolder,
+    model: opt.ModelName,
+    data: opt.DataSource,
+    out: opt.OutFolder,
     grid: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FIELD=V1,V2,...", help="Fit again with these values, in all combinations; tuples are 0.5:0.5."
         ),
     ] = None,
-    settings: Settings = None,
-    draws: Draws = NUTSSettings.draws,
-    tune: Tune = NUTSSettings.tune,
-    chains: Chains = NUTSSettings.chains,
+    settings: opt.Settings = None,
+    draws: opt.Draws = NUTSSettings.draws,
+    tune: opt.Tune = NUTSSettings.tune,
+    chains: opt.Chains = NUTSSettings.chains,
     workers: Annotated[int, typer.Option(help="Fits side by side; 0 for as many as there are cores.")] = 0,
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep what is done here, and go on from there (with --seed).")
     ] = None,
-    seed: Seed = None,
+    seed: opt.Seed = None,
     *,
-    options: DataOptions,
-    overwrite: Overwrite = False,
+    options: opt.DataOptions,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Say what the prior of MODEL says before data, how far its fit to DATA rests on it, and what others change."""
     from bayesanno.cli.for_model import read_for
@@ -79,7 +66,7 @@ def sensitivity(
     )
 
     began, show = time.perf_counter(), sys.stderr.isatty()
-    chosen = get_model(model, parse_settings(settings))
+    chosen = get_model(model, opt.parse_settings(settings))
     values = parse_grid(grid or ())
     sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
     choose_method("nuts", **sampling)
@@ -131,7 +118,7 @@ def sensitivity(
 
 def parse_grid(given: list[str] | tuple[()]) -> dict[str, list[str]]:
     """Return what --grid was given: the values of each field, as text."""
-    parsed = parse_settings(given, option="--grid", form="FIELD=V1,V2,...", example="strategy_prior=1,10,100")
+    parsed = opt.parse_settings(given, option="--grid", form="FIELD=V1,V2,...", example="strategy_prior=1,10,100")
     values = {field: [value.strip() for value in text.split(",")] for field, text in parsed.items()}
     for field, tried in values.items():
         if "" in tried:
