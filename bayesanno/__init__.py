@@ -43,7 +43,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "SizeWarning",
         ],
         "io.annotations": ["read_annotations"],
-        "io.counts": ["read_counts"],
+        "io.count_tables": ["read_counts"],
         "io.write": ["write_annotations", "write_counts", "write_multi_annotations"],
         "inference.fit": ["fit"],
         "inference.dask.annotations": ["SpreadAnnotations", "spread_annotations"],

@@ -7,7 +7,6 @@ from functools import singledispatch
 from importlib.metadata import version
 from itertools import compress
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -17,6 +16,7 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataFileError, FitError, SizeWarning, warn
+from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.registry import get_model
@@ -250,12 +250,8 @@ def save(fit: xarray.DataTree, path: str | Path) -> None:
     path = Path(path)
     if not path.parent.is_dir():
         raise DataFileError(f"cannot write {path}: there is no folder {path.parent}")
-    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")  # made like any file: the umask says who may read it
-    try:
-        fit.to_netcdf(temporary, engine="h5netcdf")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with write_whole(path) as unfinished:
+        fit.to_netcdf(unfinished, engine="h5netcdf")
 
 
 def load(path: str | Path) -> xarray.DataTree:

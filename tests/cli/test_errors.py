@@ -228,10 +228,10 @@ def test_simulated_annotations_read_back_with_gold_and_parameters(command, tmp_p
 
 
 NOT_SIMULATED = {
-    "a file is there": ("--out old.csv", 1, "old.csv exists: choose another name, or --overwrite"),
+    "a file is there": ("--out old.csv", 1, "old.csv exists: choose another --out, or --overwrite"),
     "its parameters are there": ("--out other.csv", 1, "other.json exists"),
     "one file for both": ("--out new.json", 1, "new.json"),
-    "no folder": ("--out no/new.csv", 1, "no/new.csv"),
+    "no folder": ("--out no/new.csv", 1, "no to write new.csv into"),
     "no items": ("--out new.csv --items 0", 1, "item"),
     "negative items": ("--out new.csv --items -3", 1, "item"),
     "one label": ("--out new.csv --labels 1", 1, "only one label, '0'"),

@@ -37,7 +37,6 @@ from bayesanno.inference.dask.parts import (
     make_part,
 )
 from bayesanno.io.alike import warn_of_alike
-from bayesanno.io.options import label_names
 from bayesanno.io.partitioned import (
     coded_types,
     encode,
@@ -48,6 +47,7 @@ from bayesanno.io.partitioned import (
     order_labels,
     require_dask,
 )
+from bayesanno.io.read_options import label_names
 from bayesanno.modeling.expectation import AddsUp, make_blocks
 
 if TYPE_CHECKING:
