@@ -16,7 +16,7 @@ from bayesanno.agreement.coefficients import count_sums, find_scale, measure_all
 from bayesanno.agreement.pairs import find_pairs, measure_tables
 from bayesanno.agreement.resampling import bound, resample_items
 from bayesanno.ground.errors import DataError, FitError
-from tests.samples import tiny_data
+from tests.samples import rte_annotations, tiny_data
 
 ONCE = {"resamples": 0}
 
@@ -170,10 +170,13 @@ def test_what_annotators_agree_on_tells_who_is_right(shared, name, agreement, ka
         assert found == pytest.approx(expected, abs=5e-5)
 
 
-def test_kappa_of_real_counts(shared):
-    found = values_of(ba.read_annotations(shared / "data" / "rte.csv"))
+def test_kappa_of_real_counts():
+    found = values_of(rte_annotations())
     assert found["fleiss_kappa"] == pytest.approx(0.2413839389, abs=1e-9)
     assert found["percent_agreement"] == pytest.approx(0.6286944444, abs=1e-9)
+
+
+def test_alpha_of_krippendorffs_example(shared):
     toy = values_of(ba.read_annotations(shared / "data" / "krippendorff_toy.csv"))
     assert toy["krippendorff_alpha_nominal"] == pytest.approx(0.691, abs=5e-4)
 

@@ -14,10 +14,9 @@ from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.model_a import ModelA
 from bayesanno.models.model_b import ModelB
 from tests.models import oracles_model_a as oracle
-from tests.samples import TINY_RECORDS
+from tests.samples import TINY_RECORDS, rte_counts
 
 EXACT = 1e-6  # the oracles have six decimals
-SRTE = (5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73)  # items with 0, 1, ..., 10 positive answers (table of ORACLES)
 
 
 def find(model, data, starts=60, **settings):
@@ -158,9 +157,7 @@ def test_table_11_as_it_is(table9):
 
 def test_types_of_items_may_be_at_the_end_of_the_scale():
     """Three binomials for the counts of Snow et al.'s data: the third type is of items that all say yes to."""
-    successes = np.repeat(np.arange(11), SRTE)
-    data = CountData(items=[str(i) for i in range(800)], successes=successes, trials=np.full(800, 10))
-    modes = find(BinomialMixture(types=3), data, starts=20)
+    modes = find(BinomialMixture(types=3), rte_counts(), starts=20)
     best = modes.iloc[0]
     assert best["boundary"] == "rate[type 3] = 1"
     np.testing.assert_allclose(
