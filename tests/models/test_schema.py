@@ -13,7 +13,6 @@ import xarray as xr
 
 from bayesanno import AnnotationData, data_of, diagnostics_of, fit, label_table, load, model_of, save, summary
 from bayesanno.ground.errors import ConvergenceWarning, DataFileError, FitError, IdentifiabilityWarning
-from bayesanno.inference.graph import compiled
 from bayesanno.inference.graph import density as compiled
 from bayesanno.inference.graph.density import compile_graph
 from tests.inference.draws import make_fit
