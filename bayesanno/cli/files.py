@@ -17,7 +17,6 @@ from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.wording import counted
-from bayesanno.inference.methods import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -202,9 +201,9 @@ def describe_result(run: Mapping[str, Any]) -> list[str]:
             f"Pareto k {found['pareto_k']:.2f}" + (f" after {found['steps']} steps" if "steps" in found else "")
         )
     what = "sampling"
-    if not METHODS[run["method"]].needs_graph:
-        lines.append(_describe_climb(found[run["method"]]))
-        what = run["method"].upper()
+    if "climb" in found:
+        lines.append(_describe_climb(found["climb"]))
+        what = found["climb"]["method"]
     return [*lines, f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"]
 
 

@@ -24,7 +24,7 @@ from bayesanno.modeling.capabilities import known_parameters, remarks
 from bayesanno.modeling.posterior import recover
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pymc
     import xarray
@@ -97,18 +97,30 @@ def assemble(
     changed = 0.0 if permutation is None else share_changed(permutation)
     found = diagnose(convergence, sample_stats, modes=modes, relabelled_fraction=changed)
     found |= {name: value for name, value in (more_diagnostics or {}).items() if name not in {*found, "remarks"}}
-    if said := [*remarks(model, posterior), *explain_votes(data, recovered.latent)]:
-        found["remarks"] = said
-    for problem in explain(found):
-        warn(problem, ConvergenceWarning)
     if not fits_in:
         warn_of_size(data.n_items, n_bytes // (8 * data.n_items))
-    tree = xr.DataTree.from_dict(groups)
+    return put_together(model, data, groups, attrs, found, remarks(model, posterior))
+
+
+def put_together(
+    model: AnnotationModel,
+    data: Any,
+    groups: Mapping[str, xarray.Dataset],
+    attrs: Mapping[Any, Any],
+    diagnostics: Mapping[str, Any],
+    said: Sequence[str] = (),
+) -> xarray.DataTree:
+    """Make one tree of the groups of a fit; warn of what the diagnostics say, and of a model's own remarks."""
+    said = [*said, *(explain_votes(data, groups["latent"]) if "latent" in groups else [])]
+    diagnostics = {**diagnostics, **({"remarks": said} if said else {})}
+    for problem in explain(diagnostics):
+        warn(problem, ConvergenceWarning)
+    tree = xr.DataTree.from_dict(dict(groups))
     tree.attrs = dict(attrs) | {
         "model": model.name,
         "fields": json.dumps(model.to_fields()),
         "data_hash": data.hash,
         "versions": json.dumps(versions()),
-        "diagnostics": json.dumps(found),
+        "diagnostics": json.dumps(diagnostics),
     }
     return tree

@@ -7,10 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.ground.errors import FitError
-from bayesanno.inference.climbing.em import EMSettings
-from bayesanno.inference.climbing.fit_em import fit_by_em
-from bayesanno.inference.climbing.fit_vb import fit_by_vb
-from bayesanno.inference.climbing.vb import VBSettings
+from bayesanno.inference.climbing.em import EMSettings, fit_by_em
+from bayesanno.inference.climbing.vb import VBSettings, fit_by_vb
 from bayesanno.inference.sampling.advi import ADVISettings, approximate
 from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
 

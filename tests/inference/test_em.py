@@ -13,8 +13,7 @@ import bayesanno as ba
 import bayesanno.inference.climbing.climb
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.climbing.climb import climb
-from bayesanno.inference.climbing.em import EM, EMSettings
-from bayesanno.inference.climbing.fit_em import find_point, start_at_point
+from bayesanno.inference.climbing.em import EM, EMSettings, find_point, start_at_point
 from bayesanno.inference.climbing.restarts import AGREE
 from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.log_likelihood import leave_one_out
@@ -71,8 +70,8 @@ class TestPoint:
         }  # fmt: skip
         assert point["log_likelihood"]["annotations"].shape == (1, 1, data.n_items)
         found = ba.diagnostics_of(point)
-        assert float(point["log_likelihood"]["annotations"].sum()) == pytest.approx(found["em"]["log_likelihood"])
-        assert point["sample_stats"]["lp"].item() == found["em"]["objective"]
+        assert float(point["log_likelihood"]["annotations"].sum()) == pytest.approx(found["climb"]["log_likelihood"])
+        assert point["sample_stats"]["lp"].item() == found["climb"]["objective"]
         assert (found["max_rhat"], found["min_ess_bulk"], found["n_chains"]) == (None, None, None)
 
     def test_labels_and_views_are_those_of_the_formula(self, point):
@@ -132,9 +131,9 @@ class TestStarts:
     def test_restarts_find_what_the_vote_does_not(self, wrong_majority):
         from_vote = em("mace", wrong_majority, restarts=1)
         best = em("mace", wrong_majority, restarts=30)
-        found = ba.diagnostics_of(best)["em"]
+        found = ba.diagnostics_of(best)["climb"]
         assert accuracy(from_vote) < 0.5 < 0.9 < accuracy(best)
-        lower = found["objective"] - ba.diagnostics_of(from_vote)["em"]["objective"]
+        lower = found["objective"] - ba.diagnostics_of(from_vote)["climb"]["objective"]
         assert lower > 50
         assert found["restarts"] == 30 == found["agreed"] + sum(other["starts"] for other in found["others"])
         nearest = min(found["others"], key=lambda other: abs(other["nats_lower"] - lower))
@@ -142,15 +141,15 @@ class TestStarts:
         assert nearest["items_differ"] > 75
 
     def test_a_start_that_no_other_agrees_with_is_told_of(self):
-        found = {"converged": True, "restarts": 3, "agreed": 1, "others": [{"nats_lower": 2.5}]}
-        (said,) = explain({"em": found})
+        found = {"method": "EM", "converged": True, "restarts": 3, "agreed": 1, "others": [{"nats_lower": 2.5}]}
+        (said,) = explain({"climb": found})
         assert said.startswith("of 3 starts only one ended at the best point that EM found, the next 2.5 nats lower")
-        assert explain({"em": found | {"agreed": 2}}) == []
+        assert explain({"climb": found | {"agreed": 2}}) == []
 
     def test_steps_that_do_not_suffice_are_told_of(self):
         with pytest.warns(ba.ConvergenceWarning, match=r"EM was still moving after 5 steps, by .* allow more"):
             fit = em("model_b", ba.read_annotations("@table14"), restarts=1, steps=5)
-        found = ba.diagnostics_of(fit)["em"]
+        found = ba.diagnostics_of(fit)["climb"]
         assert (found["converged"], found["unfinished"], found["total_steps"]) == (False, 1, 5)
 
     def test_starts_that_share_the_cores_end_where_they_do_in_turn(self, crowd, monkeypatch):
@@ -305,7 +304,7 @@ def test_nuts_from_the_point():
     settings = {"draws": 300, "tune": 300, "chains": 2} | ONE
     fit = ba.fit("model_b", tiny_data(), initvals="em", **settings)
     assert ba.diagnostics_of(fit)["max_rhat"] < 1.05
-    assert "modes" not in ba.diagnostics_of(fit)
+    assert "found" not in ba.diagnostics_of(fit)["modes"]
 
 
 @pytest.mark.parametrize(
@@ -330,7 +329,7 @@ def test_the_command_line_needs_no_pymc(tmp_path, method, unused):
     assert " of 10 starts agree" in done.stdout
     assert f"s {method.upper()}; seed" in done.stdout
     run = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert run["diagnostics"][method]["restarts"] == 10
+    assert run["diagnostics"]["climb"]["restarts"] == 10
     missing = ",,,,,," if method == "em" else ",,,"
     assert (tmp_path / "run" / "annotators.csv").read_text().splitlines()[1].endswith(missing)
     wrong = subprocess.run(

@@ -8,11 +8,10 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.ground.errors import FitError
-from bayesanno.inference.climbing import fit_vb
+from bayesanno.inference.climbing import vb as of_vb
 from bayesanno.inference.climbing.climb import climb
-from bayesanno.inference.climbing.fit_vb import evaluate_draws
 from bayesanno.inference.climbing.restarts import find_best
-from bayesanno.inference.climbing.vb import VB, VBSettings, draw_log_shares, expect_log, measure_kl
+from bayesanno.inference.climbing.vb import VB, VBSettings, draw_log_shares, evaluate_draws, expect_log, measure_kl
 from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.methods import choose_method
@@ -61,9 +60,9 @@ class TestFit:
             "restarts": 10, "steps": 5_000, "tolerance": 1e-6, "draws": 1000, "chains": 4,
         }  # fmt: skip
         found = ba.diagnostics_of(approximation)
-        assert found["vb"]["elbo"] == found["vb"]["objective"] < found["vb"]["log_likelihood"]
+        assert found["climb"]["elbo"] == found["climb"]["objective"] < found["climb"]["log_likelihood"]
         assert (found["max_rhat"], found["n_chains"], found["n_draws"]) == (None, None, 4000)
-        assert approximation["sample_stats"]["log_ratio"].mean() == pytest.approx(found["vb"]["elbo"], abs=15)
+        assert approximation["sample_stats"]["log_ratio"].mean() == pytest.approx(found["climb"]["elbo"], abs=15)
 
     def test_draws_have_the_moments_of_q(self, approximation, crowd):
         problem = problem_of(MODELS["mace"], crowd[0])
@@ -136,11 +135,11 @@ def test_small_concentrations_are_drawn_by_their_logs(rng):
 
 def test_blocks_and_chunks_of_any_size_give_the_same_numbers(crowd, monkeypatch):
     data, model, found = crowd[0], MODELS["mace"], []
-    for size, chunk in ((None, fit_vb.CHUNK_BYTES), (7, 1), (100, 10**5)):
-        monkeypatch.setattr(fit_vb, "CHUNK_BYTES", chunk)
+    for size, chunk in ((None, of_vb.CHUNK_BYTES), (7, 1), (100, 10**5)):
+        monkeypatch.setattr(of_vb, "CHUNK_BYTES", chunk)
         problem = problem_of(model, data, size)
         end = climb(problem, problem.as_shares(model.start(data)))
-        drawn = fit_vb.draw_from(problem, problem.prior, 8, np.random.default_rng(1))
+        drawn = of_vb.draw_from(problem, problem.prior, 8, np.random.default_rng(1))
         found.append((end.objective, end.point["competence"], *evaluate_draws(problem, drawn.values)))
     for other in found[1:]:
         for one, same in zip(found[0], other, strict=True):
@@ -152,11 +151,11 @@ class TestSize:
     def test_fewer_draws_are_kept_where_they_are_large(self, monkeypatch):
         data = tiny_data()
         size = 8 * (data.n_annotators * 4 + 2 + data.n_items)
-        monkeypatch.setattr(fit_vb, "MAX_BYTES", 60 * size)
+        monkeypatch.setattr(of_vb, "MAX_BYTES", 60 * size)
         with pytest.warns(ba.SizeWarning, match="60 of 4000 draws are kept: a draw of 3 annotators and 6 items takes"):
             fit = vb("model_b", data)
         assert fit["posterior"].sizes["draw"] == ba.diagnostics_of(fit)["n_draws"] == 60
-        monkeypatch.setattr(fit_vb, "MAX_BYTES", 1)
+        monkeypatch.setattr(of_vb, "MAX_BYTES", 1)
         with pytest.warns(ba.SizeWarning, match="50 of 4000 draws are kept"):
             fewest = vb("model_b", data)
         np.testing.assert_array_equal(fewest["latent"]["probability"], fit["latent"]["probability"])
@@ -165,7 +164,7 @@ class TestSize:
     def test_log_likelihoods_that_are_too_large_are_left_out(self, monkeypatch):
         data = tiny_data()
         whole = vb("model_b", data, **FEW)
-        monkeypatch.setattr(fit_vb, "MAX_GROUP_BYTES", 100)
+        monkeypatch.setattr(of_vb, "MAX_GROUP_BYTES", 100)
         with pytest.warns(ba.SizeWarning, match=r"compute_log_likelihood\(fit\) adds it"):
             fit = vb("model_b", data, **FEW)
         assert "log_likelihood" not in fit.children
@@ -178,13 +177,13 @@ class TestSize:
 class TestStarts:
     def test_what_is_told_of_other_ends(self):
         others = [{"nats_lower": 0.5, "items_differ": 0}, {"nats_lower": 2.5, "items_differ": 3}]
-        found = {"converged": True, "restarts": 9, "agreed": 2, "others": others, "elbo": -1.0}
-        (said,) = explain({"vb": found})
+        found = {"method": "VB", "converged": True, "restarts": 9, "agreed": 2, "others": others, "elbo": -1.0}
+        (said,) = explain({"climb": found})
         assert said.startswith("another approximation is hardly worse, 2.5 nats lower, and labels 3 items differently")
-        assert explain({"vb": found | {"others": [others[0], {"nats_lower": 3.5, "items_differ": 3}]}}) == []
-        (alone,) = explain({"vb": found | {"agreed": 1, "others": others[:1]}})
+        assert explain({"climb": found | {"others": [others[0], {"nats_lower": 3.5, "items_differ": 3}]}}) == []
+        (alone,) = explain({"climb": found | {"agreed": 1, "others": others[:1]}})
         assert alone.startswith("of 9 starts only one ended at the best point that VB found")
-        (moving,) = explain({"vb": found | {"converged": False, "others": [], "steps": 5, "change": 0.1}})
+        (moving,) = explain({"climb": found | {"converged": False, "others": [], "steps": 5, "change": 0.1}})
         assert moving.startswith("VB was still moving after 5 steps")
 
     @NOISY
@@ -193,7 +192,7 @@ class TestStarts:
         given = {name: truth[name].values for name in ("competence", "strategy")}
         steps, model = [], MODELS["mace, uniform"]
         for initvals in ("auto", "vote", "prior", "em", given):
-            found = ba.diagnostics_of(vb(model, data, initvals=initvals, restarts=1, **FEW))["vb"]
+            found = ba.diagnostics_of(vb(model, data, initvals=initvals, restarts=1, **FEW))["climb"]
             steps.append(found["steps"])
             assert found["restarts"] == 1
         assert steps[0] == steps[1]
@@ -203,7 +202,7 @@ class TestStarts:
     def test_steps_that_do_not_suffice_are_told_of(self):
         with pytest.warns(ba.ConvergenceWarning, match=r"VB was still moving after 5 steps, by .* allow more"):
             fit = vb("model_b", ba.read_annotations("@table14"), restarts=1, steps=5, **FEW)
-        found = ba.diagnostics_of(fit)["vb"]
+        found = ba.diagnostics_of(fit)["climb"]
         assert (found["converged"], found["total_steps"]) == (False, 5)
 
     def test_initial_values_that_cannot_be(self, refuses):
@@ -217,7 +216,7 @@ class TestStarts:
 def test_awkward_data_give_a_proper_approximation(model, awkward):
     data = AWKWARD[awkward]()
     fit = vb(MODELS[model], data, restarts=3, steps=500, **FEW)
-    found = ba.diagnostics_of(fit)["vb"]
+    found = ba.diagnostics_of(fit)["climb"]
     assert np.isfinite(found["elbo"])
     assert found["change"] < 1e-4
     assert np.isfinite(fit["sample_stats"].to_dataset()).all().to_array().all()
@@ -284,7 +283,7 @@ def test_exchangeable_classes_get_their_names():
     fit = vb(model, data, initvals=swapped, restarts=1, tolerance=1e-8, **FEW)
     assert (fit["sample_stats"]["permutation"] == [1, 0]).all()
     assert ba.diagnostics_of(fit)["relabelled_fraction"] == 1
-    assert ba.diagnostics_of(fit)["vb"]["elbo"] == pytest.approx(kept.best.objective, abs=1e-6)
+    assert ba.diagnostics_of(fit)["climb"]["elbo"] == pytest.approx(kept.best.objective, abs=1e-6)
     for name, values in mean.items():
         np.testing.assert_allclose(fit["posterior"][name].mean(("chain", "draw")), values, atol=0.02)
     np.testing.assert_allclose(fit["latent"]["probability"], kept.probability, atol=1e-4)

@@ -1,26 +1,46 @@
-"""EM: the parameters that make the data, or data and prior, most probable.
+"""EM: the parameters that make the data, or data and prior, most probable; and a fit of that one point, without PyMC.
 
 An E-step gives every item the posterior of its class under the parameters so far, an M-step the parameters that would
 be best if those were counts. How steps are put together is in `bayesanno.inference.climbing.climb`.
 
-The invariant: parameters are distributions at every step; no count is negative.
+The invariant: parameters are distributions at every step; no count is negative. What a fit by EM holds under a name, it
+holds in the form that other fits do, and a posterior that was not computed (intervals, convergence) is not there.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.fields import AtLeast
-from bayesanno.inference.climbing.climb import REST, Ascent, ClimbSettings, Problem, Step, to_shares
+from bayesanno.inference.climbing.climb import (
+    REST,
+    Ascent,
+    ClimbSettings,
+    Problem,
+    Step,
+    away_from_zero,
+    require_updates,
+    to_shares,
+)
+from bayesanno.inference.climbing.restarts import find_best
+from bayesanno.inference.climbing.without_graph import make_fit, of_draws
+from bayesanno.inference.dask.annotations import items_of
+from bayesanno.modeling.capabilities import Relabels, is_exchangeable
 from bayesanno.modeling.expectation import expect
 
 if TYPE_CHECKING:
+    import xarray
+
     from bayesanno.data.labelled import Labelled
     from bayesanno.inference.climbing.climb import Point
+    from bayesanno.inference.climbing.restarts import Found
+    from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.capabilities import HasUpdates
     from bayesanno.modeling.expectation import AddsUp, Shares
 
@@ -116,3 +136,66 @@ class EM(Problem):
         objective, log_likelihood, _ = self.step(at)
         leaning = Ascent(at, objective, log_likelihood, steps, change)
         return Ascent(at, objective, log_likelihood, steps, change, leaning)
+
+
+def fit_by_em(
+    model: AnnotationModel,
+    data: Labelled,
+    settings: EMSettings,
+    *,
+    initvals: Any,
+    relabel: bool,
+    random_seed: int,
+    progressbar: bool,
+) -> xarray.DataTree:
+    """Fit a model by EM; the arguments are those of `fit`.
+
+    The first start is near the majority vote ("auto", "vote"), or the given point; the others are drawn from the prior,
+    and with "prior" the first as well.
+    """
+    begin = time.perf_counter()
+    problem, found = find_point(
+        model, data, settings, initvals=initvals, relabel=relabel, random_seed=random_seed, progressbar=progressbar
+    )
+    seconds = time.perf_counter() - begin
+    values = problem.as_values(found.best.point)
+    return make_fit(
+        found,
+        data,
+        {name: value[None] for name, value in values.items()},
+        of_draws({"lp": np.array([found.best.objective])}),
+        views_at=values,
+        log_likelihood=found.log_likelihood[None] if isinstance(data, AnnotationData) else None,
+        seconds=seconds,
+        random_seed=random_seed,
+        diagnostics={"climb": {"method": "EM"} | found.comparison},
+    )
+
+
+def find_point(
+    model: AnnotationModel,
+    data: Labelled,
+    settings: EMSettings,
+    *,
+    initvals: Any = "auto",
+    relabel: bool = True,
+    random_seed: int,
+    progressbar: bool = False,
+) -> tuple[EM, Found]:
+    """Run EM from all starts, and compare where they ended."""
+    problem = EM(require_updates(model, "em"), data, items_of(data), settings)
+    exchangeable = relabel and (
+        is_exchangeable(model, data)
+        if settings.objective == "map"
+        else isinstance(model, Relabels) and not data.controls  # the likelihood does not tell the classes apart
+    )
+    found = find_best(
+        problem, data, initvals, exchangeable=exchangeable, random_seed=random_seed, progressbar=progressbar
+    )
+    return problem, found
+
+
+def start_at_point(model: AnnotationModel, data: Any, random_seed: int) -> dict[str, np.ndarray]:
+    """Return the best point that EM finds for the posterior density, off the edges: where chains may start."""
+    problem, found = find_point(model, data, EMSettings(objective="map"), random_seed=random_seed)
+    return problem.as_values({name: away_from_zero(values) for name, values in found.best.point.items()})

@@ -58,6 +58,12 @@ class Found:
         """The log likelihood of each item at the best end, (item,); of items in memory only."""
         return self._items[1]
 
+    @property
+    def pattern(self) -> np.ndarray:
+        """Which of all different items each item is like, (item,); of items in memory only."""
+        assert isinstance(self.problem.items, Items)
+        return self.problem.items.pattern
+
     @cached_property
     def _items(self) -> tuple[np.ndarray, np.ndarray]:
         items = self.problem.items

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.fits.storage import data_groups, versions
-from bayesanno.ground.errors import ConvergenceWarning, warn
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.storage import data_groups
 from bayesanno.ground.lazy import xr
+from bayesanno.inference.assemble import put_together
 from bayesanno.inference.climbing.restarts import as_draws
-from bayesanno.inference.diagnosis.explain import explain, explain_votes
 from bayesanno.inference.diagnosis.measures import find_extremes
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.capabilities import HasViews
@@ -21,11 +20,9 @@ if TYPE_CHECKING:
 
     import xarray
 
-    from bayesanno.data.annotations import AnnotationData
     from bayesanno.data.labelled import Labelled
     from bayesanno.inference.climbing.climb import Point, Problem
     from bayesanno.inference.climbing.restarts import Found
-    from bayesanno.modeling.base import AnnotationModel
 
 
 def tabulate_parameters(problem: Problem, data: Labelled, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
@@ -80,44 +77,39 @@ def tabulate_e_step(problem: Problem, data: Labelled, point: Point) -> xarray.Da
     return xr.Dataset(variables, coords={dim: names for dim, names in coords.items() if dim in used})
 
 
-def describe_found(found: Found) -> dict[str, Any]:
-    """Return the diagnostics that every fit has, of a method without chains."""
-    swapped = bool((found.permutation != np.arange(found.permutation.size)).any())
-    return find_extremes(None) | {
-        "n_chains": None,
-        "divergences": None,
-        "maxdepth_reached": None,
-        "min_bfmi": None,
-        "relabelled_fraction": float(swapped),
-    }
-
-
 def make_fit(
-    model: AnnotationModel,
+    found: Found,
     data: Labelled,
-    groups: Mapping[str, xarray.Dataset],
+    values: Mapping[str, np.ndarray],
+    stats: xarray.Dataset,
     *,
+    views_at: Mapping[str, np.ndarray],
+    log_likelihood: np.ndarray | None,
     seconds: float,
     random_seed: int,
+    groups: Mapping[str, xarray.Dataset] | None = None,
     diagnostics: Mapping[str, Any],
 ) -> xarray.DataTree:
-    """Put the groups of a fit together with those of the data; warn of what the diagnostics say."""
-    said = explain_votes(data, groups["latent"]) if "latent" in groups else []
-    diagnostics = {**diagnostics, **({"remarks": said} if said else {})}
-    for problem in explain(diagnostics):
-        warn(problem, ConvergenceWarning)
-    tree = xr.DataTree.from_dict({**groups, **data_groups(data)})
-    tree.attrs = {
-        "random_seed": random_seed,
-        "seconds_compile": 0.0,
-        "seconds_sample": seconds,
-        "model": model.name,
-        "fields": json.dumps(model.to_fields()),
-        "data_hash": data.hash,
-        "versions": json.dumps(versions()),
-        "diagnostics": json.dumps(diagnostics),
-    }
-    return tree
+    """Make the fit of what was found, with draws (draw, ...) of the parameters; the groups given are added.
+
+    The views are those under `views_at`; log likelihoods are (draw, item), of items in memory.
+    """
+    problem = found.problem
+    groups = {"posterior": tabulate_parameters(problem, data, values), "sample_stats": stats} | dict(groups or {})
+    if isinstance(data, AnnotationData):
+        groups["latent"] = tabulate_items(problem, data, found.probability, views_at)
+    else:
+        groups["e_step"] = tabulate_e_step(problem, data, found.best.point)
+    if log_likelihood is not None and isinstance(data, AnnotationData):
+        groups["log_likelihood"] = of_draws({"annotations": log_likelihood}, data.items)
+    swapped = bool((found.permutation != np.arange(found.permutation.size)).any())
+    of_chains = dict.fromkeys(("n_chains", "divergences", "maxdepth_reached", "min_bfmi"))  # there are none
+    diagnosed = (
+        find_extremes(None) | of_chains | {"relabelled_fraction": float(swapped), "n_draws": stats.sizes["draw"]}
+    )
+    attrs = {"random_seed": random_seed, "seconds_compile": 0.0, "seconds_sample": seconds}
+    model: Any = problem.model
+    return put_together(model, data, groups | data_groups(data), attrs, diagnosed | dict(diagnostics))
 
 
 def of_draws(values: Mapping[str, np.ndarray], items: Sequence[str] | None = None) -> xarray.Dataset:

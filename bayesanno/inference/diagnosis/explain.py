@@ -42,9 +42,8 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     problems = explain_modes(modes, diagnostics.get("max_rhat")) if "found" in modes else []
     named = {chain for mode in modes.get("found", [])[1:] for chain in mode["chains"]}
     problems += [_explain_mode(other) for other in modes.get("others", []) if other["chain"] not in named]
-    for method in ("em", "vb"):
-        if method in diagnostics:
-            problems += _explain_climb(method.upper(), diagnostics[method])
+    if "climb" in diagnostics:
+        problems += _explain_climb(diagnostics["climb"])
     if "combination" in diagnostics:
         problems += _explain_combination(diagnostics["combination"])
     if not problems or modes.get("rough"):  # rough modes may be none, and chains just slow
@@ -106,9 +105,9 @@ def _explain_mode(other: dict[str, Any]) -> str:
     )
 
 
-def _explain_climb(method: str, found: dict[str, Any]) -> list[str]:
+def _explain_climb(found: dict[str, Any]) -> list[str]:
     """Say why what EM or variational Bayes found may not be the best there is, or not all."""
-    problems = []
+    problems, method = [], found["method"]
     if not found["converged"]:
         problems.append(
             f"{method} was still moving after {found['steps']} steps, by {found['change']:.1g} in the last one: allow "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bayesanno.ground.errors import FitError
-from bayesanno.inference.climbing.fit_em import start_at_point
+from bayesanno.inference.climbing.em import start_at_point
 from bayesanno.inference.diagnosis.explain import LEAST_MASS
 from bayesanno.inference.graph.density import Density, compile_graph, hold_spreads
 from bayesanno.inference.modes.explore import Explored, Mode, explore, weigh_labellings

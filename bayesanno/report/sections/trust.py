@@ -73,12 +73,10 @@ def _facts_of(view: FitView) -> dict[str, str]:
             facts[what] = f"{found[name]:,.{digits}f}{of}"
     if found.get("divergences") is not None:
         facts["divergences"] = f"{found['divergences']:,}"
-    for method in ("em", "vb"):
-        if method in found:
-            climb = found[method]
-            facts["starts that agree"] = f"{climb['agreed']} of {climb['restarts']}"
-            what = "elbo" if "elbo" in climb else "log_likelihood"
-            facts["ELBO" if what == "elbo" else "log likelihood"] = f"{climb[what]:,.4f}"
+    if climb := found.get("climb"):
+        facts["starts that agree"] = f"{climb['agreed']} of {climb['restarts']}"
+        what = "elbo" if "elbo" in climb else "log_likelihood"
+        facts["ELBO" if what == "elbo" else "log likelihood"] = f"{climb[what]:,.4f}"
     seconds = view.tree.attrs.get("seconds_sample")
     if seconds is not None:
         facts["seconds"] = f"{view.tree.attrs['seconds_compile']:.1f} compiling, {seconds:.1f} fitting"
