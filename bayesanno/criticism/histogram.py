@@ -8,31 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.agreement.histograms import log_binomial_coefficients
-from bayesanno.criticism.quantities import make_up
+from bayesanno.criticism.quantities import Drawn, make_up
 from bayesanno.data.counts import CountData
 from bayesanno.modeling.posterior import log_joint_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import xarray
-
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.base import AnnotationModel
 
 
-def expected_by_type(
-    model: AnnotationModel, data: CountData, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
-) -> np.ndarray:
+def expected_by_type(drawn: Drawn) -> np.ndarray:
     """Return how many items of each type each draw expects to have 0, 1, 2, ... successes, (draw, type, bin).
 
     Trials are those of all items.
     """
-    trials = int(data.trials[0])
+    trials = int(drawn.data.trials[0])
     bins = np.arange(trials + 1)
     every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
-    joint = np.exp(log_joint_of(model, every, draws, known).swapaxes(1, 2) + log_binomial_coefficients(trials))
-    expected: np.ndarray = data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # of rounding errors
+    joint = np.exp(log_joint_of(*drawn._replace(data=every)).swapaxes(1, 2) + log_binomial_coefficients(trials))
+    expected: np.ndarray = drawn.data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # of rounding errors
     return expected
 
 
@@ -50,15 +43,7 @@ def measure_chi_square(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return total
 
 
-def expected_of_annotators(
-    model: AnnotationModel,
-    data: AnnotationData,
-    draws: xarray.Dataset,
-    known: Mapping[str, np.ndarray],
-    *,
-    items: np.ndarray,
-    label: int,
-) -> np.ndarray:
+def expected_of_annotators(drawn: Drawn, *, items: np.ndarray, label: int) -> np.ndarray:
     """Return how many items of each type each draw expects to have 0, 1, 2, ... answers of one label.
 
     Of a model whose annotators answer independently of each other once the type of an item is known: how often an item
@@ -75,7 +60,8 @@ def expected_of_annotators(
     -------
     array, shape (draw, type, bin)
     """
-    weight, rate = _find_rates(model, data, draws, known, label)  # (draw, type), (draw, annotator, type)
+    weight, rate = _find_rates(drawn, label)  # (draw, type), (draw, annotator, type)
+    data: AnnotationData = drawn.data
     of_item = data.annotator[np.argsort(data.item, kind="stable")]
     ends = np.cumsum(np.bincount(data.item, minlength=data.n_items))
     answers = int(ends[items[0]] - (ends[items[0] - 1] if items[0] else 0))
@@ -93,17 +79,15 @@ def expected_of_annotators(
     return weight[:, :, None] * expected
 
 
-def _find_rates(
-    model: AnnotationModel, data: AnnotationData, draws: xarray.Dataset, known: Mapping[str, np.ndarray], label: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _find_rates(drawn: Drawn, label: int) -> tuple[np.ndarray, np.ndarray]:
     """Return how common each type is (draw, type), and how often annotators give the label (draw, annotator, type).
 
     The model's own formula says so of an item without answers, and of items with a single one.
     """
-    each = np.arange(data.n_annotators)
-    single = make_up(data, "", item=each, annotator=each, label=np.full(each.size, label))
+    each = np.arange(drawn.data.n_annotators)
+    single = make_up(drawn.data, "", item=each, annotator=each, label=np.full(each.size, label))
     asked = replace(single, items=(*single.items, "unanswered"))
-    joint = np.exp(log_joint_of(model, asked, draws, known))  # (draw, item, type)
+    joint = np.exp(log_joint_of(*drawn._replace(data=asked)))  # (draw, item, type)
     weight = joint[:, -1]
     rate = np.divide(joint[:, :-1], weight[:, None], out=np.zeros_like(joint[:, :-1]), where=weight[:, None] > 0)
     return weight, np.clip(rate, 0, 1)

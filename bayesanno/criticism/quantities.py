@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,31 +34,38 @@ ACCURACY, PREVALENCE, USAGE = "accuracy", "prevalence", "usage"
 CLASS_SHARE = "class_share"  # of the items at hand
 
 
+class Drawn(NamedTuple):
+    """Draws of a model's parameters, and of what: what a model says is a function of these.
+
+    Attributes
+    ----------
+    model : AnnotationModel
+    data : AnnotationData, CountData or MultiAnnotationData, as the model takes
+        Or a design, where answers are not looked at.
+    draws : xarray.Dataset
+        The parameters and what follows from them, dims (chain, draw, ...).
+    known : mapping of name to array
+        The parameters that the model has beforehand.
+    """
+
+    model: AnnotationModel
+    data: Any
+    draws: xarray.Dataset
+    known: Mapping[str, np.ndarray]
+
+
 def says_labels(model: AnnotationModel, data: Any) -> bool:
     """Return whether the states of a model's items are labels, and not types."""
     return all(latent.dim != ITEM_TYPE for latent in latents(model, data))
 
 
-def describe_annotators(
-    model: AnnotationModel,
-    data: AnnotationData | MultiAnnotationData,
-    draws: xarray.Dataset,
-    known: Mapping[str, np.ndarray],
-    *,
-    dimension: str = "",
-    who: Sequence[int] | None = None,
-) -> xarray.Dataset:
+def describe_annotators(drawn: Drawn, *, dimension: str = "", who: Sequence[int] | None = None) -> xarray.Dataset:
     """Return what each draw says of annotators and of an item that nobody has answered.
 
     Parameters
     ----------
-    model : AnnotationModel
-    data : AnnotationData or MultiAnnotationData
-        Whose annotators and labels these are.
-    draws : xarray.Dataset
-        The parameters and what follows from them, dims (chain, draw, ...).
-    known : mapping of name to array
-        The parameters that the model has beforehand.
+    drawn : Drawn
+        Of AnnotationData or MultiAnnotationData, whose annotators and labels these are.
     dimension : str
         Which of several dimensions.
     who : sequence of int, optional
@@ -76,20 +83,15 @@ def describe_annotators(
     DataError
         If the model cannot take items of one annotation.
     """
-    part = data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
+    part = _part_of(drawn.data, dimension)
     chosen = list(range(part.n_annotators) if who is None else who)
     n, n_labels, classes = len(chosen), part.n_labels, part.class_codes
-    asked = make_up(
-        data,
-        dimension,
-        item=np.arange(n * n_labels),
-        annotator=np.repeat(chosen, n_labels),
-        label=np.tile(np.arange(n_labels), n),
-    )
+    who_says, what = np.repeat(chosen, n_labels), np.tile(np.arange(n_labels), n)
+    asked = make_up(drawn.data, dimension, item=np.arange(n * n_labels), annotator=who_says, label=what)
     right = np.arange(n)[:, None] * n_labels + classes  # (annotator, true_class): the item where the class is said
     found: dict[str, list[np.ndarray]] = {name: [] for name in (USAGE, ACCURACY, PREVALENCE)}
-    of_labels = says_labels(model, data)
-    for answered, state in _joint(model, asked, draws, known, dimension):
+    of_labels = says_labels(drawn.model, drawn.data)
+    for answered, state in _joint(drawn._replace(data=asked), dimension):
         found[USAGE].append(answered[: n * n_labels].reshape(n, n_labels))
         if of_labels:
             found[ACCURACY].append(state[right, np.arange(classes.size)].sum(axis=1))
@@ -99,18 +101,10 @@ def describe_annotators(
     named["true_class"] = list(part.classes)
     dims = {USAGE: ("annotator", "response"), ACCURACY: ("annotator",), PREVALENCE: ("true_class",)}
     values = {name: np.array(each) for name, each in found.items() if each}
-    return _as_dataset(draws, {name: (dims[name], one) for name, one in values.items()}, named)
+    return _as_dataset(drawn.draws, {name: (dims[name], one) for name, one in values.items()}, named)
 
 
-def describe_pairs(
-    model: AnnotationModel,
-    data: AnnotationData | MultiAnnotationData,
-    draws: xarray.Dataset,
-    known: Mapping[str, np.ndarray],
-    pairs: np.ndarray,
-    *,
-    dimension: str = "",
-) -> xarray.DataArray:
+def describe_pairs(drawn: Drawn, pairs: np.ndarray, *, dimension: str = "") -> xarray.DataArray:
     """Return how often the two of each pair (pair, 2), by position, say the same of an item: (chain, draw, pair).
 
     Raises
@@ -118,10 +112,9 @@ def describe_pairs(
     DataError
         If the model cannot take items of two annotations.
     """
-    part = data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
-    n, n_labels = len(pairs), part.n_labels
+    n, n_labels = len(pairs), _part_of(drawn.data, dimension).n_labels
     asked = make_up(
-        data,
+        drawn.data,
         dimension,
         item=np.repeat(np.arange(n * n_labels), 2),
         annotator=np.repeat(pairs, n_labels, axis=0).ravel(),
@@ -129,16 +122,19 @@ def describe_pairs(
     )
     agree = [
         answered[: n * n_labels].reshape(n, n_labels).sum(axis=1)
-        for answered, _ in _joint(model, asked, draws, known, dimension)
+        for answered, _ in _joint(drawn._replace(data=asked), dimension)
     ]
-    return _as_dataset(draws, {"agreement": (("pair",), np.array(agree))}, {})["agreement"]
+    return _as_dataset(drawn.draws, {"agreement": (("pair",), np.array(agree))}, {})["agreement"]
 
 
-def class_shares(
-    model: AnnotationModel, data: AnnotationData, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
-) -> xarray.DataArray:
+def class_shares(drawn: Drawn) -> xarray.DataArray:
     """Return which share of the items at hand is expected to be of each state, by each draw: (chain, draw, state)."""
-    return count_states(model, data, draws, known) / data.n_items
+    shares: xarray.DataArray = count_states(*drawn) / drawn.data.n_items
+    return shares
+
+
+def _part_of(data: AnnotationData | MultiAnnotationData, dimension: str) -> AnnotationData:
+    return data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
 
 
 @singledispatch
@@ -168,15 +164,9 @@ def _(
     return MultiAnnotationData(by_dimension=parts)
 
 
-def _joint(
-    model: AnnotationModel,
-    asked: Any,
-    draws: xarray.Dataset,
-    known: Mapping[str, np.ndarray],
-    dimension: str,
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _joint(asked: Drawn, dimension: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield for each draw p(answers) (item,) and p(state, answers) (item, state)."""
-    formula = compile_formula(model, asked, draws, known)
+    formula = compile_formula(*asked)
     back = formula.patterns.back["item"]
     for one in formula.evaluate():
         answered = np.exp(one.log_likelihood)[back]
