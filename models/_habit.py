@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bayesanno.agreement.skew import measure_skew, skew_of
-from bayesanno.data.totals import AnnotationTotals
+from bayesanno.agreement.skew import measure_skew
 
 if TYPE_CHECKING:
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.data.totals import AnnotationTotals
 
 SKEWED = {"learnt": 1 / 2, "uniform": 1 / 4}  # of the way from even answers to all the same: where a prior may mislead
 AGREED = 0.4  # the alpha from which on annotators agree on where the commonest label is not
@@ -36,10 +36,7 @@ def ask_whether_class_or_habit(
     data: AnnotationData | AnnotationTotals, class_prior: Literal["learnt", "uniform"]
 ) -> list[str]:
     """Return what to say of answers that the class prior explains in one way, and the other prior in the other."""
-    if isinstance(data, AnnotationTotals):
-        skew = skew_of(data.labels, data.label_shares, data.label_alphas)
-    else:
-        skew = measure_skew(data)
+    skew = measure_skew(data)
     even = 1 / data.n_classes
     said = f"{skew.share:.0%} of the answers are {skew.label!r}, and annotators"
     if not skew.alpha >= AGREED and skew.share > even + (1 - even) * SKEWED[class_prior]:

@@ -53,9 +53,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, override
 import numpy as np
 
 from bayesanno.data.counts import CountData
+from bayesanno.ground.fields import Positive, Range
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.capabilities import HasRemarks
-from bayesanno.modeling.fields import Positive, Range
 from bayesanno.modeling.item_types import (
     ItemTypeModel,
     check_types,
@@ -71,8 +71,7 @@ if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.modeling.observations import CountDesign, Counts
-    from bayesanno.modeling.parameters import Parameters, Priors
+    from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,10 +100,6 @@ class BinomialMixture(ItemTypeModel, HasRemarks):
     types: Annotated[int, Range(0, np.inf)] = 2
     weight_prior: Positive = 1.0
     rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
-
-    @property
-    def n_types(self) -> int:
-        return self.types
 
     def check(self, data: CountData) -> None:
         super().check(data)

@@ -44,13 +44,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasUpdates
-from bayesanno.modeling.fields import Positive
-from bayesanno.modeling.ops.probit import beta_by_probit
-from bayesanno.modeling.starts import in_proportion, votes_of
+from bayesanno.modeling.expectation import in_proportion
+from bayesanno.modeling.ops.variables import beta_by_probit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,13 +58,12 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
     from bayesanno.modeling.expectation import Expected, Shares, Votes
-    from bayesanno.modeling.observations import Answers, Design
-    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassConditional(AnnotationModel, HasUpdates):
+class ClassConditional(HasUpdates, AnnotationModel):
     """One accuracy per annotator and class, and errors that fall anywhere.
 
     Parameters
@@ -112,9 +111,6 @@ class ClassConditional(AnnotationModel, HasUpdates):
         among = as_data(np.log(answers.n_classes - 1))  # which of the others it is
         log_answer = pt.switch(answers.names_class.T, pt.log(right), pt.log1p(-right) - among)
         return pt.log(p.prevalence) + answers.sum_over_annotations(log_answer)  # (item, true_class)
-
-    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        return self.start_from(votes_of(data), data)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes, (yes, no) = data.class_codes, self.class_accuracy_prior

@@ -50,17 +50,16 @@ from typing import TYPE_CHECKING, ClassVar, Self, override
 import numpy as np
 
 from bayesanno.data.counts import CountData
+from bayesanno.ground.fields import Fraction, Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.capabilities import HasCaveats, Known
-from bayesanno.modeling.fields import Fraction, Positive
 from bayesanno.modeling.item_types import ItemTypeModel, check_given_types, ordered_answers_logp
 
 if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.modeling.observations import CountDesign, Counts
-    from bayesanno.modeling.parameters import Parameters, Priors
+    from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)

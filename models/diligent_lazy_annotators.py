@@ -64,20 +64,19 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, override
 
 import numpy as np
 
+from bayesanno.ground.fields import Positive, Range
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.capabilities import HasRemarks
-from bayesanno.modeling.fields import Positive, Range
+from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
 from bayesanno.modeling.item_types import ItemTypeModel, declare_ascending, declare_weight, explain_types
-from bayesanno.modeling.ops.probit import beta_by_probit
-from bayesanno.modeling.starts import agreement_with_vote, in_proportion
+from bayesanno.modeling.ops.variables import beta_by_probit
 
 if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.observations import Answers, Design
-    from bayesanno.modeling.parameters import Parameters, Priors
+    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,10 +113,6 @@ class DiligentLazyAnnotators(ItemTypeModel, HasRemarks):
     rate_prior: tuple[Positive, Positive] = (3.0, 3.0)
     diligence_prior: tuple[Positive, Positive] = (1.0, 0.5)
     lazy_rate_prior: tuple[Positive, Positive] = (1.0, 1.0)
-
-    @property
-    def n_types(self) -> int:
-        return self.types
 
     @override
     def priors(self, data: AnnotationData, prior: Priors) -> None:

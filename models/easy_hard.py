@@ -66,20 +66,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ConstrainsStates, HasHardItems, View
-from bayesanno.modeling.fields import Positive
-from bayesanno.modeling.ops.probit import beta_by_probit
-from bayesanno.modeling.starts import in_proportion
+from bayesanno.modeling.expectation import in_proportion
+from bayesanno.modeling.ops.variables import beta_by_probit
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.observations import Answers, Design
-    from bayesanno.modeling.parameters import Parameters, Priors
+    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)

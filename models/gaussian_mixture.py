@@ -52,9 +52,9 @@ import numpy as np
 
 from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.fields import Positive, Range
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.capabilities import HasRemarks
-from bayesanno.modeling.fields import Positive, Range
 from bayesanno.modeling.item_types import (
     ItemTypeModel,
     check_types,
@@ -73,8 +73,7 @@ if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.modeling.observations import CountDesign, Counts
-    from bayesanno.modeling.parameters import Parameters, Priors
+    from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,10 +105,6 @@ class GaussianMixture(ItemTypeModel, HasRemarks):
     weight_prior: Positive = 1.0
     mean_prior: tuple[Positive, Positive] = (1.0, 1.0)
     sd_prior: Positive = 0.25
-
-    @property
-    def n_types(self) -> int:
-        return self.types
 
     def check(self, data: CountData) -> None:
         self._n_answers(data)

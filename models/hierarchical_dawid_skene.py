@@ -40,7 +40,7 @@ Why logistic-normal and not Dirichlet.  Rows of a Dirichlet can be sampled in on
 model was written, in 2 chains of 500 draws.  On RTE (two labels) they did alike.  On 2,665 items, 177 annotators and
 five labels, rows of a Dirichlet whose concentration is learnt took 402 steps a draw and did not mix; plain
 non-centred log odds took 31, with an R-hat of 1.03 to 1.13 still.  Here how log odds are sampled
-(`bayesanno.modeling.ops.logistic_normal`) depends on how many answers there are of each.
+(`bayesanno.modeling.ops.variables`) depends on how many answers there are of each.
 
 Use when annotators are many, and some gave few answers, or when no prior is known.  Avoid with fewer than three
 annotators, of whom there is no population to learn.
@@ -59,12 +59,12 @@ from typing import TYPE_CHECKING, ClassVar, override
 
 import numpy as np
 
+from bayesanno.ground.fields import Fraction, Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasPopulation, HasRemarks
-from bayesanno.modeling.fields import Fraction, Positive
-from bayesanno.modeling.ops.logistic_normal import centring_of, logistic_normal
-from bayesanno.modeling.starts import in_proportion, votes_of
+from bayesanno.modeling.expectation import in_proportion, votes_of
+from bayesanno.modeling.ops.variables import centring_of, logistic_normal
 from bayesanno.models._population import explain_names, explain_unsaid
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.observations import Answers, Design
-    from bayesanno.modeling.parameters import Parameters, Priors
+    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 
 POOLED = 10  # answers that the common confusion counts for in an annotator's, where chains start
 FEW = 3  # annotators: of fewer, nothing to speak of is learnt of how they differ

@@ -64,19 +64,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.capabilities import HasCaveats
 from bayesanno.modeling.difficulty import FAR_REACH, REACH, DifficultyModel
-from bayesanno.modeling.fields import Positive
-from bayesanno.modeling.starts import in_proportion, votes_of
+from bayesanno.modeling.expectation import in_proportion, votes_of
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.observations import Design
-    from bayesanno.modeling.parameters import Parameters, Priors
+    from bayesanno.modeling.arguments import Design, Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,18 +50,17 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from bayesanno.agreement.behaviour import count_usage
+from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasKnownParameters, Known
-from bayesanno.modeling.fields import Positive
-from bayesanno.modeling.starts import in_proportion
+from bayesanno.modeling.expectation import in_proportion
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.observations import Answers, Design
-    from bayesanno.modeling.parameters import Parameters, Priors
+    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 
 
 MIDDLE = 20.0  # the prior median of how many answers what is common is worth

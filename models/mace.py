@@ -46,25 +46,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasSpreads, HasUpdates, HasViews, View
-from bayesanno.modeling.fields import Positive
-from bayesanno.modeling.ops.probit import beta_by_probit
-from bayesanno.modeling.starts import in_proportion, votes_of
+from bayesanno.modeling.expectation import in_proportion
+from bayesanno.modeling.ops.variables import beta_by_probit
 from bayesanno.models._habit import ask_whether_class_or_habit
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
     from bayesanno.modeling.expectation import Expected, Shares, Votes
-    from bayesanno.modeling.observations import Answers, Design
-    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
+class MACE(HasUpdates, AnnotationModel, HasViews, HasCaveats, HasSpreads):
     """Hovy et al.'s model: how often an annotator knows, and what they say when they do not.
 
     Parameters
@@ -136,9 +135,6 @@ class MACE(AnnotationModel, HasViews, HasCaveats, HasUpdates, HasSpreads):
         of_response = probability[:, named] * is_class  # (item, response)
         right = of_response[answers.item, answers.response]  # p(T = a | all answers to the item)
         return {"spam": View(("annotation",), 1 - right * know / (know + spam))}
-
-    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        return self.start_from(votes_of(data), data)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         n_annotations = votes.given.sum(axis=1)  # (annotator,)

@@ -60,24 +60,22 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import capabilities as can
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.fields import Positive
+from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
 from bayesanno.modeling.likelihood import generate_in_numpy
-from bayesanno.modeling.starts import agreement_with_vote, in_proportion
-from bayesanno.models._correctness.alphas import alpha_and_d, pooled_shares, truth_frequency
-from bayesanno.models._correctness.blocks import MIRRORED, block_arrays, check_blocks
+from bayesanno.models._correctness.blocks import MIRRORED, block_arrays, check_blocks, pooled_shares
+from bayesanno.models._correctness.formula import alpha_and_d, constrain_to_known, label_posterior, truth_frequency
 from bayesanno.models._correctness.process import Process
-from bayesanno.models._correctness.unsaid import constrain_to_known, label_posterior
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
     from bayesanno.modeling.data_kinds import Arrays, Patterns
-    from bayesanno.modeling.observations import Answers, Design
-    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)

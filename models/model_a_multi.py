@@ -55,22 +55,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import capabilities as can
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.fields import Positive
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.models._correctness import correlation as cox
-from bayesanno.models._correctness.alphas import pooled_shares
+from bayesanno.models._correctness.blocks import pooled_shares
 from bayesanno.models._correctness.process import generate_together
 from bayesanno.models.model_a import ModelA
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
+    from bayesanno.modeling.arguments import Dimensions, DimensionsDesign, Parameters, Priors
     from bayesanno.modeling.data_kinds import Arrays, Patterns
-    from bayesanno.modeling.observations import Dimensions, DimensionsDesign
-    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,11 +52,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno.ground.fields import Fraction, Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasUpdates, Relabels, are_equal_as_typed
-from bayesanno.modeling.fields import Fraction, Positive
-from bayesanno.modeling.starts import in_proportion, votes_of
+from bayesanno.modeling.expectation import in_proportion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,15 +64,14 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
     from bayesanno.modeling.expectation import Expected, Shares, Votes
-    from bayesanno.modeling.observations import Answers, Design
-    from bayesanno.modeling.parameters import Parameters, Priors
 
 LEAST_CONCENTRATION = 0.2  # of a wrong response, from which on chains move well: of 10 labels it is 0.36, of 20 0.17
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
+class ModelB(HasUpdates, AnnotationModel, HasCaveats, Relabels):
     """Dawid and Skene's model: a prevalence, and a confusion matrix per annotator.
 
     Parameters
@@ -137,9 +136,6 @@ class ModelB(AnnotationModel, HasCaveats, HasUpdates, Relabels):
     def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
         log_lambda = pt.log(p.confusion).transpose(0, 2, 1)  # (annotator, response, true_class)
         return pt.log(p.prevalence) + answers.sum_over_annotations(log_lambda)  # (item, true_class), (33)
-
-    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        return self.start_from(votes_of(data), data)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes = data.class_codes

@@ -47,26 +47,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasUpdates
-from bayesanno.modeling.fields import Positive
-from bayesanno.modeling.ops.probit import beta_by_probit
-from bayesanno.modeling.starts import in_proportion, votes_of
+from bayesanno.modeling.expectation import in_proportion
+from bayesanno.modeling.ops.variables import beta_by_probit
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
     from bayesanno.modeling.expectation import Expected, Shares, Votes
-    from bayesanno.modeling.observations import Answers, Design
-    from bayesanno.modeling.parameters import Parameters, Priors
 
 ROUNDING = 1e-12  # of a sum of shares
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneCoin(AnnotationModel, HasUpdates):
+class OneCoin(HasUpdates, AnnotationModel):
     """One accuracy per annotator, and errors that fall anywhere.
 
     Parameters
@@ -118,9 +117,6 @@ class OneCoin(AnnotationModel, HasUpdates):
             return pt.as_tensor(np.where(same, -np.inf, -np.log(n_classes - 1)))
         others = pt.switch(same, 0.0, prevalence).sum(axis=1)  # (true_class,): 1 - gamma, without its rounding
         return pt.switch(same | pt.eq(prevalence, 0)[:, None], -np.inf, pt.log(prevalence)[:, None] - pt.log(others))
-
-    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        return self.start_from(votes_of(data), data)
 
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         n_annotations = votes.given.sum(axis=1)  # (annotator,)

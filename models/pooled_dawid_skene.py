@@ -41,9 +41,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.fields import Positive
-from bayesanno.modeling.starts import in_proportion
+from bayesanno.modeling.expectation import in_proportion
 from bayesanno.models.model_b import ModelB
 
 if TYPE_CHECKING:
@@ -52,9 +52,8 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
     from bayesanno.modeling.expectation import Expected, Shares, Votes
-    from bayesanno.modeling.observations import Answers, Design
-    from bayesanno.modeling.parameters import Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,6 +28,32 @@ TINY_RECORDS = (
 )  # fmt: skip
 
 
+# Textual entailment by Snow, O'Connor, Jurafsky and Ng (2008), "Cheap and fast - but is it good?", EMNLP, pp. 254-263
+# (ACL Anthology D08-1027): its items by the number of "1" among ten answers. The answers are not in this repository.
+RTE_HISTOGRAM = np.array([5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73])
+
+
+def rte_annotations() -> ba.AnnotationData:
+    """Annotations of the counts of `RTE_HISTOGRAM`, for what depends on nothing else: who said what is made up."""
+    positive = np.repeat(np.arange(11), RTE_HISTOGRAM)
+    turn = np.arange(len(positive))[:, None]  # who is among the first differs from item to item
+    said = ((np.arange(10) + turn) % 10 < positive[:, None]).astype(int)  # (item, annotator)
+    item, annotator = np.indices(said.shape).reshape(2, -1)
+    return ba.AnnotationData(
+        item=item,
+        annotator=annotator,
+        label=said.ravel(),
+        items=tuple(f"item {number}" for number in range(len(said))),
+        annotators=tuple("abcdefghij"),
+        labels=("0", "1"),
+    )
+
+
+def rte_counts() -> ba.CountData:
+    """The same, as counts."""
+    return ba.CountData.from_annotations(rte_annotations(), positive="1")
+
+
 def tiny_data(**known: Any) -> ba.AnnotationData:
     return ba.AnnotationData.from_records(TINY_RECORDS, **known)
 

@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 OUTLYING = 3.5  # of a modified z-score, as Iglewicz and Hoaglin (1993) recommend
-BASES = (math.e, 2.0)
 
 
 def count_usage(data: AnnotationData) -> np.ndarray:
@@ -150,6 +149,15 @@ def average_distance(distances: np.ndarray) -> np.ndarray:
     return mean
 
 
+def measure_usage(shares: np.ndarray, base: float = math.e) -> dict[str, np.ndarray]:
+    """Return how far each annotator's use of labels is from the others', by each statistic; (..., annotator)."""
+    return {
+        "leverage": find_leverage(shares),
+        "kld": find_divergence(shares, base),
+        "jsd_mean": average_distance(find_distances(shares, base)),
+    }
+
+
 def find_outliers(values: np.ndarray) -> np.ndarray:
     """Return which values are far above the rest, by their distance from the median in median absolute deviations.
 
@@ -174,14 +182,13 @@ def find_outliers(values: np.ndarray) -> np.ndarray:
     >>> find_outliers(np.array([0.1, 0.12, 0.11, 0.9])).tolist()
     [False, False, False, True]
     """
-    from scipy.stats import norm
+    from scipy.stats import median_abs_deviation
 
     known = values[np.isfinite(values)]
     if not known.size:
         return np.isposinf(values)
     median = np.median(known)
-    spread = np.median(np.abs(known - median))
-    far: np.ndarray = values - median > OUTLYING * spread / norm.ppf(0.75)
+    far = values - median > OUTLYING * median_abs_deviation(known, scale="normal")
     outlying: np.ndarray = far & (values > median)
     return outlying
 
@@ -224,12 +231,11 @@ def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float 
     shares = usage_shares(data, smoothing)
     table = pd.DataFrame({"annotator": pd.Series(list(data.annotators), dtype="str")})
     table["n"] = np.bincount(data.annotator, minlength=data.n_annotators)
-    table["leverage"] = find_leverage(shares)
-    table["kld"] = find_divergence(shares, base)
-    table["jsd_mean"] = average_distance(find_distances(shares, base))
-    measures = [table[name].to_numpy() for name in ("leverage", "kld", "jsd_mean")]
-    table["outlier"] = np.any([find_outliers(values) for values in measures], axis=0)
-    return table.assign(**{f"usage[{label}]": shares[:, code] for code, label in enumerate(data.labels)})
+    measures = measure_usage(shares, base)
+    outlier = np.any([find_outliers(values) for values in measures.values()], axis=0)
+    return table.assign(
+        **measures, outlier=outlier, **{f"usage[{label}]": shares[:, code] for code, label in enumerate(data.labels)}
+    )
 
 
 def check_base(base: float) -> None:

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.agreement.coefficients import measure_kappa
-from bayesanno.agreement.vote import disagreed_items, shared_items
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.agreement.vote import disagreed_items, require_sure, shared_items
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from bayesanno.data.annotations import AnnotationData
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,8 +135,7 @@ def estimate_coins(data: AnnotationData) -> np.ndarray:
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
-    require_kind(data, AnnotationData, "estimate_coins")
-    data = data.without_unsure()
+    data = require_sure(data, "estimate_coins")
     hard = disagreed_items(data.votes)[data.item]  # (annotation,)
     if not hard.any():
         raise DataError("no item is disagreed on: there is nothing to estimate coins from")
@@ -167,8 +166,7 @@ def estimate_chance_agreement(data: AnnotationData) -> float:
     >>> round(estimate_chance_agreement(read_annotations("@crowd")), 4)
     0.0313
     """
-    require_kind(data, AnnotationData, "estimate_chance_agreement")
-    data = data.without_unsure()
+    data = require_sure(data, "estimate_chance_agreement")
     coins = estimate_coins(data)
     with np.errstate(divide="ignore"):  # a label never given: log 0 = -inf, and the product is 0
         log_coins = np.log(coins)
@@ -196,8 +194,7 @@ def count_disagreement(data: AnnotationData) -> Disagreement:
     >>> found.n, found.d, found.left_out
     (2, 1, 1)
     """
-    require_kind(data, AnnotationData, "count_disagreement")
-    data = data.without_unsure()
+    data = require_sure(data, "count_disagreement")
     shared = shared_items(data.votes)  # (item,)
     d = int(disagreed_items(data.votes).sum())
     equal = np.unique(data.votes[shared].sum(axis=1)).size == 1

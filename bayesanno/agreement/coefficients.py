@@ -16,9 +16,6 @@ J. W. Holley and J. P. Guilford (1964), A note on the G index of agreement, Educ
 24(4), 749-753, doi:10.1177/001316446402400402.
 K. L. Gwet (2008), Computing inter-rater reliability and its variance in the presence of high agreement, British Journal
 of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X126600.
-K. Krippendorff (2019), Content analysis, fourth edition, chapter 12.
-A. F. Hayes and K. Krippendorff (2007), Answering the call for a standard reliability measure for coding data,
-Communication Methods and Measures 1(1), 77-89, doi:10.1080/19312450709336664.
 """
 
 from __future__ import annotations
@@ -29,11 +26,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.agreement.pairs import WEIGHTED, divide, find_pairs
+from bayesanno.agreement.alpha import count_coincidences, divide, measure_alpha
+from bayesanno.agreement.pairs import WEIGHTED, find_pairs
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
-from bayesanno.agreement.vote import shared_items
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.agreement.vote import require_shared
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted
 
@@ -44,11 +40,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bayesanno.agreement.pairs import Pairs
+    from bayesanno.data.annotations import AnnotationData
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 LEVELS = ("nominal", "ordinal", "interval")
 NO_ORDER = "the labels have no order: if they are declared from the lowest to the highest, say ordered=True (--ordered)"
-FEW = "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
+BIASED = (
+    "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,26 +146,22 @@ def agreement_table(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
-    require_kind(data, AnnotationData, "agreement_table")
-    data = data.without_unsure()
-    shared_items(data.votes)
-    scale, sums, pairs = find_scale(data, ordered), _Sums(data), find_pairs(data)
-    once = np.ones((data.n_items, 1))
-    values = {name: float(value[0]) for name, value in _measure(sums, pairs, scale, once).items()}
-    values |= {name: value for name, value in _alphas(data, scale).items() if not math.isnan(value)}
-    bounds = dict.fromkeys(values, (math.nan, math.nan))
+    data = require_shared(data, "agreement_table")
+    scale, pairs, sums = find_scale(data, ordered), find_pairs(data), count_sums(data)
+    reasons = _say_undefined(data, scale)
+    found = measure_all(sums, pairs, scale, np.ones((data.n_items, 1)))
+    values = np.array([math.nan if name in reasons else float(value[0]) for name, value in found.items()])
+    low = high = np.full(values.size, math.nan)
     if resamples:
         parts = resample_items(data.n_items, resamples, random_seed)
-        drawn = [_measure(sums, pairs, scale, weights) for weights in parts]
-        every = np.stack([np.concatenate([one[name] for one in drawn]) for name in values])  # (coefficient, resample)
-        ends = bound(np.array(list(values.values())), every, confidence)
-        bounds = {name: (float(low), float(high)) for name, low, high in zip(values, *ends, strict=True)}
-    reasons = _reasons(data, scale, values, pairs)
-    for name in MEAN_OF_PAIRS:
-        if resamples and math.isnan(bounds[name][0]) and not math.isnan(values[name]):
-            reasons[name] = f"{reasons[name]}; {FEW}" if name in reasons else FEW
-    rows = [(name, value, *bounds[name], reasons.get(name, "")) for name, value in values.items()]
-    return pd.DataFrame(rows, columns=["coefficient", "value", "low", "high", "reason"])
+        drawn = [np.stack(list(measure_all(sums, pairs, scale, weights).values())) for weights in parts]
+        low, high = bound(values, np.concatenate(drawn, axis=1), confidence)
+    reasons |= _say_more(pairs, dict(zip(found, values, strict=True)), reasons)
+    for name, value, end in zip(found, values, low, strict=True):
+        if resamples and name in MEAN_OF_PAIRS and math.isnan(end) and not math.isnan(value):
+            reasons[name] = "; ".join(filter(None, [reasons.get(name), BIASED]))
+    said = [reasons.get(name, "") for name in found]
+    return pd.DataFrame({"coefficient": list(found), "value": values, "low": low, "high": high, "reason": said})
 
 
 def measure_kappa(votes: ArrayLike) -> Kappa:
@@ -213,104 +208,62 @@ def measure_kappa(votes: ArrayLike) -> Kappa:
     )
 
 
-class _Sums:
-    """What each item adds to the sums that coefficients of all annotators rest on."""
-
-    def __init__(self, data: AnnotationData) -> None:
-        votes = data.votes  # (item, label)
-        n = votes.sum(axis=1)  # (item,)
-        self.n_labels = data.n_labels
-        self.equal = np.unique(n[n > 0]).size == 1
-        several = n >= 2
-        agreed = np.zeros(n.size)
-        agreed[several] = (votes * (votes - 1)).sum(axis=1)[several] / (n * (n - 1))[several]
-        shares = votes / np.maximum(n, 1)[:, None]
-        together = np.einsum("ij,ik->ijk", votes, votes) - np.einsum("ij,jk->ijk", votes, np.eye(data.n_labels))
-        together = together / np.maximum(n - 1, 1)[:, None, None] * several[:, None, None]
-        self.parts = {
-            "several": several[:, None] * 1.0,
-            "agreed": agreed[:, None],
-            "answered": (n > 0)[:, None] * 1.0,
-            "shares": shares,
-            "together": together.reshape(n.size, -1),  # Krippendorff's coincidences
-        }
-
-    def add_up(self, weights: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the sums (resample, ...) of items that count with weights (item, resample)."""
-        return {name: weights.T @ values for name, values in self.parts.items()}
+def count_sums(data: AnnotationData) -> dict[str, np.ndarray]:
+    """Return what each item adds to the sums that coefficients of all annotators rest on, each (item, ...)."""
+    votes = data.votes  # (item, label)
+    n = votes.sum(axis=1)  # (item,)
+    together = count_coincidences(votes[:, None, :])  # (item, label, label)
+    return {
+        "several": (n >= 2)[:, None] * 1.0,
+        "agreed": np.trace(together, axis1=1, axis2=2)[:, None] / np.maximum(n, 1)[:, None],
+        "answered": (n > 0)[:, None] * 1.0,
+        "shares": votes / np.maximum(n, 1)[:, None],
+        "together": together.reshape(n.size, -1),
+    }
 
 
-def _measure(sums: _Sums, pairs: Pairs, scale: Scale, weights: np.ndarray) -> dict[str, np.ndarray]:
+def measure_all(
+    sums: Mapping[str, np.ndarray], pairs: Pairs, scale: Scale, weights: np.ndarray
+) -> dict[str, np.ndarray]:
     """Return every coefficient, nan where it is not defined, of items with weights (item, resample); (resample,)."""
-    total, k = sums.add_up(weights), sums.n_labels
+    total = {name: weights.T @ values for name, values in sums.items()}  # (resample, ...)
+    k = total["shares"].shape[1]
     several, answered = total["several"][:, 0], total["answered"][:, 0]
     observed = divide(total["agreed"][:, 0], several)
     shares = divide(total["shares"], answered[:, None])  # (resample, label)
     by_fleiss = (shares**2).sum(axis=1)
     by_gwet = (shares * (1 - shares)).sum(axis=1) / (k - 1)
     one_label = (shares > 0).sum(axis=1) <= 1
-    found = {"percent_agreement": observed}
     coincidences = total["together"].reshape(-1, k, k)
+    found = {"percent_agreement": observed}
     for level in LEVELS:
-        far = _distances(level, coincidences, scale)
-        found[f"krippendorff_alpha_{level}"] = _alpha(coincidences, far)
-    fleiss = np.where(one_label, np.nan, divide(observed - by_fleiss, 1 - by_fleiss))
-    found["fleiss_kappa"] = fleiss if sums.equal else np.full_like(fleiss, np.nan)
+        found[f"krippendorff_alpha_{level}"] = measure_alpha(coincidences, _distances(level, coincidences, scale))
+    found["fleiss_kappa"] = np.where(one_label, np.nan, divide(observed - by_fleiss, 1 - by_fleiss))
     of_pairs = pairs.coefficients(weights)
     for name in MEAN_OF_PAIRS:
         known = np.isfinite(of_pairs[name])
-        mean = divide(np.where(known, of_pairs[name], 0).sum(axis=0), known.sum(axis=0))
-        found[name] = mean if scale.ordered or name not in WEIGHTED else np.full_like(mean, np.nan)
+        found[name] = divide(np.where(known, of_pairs[name], 0).sum(axis=0), known.sum(axis=0))
     found["g_index"] = (observed - 1 / k) / (1 - 1 / k)
     found["gwet_ac1"] = divide(observed - by_gwet, 1 - by_gwet)
     return found
 
 
 def _distances(level: str, coincidences: np.ndarray, scale: Scale) -> np.ndarray | None:
-    """Return the squared distances of labels, (..., label, label), as Krippendorff has them; None if there are none."""
-    k = coincidences.shape[-1]
+    """Return the squared distances of labels, (..., label, label), as Krippendorff has them; None if all are alike."""
     if level == "nominal":
-        return 1 - np.eye(k)
-    if level == "interval":
-        return None if scale.values is None else (scale.values[:, None] - scale.values[None, :]) ** 2
-    if not scale.ordered:
         return None
     n = coincidences.sum(axis=-1)  # (resample, label)
-    middle = np.cumsum(n, axis=-1) - n / 2
-    far: np.ndarray = (middle[..., :, None] - middle[..., None, :]) ** 2
+    place = np.cumsum(n, axis=-1) - n / 2
+    if level == "interval" and scale.values is not None:
+        place = scale.values
+    far: np.ndarray = (place[..., :, None] - place[..., None, :]) ** 2
     return far
 
 
-def _alpha(coincidences: np.ndarray, far: np.ndarray | None) -> np.ndarray:
-    n = coincidences.sum(axis=-1)  # (resample, label)
-    if far is None:
-        return np.full(len(n), np.nan)
-    expected = (n[:, :, None] * n[:, None, :] * far).sum(axis=(1, 2))
-    observed = (coincidences * far).sum(axis=(1, 2)) * (n.sum(axis=1) - 1)
-    return np.where(expected > 0, 1 - divide(observed, expected), np.nan)
-
-
-def _alphas(data: AnnotationData, scale: Scale) -> dict[str, float]:
-    """Return Krippendorff's alphas by the krippendorff package, nan where they are not defined."""
-    import krippendorff
-
-    answers = data.votes[data.votes.sum(axis=1) >= 2]
-    found = {f"krippendorff_alpha_{level}": math.nan for level in LEVELS}
-    if (answers.sum(axis=0) > 0).sum() < 2:
-        return found
-    for level in LEVELS:
-        if level == "nominal" or (scale.ordered if level == "ordinal" else scale.values is not None):
-            domain = scale.values if level == "interval" else np.arange(data.n_labels)
-            found[f"krippendorff_alpha_{level}"] = float(
-                krippendorff.alpha(value_counts=answers, value_domain=domain, level_of_measurement=level)
-            )
-    return found
-
-
-def _reasons(data: AnnotationData, scale: Scale, values: Mapping[str, float], pairs: Pairs) -> dict[str, str]:
-    """Say why a coefficient is not defined, or what it leaves out."""
+def _say_undefined(data: AnnotationData, scale: Scale) -> dict[str, str]:
+    """Say which coefficients these data cannot have, and why."""
     n = data.votes.sum(axis=1)
-    found = dict.fromkeys((name for name, value in values.items() if math.isnan(value)), "all answers are one label")
+    found = {}
     if np.unique(n[n > 0]).size > 1:
         found["fleiss_kappa"] = (
             f"items have {n[n > 0].min():g} to {n.max():g} annotations, and it needs the same number of all: "
@@ -320,6 +273,12 @@ def _reasons(data: AnnotationData, scale: Scale, values: Mapping[str, float], pa
         found |= dict.fromkeys(("krippendorff_alpha_ordinal", *WEIGHTED), NO_ORDER)
     if scale.values is None:
         found["krippendorff_alpha_interval"] = "the labels are not all numbers, of which one could say how far apart"
+    return found
+
+
+def _say_more(pairs: Pairs, values: Mapping[str, float], reasons: Mapping[str, str]) -> dict[str, str]:
+    """Say why other coefficients are nan, or what they leave out."""
+    found = {name: "all answers are one label" for name, value in values.items() if math.isnan(value)} | dict(reasons)
     undefined = {name: int((~np.isfinite(of)).sum()) for name, of in pairs.coefficients().items()}
     for name in MEAN_OF_PAIRS:
         if undefined[name] and name not in found:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.behaviour import find_distances, usage_shares
-from bayesanno.agreement.pairs import divide, find_pairs
+from bayesanno.agreement.pairs import find_pairs
+from bayesanno.agreement.vote import require_sure
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:
@@ -116,8 +118,7 @@ def confusable_labels(data: AnnotationData) -> pd.DataFrame:
     """
     import pandas as pd
 
-    require_kind(data, AnnotationData, "confusable_labels")
-    data = data.without_unsure()
+    data = require_sure(data, "confusable_labels")
     table = find_pairs(data).tables.sum(axis=0)  # (label, label)
     first, second = np.triu_indices(data.n_labels, 1)
     confused = (table + table.T)[first, second]

@@ -11,7 +11,7 @@ NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below), which
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,59 +41,80 @@ NARROWEST_SD = 0.25  # below that, a density at the integers is a spike on one b
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BinomialFit:
-    """A mixture of binomials fitted to a histogram.
+class HistogramFit:
+    """What a model that was fitted to a histogram says of it.
 
     Parameters
     ----------
-    weight, rate : tuple of float
-        The share of each item type, and its probability of a positive answer, by ascending rate.
-    method : str
-        What was minimised or maximised.
     expected : array, shape (n + 1,)
         The expected histogram.
+    goodness : GoodnessOfFit
+        Chi-square, with as many parameters as were fitted.
+    """
+
+    expected: np.ndarray
+    goodness: GoodnessOfFit
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LikelyFit(HistogramFit):
+    """What a model that gives each bin a probability says of a histogram.
+
+    Parameters
+    ----------
+    expected, goodness
+        As for `HistogramFit`.
+    method : str
+        What was minimised or maximised.
     log_likelihood : float
         Of the counts, with the log binomial coefficients; `ordered_log_likelihood` is without them, of the answers in
         their order.
     ordered_log_likelihood : float
         See there.
-    goodness : GoodnessOfFit
-        Chi-square, with 2 k - 1 parameters fitted.
+    """
+
+    method: str
+    log_likelihood: float
+    ordered_log_likelihood: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BinomialFit(LikelyFit):
+    """A mixture of binomials fitted to a histogram, with 2 k - 1 parameters.
+
+    Parameters
+    ----------
+    weight, rate : tuple of float
+        The share of each item type, and its probability of a positive answer, by ascending rate.
+    expected, goodness, method, log_likelihood, ordered_log_likelihood
+        As for `LikelyFit`.
     """
 
     weight: tuple[float, ...]
     rate: tuple[float, ...]
-    method: str
-    expected: np.ndarray
-    log_likelihood: float
-    ordered_log_likelihood: float
-    goodness: GoodnessOfFit
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class GaussianFit:
-    """Two normal distributions fitted to a histogram.
+class GaussianFit(HistogramFit):
+    """Two normal distributions fitted to a histogram, with 5 parameters.
 
     Parameters
     ----------
     weight, mean, sd : tuple of float
         By ascending mean.
-    expected : array, shape (n + 1,)
-        The number of items times the density at 0, 1, ..., n; need not sum to the number of items.
-    goodness : GoodnessOfFit
-        Chi-square, with 5 parameters fitted.
+    expected, goodness
+        As for `HistogramFit`. What is expected is the number of items times the density at 0, 1, ..., n; it need not
+        sum to the number of items.
     """
 
     weight: tuple[float, ...]
     mean: tuple[float, ...]
     sd: tuple[float, ...]
-    expected: np.ndarray
-    goodness: GoodnessOfFit
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DiligenceFit:
-    """The share of diligent answers, and the habit of the lazy ones, fitted to a histogram.
+class DiligenceFit(LikelyFit):
+    """The share of diligent answers, and the habit of the lazy ones, fitted to a histogram: 2 parameters.
 
     Parameters
     ----------
@@ -101,19 +122,12 @@ class DiligenceFit:
         xi_D, the probability that an answer is diligent.
     lazy_rate : float
         p_L, the probability that a lazy answer is positive; arbitrary where diligence is 1.
-    method, expected, log_likelihood, ordered_log_likelihood
-        As for `BinomialFit`.
-    goodness : GoodnessOfFit
-        Chi-square, with 2 parameters fitted.
+    expected, goodness, method, log_likelihood, ordered_log_likelihood
+        As for `LikelyFit`.
     """
 
     diligence: float
     lazy_rate: float
-    method: str
-    expected: np.ndarray
-    log_likelihood: float
-    ordered_log_likelihood: float
-    goodness: GoodnessOfFit
 
 
 def fit_binomials(
@@ -178,8 +192,7 @@ def fit_binomials(
     return BinomialFit(
         weight=tuple(weight.tolist()),
         rate=tuple(rate.tolist()),
-        method=method,
-        **_explain_histogram(histogram, probability, n_parameters=2 * types - 1, level=level),
+        **_explain_histogram(histogram, probability, method, n_parameters=2 * types - 1, level=level),
     )
 
 
@@ -295,8 +308,7 @@ def fit_diligence(
     return DiligenceFit(
         diligence=diligence,
         lazy_rate=lazy_rate,
-        method=method,
-        **_explain_histogram(histogram, probability, n_parameters=2, level=level),
+        **_explain_histogram(histogram, probability, method, n_parameters=2, level=level),
     )
 
 
@@ -336,28 +348,19 @@ def select_n_types(
     rows = []
     for types in range(first, last + 1):
         fit = fit_binomials(histogram, types, method=method, level=level)
-        goodness = fit.goodness
-        rows.append(
-            {
-                "types": types,
-                "log_likelihood": fit.log_likelihood,
-                "chi_square": goodness.chi_square,
-                "df": goodness.df,
-                "p_value": goodness.p_value,
-                "rejected": goodness.rejected,
-            }
-        )
-        if not goodness.rejected:
+        rows.append({"types": types, "log_likelihood": fit.log_likelihood, **asdict(fit.goodness)})
+        if not fit.goodness.rejected:
             break
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).drop(columns=["level", "critical"])
 
 
 def _explain_histogram(
-    histogram: np.ndarray, probability: np.ndarray, *, n_parameters: int, level: float
+    histogram: np.ndarray, probability: np.ndarray, method: str, *, n_parameters: int, level: float
 ) -> dict[str, Any]:
     """Return what fitted probabilities of the bins say of a histogram, by the names of the fields of a fit."""
     expected = histogram.sum() * probability
     return {
+        "method": method,
         "expected": expected,
         "log_likelihood": measure_log_likelihood(histogram, probability),
         "ordered_log_likelihood": measure_log_likelihood(histogram, probability, ordered=True),

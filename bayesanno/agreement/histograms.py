@@ -18,8 +18,7 @@ NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -83,11 +82,15 @@ def count_histogram(data: CountData | ArrayLike) -> np.ndarray:
     >>> count_histogram(CountData(items=("a", "b", "c"), successes=[0, 3, 3], trials=[3, 3, 3]))
     array([1., 0., 0., 2.])
     """
-    return _count(data)
-
-
-@singledispatch
-def _count(data: Any) -> np.ndarray:
+    if isinstance(data, CountData):
+        trials = int(data.trials[0])
+        other = np.flatnonzero(data.trials != trials)
+        if other.size:
+            raise DataError(
+                f"item {data.items[other[0]]!r} has {data.trials[other[0]]} trials and item {data.items[0]!r} "
+                f"{trials}: a histogram needs items with the same number, so keep those of one number"
+            )
+        return np.bincount(data.successes, minlength=trials + 1).astype(float)
     try:
         histogram = np.asarray(data, dtype=float)  # (bin,)
     except (TypeError, ValueError):
@@ -97,18 +100,6 @@ def _count(data: Any) -> np.ndarray:
     if not (np.isfinite(histogram) & (histogram >= 0)).all() or not histogram.any():
         raise DataError("a histogram has entries of 0 or more, and something in at least one")
     return histogram
-
-
-@_count.register(CountData)
-def _(data: CountData) -> np.ndarray:
-    trials = int(data.trials[0])
-    other = np.flatnonzero(data.trials != trials)
-    if other.size:
-        raise DataError(
-            f"item {data.items[other[0]]!r} has {data.trials[other[0]]} trials and item {data.items[0]!r} "
-            f"{trials}: a histogram needs items with the same number, so keep those of one number"
-        )
-    return np.bincount(data.successes, minlength=trials + 1).astype(float)
 
 
 def mix_binomials(weight: ArrayLike, rate: ArrayLike, trials: int) -> np.ndarray:

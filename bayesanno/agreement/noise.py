@@ -28,7 +28,7 @@ import numpy as np
 
 from bayesanno.agreement.chance import chance_agreement, count_disagreement, smallest_bound, whole_counts
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
 

@@ -23,19 +23,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.agreement.resampling import bound, check_resampling, resample_items
-from bayesanno.agreement.vote import shared_items
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.agreement.alpha import divide, measure_alpha
+from bayesanno.agreement.resampling import bound, check_resampling, resample_items, split_rows
+from bayesanno.agreement.vote import require_shared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     import pandas as pd
 
+    from bayesanno.data.annotations import AnnotationData
+
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful where labels have an order
 COEFFICIENTS = ("agreement", "scott_pi", "cohen_kappa", *WEIGHTED, "g_index", "gwet_ac1", "krippendorff_alpha")
-MAX_CELLS = 20_000_000  # of tables held at a time
 
 
 @dataclass(frozen=True)
@@ -70,16 +70,12 @@ class Pairs:
         if weights is None:
             return measure_tables(self.tables)
         found: dict[str, list[np.ndarray]] = {name: [] for name in COEFFICIENTS}
-        for rows in self._chunks(weights.shape[1]):
+        for rows in split_rows(self.first.size, weights.shape[1] * self.n_labels**2):
             cells = self.answers[rows.start * self.n_labels**2 : rows.stop * self.n_labels**2] @ weights
             tables = cells.reshape(-1, self.n_labels, self.n_labels, weights.shape[1]).transpose(0, 3, 1, 2)
             for name, values in measure_tables(tables).items():
                 found[name].append(values)
         return {name: np.concatenate(values) for name, values in found.items()}
-
-    def _chunks(self, n: int) -> Iterator[slice]:
-        size = max(1, MAX_CELLS // (n * self.n_labels**2))
-        return (slice(begin, min(begin + size, self.first.size)) for begin in range(0, self.first.size, size))
 
 
 def find_pairs(data: AnnotationData) -> Pairs:
@@ -146,7 +142,7 @@ def measure_tables(tables: np.ndarray) -> dict[str, np.ndarray]:
     place = np.arange(n_labels)
     far = np.abs(place[:, None] - place[None, :])
     by_chance = (both * (2 * n[..., None] - both)).sum(axis=-1)  # Gwet's, times 4 n^2 (n_labels - 1)
-    found = {
+    return {
         "agreement": divide(same, n),
         "scott_pi": _beyond(4 * same * n, (both**2).sum(axis=-1), 4 * n**2),
         "cohen_kappa": _beyond(same * n, (rows * columns).sum(axis=-1), n**2),
@@ -154,17 +150,8 @@ def measure_tables(tables: np.ndarray) -> dict[str, np.ndarray]:
         "cohen_kappa_quadratic": _weighted(tables, rows, columns, far**2),
         "g_index": divide(n_labels * same - n, (n_labels - 1) * n),
         "gwet_ac1": _beyond(4 * (n_labels - 1) * same * n, by_chance, 4 * (n_labels - 1) * n**2),
+        "krippendorff_alpha": measure_alpha(tables + np.swapaxes(tables, -1, -2)),
     }
-    differ = 4 * n**2 - (both**2).sum(axis=-1)  # pairs of different labels among all 2 n answers, each way
-    found["krippendorff_alpha"] = np.where(differ > 0, 1 - divide((2 * n - 1) * 2 * (n - same), differ), np.nan)
-    return found
-
-
-def divide(number: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Return a ratio, nan where the denominator is 0."""
-    by = np.asarray(by, dtype=float)
-    ratio: np.ndarray = np.divide(number, by, out=np.full(np.broadcast(number, by).shape, np.nan), where=by != 0)
-    return ratio
 
 
 def _beyond(observed: np.ndarray, expected: np.ndarray, all_: np.ndarray) -> np.ndarray:
@@ -230,12 +217,10 @@ def pair_table(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
-    require_kind(data, AnnotationData, "pair_table")
-    data = data.without_unsure()
-    shared_items(data.votes)
+    data = require_shared(data, "pair_table")
     pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
     who = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
-    drawn = _resampled_pairs(data, pairs, resamples, random_seed)
+    drawn = [pairs.coefficients(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
     return who.assign(n=pairs.n_items, **_with_bounds(pairs.coefficients(), drawn, confidence))
 
 
@@ -275,25 +260,17 @@ def annotator_agreement(
     import pandas as pd
 
     check_resampling(confidence, resamples, random_seed)
-    require_kind(data, AnnotationData, "annotator_agreement")
-    data = data.without_unsure()
-    shared_items(data.votes)
+    data = require_shared(data, "annotator_agreement")
     pairs, n = find_pairs(data), data.n_annotators
     table = pd.DataFrame({"annotator": pd.Series(list(data.annotators), dtype="str")})
     table["n"] = np.bincount(data.annotator, minlength=n)
     table["n_partners"] = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=n)
 
-    def average(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: average_over_partners(pairs, values, n) for name, values in found.items()}
+    def average(weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        return {name: average_over_partners(pairs, each, n) for name, each in pairs.coefficients(weights).items()}
 
-    drawn = [average(one) for one in _resampled_pairs(data, pairs, resamples, random_seed)]
-    return table.assign(**_with_bounds(average(pairs.coefficients()), drawn, confidence))
-
-
-def _resampled_pairs(
-    data: AnnotationData, pairs: Pairs, resamples: int, random_seed: int | None
-) -> list[dict[str, np.ndarray]]:
-    return [pairs.coefficients(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
+    drawn = [average(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
+    return table.assign(**_with_bounds(average(), drawn, confidence))
 
 
 def _with_bounds(

@@ -17,7 +17,7 @@ from bayesanno.ground.validate import check_seed, check_share
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CHUNK = 20_000_000  # weights of items that are held at a time
+MAX_CELLS = 20_000_000  # of arrays that are held at a time
 MOST_BIAS = 1.0  # standard errors by which the median of the resamples may be away from the value
 
 
@@ -32,11 +32,16 @@ def check_resampling(confidence: float, resamples: int, random_seed: int | None)
 def resample_items(n_items: int, resamples: int, random_seed: int | None) -> Iterator[np.ndarray]:
     """Draw items with replacement; yield how often each was drawn, (item, resample), in parts."""
     rng = np.random.default_rng(random_seed)
-    size = max(1, CHUNK // n_items)
-    for begin in range(0, resamples, size):
-        n = min(size, resamples - begin)
-        drawn = [np.bincount(rng.integers(n_items, size=n_items), minlength=n_items) for _ in range(n)]
+    for part in split_rows(resamples, n_items):
+        each = range(part.start, part.stop)
+        drawn = [np.bincount(rng.integers(n_items, size=n_items), minlength=n_items) for _ in each]
         yield np.stack(drawn, axis=1).astype(float)
+
+
+def split_rows(n: int, cells: int) -> Iterator[slice]:
+    """Yield which of n rows, of so many cells each, to hold at a time."""
+    size = max(1, MAX_CELLS // cells)
+    return (slice(begin, min(begin + size, n)) for begin in range(0, n, size))
 
 
 def bound(value: np.ndarray, drawn: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:

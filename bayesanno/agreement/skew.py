@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from bayesanno.agreement.alpha import count_coincidences, measure_alpha
+from bayesanno.data.totals import AnnotationTotals
 
+if TYPE_CHECKING:
     from bayesanno.data.annotations import AnnotationData
 
 
@@ -41,18 +42,13 @@ class LabelCounts:
         Of items with annotations, the shares that a label has of each, added up.
     n_items : float
         How many these are.
-    split, given : array, shape (label,)
-        Of items with two annotations or more: how far a label and the others split them, n (m - n) / (m - 1) of n out
-        of m annotations; and how often it was given.
-    n_given : float
-        How many annotations these items have.
+    together : array, shape (label, label)
+        Their coincidences, of items with two annotations or more.
     """
 
     shares: np.ndarray
     n_items: float
-    split: np.ndarray
-    given: np.ndarray
-    n_given: float
+    together: np.ndarray
 
     def __add__(self, other: Self) -> Self:
         return type(self)(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
@@ -65,38 +61,20 @@ class LabelCounts:
 
     @property
     def alphas(self) -> np.ndarray:
-        """Krippendorff's alpha of each label against all others, nan where it cannot be told; shape (label,).
-
-        1 - (n - 1) sum over items of n_i (m_i - n_i) / (m_i - 1)  /  (n_label n_others), the nominal alpha of two
-        values (Krippendorff 2011, https://repository.upenn.edu/asc_papers/43).
-        """
-        others = self.given * (self.n_given - self.given)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(others > 0, 1 - (self.n_given - 1) * self.split / others, np.nan)
+        """Krippendorff's alpha of each label against all others, nan where it cannot be told; shape (label,)."""
+        is_it = np.eye(self.shares.size)
+        return measure_alpha(self.together, is_it[:, :, None] != is_it[:, None, :])  # one is it, and the other is not
 
 
 def count_labels(votes: np.ndarray, weight: np.ndarray) -> LabelCounts:
     """Count labels of patterns of answers, (pattern, label), each of so many items, (pattern,)."""
     total = votes.sum(axis=1)  # (pattern,)
-    some, several = total > 0, total > 1
-    shares = votes[some] / total[some, None]
-    n, m, items = votes[several], total[several, None], weight[several]
-    return LabelCounts(
-        shares=weight[some] @ shares,
-        n_items=float(weight[some].sum()),
-        split=items @ (n * (m - n) / (m - 1)),
-        given=items @ n,
-        n_given=float(items @ total[several]),
-    )
+    answered = weight * (total > 0)
+    shares = votes / np.maximum(total, 1)[:, None]
+    return LabelCounts(answered @ shares, float(answered.sum()), count_coincidences(votes, weight))
 
 
-def skew_of(labels: Sequence[str], shares: np.ndarray, alphas: np.ndarray) -> Skew:
-    """Return the commonest answer, of the shares and alphas of all labels, (label,)."""
-    commonest = int(shares.argmax())
-    return Skew(str(labels[commonest]), float(shares[commonest]), float(alphas[commonest]))
-
-
-def measure_skew(data: AnnotationData) -> Skew:
+def measure_skew(data: AnnotationData | AnnotationTotals) -> Skew:
     """Find the commonest answer, its share, and how far annotators agree on which items have it; without unsure ones.
 
     Two annotators in three say "no", and agree on where the truth is "yes": the class is common. Nobody agrees on where
@@ -112,6 +90,11 @@ def measure_skew(data: AnnotationData) -> Skew:
     >>> skew.label, skew.share, round(skew.alpha, 3)
     ('no', 0.625, 0.533)
     """
-    sure = data.without_unsure()
-    counts = count_labels(sure.votes, np.ones(sure.n_items))
-    return skew_of(sure.labels, counts.average, counts.alphas)
+    if isinstance(data, AnnotationTotals):
+        labels, shares, alphas = data.labels, data.label_shares, data.label_alphas
+    else:
+        sure = data.without_unsure()
+        counts = count_labels(sure.votes, np.ones(sure.n_items))
+        labels, shares, alphas = sure.labels, counts.average, counts.alphas
+    commonest = int(shares.argmax())
+    return Skew(labels[commonest], float(shares[commonest]), float(alphas[commonest]))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.agreement.alpha import alpha_of_votes
 from bayesanno.agreement.behaviour import usage_table
-from bayesanno.agreement.vote import shared_items
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.agreement.resampling import MAX_CELLS, split_rows
+from bayesanno.agreement.vote import require_shared
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:
@@ -21,30 +21,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from bayesanno.data.annotations import AnnotationData
+
 ALL = 15  # annotators whose every subset is looked at
 WIDTH = 50  # subsets of each size that the search goes on with
 LARGEST = 10  # annotators of a subset that the search ends with
-MAX_CELLS = 20_000_000  # of votes that are held at a time
-
-
-def measure_alpha(votes: np.ndarray) -> np.ndarray:
-    """Return nominal alpha of votes (..., item, label), nan where it is not defined; (...).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(float(measure_alpha(np.array([[3, 0], [2, 1], [0, 3], [1, 0]]))), 3)
-    0.6
-    """
-    n = votes.sum(axis=-1)  # (..., item)
-    counts = np.where((n >= 2)[..., None], votes, 0)
-    used = counts.sum(axis=-2)  # (..., label)
-    total = used.sum(axis=-1)
-    apart = ((n**2 - (counts**2).sum(axis=-1)) / np.maximum(n - 1, 1) * (n >= 2)).sum(axis=-1)
-    expected = total**2 - (used**2).sum(axis=-1)
-    safe = np.where(expected > 0, expected, 1)
-    alpha: np.ndarray = np.where(expected > 0, 1 - (total - 1) * apart / safe, np.nan)
-    return alpha
 
 
 def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | None = None) -> pd.DataFrame:
@@ -82,9 +63,7 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
     """
     import pandas as pd
 
-    require_kind(data, AnnotationData, "subset_table")
-    data = data.without_unsure()
-    shared_items(data.votes)
+    data = require_shared(data, "subset_table")
     n = data.n_annotators
     if least_items < 1:
         raise DataError(f"least_items is {least_items}: it must be 1 or more")
@@ -133,20 +112,19 @@ def _measure(said: np.ndarray, subsets: Sequence[tuple[int, ...]], least_items: 
     """Return the subsets each of whose members shares items enough with the others, with their alpha."""
     found: Measured = []
     there = (said.sum(axis=-1) > 0).astype(np.float32)  # (annotator, item)
-    size = max(1, MAX_CELLS // said[0].size)
     member = np.zeros((len(subsets), len(said)), dtype=np.float32)
     for row, subset in enumerate(subsets):
         member[row, list(subset)] = 1
-    for begin in range(0, len(subsets), size):
-        part = member[begin : begin + size]
+    for rows in split_rows(len(subsets), said[0].size):
+        part = member[rows]
         shared = (part @ there >= 2).astype(np.float32)  # (subset, item)
         fewest = np.where(part > 0, shared @ there.T, np.inf).min(axis=1)
         kept = np.flatnonzero(fewest >= least_items)
         votes = np.tensordot(part[kept], said, axes=1)  # (subset, item, label)
-        alphas = measure_alpha(votes.astype(float))
+        alphas = alpha_of_votes(votes.astype(float))
         items = shared[kept].sum(axis=1)
-        rows = (subsets[begin + int(at)] for at in kept)
-        found += [(row, int(n), float(alpha)) for row, n, alpha in zip(rows, items, alphas, strict=True)]
+        whose = (subsets[rows.start + int(at)] for at in kept)
+        found += [(subset, int(n), float(alpha)) for subset, n, alpha in zip(whose, items, alphas, strict=True)]
     return found
 
 
@@ -176,7 +154,7 @@ def alpha_without_each(data: AnnotationData) -> np.ndarray:
         own = order[begin:end]
         less = votes.copy()
         np.subtract.at(less, (data.item[own], data.label[own]), 1)
-        found[who] = measure_alpha(less)
+        found[who] = alpha_of_votes(less)
     return found
 
 
@@ -217,8 +195,7 @@ def outlier_table(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     """
     import pandas as pd
 
-    require_kind(data, AnnotationData, "outlier_table")
-    shared_items(data.without_unsure().votes)
+    require_shared(data, "outlier_table")
     if most < 0:
         raise DataError(f"most is {most}: it must be 0 or more")
     rows, rest = [{"n_dropped": 0, "dropped": "", "alpha": _alpha_of(data)}], data
@@ -234,7 +211,7 @@ def outlier_table(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
 
 
 def _alpha_of(data: AnnotationData) -> float:
-    return float(measure_alpha(data.without_unsure().votes))
+    return float(alpha_of_votes(data.without_unsure().votes))
 
 
 def leave_out(data: AnnotationData, annotators: Sequence[str]) -> AnnotationData:

@@ -1,4 +1,4 @@
-"""Votes: the majority, ties split, against which every model is measured; which items two annotators answered."""
+"""Votes: the majority, against which every model is measured; which items annotators answered together."""
 
 from __future__ import annotations
 
@@ -6,21 +6,79 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 
 if TYPE_CHECKING:
-    from bayesanno.data.annotations import AnnotationData
+    import pandas as pd
 
 
-def split_vote(data: AnnotationData) -> np.ndarray:
-    """Return the probability of each label under the majority vote, a tie being split at random.
+def majority_vote(data: AnnotationData) -> pd.DataFrame:
+    """Return the label that most annotators gave to each item: the baseline of every model.
 
-    A known label (a control) is taken for what it is. An answer that is unsure is no vote. Of an item that has none
-    every class is as likely.
+    An answer that is unsure is no vote. A known label (a control) is taken for what it is. The rule for ties: labels
+    that an item got equally often share the vote evenly, so that of two the vote is half right if one of them is the
+    truth; that is what a coin would get, and what papers report. Where one label must be named, it is the one of them
+    that all items together got most often; of those that are level in that as well, the first.
+
+    Parameters
+    ----------
+    data : AnnotationData
 
     Returns
     -------
-    array, shape (item, true_class)
+    pandas.DataFrame
+        One row per item, in the data's order: `item`, `label`, `share` (of the item's votes, for that label; nan where
+        it has none), `n_annotations` (votes), `tied` (whether other labels got as many), and, where any true label is
+        known, `gold` and `right`: 1 or 0, of a tie the share of it that is right, nan where the truth is not known.
+        The mean of `right` is the accuracy of the vote.
+
+    Raises
+    ------
+    DataError
+        If these are no annotations.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> table = ba.majority_vote(ba.read_annotations("@crowd"))
+    >>> round(float(table["right"].mean()), 3), int(table["tied"].sum())
+    (0.907, 28)
+    """
+    import pandas as pd
+
+    require_kind(data, AnnotationData, "majority_vote")
+    votes, probability = data.votes[:, data.class_codes], split_vote(data)  # (item, true_class)
+    overall = np.argsort(-votes.sum(axis=0), kind="stable")  # (true_class,), the most frequent first
+    code = overall[probability[:, overall].argmax(axis=1)]
+    table = pd.DataFrame(
+        {
+            "item": pd.Series(list(data.items), dtype="str"),
+            "label": pd.Series([data.classes[each] for each in code], dtype="str"),
+            "share": divide(votes[np.arange(code.size), code], votes.sum(axis=1)),
+            "n_annotations": votes.sum(axis=1).astype(int),
+            "tied": probability.max(axis=1) < 1,
+        }
+    )
+    if data.gold:
+        table["gold"] = pd.Series([data.gold.get(item, "") for item in data.items], dtype="str")
+        table["right"] = vote_right(data)
+    return table
+
+
+def vote_right(data: AnnotationData) -> np.ndarray:
+    """Return how probably the majority vote is right, nan where the truth is not known; shape (item,)."""
+    right = split_vote(data)[np.arange(data.n_items), data.gold_codes]
+    return np.where(data.gold_codes >= 0, right, np.nan)
+
+
+def split_vote(data: AnnotationData) -> np.ndarray:
+    """Return the probability of each class under the majority vote, a tie being split; shape (item, true_class).
+
+    A known label (a control) is taken for what it is. An answer that is unsure is no vote. Of an item that has none
+    every class is as likely.
 
     Examples
     --------
@@ -30,13 +88,28 @@ def split_vote(data: AnnotationData) -> np.ndarray:
     >>> split_vote(AnnotationData.from_records(said)).tolist()
     [[0.5, 0.5], [1.0, 0.0]]
     """
-    votes = data.class_shares  # (item, true_class)
+    known = data.control_codes[:, None] >= 0
+    return np.where(known, np.eye(data.n_classes)[data.control_codes], split_ties(data.votes[:, data.class_codes]))
+
+
+def split_ties(votes: np.ndarray) -> np.ndarray:
+    """Return the majority of votes (item, label): 1 of the most frequent label, or of several the same share each."""
     most = (votes == votes.max(axis=1, keepdims=True)).astype(float)
-    known = np.flatnonzero(data.control_codes >= 0)
-    most[known] = 0.0
-    most[known, data.control_codes[known]] = 1.0
     shares: np.ndarray = most / most.sum(axis=1, keepdims=True)
     return shares
+
+
+def require_sure(data: AnnotationData, who: str) -> AnnotationData:
+    """Return annotations without answers that are unsure, or raise a DataError that says `who` needs annotations."""
+    require_kind(data, AnnotationData, who)
+    return data.without_unsure()
+
+
+def require_shared(data: AnnotationData, who: str) -> AnnotationData:
+    """Return annotations as `require_sure` does, or raise a DataError if no item has two of them."""
+    sure = require_sure(data, who)
+    shared_items(sure.votes)
+    return sure
 
 
 def shared_items(votes: np.ndarray) -> np.ndarray:

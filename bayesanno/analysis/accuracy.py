@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import check_coverage, n_kept
 from bayesanno.analysis.parts import concat_parts, parts_of
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from bayesanno.analysis.parts import Part
+    from bayesanno.analysis.parts import FitPart
     from bayesanno.fits.view import FitView
 
 
@@ -65,27 +66,37 @@ def coverage_table(fit: xarray.DataTree | FitView, coverages: Sequence[float] | 
     return concat_parts(parts, lambda part: _cover_part(part, shares))
 
 
-def _cover_part(part: Part, coverages: Sequence[float]) -> pd.DataFrame:
+def _cover_part(part: FitPart, coverages: Sequence[float]) -> pd.DataFrame:
     gold = np.array([part.gold.get(item, "") for item in part.data.items], dtype=object)  # (item,)
     best = np.array(part.states, dtype=object)[part.posterior.values.argmax(axis=1)]  # (item,)
-    return tabulate_coverage(part.entropy, gold == best, gold != "", coverages)
+    return measure_coverage(part.entropy, np.where(gold != "", gold == best, np.nan), coverages)
 
 
-def tabulate_coverage(
-    entropy: np.ndarray, right: np.ndarray, known: np.ndarray, coverages: Sequence[float]
-) -> pd.DataFrame:
-    """Return the table of `coverage_table`, of how unsure items are, how right, and whether that is known, (item,)."""
+def measure_coverage(entropy: np.ndarray, right: np.ndarray, coverages: Sequence[float]) -> pd.DataFrame:
+    """Return how many items are kept at each coverage, and how accurate labels are there; see `coverage_table`.
+
+    Parameters
+    ----------
+    entropy : array, shape (item,)
+        The items of least entropy are kept.
+    right : array, shape (item,)
+        Whether, or how probably, an item's label is right; nan where the truth is not known.
+    coverages : sequence of float
+    """
     import pandas as pd
 
     order = np.argsort(entropy, kind="stable")
     n = np.array([n_kept(order.size, coverage) for coverage in coverages])
-    n_gold = known[order].cumsum()[n - 1]
-    n_right = np.where(known, right, 0)[order].cumsum()[n - 1]
-    accuracy = np.divide(n_right, n_gold, out=np.full(n.size, np.nan), where=n_gold > 0)
-    table = pd.DataFrame(
-        {"coverage": np.array(coverages, dtype=float), "n_items": n, "max_entropy": entropy[order[n - 1]]}
+    n_gold = np.isfinite(right[order]).cumsum()[n - 1]
+    return pd.DataFrame(
+        {
+            "coverage": np.array(coverages, dtype=float),
+            "n_items": n,
+            "max_entropy": entropy[order[n - 1]],
+            "n_gold": n_gold,
+            "accuracy": divide(np.nan_to_num(right[order]).cumsum()[n - 1], n_gold),
+        }
     )
-    return table.assign(n_gold=n_gold, accuracy=accuracy)
 
 
 def score(fit: xarray.DataTree | FitView) -> dict[str, Any]:
@@ -104,7 +115,7 @@ def score(fit: xarray.DataTree | FitView) -> dict[str, Any]:
     return {name: {dimension: own[name] for dimension, own in with_gold.items()} for name in SCORED if with_gold}
 
 
-def score_part(part: Part) -> dict[str, float]:
+def score_part(part: FitPart) -> dict[str, float]:
     """Return what `score` says of one table of items."""
     if not part.gold or part.is_of_types:
         return {}

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.agreement.pairs import divide
+from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
-from bayesanno.analysis.parts import concat_parts, part_of, parts_of
+from bayesanno.analysis.parts import concat_parts, find_positions, part_of, parts_of
 from bayesanno.ground.errors import FitError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from bayesanno.analysis.parts import Part
+    from bayesanno.analysis.parts import FitPart
     from bayesanno.fits.view import FitView
 
 
@@ -50,7 +50,7 @@ def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     competence = view.posterior[name]
     convergence = convergence_of(view, name)
 
-    def tabulate(part: Part) -> pd.DataFrame:
+    def tabulate(part: FitPart) -> pd.DataFrame:
         columns = describe_draws(part.select(competence)) | {
             what: part.select(convergence.sel(diagnostic=what)).values for what in DIAGNOSTICS
         }
@@ -59,10 +59,10 @@ def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
             table["unsure"] = divide(data.unsure_by_annotator, data.by_annotator)
         return table.assign(**{f"competence_{what}": values for what, values in columns.items()})
 
-    return concat_parts(parts_of(view), tabulate)
+    return concat_parts(parts_of(view, need_items=False), tabulate)
 
 
-def _list_annotators(part: Part) -> pd.DataFrame:
+def _list_annotators(part: FitPart) -> pd.DataFrame:
     """Return who annotated how much, in the data's order."""
     import pandas as pd
 
@@ -110,14 +110,11 @@ def compare_annotators(
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "comparing annotators")
     competence = view.posterior[competence_name(view)]
-    competence = part_of(view, dimension).select(competence)
+    competence = part_of(view, dimension, need_items=False).select(competence)
     everybody = [str(name) for name in competence["annotator"].values]
     chosen = everybody if annotators is None else list(annotators)
-    for name in chosen:
-        if name not in everybody:
-            raise FitError(f"annotator {name!r} is not in this fit, which has {len(everybody)}, {everybody[0]!r} first")
-    draws = competence.stack(sample=("chain", "draw")).transpose("annotator", "sample").values
-    draws = draws[[everybody.index(name) for name in chosen]]  # (annotator, sample)
+    codes = find_positions("annotator", chosen, everybody)
+    draws = competence.stack(sample=("chain", "draw")).transpose("annotator", "sample").values[codes]
     above = np.array([(row > draws).mean(axis=1) + 0.5 * (row == draws).mean(axis=1) for row in draws])
     return pd.DataFrame(above, index=pd.Index(chosen, name="annotator"), columns=pd.Index(chosen, name="than"))
 
@@ -156,7 +153,10 @@ def low_competence_table(fit: xarray.DataTree | FitView, *, below: float = 0.5) 
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "the probability that a competence is low")
     low = (view.posterior[competence_name(view)] < below).mean(("chain", "draw"))
-    return concat_parts(parts_of(view), lambda part: _list_annotators(part).assign(probability=part.select(low).values))
+    return concat_parts(
+        parts_of(view, need_items=False),
+        lambda part: _list_annotators(part).assign(probability=part.select(low).values),
+    )
 
 
 def competence_name(view: FitView) -> str:

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
-from bayesanno.agreement.behaviour import average_distance, check_base, find_distances, find_divergence, find_leverage
+from bayesanno.agreement.behaviour import check_base, find_distances, measure_usage
+from bayesanno.agreement.resampling import split_rows
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
+from bayesanno.analysis.parts import find_positions
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.simulation.replicate import take_draws
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
     import xarray
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 Measure = Literal["leverage", "kld", "jsd_mean"]
 
 MOST_DERIVED = 1_000  # draws of confusion matrices that are computed from other parameters
-MAX_CELLS = 20_000_000  # divergences of pairs that are held at a time
 
 
 def behaviour_table(
@@ -72,15 +73,16 @@ def behaviour_table(
     if farthest_by not in get_args(Measure):
         raise FitError(f"there is no measure {farthest_by!r}: choose one of {', '.join(get_args(Measure))}")
     view, usage = _usage_of(fit)
-    found = _measure(usage.values, base)
+    draws = usage.values.reshape(-1, *usage.shape[2:])  # (sample, annotator, response)
+    measured = [measure_usage(draws[part], base) for part in split_rows(len(draws), draws.shape[1] ** 2)]
+    found = {name: np.concatenate([each[name] for each in measured]) for name in get_args(Measure)}
     table = pd.DataFrame({"annotator": pd.Series(list(view.data.annotators), dtype="str")})
     table["n_annotations"] = view.data.by_annotator
-    for name in ("leverage", "kld", "jsd_mean"):
-        described = describe_draws(xr.DataArray(found[name], dims=("chain", "draw", "annotator")))
+    for name, values in found.items():
+        described = describe_draws(usage[..., 0].copy(data=values.reshape(usage.shape[:3])))
         table = table.assign(**{f"{name}_{what}": values for what, values in described.items()})
-    far = found[farthest_by].reshape(-1, view.data.n_annotators)  # (sample, annotator)
-    first = np.bincount(far.argmax(axis=1), minlength=view.data.n_annotators)
-    return table.assign(farthest_probability=first / len(far))
+    first = np.bincount(found[farthest_by].argmax(axis=1), minlength=view.data.n_annotators)
+    return table.assign(farthest_probability=first / len(draws))
 
 
 def differ_more_probability(fit: xarray.DataTree | FitView, pair: tuple[str, str], than: tuple[str, str]) -> float:
@@ -105,19 +107,11 @@ def differ_more_probability(fit: xarray.DataTree | FitView, pair: tuple[str, str
     >>> ba.differ_more_probability(fit, ("wanda", "xavier"), than=("ana", "bruno"))  # doctest: +SKIP
     """
     view, usage = _usage_of(fit)
-    names = list(view.data.annotators)
-    for name in (*pair, *than):
-        if name not in names:
-            raise FitError(f"annotator {name!r} is not in this fit, which has {len(names)}, {names[0]!r} first")
+    codes = find_positions("annotator", (*pair, *than), view.data.annotators)
     if len(pair) != 2 or len(than) != 2:
         raise FitError(f"{pair} and {than} must be pairs of annotators")
-    draws = usage.values.reshape(-1, len(names), view.data.n_labels)
-
-    def apart(two: Sequence[str]) -> np.ndarray:
-        distance: np.ndarray = find_distances(draws[:, [names.index(name) for name in two]])[:, 0, 1]
-        return distance
-
-    return float((apart(pair) > apart(than)).mean())
+    distances = find_distances(usage.values.reshape(-1, *usage.shape[2:])[:, codes])  # (sample, 4, 4)
+    return float((distances[:, 0, 1] > distances[:, 2, 3]).mean())
 
 
 def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
@@ -222,20 +216,3 @@ def _usage_of(fit: xarray.DataTree | FitView) -> tuple[FitView, xarray.DataArray
         raise FitError(f"a fit of {view.model.name} does not say how annotators use labels: fit label_usage")
     require_draws(view, "the divergence of annotators")
     return view, view.posterior["usage"].transpose("chain", "draw", "annotator", "response")
-
-
-def _measure(usage: np.ndarray, base: float) -> dict[str, np.ndarray]:
-    """Return each statistic of draws (chain, draw, annotator, response): (chain, draw, annotator)."""
-    of_draw: dict[str, Callable[[np.ndarray], Any]] = {
-        "leverage": find_leverage,
-        "kld": lambda shares: find_divergence(shares, base),
-        "jsd_mean": lambda shares: average_distance(find_distances(shares, base)),
-    }
-    draws = usage.reshape(-1, *usage.shape[2:])
-    found = {name: np.concatenate([call(part) for part in _parts(draws)]) for name, call in of_draw.items()}
-    return {name: values.reshape(*usage.shape[:3]) for name, values in found.items()}
-
-
-def _parts(draws: np.ndarray) -> Iterator[np.ndarray]:
-    size = max(1, MAX_CELLS // draws.shape[1] ** 2)
-    return (draws[begin : begin + size] for begin in range(0, len(draws), size))

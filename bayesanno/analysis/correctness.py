@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parts import PROBABILITY, part_of
+from bayesanno.analysis.parts import PROBABILITY, find_positions, part_of
 from bayesanno.ground.errors import FitError
 from bayesanno.modeling.capabilities import NONE_SAID
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from bayesanno.data.annotations import AnnotationData
     from bayesanno.fits.view import FitView
 
 
@@ -65,7 +64,7 @@ def correctness_table(
     states = [str(name) for name in probability[probability.dims[1]].values]
     if states[-1] != NONE_SAID:
         raise FitError(f"{view.model.name} has no correctness patterns: fit model_a")
-    chosen = range(data.n_items) if items is None else [_position(data, item) for item in items]
+    chosen = range(data.n_items) if items is None else find_positions("item", items, data.items)
     rows = []
     for item in chosen:
         mine = np.flatnonzero(data.item == item)
@@ -82,9 +81,3 @@ def correctness_table(
         ]
         rows += sorted(of_item, key=lambda row: -float(row["probability"]))
     return pd.DataFrame(rows)
-
-
-def _position(data: AnnotationData, item: str) -> int:
-    if item not in data.items:
-        raise FitError(f"item {item!r} is not in this fit, which has {data.n_items}, {data.items[0]!r} first")
-    return data.items.index(item)

@@ -11,7 +11,7 @@ from bayesanno.analysis.parts import part_of, parts_of
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import listed
-from bayesanno.modeling.posterior import draw_states
+from bayesanno.modeling.posterior import compile_formula
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,4 +125,4 @@ def sample_labels(
             f"each one's: name one of {listed(dimensions)} (dimension=...)"
         )
     latent = part_of(view, dimension).dimension
-    return draw_states(view.model, view.data, view.posterior, latent=latent, known=view.known, random_seed=random_seed)
+    return compile_formula(view.model, view.data, view.posterior, view.known).draw_states(latent, random_seed)

@@ -11,7 +11,7 @@ from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.item_types import ItemTypeModel
-from bayesanno.modeling.posterior import count_states
+from bayesanno.modeling.posterior import compile_formula
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ def type_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     }
     found = {name: found[name] for name in sorted(found, key=lambda name: name != "weight")}  # the weights first
     nearest = abs(model.rate_of(found, view.data) - 0.5).argmin(ITEM_TYPE)  # (chain, draw)
-    found["expected_items"] = count_states(model, view.data, posterior, view.known)
+    found["expected_items"] = compile_formula(model, view.data, posterior, view.known).count_states()
     table: dict[str, Any] = {ITEM_TYPE: pd.Series([str(name) for name in names], dtype="str")}
     for name, draws in found.items():
         table |= {f"{name}_{what}": values for what, values in describe_draws(draws).items()}

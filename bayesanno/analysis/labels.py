@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from bayesanno.analysis.parts import Part
+    from bayesanno.analysis.parts import FitPart
     from bayesanno.fits.view import FitView
 
 
@@ -56,11 +56,11 @@ def label_table(fit: xarray.DataTree | FitView, *, coverage: float | None = None
     return tabulate_labels(parts_of(view), coverage)
 
 
-def tabulate_labels(parts: Sequence[Part], coverage: float | None = None) -> pd.DataFrame:
+def tabulate_labels(parts: Sequence[FitPart], coverage: float | None = None) -> pd.DataFrame:
     """Return the label table of any posterior of states, of a fit's items or of new ones."""
     check_coverage(coverage)
 
-    def tabulate(part: Part) -> pd.DataFrame:
+    def tabulate(part: FitPart) -> pd.DataFrame:
         table = part.tabulate()
         if coverage is not None:
             kept = np.zeros(len(table), dtype=bool)

@@ -20,7 +20,7 @@ from bayesanno.analysis.parts import HARD, parts_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_share
 from bayesanno.modeling.capabilities import HasHardItems
-from bayesanno.modeling.posterior import view_of_draws
+from bayesanno.modeling.posterior import compile_formula
 
 if TYPE_CHECKING:
     import xarray
@@ -107,7 +107,7 @@ def noise_posterior(fit: xarray.DataTree | FitView, *, confidence: float = 0.95)
         raise FitError(f"{view.model.name} does not say which of the annotated items are hard: fit easy_hard")
     shared = shared_items(part.votes)  # (item,)
     agreed = shared & ~disagreed_items(part.votes)
-    hard, pattern = view_of_draws(view.model, view.data, view.posterior, HARD, view.known)
+    hard, pattern = compile_formula(view.model, view.data, view.posterior, view.known).view(HARD)
     among = {
         name: count_successes(hard, np.bincount(pattern[chosen], minlength=hard.shape[1]))
         for name, chosen in (("shared", shared), ("agreed", agreed))

@@ -1,15 +1,14 @@
 """A fit's data part by part: one table of items and what the fit says of it; several dimensions are several parts.
 
 The invariant: all that the tables of this room ask of a kind of data is asked here, so that another kind is one
-addition: a `Part` of its own where the present ones do not do, `split_data`, and `recode`.
+addition: a `FitPart` of its own where the present ones do not do, `split_data`, and `recode`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.fits.storage import refuse_items
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import listed
@@ -72,17 +70,17 @@ def tabulate_posterior(
 
 
 @dataclass(frozen=True, eq=False)
-class Part(ABC):
-    """One table of items, with the posterior of their states.
+class FitPart:
+    """One table of items, with the posterior of their states; as it is here, of annotations.
 
     Parameters
     ----------
-    data : AnnotationData or CountData
-        The table.
+    data : AnnotationData, CountData or AnnotationTotals
+        The table itself; or of annotations that lie elsewhere what is known of them, and then of no item anything.
     latent : xarray.Dataset
-        What the fit, or a prediction, says of its items, under the names above.
+        What the fit says of its items, under the names above.
     dimension : str
-        Which of several dimensions it is of; empty where there is only one table.
+        Its name, if the data are of several dimensions.
     """
 
     data: Any
@@ -92,8 +90,7 @@ class Part(ABC):
     @property
     def posterior(self) -> xarray.DataArray:
         """The posterior of each item's true label, or of its state where states are no labels: (item, state)."""
-        name = LABEL_PROBABILITY if LABEL_PROBABILITY in self.latent else PROBABILITY
-        return self.latent[name]
+        return self.latent[LABEL_PROBABILITY if LABEL_PROBABILITY in self.latent else PROBABILITY]
 
     @property
     def states(self) -> list[str]:
@@ -105,66 +102,35 @@ class Part(ABC):
         """Whether the states are types of items, which no gold label names."""
         return ITEM_TYPE in self.posterior.dims
 
+    @property
+    def gold(self) -> Mapping[str, str]:
+        """Known true labels, item -> label; empty where there are none."""
+        return getattr(self.data, "gold", {})
+
+    @property
+    def votes(self) -> np.ndarray | None:
+        """How many annotators gave an item a label, (item, label); None of counts, which are not by annotators."""
+        return getattr(self.data, "votes", None)
+
+    @property
+    def entropy(self) -> np.ndarray:
+        """How unsure an item's label or type is, the entropy of its mean posterior in nats: (item,)."""
+        return measure_entropy(self.posterior.values)
+
     def select(self, draws: xarray.DataArray) -> xarray.DataArray:
         """Return the draws of this dimension, from draws that may be of several."""
         return draws.sel(dimension=self.dimension) if "dimension" in draws.dims else draws
 
-    @property
-    @abstractmethod
-    def gold(self) -> Mapping[str, str]:
-        """Known true labels, item -> label; empty where there are none."""
-
-    @property
-    @abstractmethod
-    def votes(self) -> np.ndarray | None:
-        """How many annotators gave an item a label, (item, label); None where that is not known."""
-
-    @property
-    @abstractmethod
-    def entropy(self) -> np.ndarray:
-        """How unsure an item's label or type is, in nats: (item,)."""
-
-    @abstractmethod
     def tabulate(self) -> pd.DataFrame:
-        """Return the label table, one row per item."""
-
-
-class AnnotationPart(Part):
-    """A table of annotations."""
-
-    @property
-    def gold(self) -> Mapping[str, str]:
-        """Known true labels."""
-        gold: Mapping[str, str] = self.data.gold
-        return gold
-
-    @property
-    def votes(self) -> np.ndarray:
-        """How many annotators gave an item a label, (item, label)."""
-        votes: np.ndarray = self.data.votes
-        return votes
-
-    @property
-    def entropy(self) -> np.ndarray:
-        """The entropy of the mean posterior of the true label, (item,)."""
-        return measure_entropy(self.posterior.values)
-
-    def tabulate(self) -> pd.DataFrame:
-        """Return the label table: the most probable label, or type, and the posterior of each."""
+        """Return the label table, one row per item: the most probable label, or type, and the posterior of each."""
         import pandas as pd
 
-        data = self.data
-        table = tabulate_posterior(
-            list(data.items),
-            self.states,
-            self.posterior.values,
-            np.bincount(data.item, minlength=data.n_items),
-            name=ITEM_TYPE if self.is_of_types else "label",
-        )
-        if HARD in self.latent:
-            table["hard"] = self.latent[HARD].values
-        if DIFFICULTY in self.latent:
-            table[DIFFICULTY] = self.latent[DIFFICULTY].values
+        data, name = self.data, ITEM_TYPE if self.is_of_types else "label"
+        n_annotations = np.bincount(data.item, minlength=data.n_items)
+        table = tabulate_posterior(list(data.items), self.states, self.posterior.values, n_annotations, name=name)
+        for what in (HARD, DIFFICULTY):
+            if what in self.latent:
+                table[what] = self.latent[what].values
         if LABEL_PROBABILITY in self.latent:
             table["p_none_said"] = self.latent[PROBABILITY].values[:, -1]
         if self.gold:
@@ -172,52 +138,8 @@ class AnnotationPart(Part):
         return table
 
 
-class ElsewherePart(Part):
-    """Annotations that lie elsewhere: who annotated is known, and of no item anything."""
-
-    @property
-    def posterior(self) -> NoReturn:
-        """Not here."""
-        refuse_items()
-
-    @property
-    def gold(self) -> NoReturn:
-        """Not here."""
-        refuse_items()
-
-    @property
-    def votes(self) -> NoReturn:
-        """Not here."""
-        refuse_items()
-
-    @property
-    def entropy(self) -> NoReturn:
-        """Not here."""
-        refuse_items()
-
-    def tabulate(self) -> NoReturn:
-        """Refuse: labels are where the items are."""
-        refuse_items()
-
-
-class CountPart(Part):
+class CountPart(FitPart):
     """A table of successes and trials: who answered is not known, and neither is any true label."""
-
-    @property
-    def gold(self) -> Mapping[str, str]:
-        """Nothing: counts have no gold."""
-        return {}
-
-    @property
-    def votes(self) -> None:
-        """Nothing: counts are of one label, and not by annotators."""
-        return
-
-    @property
-    def entropy(self) -> np.ndarray:
-        """The entropy of the posterior of the type, (item,)."""
-        entropy: np.ndarray = self.latent[ENTROPY].values
-        return entropy
 
     def tabulate(self) -> pd.DataFrame:
         """Return the label table: the posterior of each type, and the counts."""
@@ -236,30 +158,30 @@ class CountPart(Part):
 
 
 @singledispatch
-def split_data(data: Any, latent: xarray.Dataset) -> list[Part]:
+def split_data(data: Any, latent: xarray.Dataset) -> list[FitPart]:
     """Return the parts of a fit's data, or of new data, each with its own of the latent."""
     raise NotImplementedError(f"{type(data).__name__} has no tables: register it here")  # abstract
 
 
 @split_data.register(AnnotationData)
-def _(data: AnnotationData, latent: xarray.Dataset) -> list[Part]:
-    return [AnnotationPart(data, latent)]
+def _(data: AnnotationData, latent: xarray.Dataset) -> list[FitPart]:
+    return [FitPart(data, latent)]
 
 
 @split_data.register(CountData)
-def _(data: CountData, latent: xarray.Dataset) -> list[Part]:
+def _(data: CountData, latent: xarray.Dataset) -> list[FitPart]:
     return [CountPart(data, latent)]
 
 
 @split_data.register(MultiAnnotationData)
-def _(data: MultiAnnotationData, latent: xarray.Dataset) -> list[Part]:
-    parts: list[Part] = []
+def _(data: MultiAnnotationData, latent: xarray.Dataset) -> list[FitPart]:
+    parts: list[FitPart] = []
     for dimension, table in data.by_dimension.items():
         names = {
             f"{name}_{dimension}": name for name in (PROBABILITY, PROBABILITY_MCSE, ENTROPY, LABEL_PROBABILITY, HARD)
         }
         own = {name: plain for name, plain in names.items() if name in latent}
-        parts.append(AnnotationPart(table, latent[list(own)].rename_vars(own), dimension))
+        parts.append(FitPart(table, latent[list(own)].rename_vars(own), dimension))
     return parts
 
 
@@ -327,29 +249,50 @@ def _recode_table(known: AnnotationData, new: AnnotationData, *, takes_strangers
 # ------------------------------------------------------------------------------------------------- all of a fit
 
 
-def parts_of(view: FitView) -> list[Part]:
-    """Return the parts of a fit: one for each dimension, or the only one."""
-    if isinstance(view.named_data, AnnotationTotals):
-        return [ElsewherePart(view.named_data, xr.Dataset())]
+def parts_of(view: FitView, *, need_items: bool = True) -> list[FitPart]:
+    """Return the parts of a fit: one for each dimension, or the only one.
+
+    Raises
+    ------
+    FitError
+        If the fit holds no items, as one made on a cluster, and these are needed.
+    """
+    if not need_items and isinstance(view.named_data, AnnotationTotals):
+        return [FitPart(view.named_data, xr.Dataset())]
     return split_data(view.data, view.latent)
 
 
-def part_of(view: FitView, dimension: str | None) -> Part:
+def part_of(view: FitView, dimension: str | None, *, need_items: bool = True) -> FitPart:
     """Return the part of a dimension, or the only one, which is of none.
 
     Raises
     ------
     FitError
-        If the dimension is not one of the fit's, or which of several is meant is not said.
+        If there is no such dimension, or one of several has to be named; or as from `parts_of`.
     """
-    parts = {part.dimension or None: part for part in parts_of(view)}
+    parts = {part.dimension or None: part for part in parts_of(view, need_items=need_items)}
     if dimension not in parts:
         there_are = "has no dimensions" if None in parts else f"has dimensions {', '.join(map(str, parts))}"
         raise FitError(f"this fit {there_are}, and dimension is {dimension!r}")
     return parts[dimension]
 
 
-def concat_parts(parts: Sequence[Part], tabulate: Callable[[Part], pd.DataFrame]) -> pd.DataFrame:
+def find_positions(what: str, chosen: Sequence[str], names: Sequence[str]) -> list[int]:
+    """Return the positions of annotators or items, as `what` says, that a user names among those of a fit.
+
+    Raises
+    ------
+    FitError
+        If one is not among them.
+    """
+    place = {name: position for position, name in enumerate(names)}
+    for name in chosen:
+        if name not in place:
+            raise FitError(f"{what} {name!r} is not in this fit, which has {len(names)}, {names[0]!r} first")
+    return [place[name] for name in chosen]
+
+
+def concat_parts(parts: Sequence[FitPart], tabulate: Callable[[FitPart], pd.DataFrame]) -> pd.DataFrame:
     """Return a table of each part, one below the other; of several dimensions, with a first column `dimension`."""
     import pandas as pd
 

@@ -1,34 +1,35 @@
-"""The labels of items on a cluster, written where they lie: one Parquet file of each part.
+"""The labels of a fit's items as a folder of Parquet files: one file, or of items on a cluster one of each part.
 
-The invariant: a folder of labels is whole or not there, and a file of it too, however often a task is run again.
+The invariant: a folder of labels is whole or not there, and a file of it too, however often a task is run again. Where
+items lie on a cluster, each worker writes those that it holds.
 """
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from secrets import token_hex
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
+from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.parts import tabulate_posterior
+from bayesanno.analysis.predict import predict_labels
 from bayesanno.fits.storage import is_spread, model_of, require_tree, totals_of
 from bayesanno.ground.errors import DataFileError, FitError
+from bayesanno.ground.files import write_whole
+from bayesanno.ground.validate import lies_elsewhere
 from bayesanno.inference.climbing.climb import require_updates
-from bayesanno.inference.dask.annotations import find_spread, quiet
+from bayesanno.inference.dask.annotations import SpreadAnnotations, find_spread, quiet
 from bayesanno.modeling.expectation import log_probabilities, read_posterior
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    import pandas as pd
     import xarray
     from dask.distributed import Client
 
-    from bayesanno.inference.dask.annotations import SpreadAnnotations
     from bayesanno.inference.dask.parts import Part
     from bayesanno.modeling.expectation import Logs
 
@@ -57,25 +58,26 @@ class WrittenLabels:
 
 def write_labels(
     fit: xarray.DataTree,
-    data: SpreadAnnotations | str | os.PathLike[str],
+    data: Any,
     folder: str | os.PathLike[str],
     *,
     client: Client | None = None,
 ) -> WrittenLabels:
-    """Write the labels of items that lie on a Dask cluster, one Parquet file of each part.
+    """Write the labels of items to a new folder of Parquet files, wherever the items of the fit lie.
 
     The columns are those of `label_table`: item, label, probability, entropy, n_annotations, p[<label>] of each label
-    and, where there is a column of it, gold. Each worker writes the parts that it holds.
+    and, where any is known, gold. Of items in memory there is one file. Of items on a Dask cluster there is one of each
+    part, written by the worker that holds it.
 
     Parameters
     ----------
     fit : xarray.DataTree
-        Made on a Dask cluster.
-    data : SpreadAnnotations, path or dask.dataframe
-        The annotations of the fit, or others of the same annotators and labels; what is not on the cluster yet is read
-        again, so give what `spread_annotations` returned where there is more to do than this.
+    data : AnnotationData, CountData, MultiAnnotationData, SpreadAnnotations, path, dask.dataframe or None
+        The data of the fit, or others of the same annotators and labels. None for a fit that holds its items: these.
+        Other items in memory are predicted, as by `predict_labels`. Of a fit on a cluster, what is not on the cluster
+        yet is read again, so give what `spread_annotations` returned where there is more to do than this.
     folder : path
-        A new folder, in a file system that all workers share.
+        A new folder; of items on a cluster, in a file system that all workers share.
     client : dask.distributed.Client, optional
         Of the cluster, if the annotations are not on one yet.
 
@@ -87,57 +89,78 @@ def write_labels(
     Raises
     ------
     FitError
-        If the fit was not made on a cluster, or its annotators or labels are not those of the data.
+        If one of the fit and the data is on a cluster and the other is not, or their annotators or labels differ.
+    DataError
+        If the data are no data for this fit, as for `predict_labels`.
     DataFileError
         If the folder is there, or cannot be written.
 
     Examples
     --------
+    >>> import tempfile
     >>> import bayesanno as ba
-    >>> data = ba.spread_annotations("answers", client)  # doctest: +SKIP
-    >>> fit = ba.fit("mace", data, method="em")  # doctest: +SKIP
-    >>> ba.write_labels(fit, data, "labels").n_items  # doctest: +SKIP
+    >>> data = ba.read_annotations("@crowd")
+    >>> fit = ba.fit("mace", data, method="em", random_seed=1, progressbar=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ba.write_labels(fit, data, f"{folder}/labels").n_items
+    300
     """
     require_tree(fit)
-    if not is_spread(fit):
-        raise FitError("this fit holds its items: label_table(fit) has their labels")
-    model, path = require_updates(model_of(fit), fit.attrs["method"]), Path(folder).absolute()
+    path = Path(folder).absolute()
     if path.exists():
         raise DataFileError(f"{path} exists: choose another folder for the labels")
     if not path.parent.is_dir():
         raise DataFileError(f"there is no folder {path.parent} to write {path.name} into")
-    spread, known = find_spread(data, client), totals_of(fit)
-    for what in ("annotators", "labels"):
-        if getattr(known, what) != getattr(spread, what):
-            raise FitError(f"the {what} of {spread.name} are not those of this fit, in the same order: fit it anew")
-    shares = {str(name): values.values for name, values in fit["e_step"].data_vars.items()}
-    logs = log_probabilities(model, spread.spread.names_class, shares)
-    temporary = path.with_name(f".{path.name}-{token_hex(4)}")
+    write = _of_parts(fit, find_spread(data, client)) if is_spread(fit) else _of_items(fit, data, client)
     try:
-        temporary.mkdir()
-        with quiet():
-            written = spread.spread.add_up_parts(write_part, logs, spread.labels, str(temporary))
-        temporary.replace(path)
+        with write_whole(path) as unfinished:
+            unfinished.mkdir()
+            return write(unfinished)
     except OSError as error:
         raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return written
 
 
-def write_part(part: Part, logs: Logs, labels: Sequence[str], folder: str) -> WrittenLabels:
+def _of_items(fit: xarray.DataTree, data: Any, client: Client | None) -> Callable[[Path], WrittenLabels]:
+    """Return what writes the labels of items in memory to a folder."""
+    if client is not None or isinstance(data, SpreadAnnotations) or lies_elsewhere(data):
+        raise FitError("this fit holds its items, in memory: give data from read_annotations, or None for its own")
+    of_fit = data is None or getattr(data, "hash", None) == fit.attrs["data_hash"]
+    table = label_table(fit) if of_fit else predict_labels(fit, data)
+    return lambda folder: write_file(table, table["item"].nunique(), folder, 0)
+
+
+def _of_parts(fit: xarray.DataTree, data: SpreadAnnotations) -> Callable[[Path], WrittenLabels]:
+    """Return what has workers write the labels of the items that they hold to a folder."""
+    model, known = require_updates(model_of(fit), fit.attrs["method"]), totals_of(fit)
+    for what in ("annotators", "labels"):
+        if getattr(known, what) != getattr(data, what):
+            raise FitError(f"the {what} of {data.name} are not those of this fit, in the same order: fit it anew")
+    shares = {str(name): values.values for name, values in fit["e_step"].data_vars.items()}
+    logs = log_probabilities(model, data.spread.names_class, shares)
+
+    def write(folder: Path) -> WrittenLabels:
+        with quiet():
+            return data.spread.add_up_parts(write_part, logs, data.labels, folder)
+
+    return write
+
+
+def write_part(part: Part, logs: Logs, labels: Sequence[str], folder: Path) -> WrittenLabels:
     """Write the labels of a part, and return how many there are."""
+    import pandas as pd
+
     probability, _ = read_posterior(part.items, logs)
     table = tabulate_posterior(part.names, labels, probability, part.n_annotations)
-    right, known = 0, np.zeros(len(table), dtype=bool)
     if part.gold is not None:
-        import pandas as pd
-
         table["gold"] = pd.Series(part.gold, dtype="str")
-        known = part.gold != ""
-        right = int((table["label"] == table["gold"])[known].sum())
-    file = Path(folder) / f"part.{part.number:05d}.parquet"
-    unfinished = file.with_name(f".{file.name}.{token_hex(4)}")
-    table.to_parquet(unfinished, index=False)
-    unfinished.replace(file)
-    return WrittenLabels(len(table), int(known.sum()), right)
+    return write_file(table, len(table), folder, part.number)
+
+
+def write_file(table: pd.DataFrame, n_items: int, folder: Path, number: int) -> WrittenLabels:
+    """Write a table of labels as the file of a part, and return how many there are."""
+    with write_whole(folder / f"part.{number:05d}.parquet") as unfinished:
+        table.to_parquet(unfinished, index=False)
+    if not {"label", "gold"}.issubset(table):
+        return WrittenLabels(n_items, 0, 0)
+    known = table[table["gold"] != ""]
+    return WrittenLabels(n_items, len(known), int((known["label"] == known["gold"]).sum()))

@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
-from bayesanno.cli.files import describe_data, new_folder, write_results
-from bayesanno.cli.options import (
-    AnnotatorColumn,
-    DataSource,
-    DropUnsure,
-    ItemColumn,
-    LabelColumn,
-    LabelNames,
-    Overwrite,
-    Seed,
-    TableFormat,
-    UnsureLabels,
-    parse_labels,
-)
-from bayesanno.ground.progress import status
+from bayesanno.cli import options as opt
+from bayesanno.cli.files import describe_data, new_folder, tell, write_results
+from bayesanno.ground.running import status
 from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted, enumerated
-from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,9 +33,10 @@ SHORTER = {
 }
 
 
+@opt.reads_data(without=("gold", "gold_file", *opt.OF_MODELS), several=False)
 def agreement(
-    data: DataSource,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist.")],
+    data: opt.DataSource,
+    out: opt.OutFolder,
     posterior: Annotated[
         bool, typer.Option("--posterior", help="Fit label_usage: intervals, and who is the farthest out.")
     ] = False,
@@ -63,15 +50,10 @@ def agreement(
     ] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap samples of the items, for intervals; 0 for none.")] = 1000,
     plots: Annotated[bool, typer.Option("--plots/--no-plots", help="Whether to draw the figures.")] = True,
-    seed: Seed = None,
-    format_: TableFormat = "auto",
-    item: ItemColumn = None,
-    annotator: AnnotatorColumn = None,
-    label: LabelColumn = None,
-    labels: LabelNames = None,
-    unsure: UnsureLabels = None,
-    drop_unsure: DropUnsure = False,
-    overwrite: Overwrite = False,
+    seed: opt.Seed = None,
+    *,
+    options: opt.DataOptions,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Measure how far annotators agree, and how each of them uses the labels."""
     from bayesanno.agreement.coefficients import find_scale
@@ -79,25 +61,21 @@ def agreement(
     from bayesanno.io.text_table import open_table
 
     began = time.perf_counter()
-    options = ReadOptions(
-        format=format_,
-        item=item,
-        annotator=annotator,
-        label=() if label is None else (label,),
-        unsure=tuple(unsure or ()),
-        drop_unsure=drop_unsure,
-        labels=parse_labels(labels or ()),
-    )
-    answers = annotations_from(open_table(data), options)
+    answers = annotations_from(open_table(data), options.of_one_column)
     typer.echo(answers.describe(), err=True)
     chosen, show = known_seed(seed), sys.stderr.isatty()
     with new_folder(out, overwrite=overwrite) as folder:
         with status("agreement", show=show):
             tables = tabulate(answers, ordered=ordered, resamples=resamples, random_seed=chosen)
-        fit = fit_usage(answers, chosen, progressbar=show) if posterior else None
-        if fit is not None:
-            tables["annotators.csv"] = add_posterior(tables["annotators.csv"], fit)
-        figures = draw(answers, tables["subsets.csv"], fit) if plots else {}
+        known: AnnotationData | xarray.DataTree = answers
+        if posterior:
+            from bayesanno.analysis.behaviour import behaviour_table
+            from bayesanno.inference.fit import fit
+
+            known = fit("label_usage", answers, random_seed=chosen, progressbar=show)
+            divergence = behaviour_table(known).drop(columns=["annotator", "n_annotations"])
+            tables["annotators.csv"] = tables["annotators.csv"].join(divergence)
+        figures = draw(answers, tables["subsets.csv"], known) if plots else {}
         run = {
             "command": "agreement",
             "data": describe_data(answers) | {"hash": answers.hash},
@@ -109,10 +87,7 @@ def agreement(
             "seconds": time.perf_counter() - began,
         }
         files = write_results(folder, tables, figures, run)
-    for line in describe(answers, tables):
-        typer.echo(line)
-    for name in files:
-        typer.echo(str(out / name))
+    tell(describe(answers, tables), out, files)
 
 
 def tabulate(
@@ -171,25 +146,11 @@ def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
     return table[[*order, *(name for name in table.columns if name not in order)]]
 
 
-def fit_usage(data: AnnotationData, seed: int, *, progressbar: bool) -> xarray.DataTree:
-    """Return the fit of label_usage."""
-    from bayesanno.inference.fit import fit
-
-    return fit("label_usage", data, random_seed=seed, progressbar=progressbar)
-
-
-def add_posterior(table: pd.DataFrame, fit: xarray.DataTree) -> pd.DataFrame:
-    """Return the table of annotators with the posterior of their divergences beside the numbers."""
-    from bayesanno.analysis.behaviour import behaviour_table
-
-    return table.join(behaviour_table(fit).drop(columns=["annotator", "n_annotations"]))
-
-
-def draw(data: AnnotationData, subsets: pd.DataFrame, fit: xarray.DataTree | None) -> dict[str, Figure]:
-    """Return the figures that can be drawn, by the names of their files."""
+def draw(data: AnnotationData, subsets: pd.DataFrame, known: AnnotationData | xarray.DataTree) -> dict[str, Figure]:
+    """Return the figures that can be drawn, by the names of their files; `known` is a fit, or the data alone."""
     from bayesanno.report.plots.agreement import plot_distances, plot_divergence, plot_subsets, plot_usage
 
-    figures = {"usage.png": plot_usage(data), "divergence.png": plot_divergence(data if fit is None else fit)}
+    figures = {"usage.png": plot_usage(data), "divergence.png": plot_divergence(known)}
     if _n_active(data) >= 3:
         figures["distances.png"] = plot_distances(data)
     if subsets["alpha"].notna().any():

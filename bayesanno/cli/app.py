@@ -22,7 +22,7 @@ from bayesanno.cli.report import report
 from bayesanno.cli.sensitivity import sensitivity
 from bayesanno.cli.simulate import simulate
 from bayesanno.ground.errors import BayesannoError
-from bayesanno.ground.interrupts import lose_no_interrupt
+from bayesanno.ground.running import lose_no_interrupt
 
 app = typer.Typer(
     name="bayesanno",

@@ -13,34 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayesanno.cli.files import describe_data, new_folder, write_results
-from bayesanno.cli.options import (
-    SAMPLING,
-    AnnotatorColumn,
-    Chains,
-    ControlsFile,
-    DataSource,
-    Draws,
-    DropUnsure,
-    GoldColumn,
-    GoldFile,
-    ItemColumn,
-    LabelColumns,
-    LabelNames,
-    Overwrite,
-    PositiveLabel,
-    Seed,
-    SuccessesColumn,
-    TableFormat,
-    TrialsColumn,
-    Tune,
-    UnsureLabels,
-    parse_settings,
-)
+from bayesanno.cli import options as opt
+from bayesanno.cli.files import describe_data, new_folder, tell, write_results
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.ground.validate import known_seed
+from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
-from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,73 +26,51 @@ if TYPE_CHECKING:
 
     from bayesanno.modeling.base import AnnotationModel
 
+WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
 SMALL = 0.05  # a p-value below it is told of
 
 
+@opt.reads_data()
 def compare(
-    data: DataSource,
+    data: opt.DataSource,
     model: Annotated[
         list[str],
         typer.Option(
             metavar="MODEL[,FIELD=VALUE...]", help="A model of the zoo, with fields to set; give two or more."
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")],
-    method: Annotated[str, typer.Option(help="nuts, advi, fullrank_advi or vb.", rich_help_panel=SAMPLING)] = "nuts",
-    draws: Draws = NUTSSettings.draws,
-    tune: Tune = NUTSSettings.tune,
-    chains: Chains = NUTSSettings.chains,
+    out: opt.OutFolder,
+    method: Annotated[str, typer.Option(help=f"{WITH_DRAWS}.")] = "nuts",
+    draws: opt.Draws = NUTSSettings.draws,
+    tune: opt.Tune = NUTSSettings.tune,
+    chains: opt.Chains = NUTSSettings.chains,
     replicates: Annotated[int, typer.Option(help="Of the predictive checks.")] = 500,
-    seed: Seed = None,
-    format_: TableFormat = "auto",
-    item: ItemColumn = None,
-    annotator: AnnotatorColumn = None,
-    label: LabelColumns = None,
-    labels: LabelNames = None,
-    unsure: UnsureLabels = None,
-    drop_unsure: DropUnsure = False,
-    gold: GoldColumn = None,
-    gold_file: GoldFile = None,
-    controls: ControlsFile = None,
-    positive: PositiveLabel = None,
-    successes: SuccessesColumn = None,
-    trials: TrialsColumn = None,
-    overwrite: Overwrite = False,
+    seed: opt.Seed = None,
+    *,
+    options: opt.DataOptions,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Fit models to DATA and write loo.csv, ppc.csv, run.json, figures and, with gold, calibration.csv to DIR."""
-    begin = time.perf_counter()
+    begin, show = time.perf_counter(), sys.stderr.isatty()
     from bayesanno.criticism.predictive import check_replicates
+    from bayesanno.inference.fit import fit
 
     models = parse_models(model)
-    sampling = {"draws": draws, "tune": tune, "chains": chains}
+    sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
     check_method(method, models, sampling)
-    check_seed(seed)
     check_replicates(replicates)
-    options = ReadOptions(
-        format=format_,
-        item=item,
-        annotator=annotator,
-        label=tuple(label or ()),
-        unsure=tuple(unsure or ()),
-        drop_unsure=drop_unsure,
-        gold=gold,
-        gold_file=gold_file,
-        controls=controls,
-        successes=successes,
-        trials=trials,
-    )
     with new_folder(out, overwrite=overwrite) as folder:
-        answers, described = read_for_all(models, data, options, labels=labels or (), positive=positive)
+        answers, described = read_for_all(models, data, options)
         check_size(answers.n_items, draws * chains)
         typer.echo(described, err=True)
         seed = known_seed(seed)
-        fits = fit_all(models, answers, method=method, random_seed=seed, **sampling)
+        fits = {}
+        for spec, one in models.items():
+            typer.echo(f"fitting {spec}", err=True)
+            fits[spec] = fit(one, answers, method=method, random_seed=seed, progressbar=show, **sampling)
         tables = write_comparison(fits, folder, replicates=replicates, seed=seed, began=begin)
         files = sorted(path.name for path in folder.iterdir())
-    for line in describe_comparison(tables):
-        typer.echo(line)
-    for name in files:
-        typer.echo(str(out / name))
+    tell(describe_comparison(tables), out, files)
 
 
 def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
@@ -132,7 +88,7 @@ def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
     models: dict[str, AnnotationModel] = {}
     for spec in specs:
         name, *settings = (part.strip() for part in spec.split(","))
-        found = get_model(name, parse_settings(settings, option="--model", example="mace,strategy_prior=3"))
+        found = get_model(name, opt.parse_settings(settings, option="--model", example="mace,strategy_prior=3"))
         same = next((other for other, known in models.items() if known == found), None)
         if same is not None:
             raise FitError(f"--model {spec} is the same as --model {same}: leave one of them out")
@@ -145,11 +101,10 @@ def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
 def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict[str, Any]) -> None:
     """Raise a FitError unless a method can be, fits all these models, and gives draws to compare them by."""
     from bayesanno.inference.climbing.climb import require_updates
-    from bayesanno.inference.methods import choose_method
 
     chosen, _ = choose_method(method, **sampling)
     if chosen.yields == "point":
-        raise FitError(f"--method {method} gives one point, and models are compared by draws: take nuts, advi or vb")
+        raise FitError(f"--method {method} gives one point, and models are compared by draws: take {WITH_DRAWS}")
     if not chosen.needs_graph:
         for found in models.values():
             require_updates(found, method)
@@ -158,10 +113,7 @@ def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict
 def read_for_all(
     models: dict[str, AnnotationModel],
     source: str,
-    options: ReadOptions,
-    *,
-    labels: list[str] | tuple[()],
-    positive: str | None,
+    options: opt.DataOptions,
 ) -> tuple[Any, str]:
     """Read the data that all models take, and describe them in one line.
 
@@ -178,7 +130,7 @@ def read_for_all(
     for spec, model in models.items():
         kind = (model.data_class, model.two_labels)
         if kind not in read:
-            read[kind] = read_for(model, source, options, labels=labels, positive=positive)
+            read[kind] = read_for(model, source, options)
         own = read[kind][0]
         if answers is None:
             answers, described = read[kind]
@@ -193,7 +145,7 @@ def read_for_all(
 
 def check_size(n_items: int, n_draws: int) -> None:
     """Raise a FitError if the log-likelihoods of so many draws would be left out of a fit for their size."""
-    from bayesanno.inference.log_likelihood import MAX_GROUP_BYTES
+    from bayesanno.fits.storage import MAX_GROUP_BYTES
 
     most = MAX_GROUP_BYTES // (8 * n_items)
     if n_draws > most:
@@ -201,20 +153,6 @@ def check_size(n_items: int, n_draws: int) -> None:
             f"the log-likelihoods of {n_items:,} items in {n_draws:,} draws would take more than "
             f"{MAX_GROUP_BYTES / 2**30:.0f} GiB for each model: take {most:,} draws or fewer, over all chains"
         )
-
-
-def fit_all(
-    models: dict[str, AnnotationModel], answers: Any, *, method: str, random_seed: int, **sampling: Any
-) -> dict[str, xarray.DataTree]:
-    """Fit all models alike."""
-    from bayesanno.inference.fit import fit
-
-    settings: dict[str, Any] = {"method": method, "random_seed": random_seed, "progressbar": sys.stderr.isatty()}
-    fits = {}
-    for spec, model in models.items():
-        typer.echo(f"fitting {spec}", err=True)
-        fits[spec] = fit(model, answers, **settings, **sampling)
-    return fits
 
 
 def write_comparison(

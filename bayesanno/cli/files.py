@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from contextlib import contextmanager
 from functools import singledispatch
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataFileError
+from bayesanno.ground.files import write_whole
 from bayesanno.ground.wording import counted
+from bayesanno.inference.methods import METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -44,26 +46,29 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         If `path` exists and is not to be overwritten, or is not what a run wrote, or its parent does not exist or
         cannot be written to.
     """
-    if path.exists() and not overwrite:
-        raise DataFileError(f"{path} exists: choose another --out, or --overwrite")
+    check_out(path, overwrite=overwrite)
     if path.exists() and not (path / "run.json").is_file():
         raise DataFileError(f"{path} is not a folder that a run wrote, and is not replaced: choose another --out")
+    with write_whole(path.absolute()) as unfinished:
+        try:
+            unfinished.mkdir()
+        except OSError as error:
+            raise DataFileError(f"cannot write to {unfinished.parent}: {error.strerror}") from error
+        yield unfinished
+
+
+def check_out(path: Path, *, overwrite: bool) -> None:
+    """Raise a DataFileError if a file or folder is there and not to be overwritten, or there is no folder for it."""
+    if path.exists() and not overwrite:
+        raise DataFileError(f"{path} exists: choose another --out, or --overwrite")
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
-    temporary = path.absolute().parent / f".{path.name}-{token_hex(4)}"  # made like any folder: of the umask's mode
-    try:
-        temporary.mkdir()
-    except OSError as error:
-        raise DataFileError(f"cannot write to {path.absolute().parent}: {error.strerror}") from error
-    try:
-        yield temporary
-        old = temporary.with_name(temporary.name + "-old")
-        if path.exists():
-            path.replace(old)
-        temporary.replace(path)
-        shutil.rmtree(old, ignore_errors=True)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def tell(said: Iterable[str], out: Path, files: Iterable[str]) -> None:
+    """Say in a few lines what came out, and name the files."""
+    for line in [*said, *(str(out / name) for name in files)]:
+        typer.echo(line)
 
 
 def write_fit(
@@ -98,18 +103,21 @@ def write_fit(
     if isinstance(view.model, HasDifficulty):
         tables["difficulty.csv"] = difficulty_table(view)
     tables["summary.csv"] = summary(view)
-    for name, table in tables.items():
-        numbers_as_text(table).to_csv(folder / name, index=False)
     run = describe_run(view, total=time.perf_counter() - began, labels=labels)
-    run["files"] = ["posterior.nc", *(["labels"] if labels is not None else []), *tables, "run.json"]
-    (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+    there = ["posterior.nc"] if labels is None else ["posterior.nc", "labels"]
+    run["files"] = write_results(folder, tables, {}, run, there=there)
     return run
 
 
 def write_results(
-    folder: Path, tables: Mapping[str, pd.DataFrame], figures: Mapping[str, Figure], run: Mapping[str, Any]
+    folder: Path,
+    tables: Mapping[str, pd.DataFrame],
+    figures: Mapping[str, Figure],
+    run: Mapping[str, Any],
+    *,
+    there: Sequence[str] = (),
 ) -> list[str]:
-    """Write what a command that fits no single model found, and run.json; return the names of the files."""
+    """Write what a command found, and run.json; return the names of the files, first of those that are `there`."""
     for name, table in tables.items():
         numbers_as_text(table).to_csv(folder / name, index=False)
     if figures:
@@ -117,7 +125,7 @@ def write_results(
 
         for name, figure in figures.items():
             write_png(figure, folder / name)
-    files = [*tables, *figures, "run.json"]
+    files = [*there, *tables, *figures, "run.json"]
     text = json.dumps({**run, "files": files}, indent=2)
     (folder / "run.json").write_text(f"{text}\n", encoding="utf-8")
     return files
@@ -194,10 +202,9 @@ def describe_result(run: Mapping[str, Any]) -> list[str]:
             f"Pareto k {found['pareto_k']:.2f}" + (f" after {found['steps']} steps" if "steps" in found else "")
         )
     what = "sampling"
-    for method in ("em", "vb"):
-        if method in found:
-            lines.append(_describe_climb(found[method]))
-            what = method.upper()
+    if not METHODS[run["method"]].needs_graph:
+        lines.append(_describe_climb(found[run["method"]]))
+        what = run["method"].upper()
     return [*lines, f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"]
 
 

@@ -8,71 +8,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.cli.options import parse_labels, parse_labels_by_dimension, split_names
+from bayesanno.cli.options import parse_labels_by_dimension, split_names
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed
 from bayesanno.io.annotations import annotations_from
-from bayesanno.io.counts import counts_from, holds_counts
+from bayesanno.io.count_tables import counts_from, holds_counts
 from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
 from bayesanno.io.text_table import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bayesanno.io.options import ReadOptions
+    from bayesanno.cli.options import DataOptions
     from bayesanno.modeling.base import AnnotationModel
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What the command line asks to read, and for which model.
-
-    Parameters
-    ----------
-    model : AnnotationModel
-    source : str
-        A file or a named data set.
-    options : ReadOptions
-        The options of reading, but for the labels that are declared.
-    labels : sequence of str
-        What was given with --labels, each time it was given.
-    positive : str, optional
-        The label to count, or to set against all others.
-    """
-
-    model: AnnotationModel
-    source: str
-    options: ReadOptions
-    labels: Sequence[str] = ()
-    positive: str | None = None
-
-    @property
-    def given(self) -> dict[str, bool]:
-        """Which options were given, by their names; of --format, one that is not of a long table."""
-        found = self.options
-        return {
-            "--gold": found.gold is not None,
-            "--gold-file": found.gold_file is not None,
-            "--controls": found.controls is not None,
-            "--successes": found.successes is not None,
-            "--trials": found.trials is not None,
-            "--positive": self.positive is not None,
-            "--unsure": bool(found.unsure),
-            "--format": found.format not in ("auto", "long"),
-        }
-
-
-def read_for(
-    model: AnnotationModel,
-    source: str,
-    options: ReadOptions,
-    *,
-    labels: Sequence[str] = (),
-    positive: str | None = None,
-) -> tuple[Any, str]:
+def read_for(model: AnnotationModel, source: str, options: DataOptions) -> tuple[Any, str]:
     """Read the data that a model takes, and describe them in one line.
 
     A model of counts takes a table of counts (see `read_counts`), or annotations, in which a label is counted, and
@@ -83,12 +37,8 @@ def read_for(
     model : AnnotationModel
     source : str
         A file or a named data set.
-    options : ReadOptions
-        The options of reading; `label` has one column for each dimension.
-    labels : sequence of str
-        Declared labels as on the command line: "A,B,..." once, or for several dimensions "NAME=A,B,..." for each.
-    positive : str, optional
-        The label to count; of two labels by default the last.
+    options : DataOptions
+        `label` has one column for each dimension; of two labels, `positive` is by default the last.
 
     Raises
     ------
@@ -96,27 +46,23 @@ def read_for(
         As for the readers; if an option does not suit the model; or if there are more than two labels and none of them
         is said to be the positive one.
     """
-    request = Request(model=model, source=source, options=options, labels=labels, positive=positive)
     kind = _KINDS[model.data_class]
-    for option, reason in kind.refused.items():
-        if request.given[option]:
-            raise DataError(reason.format(option=option, model=model.name))
-    return kind.read(request)
+    options.refuse(kind.refused, model.name)
+    return kind.read(model, source, options)
 
 
-def _read_annotations(request: Request) -> tuple[AnnotationData, str]:
-    model, positive = request.model, request.positive
-    if positive is not None and not model.two_labels:
-        raise DataError(_EVERY_LABEL.format(option="--positive", model=model.name))
-    data = annotations_from(open_table(request.source), _with_labels(request))
+def _read_annotations(model: AnnotationModel, source: str, options: DataOptions) -> tuple[AnnotationData, str]:
+    if not model.two_labels:
+        options.refuse(_EVERY_LABEL, model.name)
+    data = annotations_from(open_table(source), of_one_column(model, options))
     if model.two_labels:
-        data = data.binarise(positive=_last_of_two(data) if positive is None else positive)
+        data = data.binarise(positive=_last_of_two(data) if options.positive is None else options.positive)
     return data, data.describe()
 
 
-def _read_counts(request: Request) -> tuple[CountData, str]:
-    options, positive = _with_labels(request), request.positive
-    table = open_table(request.source)
+def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tuple[CountData, str]:
+    options, positive = of_one_column(model, given), given.positive
+    table = open_table(source)
     of_counts = any(option is not None for option in (options.successes, options.trials))
     of_annotations = any((options.annotator, options.label, options.labels, options.unsure, options.format != "auto"))
     if of_counts or (not of_annotations and holds_counts(table)):
@@ -140,21 +86,26 @@ def _read_counts(request: Request) -> tuple[CountData, str]:
     return data, data.describe(positive=what) + left_out
 
 
-def _read_dimensions(request: Request) -> tuple[MultiAnnotationData, str]:
-    options = replace(request.options, labels_by_dimension=parse_labels_by_dimension(request.labels))
+def _read_dimensions(_: AnnotationModel, source: str, given: DataOptions) -> tuple[MultiAnnotationData, str]:
+    options = replace(given, labels_by_dimension=parse_labels_by_dimension(given.declared))
     check_dimensions(options)
-    data = multi_annotations_from(open_table(request.source), options)
+    data = multi_annotations_from(open_table(source), options)
     return data, data.describe()
 
 
-def _with_labels(request: Request) -> ReadOptions:
-    """Return the options of reading one label column."""
-    columns = request.options.label
-    if len(columns) > 1:
+def of_one_column(model: AnnotationModel, options: DataOptions) -> DataOptions:
+    """Return the options of reading one label column.
+
+    Raises
+    ------
+    DataError
+        If there are several, or the labels are not declared as those of one.
+    """
+    if len(options.label) > 1:
         raise DataError(
-            f"{request.model.name} is of one label column, not {len(columns)}: name one, or take model_a_multi"
+            f"{model.name} is of one label column, not {len(options.label)}: name one, or take model_a_multi"
         )
-    return replace(request.options, labels=parse_labels(request.labels))
+    return options.of_one_column
 
 
 def _last_of_two(data: AnnotationData) -> str:
@@ -165,65 +116,42 @@ def _last_of_two(data: AnnotationData) -> str:
     return data.classes[-1]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Design:
-    """What the command line asks to simulate.
+def design_for(model: AnnotationModel, *, unsure: Sequence[str], **asked: Any) -> Any:
+    """Return a design of the kind of data that a model takes, for it to simulate answers to.
 
     Parameters
     ----------
-    items, annotators, per_item, random_seed
-        As for `make_design`.
-    labels : str
-        The number of labels, or their names, "A,B,...".
-    dimensions : str
-        The names of the dimensions, "A,B,...".
+    model : AnnotationModel
     unsure : sequence of str
         Names of further labels, which are no class.
-    """
-
-    items: int
-    annotators: int
-    per_item: int | tuple[int, int]
-    labels: str
-    dimensions: str
-    random_seed: int
-    unsure: Sequence[str] = ()
-
-
-def design_for(model: AnnotationModel, design: Design) -> Any:
-    """Return a design of the kind of data that a model takes, for it to simulate answers to.
+    **asked
+        `labels`: the number of labels, or their names, "A,B,..."; `dimensions`: the names of the dimensions, "A,B,...";
+        and items, annotators, per_item and random_seed as for `make_design`.
 
     Raises
     ------
     DataError
         As for `make_design`; if a dimension is named twice, or the model takes no answers that are no class.
     """
-    if design.unsure and not model.takes_other_labels:
+    if unsure and not model.takes_other_labels:
         raise DataError(f"{model.name} makes no answers that are no class: leave out --unsure")
-    return _KINDS[model.data_class].design(design)
+    return _KINDS[model.data_class].design(unsure=unsure, **asked)
 
 
-def _design_annotations(design: Design) -> AnnotationData:
+def _design_annotations(*, labels: str, dimensions: str, **asked: Any) -> AnnotationData:  # noqa: ARG001 -- of one
     from bayesanno.simulation.designs import make_design
 
-    return make_design(
-        items=design.items,
-        annotators=design.annotators,
-        labels=int(design.labels) if design.labels.isdecimal() else split_names(design.labels),
-        unsure=design.unsure,
-        per_item=design.per_item,
-        random_seed=design.random_seed,
-    )
+    return make_design(labels=int(labels) if labels.isdecimal() else split_names(labels), **asked)
 
 
-def _design_counts(design: Design) -> CountData:
+def _design_counts(*, items: int, per_item: int | tuple[int, int], random_seed: int, **_: Any) -> CountData:
     from bayesanno.simulation.designs import make_count_design
 
-    return make_count_design(items=design.items, per_item=design.per_item, random_seed=design.random_seed)
+    return make_count_design(items=items, per_item=per_item, random_seed=random_seed)
 
 
-def _design_dimensions(design: Design) -> MultiAnnotationData:
-    shared, names = _design_annotations(design), split_names(design.dimensions)
+def _design_dimensions(*, dimensions: str, **asked: Any) -> MultiAnnotationData:
+    shared, names = _design_annotations(dimensions=dimensions, **asked), split_names(dimensions)
     if len(set(names)) < len(names):
         raise DataError(f"a dimension is named twice among {listed(names)}")
     return MultiAnnotationData(by_dimension=dict.fromkeys(names, shared))
@@ -233,33 +161,34 @@ def _design_dimensions(design: Design) -> MultiAnnotationData:
 class _Kind:
     """How a kind of data is read and designed, and the message that refuses an option which it has no use for."""
 
-    read: Callable[[Request], tuple[Any, str]]
-    design: Callable[[Design], Any]
-    refused: Mapping[str, str]
+    read: Callable[[AnnotationModel, str, DataOptions], tuple[Any, str]]
+    design: Callable[..., Any]
+    refused: dict[str, str]
 
 
 _FOR_COUNTS = dict.fromkeys(
     ("--successes", "--trials"), "{option} is for models of counts: {model} reads annotations, so leave it out"
 )
-_EVERY_LABEL = "{option} is for models of counts or of two labels: {model} takes every label as it is, so leave it out"
+_EVERY_LABEL = {
+    "--positive": "{option} is for models of counts or of two labels: {model} takes every label as it is, so leave it "
+    "out"
+}
 _KNOWN = ("--gold", "--gold-file", "--controls")
-_NO_TRUTH = "{model} has no true labels: leave out {option}"
-_ONE_COLUMN = "{option} is for one label column: {model} reads several, so leave it out"
 
 _KINDS: Mapping[type, _Kind] = {
     AnnotationData: _Kind(read=_read_annotations, design=_design_annotations, refused=_FOR_COUNTS),
     CountData: _Kind(
         read=_read_counts,
         design=_design_counts,
-        refused=dict.fromkeys(_KNOWN, _NO_TRUTH),
+        refused=dict.fromkeys(_KNOWN, "{model} has no true labels: leave out {option}"),
     ),
     MultiAnnotationData: _Kind(
         read=_read_dimensions,
         design=_design_dimensions,
         refused={
             **_FOR_COUNTS,
-            **dict.fromkeys(_KNOWN, _ONE_COLUMN),
-            "--positive": _EVERY_LABEL,
+            **dict.fromkeys(_KNOWN, "{option} is for one label column: {model} reads several, so leave it out"),
+            **_EVERY_LABEL,
             "--unsure": "{option} is for one label column, and {model} reads several, where no answer may be unsure: "
             "empty those cells, which are then no answers",
             "--format": "{model} reads a long table, with a label column for each dimension: leave out {option}",

@@ -8,63 +8,40 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bayesanno.cli.options import (
-    AnnotatorColumn,
-    ControlsFile,
-    DataSource,
-    DropUnsure,
-    ItemColumn,
-    LabelColumns,
-    LabelNames,
-    ModelName,
-    Overwrite,
-    PositiveLabel,
-    Seed,
-    Settings,
-    SuccessesColumn,
-    TableFormat,
-    TrialsColumn,
-    UnsureLabels,
-    parse_settings,
-)
-from bayesanno.ground.errors import DataFileError
+from bayesanno.cli import options as opt
+from bayesanno.cli.files import check_out
 from bayesanno.ground.wording import counted
-from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
-    import numpy as np
     import pandas as pd
 
 MOST_ROWS = 10  # modes that are shown,
 MOST_NAMED = 3  # and parameters on the boundary, of each
 CLOSE = 5.0  # nats between modes that chains may both be in
 WHAT = {"ml": "likelihood", "map": "posterior density"}
+UNBOUNDED = {
+    "map": "a prior with a concentration below 1 is infinite there; fit the model, which takes means, or set that to 1 "
+    "or more",
+    "ml": "it has no greatest value; fit the model, whose prior keeps away from there",
+}
 
 
+@opt.reads_data(without=("gold", "gold_file"))
 def modes(
-    model: ModelName,
-    data: DataSource,
+    model: opt.ModelName,
+    data: opt.DataSource,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="Where to write all modes and their parameters.")
     ] = None,
-    settings: Settings = None,
+    settings: opt.Settings = None,
     objective: Annotated[str, typer.Option(help="ml (the likelihood) or map (the posterior density).")] = "ml",
     starts: Annotated[int, typer.Option(help="How many points to start from.")] = 200,
-    seed: Seed = None,
-    format_: TableFormat = "auto",
-    item: ItemColumn = None,
-    annotator: AnnotatorColumn = None,
-    label: LabelColumns = None,
-    labels: LabelNames = None,
-    unsure: UnsureLabels = None,
-    drop_unsure: DropUnsure = False,
-    controls: ControlsFile = None,
-    positive: PositiveLabel = None,
-    successes: SuccessesColumn = None,
-    trials: TrialsColumn = None,
-    overwrite: Overwrite = False,
+    seed: opt.Seed = None,
+    *,
+    options: opt.DataOptions,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and say what they mean."""
     from bayesanno.cli.for_model import read_for
@@ -72,24 +49,11 @@ def modes(
     from bayesanno.io.write import write_table
     from bayesanno.modeling.registry import get_model
 
-    chosen = get_model(model, parse_settings(settings))
+    chosen = get_model(model, opt.parse_settings(settings))
     check_search(objective, starts, seed)
-    if out is not None and out.exists() and not overwrite:
-        raise DataFileError(f"{out} exists: choose another --out, or --overwrite")
-    if out is not None and not out.absolute().parent.is_dir():
-        raise DataFileError(f"there is no folder {out.absolute().parent} to write {out} into")
-    options = ReadOptions(
-        format=format_,
-        item=item,
-        annotator=annotator,
-        label=tuple(label or ()),
-        unsure=tuple(unsure or ()),
-        drop_unsure=drop_unsure,
-        controls=controls,
-        successes=successes,
-        trials=trials,
-    )
-    answers, described = read_for(chosen, data, options, labels=labels or (), positive=positive)
+    if out is not None:
+        check_out(out, overwrite=overwrite)
+    answers, described = read_for(chosen, data, options)
     typer.echo(f"{chosen.name}: {described}", err=True)
     found = find_modes(
         chosen,
@@ -134,125 +98,80 @@ never is
     lines = [f"{about['model']}: {count} of the {what}, from {counted(about['starts'], 'start')}, "]
     lines[0] += f"seed {about['random_seed']}"
     if len(modes):
-        lines += [_header(what), *_rows(modes), *_rest(modes), *_explain_best(modes), *_explain_same(modes)]
-        lines += [*_explain_boundary(modes), *_explain_flat(modes)]
-    return "\n".join([*lines, *_explain_unbounded(modes), *_explain_search(modes)])
+        lines += [*_rows(modes, what), *_explain_modes(modes)]
+    return "\n".join([*lines, *_explain_search(modes, what)])
 
 
-def _header(what: str) -> str:
-    return f"mode {'log ' + what:>{_width(what)}}    below  visits  boundary"
-
-
-def _width(what: str) -> int:
-    return max(16, len(what) + 4)
-
-
-def _rows(modes: pd.DataFrame) -> list[str]:
-    shown = modes.iloc[:MOST_ROWS]
-    width, best = _width(WHAT[modes.attrs["objective"]]), float(modes["objective"].iloc[0])
-    rows = []
-    for mode, row in shown.iterrows():
+def _rows(modes: pd.DataFrame, what: str) -> Iterator[str]:
+    width, best = max(16, len(what) + 4), float(modes["objective"].iloc[0])
+    yield f"mode {'log ' + what:>{width}}    below  visits  boundary"
+    for mode, row in modes.iloc[:MOST_ROWS].iterrows():
         below = f"{best - row['objective']:.2f}" if mode > 1 else ""  # type: ignore[operator]
-        text = f"{mode:>4} {row['objective']:>{width}.6f} {below:>8} {row['visits']:>7}  {_shorten(row['boundary'])}"
-        rows.append(text.rstrip())
-    return rows
+        boundary = _shorten(row["boundary"].split("; "), "; ")
+        yield f"{mode:>4} {row['objective']:>{width}.6f} {below:>8} {row['visits']:>7}  {boundary}".rstrip()
+    if len(modes) > MOST_ROWS:
+        yield f"and {len(modes) - MOST_ROWS} more, down to {float(modes['objective'].iloc[-1]):.6f}"
 
 
-def _rest(modes: pd.DataFrame) -> list[str]:
-    more = len(modes) - MOST_ROWS
-    return [f"and {more} more, down to {float(modes['objective'].iloc[-1]):.6f}"] if more > 0 else []
+def _shorten(names: Sequence[str], between: str) -> str:
+    more = len(names) - MOST_NAMED
+    return between.join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _shorten(boundary: str) -> str:
-    parts = boundary.split("; ")
-    more = len(parts) - MOST_NAMED
-    return "; ".join(parts[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _explain_best(modes: pd.DataFrame) -> list[str]:
-    distinct = modes[modes["same_as"].isna()]
-    if len(distinct) < 2:
-        return ["all that was found is one explanation of the data"] if modes.attrs["starts"] > 1 else []
-    lead = float(distinct["objective"].iloc[0] - distinct["objective"].iloc[1])
-    if lead < CLOSE:
-        then = "chains may be in either; a fit says how much mass each has"
-    else:
+def _explain_modes(modes: pd.DataFrame) -> Iterator[str]:
+    """Say what it means that there are these modes, where they are."""
+    distinct, same = modes[modes["same_as"].isna()]["objective"].tolist(), modes["same_as"].dropna()
+    if len(distinct) > 1:
+        lead = distinct[0] - distinct[1]
         then = "a chain that ends in another one explains the data far worse: leave it out"
-    return [f"mode 1 is the best by {lead:.2f} nats: {then}"]
-
-
-def _explain_same(modes: pd.DataFrame) -> list[str]:
-    same = modes["same_as"].dropna()
-    if same.empty:
-        return []
-    groups = [f"{_listed([first, *same.index[same == first]])}" for first in sorted(set(same))]
-    return [
-        f"modes {'; '.join(groups)} give every item the same likelihood, with classes (or right and wrong) exchanged: "
-        "the data do not tell them apart, only a prior does"
-    ]
-
-
-def _explain_boundary(modes: pd.DataFrame) -> list[str]:
-    number = int((modes["boundary"] != "").sum())
-    if not number:
-        return []
-    verb = "is" if number == 1 else "are"
-    return [
-        f"on the boundary {verb} {number} of {counted(len(modes), 'mode')}: the best value of a parameter is at the "
-        "end of its range, where a posterior mean never is"
-    ]
-
-
-def _explain_flat(modes: pd.DataFrame) -> list[str]:
+        if lead < CLOSE:
+            then = "chains may be in either; a fit says how much mass each has"
+        yield f"mode 1 is the best by {lead:.2f} nats: {then}"
+    elif modes.attrs["starts"] > 1:
+        yield "all that was found is one explanation of the data"
+    if len(same):
+        groups = [_listed([first, *same.index[same == first]]) for first in sorted(set(same))]
+        yield (
+            f"modes {'; '.join(groups)} give every item the same likelihood, with classes (or right and wrong) "
+            "exchanged: the data do not tell them apart, only a prior does"
+        )
+    if number := int((modes["boundary"] != "").sum()):
+        yield (
+            f"on the boundary {'is' if number == 1 else 'are'} {number} of {counted(len(modes), 'mode')}: the best "
+            "value of a parameter is at the end of its range, where a posterior mean never is"
+        )
     flat = modes["flat"][modes["flat"] > 0]
-    if flat.empty:
-        return []
-    return [
-        f"flat in {_span(flat.to_numpy())} {_are('mode', list(flat.index))}: the values given are one choice of many, "
-        "as nothing there tells them apart"
-    ]
+    if len(flat):
+        least, most = int(flat.min()), int(flat.max())
+        span = counted(most, "direction") if least == most else f"{least} to {most} directions"
+        yield (
+            f"flat in {span} {_are('mode', list(flat.index))}: the values given are one choice of many, as nothing "
+            "there tells them apart"
+        )
 
 
-def _explain_unbounded(modes: pd.DataFrame) -> list[str]:
-    unbounded = list(modes.attrs["unbounded"])
-    if not unbounded:
-        return []
-    more = len(unbounded) - MOST_NAMED
-    names = ", ".join(unbounded[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-    what = WHAT[modes.attrs["objective"]]
-    remedy = {
-        "map": "a prior with a concentration below 1 is infinite there; fit the model, which takes means, or set that "
-        "to 1 or more",
-        "ml": "it has no greatest value; fit the model, whose prior keeps away from there",
-    }[modes.attrs["objective"]]
-    return [f"the {what} grows without bound towards {names}: {remedy}"]
-
-
-def _explain_search(modes: pd.DataFrame) -> list[str]:
-    lines = []
+def _explain_search(modes: pd.DataFrame, what: str) -> Iterator[str]:
+    """Say where the search had no end, and whether there may be more to find."""
+    about = modes.attrs
+    if about["unbounded"]:
+        names = _shorten(list(about["unbounded"]), ", ")
+        yield f"the {what} grows without bound towards {names}: {UNBOUNDED[about['objective']]}"
     if len(restless := modes.index[~modes["maximum"].astype(bool)]):
-        who = f"no maximum by slopes and curvature {_are('mode', list(restless))}"
-        lines.append(f"{who}: the search did not end there")
+        yield f"no maximum by slopes and curvature {_are('mode', list(restless))}: the search did not end there"
     once = int((modes["visits"] == 1).sum())
-    if once > modes.attrs["starts"] / 2 and modes.attrs["starts"] > 1:
-        lines.append("most starts led to a mode of their own: there are many more, and the best was perhaps not found")
-    elif once and modes.attrs["starts"] > 1:
-        lines.append(f"{counted(once, 'mode')} had a single visit: more starts may find others")
-    if modes.attrs["lost"]:
-        lines.append(f"{counted(modes.attrs['lost'], 'start')} led nowhere: no value there is finite")
-    return lines
-
-
-def _span(numbers: np.ndarray) -> str:
-    least, most = int(numbers.min()), int(numbers.max())
-    return counted(most, "direction") if least == most else f"{least} to {most} directions"
+    if once > about["starts"] / 2 and about["starts"] > 1:
+        yield "most starts led to a mode of their own: there are many more, and the best was perhaps not found"
+    elif once and about["starts"] > 1:
+        yield f"{counted(once, 'mode')} had a single visit: more starts may find others"
+    if about["lost"]:
+        yield f"{counted(about['lost'], 'start')} led nowhere: no value there is finite"
 
 
 def _are(noun: str, numbers: Sequence[object]) -> str:
     return f"is {noun} {numbers[0]}" if len(numbers) == 1 else f"are {noun}s {_listed(numbers)}"
 
 
-def _listed(numbers: Iterable[object]) -> str:
+def _listed(numbers: Sequence[object]) -> str:
     names = [str(number) for number in numbers]
     if len(names) > MOST_ROWS:
         return f"{', '.join(names[:MOST_ROWS])} and {len(names) - MOST_ROWS} more"

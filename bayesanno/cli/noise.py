@@ -9,29 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bayesanno.agreement.noise import bound_noise, bound_noise_of
-from bayesanno.cli.options import (
-    DATA_HELP,
-    AnnotatorColumn,
-    DropUnsure,
-    GoldColumn,
-    GoldFile,
-    ItemColumn,
-    LabelColumn,
-    LabelNames,
-    TableFormat,
-    UnsureLabels,
-    parse_labels,
-)
+from bayesanno.cli import options as opt
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
-from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
     from bayesanno.agreement.noise import NoiseBound
 
 
+@opt.reads_data(without=opt.OF_MODELS, several=False)
 def noise(
-    data: Annotated[str | None, typer.Argument(metavar="DATA", help=f"{DATA_HELP} Or give the counts.")] = None,
+    data: Annotated[str | None, typer.Argument(metavar="DATA", help=f"{opt.DATA_HELP} Or give the counts.")] = None,
     items: Annotated[int | None, typer.Option(metavar="N", help="Number of items.")] = None,
     disagreements: Annotated[
         int | None, typer.Option(metavar="D", help="Number of items on which annotators disagree.")
@@ -44,73 +32,35 @@ def noise(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Of the bounds.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    format_: TableFormat = "auto",
-    item: ItemColumn = None,
-    annotator: AnnotatorColumn = None,
-    label: LabelColumn = None,
-    labels: LabelNames = None,
-    unsure: UnsureLabels = None,
-    drop_unsure: DropUnsure = False,
-    gold: GoldColumn = None,
-    gold_file: GoldFile = None,
+    *,
+    options: opt.DataOptions,
 ) -> None:
     """Bound how many of the items that all annotators agree on may be agreed on by chance.
 
     From DATA, or from --items, --disagreements and --chance.
     """
-    options = ReadOptions(
-        format=format_,
-        item=item,
-        annotator=annotator,
-        label=() if label is None else (label,),
-        unsure=tuple(unsure or ()),
-        drop_unsure=drop_unsure,
-        labels=parse_labels(labels or ()),
-        gold=gold,
-        gold_file=gold_file,
-    )
-    level, left_out = find_noise(data, items, disagreements, chance, confidence=confidence, options=options)
-    if left_out:
-        what = "annotations that are not unsure" if unsure else "annotations"
-        typer.echo(f"items with fewer than two {what}, left out: {left_out}", err=True)
-    typer.echo(format_noise(level, as_json=as_json))
-
-
-def find_noise(
-    source: str | None,
-    items: int | None,
-    disagreements: int | None,
-    chance: float | None,
-    *,
-    confidence: float,
-    options: ReadOptions,
-) -> tuple[NoiseBound, int]:
-    """Return the noise bound, and how many items were left out because they have fewer than two annotations.
-
-    Raises
-    ------
-    DataError
-        If both a table and counts are given, or neither, or the counts are not complete; else as from `bound_noise`,
-        `bound_noise_of` and `read_annotations`.
-    """
     counts = {"--items": items, "--disagreements": disagreements}
     given = [option for option, value in counts.items() if value is not None]
-    if source is not None and given:
+    if data is not None and given:
         raise DataError(f"DATA and {' and '.join(given)} are both given: the counts come from one of the two")
-    if source is None and not given:
+    if data is None and not given:
         raise DataError("nothing to go by: give DATA, or --items, --disagreements and --chance")
     check_share("confidence", confidence)
-    if source is not None:
+    if data is not None:
         from bayesanno.io.annotations import annotations_from
         from bayesanno.io.text_table import open_table
 
-        data = annotations_from(open_table(source), options)
-        level = bound_noise_of(data, confidence=confidence, chance=chance)
-        return level, data.n_items - level.n
-    if items is None or disagreements is None or chance is None:
+        answers = annotations_from(open_table(data), options.of_one_column)
+        level = bound_noise_of(answers, confidence=confidence, chance=chance)
+        if left_out := answers.n_items - level.n:
+            what = "annotations that are not unsure" if options.unsure else "annotations"
+            typer.echo(f"items with fewer than two {what}, left out: {left_out}", err=True)
+    elif items is None or disagreements is None or chance is None:
         missing = [option for option, value in {**counts, "--chance": chance}.items() if value is None]
         raise DataError(f"without DATA give {' and '.join(missing)} as well")
-    return bound_noise(items, disagreements, chance, confidence=confidence), 0
+    else:
+        level = bound_noise(items, disagreements, chance, confidence=confidence)
+    typer.echo(format_noise(level, as_json=as_json))
 
 
 def format_noise(level: NoiseBound, *, as_json: bool) -> str:

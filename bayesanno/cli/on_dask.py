@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bayesanno.cli.options import parse_labels
+from bayesanno.cli.for_model import of_one_column
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.dask.annotations import connect, spread_annotations
@@ -19,13 +19,23 @@ if TYPE_CHECKING:
     import xarray
 
     from bayesanno.analysis.spread_labels import WrittenLabels
-    from bayesanno.cli.for_model import Request
+    from bayesanno.cli.options import DataOptions
+    from bayesanno.modeling.base import AnnotationModel
 
-REFUSED = ("--gold-file", "--controls", "--successes", "--trials", "--positive", "--format")
+REFUSED = {
+    "--unsure": "{option} is for data in memory: with --dask every label is a class; empty those cells, which are then "
+    "no answers, or leave out --dask",
+    **dict.fromkeys(
+        ("--gold-file", "--controls", "--successes", "--trials", "--positive", "--format"),
+        "{option} is for data in memory: with --dask a long table is read in parts; leave it out",
+    ),
+}
 
 
 def fit_on_dask(
-    request: Request,
+    model: AnnotationModel,
+    source: str,
+    options: DataOptions,
     address: str,
     folder: Path,
     *,
@@ -37,8 +47,10 @@ def fit_on_dask(
 
     Parameters
     ----------
-    request : Request
-        What is to be read, and for which model.
+    model : AnnotationModel
+    source : str
+        The folder or file of annotations.
+    options : DataOptions
     address : str
         Of a scheduler; "local" for a cluster of this machine's own cores.
     folder : path
@@ -59,41 +71,27 @@ def fit_on_dask(
     from bayesanno.inference.fit import fit
 
     check_method_on_dask(method)
-    require_updates(request.model, method)
-    _check_options(request, coverage)
-    options = request.options
-    with connect(address) as client:
-        data = spread_annotations(
-            request.source,
-            client,
-            item=options.item,
-            annotator=options.annotator,
-            label=options.columns["label"],
-            gold=options.gold,
-            labels=parse_labels(request.labels),
-        )
-        typer.echo(f"{request.model.name}: {data.describe()}", err=True)
-        fitted = fit(request.model, data, method=method, progressbar=sys.stderr.isatty(), **settings)
-        written = write_labels(fitted, data, folder / "labels")
-    return fitted, written
-
-
-def _check_options(request: Request, coverage: float | None) -> None:
-    """Raise unless what is asked for can be had of parts of a long table."""
+    require_updates(model, method)
     if coverage is not None:
         raise FitError(
             "--coverage takes the entropies of all items in order, and with --dask they lie in parts: leave it out, "
             "labels have the column entropy"
         )
-    if request.options.unsure:
-        raise DataError(
-            "--unsure is for data in memory: with --dask every label is a class; empty those cells, which are then no "
-            "answers, or leave out --dask"
+    options.refuse(REFUSED, model.name)
+    options = of_one_column(model, options)
+    if source.startswith("@"):
+        raise DataError(f"{source} is a named data set and small: leave out --dask")
+    with connect(address) as client:
+        data = spread_annotations(
+            source,
+            client,
+            item=options.item,
+            annotator=options.annotator,
+            label=options.columns["label"],
+            gold=options.gold,
+            labels=options.labels,
         )
-    for option in REFUSED:
-        if request.given[option]:
-            raise DataError(f"{option} is for data in memory: with --dask a long table is read in parts; leave it out")
-    if len(request.options.label) > 1:
-        raise DataError(f"{request.model.name} is of one label column, not {len(request.options.label)}: name one")
-    if request.source.startswith("@"):
-        raise DataError(f"{request.source} is a named data set and small: leave out --dask")
+        typer.echo(f"{model.name}: {data.describe()}", err=True)
+        fitted = fit(model, data, method=method, progressbar=sys.stderr.isatty(), **settings)
+        written = write_labels(fitted, data, folder / "labels")
+    return fitted, written

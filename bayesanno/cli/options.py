@@ -1,98 +1,178 @@
-"""Options that several commands share: a command that takes DATA reads it as every other does."""
+"""Options that several commands share: a command that takes DATA reads it as every other does.
 
-from collections.abc import Sequence
+A parameter `options: DataOptions` of a command stands for all options of reading, by `reads_data`: an option of them is
+one line of `DATA_OPTIONS`.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 import typer
 
 from bayesanno.ground.errors import DataError, ModelError
-from bayesanno.io.options import label_names
+from bayesanno.ground.validate import check_seed
+from bayesanno.io.formats.registry import FORMAT_NAMES
+from bayesanno.io.read_options import ReadOptions, label_names
 
-PANEL = "Data"
-SAMPLING = "Sampling"
 DATA_HELP = "A CSV, TSV or Parquet file, or a named data set such as @crowd."
 
+
+def _check_seed(seed: int | None) -> int | None:
+    check_seed(seed)
+    return seed
+
+
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the zoo: see `bayesanno models`.")]
+DataSource = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="FIELD=VALUE", help="Set a field of the model; tuples are written 0.5:0.5."),
 ]
-DaskAddress = Annotated[
-    str | None,
-    typer.Option(
-        "--dask",
-        metavar="local|ADDRESS",
-        help="Read DATA, a folder of Parquet files, on a Dask cluster: one of this machine's cores, or that of a "
-        "scheduler, as tcp://10.0.0.1:8786 (em and vb; the extra bayesanno[dask]).",
-        rich_help_panel=PANEL,
-    ),
-]
-Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.")]
+OutFolder = Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.", callback=_check_seed)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-ControlsFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Known true labels (item,label) for the model to use.", rich_help_panel=PANEL),
-]
-Draws = Annotated[int, typer.Option(help="Draws kept, per chain.", rich_help_panel=SAMPLING)]
-Tune = Annotated[int, typer.Option(help="Tuning steps, per chain.", rich_help_panel=SAMPLING)]
-Chains = Annotated[int, typer.Option(help="Number of chains.", rich_help_panel=SAMPLING)]
-TargetAccept = Annotated[float, typer.Option(help="Target acceptance rate of NUTS.", rich_help_panel=SAMPLING)]
-DataSource = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
-TableFormat = Annotated[str, typer.Option("--format", help="auto, long, wide, grouped or snow.", rich_help_panel=PANEL)]
-ItemColumn = Annotated[str | None, typer.Option(metavar="COL", help="The item column.", rich_help_panel=PANEL)]
-AnnotatorColumn = Annotated[
-    str | None, typer.Option(metavar="COL", help="The annotator column.", rich_help_panel=PANEL)
-]
-LabelColumn = Annotated[str | None, typer.Option(metavar="COL", help="The label column.", rich_help_panel=PANEL)]
-LabelColumns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--label", metavar="COL", help="The label column; one for each dimension if several.", rich_help_panel=PANEL
-    ),
-]
-LabelNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--labels",
-        metavar="A,B,...",
-        help="All possible labels, used or not, in order; of several dimensions NAME=A,B,... for each.",
-        rich_help_panel=PANEL,
-    ),
-]
+Draws = Annotated[int, typer.Option(help="Draws kept, per chain.")]
+Tune = Annotated[int, typer.Option(help="Tuning steps, per chain.")]
+Chains = Annotated[int, typer.Option(help="Number of chains.")]
 UnsureLabels = Annotated[
     list[str] | None,
     typer.Option(
-        "--unsure",
-        metavar="LABEL",
-        help='A label that is an answer and no class, such as "unsure"; once for each.',
-        rich_help_panel=PANEL,
+        "--unsure", metavar="LABEL", help='A label that is an answer and no class, such as "unsure"; once for each.'
     ),
-]
-DropUnsure = Annotated[
-    bool,
-    typer.Option("--drop-unsure", help="Leave the answers out that --unsure names.", rich_help_panel=PANEL),
-]
-GoldColumn = Annotated[
-    str | None, typer.Option(metavar="COL", help="A column of known true labels.", rich_help_panel=PANEL)
-]
-GoldFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Known true labels (item,gold), for evaluation.", rich_help_panel=PANEL),
 ]
 
-PositiveLabel = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LABEL", help="The label that counts, against all others (models of two labels).", rich_help_panel=PANEL
-    ),
-]
-SuccessesColumn = Annotated[
-    str | None, typer.Option(metavar="COL", help="The column of positive answers (counts).", rich_help_panel=PANEL)
-]
-TrialsColumn = Annotated[
-    str | None, typer.Option(metavar="COL", help="The column of all answers (counts).", rich_help_panel=PANEL)
-]
+
+def name_one_of(names: Sequence[str]) -> str:
+    """Return names to choose from, in words."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _column(what: str) -> Any:
+    return Annotated[str | None, typer.Option(metavar="COL", help=what)]
+
+
+def _file(what: str) -> Any:
+    return Annotated[Path | None, typer.Option(metavar="FILE", help=what)]
+
+
+# by the name of the option, in the order of the help; each is None where it is not given, but for those with a default
+DATA_OPTIONS: dict[str, Any] = {
+    "format": Annotated[str, typer.Option(help=f"{name_one_of(FORMAT_NAMES)}.")],
+    "item": _column("The item column."),
+    "annotator": _column("The annotator column."),
+    "label": Annotated[
+        list[str] | None, typer.Option(metavar="COL", help="The label column; one for each dimension if several.")
+    ],
+    "labels": Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="All possible labels, used or not, in order; of several dimensions NAME=A,B,... for each.",
+        ),
+    ],
+    "unsure": UnsureLabels,
+    "drop_unsure": Annotated[bool, typer.Option("--drop-unsure", help="Leave the answers out that --unsure names.")],
+    "gold": _column("A column of known true labels."),
+    "gold_file": _file("Known true labels (item,gold), for evaluation."),
+    "controls": _file("Known true labels (item,label) for the model to use."),
+    "positive": Annotated[
+        str | None,
+        typer.Option(metavar="LABEL", help="The label that counts, against all others (models of two labels)."),
+    ],
+    "successes": _column("The column of positive answers (counts)."),
+    "trials": _column("The column of all answers (counts)."),
+}
+OF_MODELS = ("controls", "positive", "successes", "trials")  # which what needs no model does not have
+DEFAULTS = {"format": "auto", "drop_unsure": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(ReadOptions):
+    """What the options of reading say.
+
+    Parameters
+    ----------
+    declared : tuple of str
+        What was given with --labels, each time it was given: "A,B,..." once, or for several dimensions "NAME=A,B,..."
+        for each.
+    positive : str, optional
+        The label to count, or to set against all others.
+    """
+
+    declared: tuple[str, ...] = ()
+    positive: str | None = None
+
+    @property
+    def of_one_column(self) -> Self:
+        """The options of reading one label column, with the labels that are declared."""
+        return replace(self, labels=parse_labels(self.declared))
+
+    def refuse(self, reasons: dict[str, str], model: str) -> None:
+        """Raise a DataError, with its reason, if an option is given that is refused; a long table is read in any case.
+
+        The reasons may name the {option} and the {model}.
+        """
+        for option, reason in reasons.items():
+            value = getattr(self, option.removeprefix("--").replace("-", "_"))
+            if value not in (None, (), "auto", "long"):
+                raise DataError(reason.format(option=option, model=model))
+
+
+def reads_data(
+    *, without: Collection[str] = (), several: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of reading in place of its parameter `options`, in which it finds what they say.
+
+    Parameters
+    ----------
+    without : collection of str
+        The options that it does not have.
+    several : bool
+        Whether there may be several label columns.
+    """
+    kinds = DATA_OPTIONS if several else {**DATA_OPTIONS, "label": _column("The label column.")}
+    taken = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=kind)
+        for name, kind in kinds.items()
+        if name not in without
+    ]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**given: Any) -> None:
+            options = gather_options(**{each.name: given.pop(each.name) for each in taken})
+            command(**given, options=options)
+
+        own = signature(command, eval_str=True)
+        shown = [
+            each.replace(kind=Parameter.KEYWORD_ONLY)
+            for name, parameter in own.parameters.items()
+            for each in (taken if name == "options" else [parameter])
+        ]
+        run.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]  # what typer reads
+        run.__annotations__ = {each.name: each.annotation for each in shown}
+        return run
+
+    return decorate
+
+
+def gather_options(
+    *, label: str | Sequence[str] | None = None, labels: Sequence[str] | None = None, **given: Any
+) -> DataOptions:
+    """Return what the options of reading say, of which any may be None.
+
+    Raises
+    ------
+    DataError
+        As for `ReadOptions`.
+    """
+    columns = (label,) if isinstance(label, str) else tuple(label or ())
+    said = {name: value for name, value in given.items() if value is not None}
+    return DataOptions(label=columns, declared=tuple(labels or ()), **said)
 
 
 def parse_settings(

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from bayesanno.cli.options import Seed
+from bayesanno.cli import options as opt
+from bayesanno.cli.files import check_out
 from bayesanno.ground.errors import DataFileError
-from bayesanno.ground.progress import status
-from bayesanno.ground.validate import check_seed
+from bayesanno.ground.running import status
 
 
 def report(
@@ -22,14 +22,13 @@ def report(
     checks: Annotated[
         bool, typer.Option("--checks/--no-checks", help="Compare predictions with the answers, and scale the prior.")
     ] = True,
-    seed: Seed = None,
+    seed: opt.Seed = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.html.")] = False,
 ) -> None:
     """Write the report of the fit in DIR: one page, to be opened in a browser, that needs no network."""
-    check_seed(seed)
     path = folder / "report.html" if out is None else out
-    if out is not None and out.exists() and not overwrite:
-        raise DataFileError(f"{out} exists: choose another --out, or --overwrite")
+    if out is not None:
+        check_out(out, overwrite=overwrite)
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no fit at {folder}: name a folder that `bayesanno fit` wrote")
     from bayesanno.fits.storage import load

@@ -9,35 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bayesanno.cli.files import describe_data, new_folder, write_results
-from bayesanno.cli.options import (
-    SAMPLING,
-    AnnotatorColumn,
-    Chains,
-    ControlsFile,
-    DataSource,
-    Draws,
-    DropUnsure,
-    GoldColumn,
-    GoldFile,
-    ItemColumn,
-    LabelColumn,
-    LabelNames,
-    ModelName,
-    Overwrite,
-    PositiveLabel,
-    Seed,
-    Settings,
-    TableFormat,
-    Tune,
-    UnsureLabels,
-    parse_settings,
-)
+from bayesanno.cli import options as opt
+from bayesanno.cli.files import describe_data, new_folder, tell, write_results
 from bayesanno.ground.errors import ModelError
-from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted
 from bayesanno.inference.sampling.nuts import NUTSSettings
-from bayesanno.io.options import ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,39 +25,29 @@ if TYPE_CHECKING:
 MOST_TOLD = 5  # rows of a table that are told of on the screen
 
 
+@opt.reads_data(without=("successes", "trials"), several=False)
 def sensitivity(
-    model: ModelName,
-    data: DataSource,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist.")],
+    model: opt.ModelName,
+    data: opt.DataSource,
+    out: opt.OutFolder,
     grid: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FIELD=V1,V2,...", help="Fit again with these values, in all combinations; tuples are 0.5:0.5."
         ),
     ] = None,
-    settings: Settings = None,
-    draws: Draws = NUTSSettings.draws,
-    tune: Tune = NUTSSettings.tune,
-    chains: Chains = NUTSSettings.chains,
-    workers: Annotated[
-        int, typer.Option(help="Fits side by side; 0 for as many as there are cores.", rich_help_panel=SAMPLING)
-    ] = 0,
+    settings: opt.Settings = None,
+    draws: opt.Draws = NUTSSettings.draws,
+    tune: opt.Tune = NUTSSettings.tune,
+    chains: opt.Chains = NUTSSettings.chains,
+    workers: Annotated[int, typer.Option(help="Fits side by side; 0 for as many as there are cores.")] = 0,
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep what is done here, and go on from there (with --seed).")
     ] = None,
-    seed: Seed = None,
-    format_: TableFormat = "auto",
-    item: ItemColumn = None,
-    annotator: AnnotatorColumn = None,
-    label: LabelColumn = None,
-    labels: LabelNames = None,
-    unsure: UnsureLabels = None,
-    drop_unsure: DropUnsure = False,
-    gold: GoldColumn = None,
-    gold_file: GoldFile = None,
-    controls: ControlsFile = None,
-    positive: PositiveLabel = None,
-    overwrite: Overwrite = False,
+    seed: opt.Seed = None,
+    *,
+    options: opt.DataOptions,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Say what the prior of MODEL says before data, how far its fit to DATA rests on it, and what others change."""
     from bayesanno.cli.for_model import read_for
@@ -99,26 +66,14 @@ def sensitivity(
     )
 
     began, show = time.perf_counter(), sys.stderr.isatty()
-    chosen = get_model(model, parse_settings(settings))
+    chosen = get_model(model, opt.parse_settings(settings))
     values = parse_grid(grid or ())
     sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
     choose_method("nuts", **sampling)
-    check_seed(seed)
     if resume is not None and seed is None:
         raise ModelError("--resume goes on with a study of a known seed: give --seed as well")
     with new_folder(out, overwrite=overwrite) as folder:
-        options = ReadOptions(
-            format=format_,
-            item=item,
-            annotator=annotator,
-            label=() if label is None else (label,),
-            unsure=tuple(unsure or ()),
-            drop_unsure=drop_unsure,
-            gold=gold,
-            gold_file=gold_file,
-            controls=controls,
-        )
-        answers, described = read_for(chosen, data, options, labels=labels or (), positive=positive)
+        answers, described = read_for(chosen, data, options)
         require_labels(chosen, answers)
         drawn = known_seed(seed)
         if values:
@@ -158,15 +113,12 @@ def sensitivity(
         }
         files = write_results(folder, tables, figures, run)
     told = [*_describe_before(before.table), *_describe_scaling(tables)]
-    for line in [*told, *(_describe_study(study, list(values)) if values else [])]:
-        typer.echo(line)
-    for name in files:
-        typer.echo(str(out / name))
+    tell([*told, *(_describe_study(study, list(values)) if values else [])], out, files)
 
 
 def parse_grid(given: list[str] | tuple[()]) -> dict[str, list[str]]:
     """Return what --grid was given: the values of each field, as text."""
-    parsed = parse_settings(given, option="--grid", form="FIELD=V1,V2,...", example="strategy_prior=1,10,100")
+    parsed = opt.parse_settings(given, option="--grid", form="FIELD=V1,V2,...", example="strategy_prior=1,10,100")
     values = {field: [value.strip() for value in text.split(",")] for field, text in parsed.items()}
     for field, tried in values.items():
         if "" in tried:
@@ -176,8 +128,8 @@ def parse_grid(given: list[str] | tuple[()]) -> dict[str, list[str]]:
 
 def name_priors(model: "AnnotationModel", grid: dict[str, list[str]]) -> dict[str, "AnnotationModel"]:
     """Return the model and those of a grid by what is set; of one that takes parameters from data, its own variant."""
+    from bayesanno.ground.fields import as_typed
     from bayesanno.modeling.capabilities import HasKnownParameters
-    from bayesanno.modeling.fields import as_typed
     from bayesanno.modeling.registry import get_model
 
     named = {model.name: model}
@@ -218,7 +170,7 @@ def _describe_scaling(tables: dict[str, "pd.DataFrame"]) -> list[str]:
 
 
 def _describe_study(study: "Study", fields: list[str]) -> list[str]:
-    from bayesanno.modeling.fields import as_typed
+    from bayesanno.ground.fields import as_typed
 
     lines = []
     table = study.priors.iloc[1:].sort_values("labels_changed", ascending=False)

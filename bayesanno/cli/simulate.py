@@ -7,22 +7,14 @@ from typing import Annotated
 
 import typer
 
-from bayesanno.cli.files import write_simulation
-from bayesanno.cli.options import (
-    ModelName,
-    Overwrite,
-    Seed,
-    Settings,
-    UnsureLabels,
-    parse_range,
-    parse_settings,
-)
+from bayesanno.cli import options as opt
+from bayesanno.cli.files import check_out, write_simulation
 from bayesanno.ground.errors import DataFileError
-from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.ground.validate import known_seed
 
 
 def simulate(
-    model: ModelName,
+    model: opt.ModelName,
     out: Annotated[Path, typer.Option(metavar="FILE.csv", help="The answers; FILE.json has the true parameters.")],
     items: Annotated[int, typer.Option(help="Number of items.")] = 300,
     annotators: Annotated[int, typer.Option(help="Number of annotators; counts have none.")] = 20,
@@ -32,38 +24,36 @@ def simulate(
     labels: Annotated[
         str, typer.Option(metavar="K|A,B,...", help="Number of labels, or their names; counts have none.")
     ] = "3",
-    unsure: UnsureLabels = None,
+    unsure: opt.UnsureLabels = None,
     dimensions: Annotated[
         str, typer.Option(metavar="A,B,...", help="For models of several dimensions: their names.")
     ] = "first,second",
-    seed: Seed = None,
-    settings: Settings = None,
-    overwrite: Overwrite = False,
+    seed: opt.Seed = None,
+    settings: opt.Settings = None,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
-    from bayesanno.cli.for_model import Design, design_for
+    from bayesanno.cli.for_model import design_for
     from bayesanno.modeling.registry import get_model
     from bayesanno.simulation.simulate import simulate as simulate_model
 
-    chosen = get_model(model, parse_settings(settings))
+    chosen = get_model(model, opt.parse_settings(settings))
     beside = out.with_suffix(".json")
     if beside == out:
         raise DataFileError(f"{out} is where the parameters go: give a name in .csv")
     for path in (out, beside):
-        if path.exists() and not overwrite:
-            raise DataFileError(f"{path} exists: choose another name, or --overwrite")
-    check_seed(seed)
+        check_out(path, overwrite=overwrite)
     seed = known_seed(seed)
-    asked = Design(
+    design = design_for(
+        chosen,
         items=items,
         annotators=annotators,
-        per_item=parse_range(per_item),
+        per_item=opt.parse_range(per_item),
         labels=labels,
         dimensions=dimensions,
         unsure=tuple(unsure or ()),
         random_seed=seed,
     )
-    design = design_for(chosen, asked)
     data, truth = simulate_model(chosen, design, random_seed=seed)
     written = write_simulation(chosen, data, truth, out, seed=seed)
     for path in written:

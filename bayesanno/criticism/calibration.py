@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray
 
-    from bayesanno.analysis.parts import Part
+    from bayesanno.analysis.parts import FitPart
     from bayesanno.fits.view import FitView
 
 BINS = 10
@@ -148,7 +148,7 @@ def calibration_scores(
     check_resampling(confidence, resamples, random_seed)
     check_bins(bins)
 
-    def tabulate(part: Part) -> pd.DataFrame:
+    def tabulate(part: FitPart) -> pd.DataFrame:
         return tabulate_scores(_predict(part), bins, confidence, resamples, random_seed)
 
     return concat_parts(_scored_parts(view_for_table(fit)), tabulate)
@@ -247,7 +247,7 @@ def _find_bins(sure: np.ndarray, bins: int) -> np.ndarray:
     return found
 
 
-def _predict(part: Part, gold: Mapping[str, str] | None = None) -> Predicted:
+def _predict(part: FitPart, gold: Mapping[str, str] | None = None) -> Predicted:
     known = part.gold if gold is None else gold
     controls = part.data.controls if known else {}
     at = [row for row, item in enumerate(part.data.items) if item in known and item not in controls]
@@ -275,7 +275,7 @@ def score_probabilities(probability: np.ndarray, truth: np.ndarray) -> Predicted
     return Predicted(probability.max(axis=1), best == truth, log_score, 1 - 2 * of_truth + (probability**2).sum(axis=1))
 
 
-def _scored_parts(view: FitView) -> list[Part]:
+def _scored_parts(view: FitView) -> list[FitPart]:
     parts = parts_of(view)
     if any(part.is_of_types for part in parts):
         raise FitError(f"{view.model.name} says of what type items are, not what their labels are")

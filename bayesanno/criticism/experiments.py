@@ -1,7 +1,7 @@
 """The experiments of Hovy et al. (2013), for any class model and method: how accurate labels are, and what it rests on.
 
 Each function varies one thing, fits every method to the same data, and returns one row per data set and method; the
-majority vote, ties split at random, is among them. The paper averages ten runs of each setting: `runs`.
+majority vote (`majority_vote`) is among them. The paper averages ten runs of each setting: `runs`.
 
 References
 ----------
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.accuracy import coverage_table
 from bayesanno.analysis.labels import check_coverage
 from bayesanno.criticism.trials import (
@@ -28,12 +29,11 @@ from bayesanno.criticism.trials import (
     number_runs,
     try_all,
     try_fit,
-    vote_right,
 )
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.progress import track
+from bayesanno.ground.running import track
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.simulation.pools import simulate_pool
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.histograms import log_binomial_coefficients
-from bayesanno.criticism.quantities import Drawn, make_up
+from bayesanno.criticism.quantities import Drawn, ask
 from bayesanno.data.counts import CountData
-from bayesanno.modeling.posterior import log_joint_of
+from bayesanno.modeling.posterior import compile_formula
 
 if TYPE_CHECKING:
     from bayesanno.data.annotations import AnnotationData
@@ -24,7 +24,8 @@ def expected_by_type(drawn: Drawn) -> np.ndarray:
     trials = int(drawn.data.trials[0])
     bins = np.arange(trials + 1)
     every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
-    joint = np.exp(log_joint_of(*drawn._replace(data=every)).swapaxes(1, 2) + log_binomial_coefficients(trials))
+    logs = np.array(list(compile_formula(*drawn._replace(data=every)).log_joint()))  # (draw, bin, type)
+    joint = np.exp(logs.swapaxes(1, 2) + log_binomial_coefficients(trials))
     expected: np.ndarray = drawn.data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # of rounding errors
     return expected
 
@@ -80,14 +81,9 @@ def expected_of_annotators(drawn: Drawn, *, items: np.ndarray, label: int) -> np
 
 
 def _find_rates(drawn: Drawn, label: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return how common each type is (draw, type), and how often annotators give the label (draw, annotator, type).
-
-    The model's own formula says so of an item without answers, and of items with a single one.
-    """
-    each = np.arange(drawn.data.n_annotators)
-    single = make_up(drawn.data, "", item=each, annotator=each, label=np.full(each.size, label))
-    asked = replace(single, items=(*single.items, "unanswered"))
-    joint = np.exp(log_joint_of(*drawn._replace(data=asked)))  # (draw, item, type)
-    weight = joint[:, -1]
-    rate = np.divide(joint[:, :-1], weight[:, None], out=np.zeros_like(joint[:, :-1]), where=weight[:, None] > 0)
-    return weight, np.clip(rate, 0, 1)
+    """Return how common each type is (draw, type), and how often annotators give the label (draw, annotator, type)."""
+    who = np.arange(drawn.data.n_annotators)
+    joint = np.array(list(ask(drawn, who[:, None])))  # (draw, annotator, response, type)
+    weight = joint[:, 0].sum(axis=1)
+    rate = divide(joint[:, :, label], weight[:, None])
+    return weight, np.clip(np.nan_to_num(rate), 0, 1)

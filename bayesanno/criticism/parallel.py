@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.progress import track
+from bayesanno.ground.running import track
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

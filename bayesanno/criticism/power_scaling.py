@@ -28,9 +28,9 @@ from bayesanno.criticism.quantities import ACCURACY, CLASS_SHARE, Drawn, class_s
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.ground.quiet import quiet_logger
+from bayesanno.ground.running import quiet_logger
 from bayesanno.modeling.capabilities import latents
-from bayesanno.modeling.posterior import scale_states
+from bayesanno.modeling.posterior import compile_formula
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -166,7 +166,8 @@ def label_power_scaling(
     n = scaled["prior"].size
     centred = [math.log(2) * (values - values.mean()).reshape(-1) / (n - 1) for values in scaled.values()]
     weights = np.stack([np.full(n, 1 / n), *centred])  # (mean and slopes, sample)
-    probability, *slopes = scale_states(view.model, view.data, view.posterior, weights, view.known)  # (item, state)
+    formula = compile_formula(view.model, view.data, view.posterior, view.known)
+    probability, *slopes = formula.scale_states(weights)  # (item, state)
     rows = np.arange(len(probability))
     order = np.argsort(-probability, axis=1, kind="stable")
     best, next_ = order[:, 0], order[:, 1]

@@ -21,7 +21,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.capabilities import latents
-from bayesanno.modeling.posterior import compile_formula, count_states
+from bayesanno.modeling.posterior import compile_formula
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,19 +84,16 @@ def describe_annotators(drawn: Drawn, *, dimension: str = "", who: Sequence[int]
         If the model cannot take items of one annotation.
     """
     part = _part_of(drawn.data, dimension)
-    chosen = list(range(part.n_annotators) if who is None else who)
-    n, n_labels, classes = len(chosen), part.n_labels, part.class_codes
-    who_says, what = np.repeat(chosen, n_labels), np.tile(np.arange(n_labels), n)
-    asked = make_up(drawn.data, dimension, item=np.arange(n * n_labels), annotator=who_says, label=what)
-    right = np.arange(n)[:, None] * n_labels + classes  # (annotator, true_class): the item where the class is said
+    chosen = np.arange(part.n_annotators) if who is None else np.array(who)
+    states = np.arange(part.n_classes)
     found: dict[str, list[np.ndarray]] = {name: [] for name in (USAGE, ACCURACY, PREVALENCE)}
     of_labels = says_labels(drawn.model, drawn.data)
-    for answered, state in _joint(drawn._replace(data=asked), dimension):
-        found[USAGE].append(answered[: n * n_labels].reshape(n, n_labels))
+    for joint in ask(drawn, chosen[:, None], dimension=dimension):  # (annotator, response, state)
+        found[USAGE].append(joint.sum(axis=-1))
         if of_labels:
-            found[ACCURACY].append(state[right, np.arange(classes.size)].sum(axis=1))
-        if of_labels and state.shape[1] == classes.size:
-            found[PREVALENCE].append(state[: n * n_labels].sum(axis=0) / n)
+            found[ACCURACY].append(joint[:, part.class_codes, states].sum(axis=1))
+        if of_labels and joint.shape[-1] == states.size:
+            found[PREVALENCE].append(joint.sum(axis=(0, 1)) / chosen.size)
     named = {"annotator": [part.annotators[code] for code in chosen], "response": list(part.labels)}
     named["true_class"] = list(part.classes)
     dims = {USAGE: ("annotator", "response"), ACCURACY: ("annotator",), PREVALENCE: ("true_class",)}
@@ -112,29 +109,43 @@ def describe_pairs(drawn: Drawn, pairs: np.ndarray, *, dimension: str = "") -> x
     DataError
         If the model cannot take items of two annotations.
     """
-    n, n_labels = len(pairs), _part_of(drawn.data, dimension).n_labels
-    asked = make_up(
-        drawn.data,
-        dimension,
-        item=np.repeat(np.arange(n * n_labels), 2),
-        annotator=np.repeat(pairs, n_labels, axis=0).ravel(),
-        label=np.repeat(np.tile(np.arange(n_labels), n), 2),
-    )
-    agree = [
-        answered[: n * n_labels].reshape(n, n_labels).sum(axis=1)
-        for answered, _ in _joint(drawn._replace(data=asked), dimension)
-    ]
+    agree = [joint.sum(axis=(1, 2)) for joint in ask(drawn, pairs, dimension=dimension)]
     return _as_dataset(drawn.draws, {"agreement": (("pair",), np.array(agree))}, {})["agreement"]
 
 
 def class_shares(drawn: Drawn) -> xarray.DataArray:
     """Return which share of the items at hand is expected to be of each state, by each draw: (chain, draw, state)."""
-    shares: xarray.DataArray = count_states(*drawn) / drawn.data.n_items
+    shares: xarray.DataArray = compile_formula(*drawn).count_states() / drawn.data.n_items
     return shares
 
 
 def _part_of(data: AnnotationData | MultiAnnotationData, dimension: str) -> AnnotationData:
     return data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
+
+
+def ask(drawn: Drawn, who: np.ndarray, *, dimension: str = "") -> Iterator[np.ndarray]:
+    """Yield for each draw p(state, answer | parameters) if these and nobody else give an item the same answer.
+
+    Parameters
+    ----------
+    who : array of int, shape (group, annotator)
+        Who answers, by position; each group has items of its own, one for each answer.
+
+    Yields
+    ------
+    array, shape (group, response, state)
+    """
+    n, n_labels = len(who), _part_of(drawn.data, dimension).n_labels
+    annotator = np.repeat(who, n_labels, axis=0)  # (item, answer)
+    asked = make_up(
+        drawn.data,
+        dimension,
+        item=np.repeat(np.arange(n * n_labels), annotator.shape[1]),
+        annotator=annotator.ravel(),
+        label=np.repeat(np.tile(np.arange(n_labels), n), annotator.shape[1]),
+    )
+    for logs in compile_formula(*drawn._replace(data=asked)).log_joint(dimension):
+        yield np.exp(logs[: n * n_labels]).reshape(n, n_labels, -1)
 
 
 @singledispatch
@@ -162,15 +173,6 @@ def _(
         which, who, what = (item, annotator, label) if name == dimension else (last, zero, zero)
         parts[name] = replace(part, items=items, item=which, annotator=who, label=what, gold={}, controls={})
     return MultiAnnotationData(by_dimension=parts)
-
-
-def _joint(asked: Drawn, dimension: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield for each draw p(answers) (item,) and p(state, answers) (item, state)."""
-    formula = compile_formula(*asked)
-    back = formula.patterns.back["item"]
-    for one in formula.evaluate():
-        answered = np.exp(one.log_likelihood)[back]
-        yield answered, answered[:, None] * one.probability[dimension][back]
 
 
 def _as_dataset(

@@ -32,10 +32,10 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.diagnosis.explain import explain_chains
 from bayesanno.inference.fit import fit
-from bayesanno.inference.modes.split import combine_modes
+from bayesanno.inference.split import combine_modes
 from bayesanno.modeling.base import require_data
 from bayesanno.modeling.capabilities import latents
-from bayesanno.modeling.posterior import log_likelihood_of
+from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.simulate import Simulator
 
@@ -158,7 +158,7 @@ def _rank(view: FitView, truth: xarray.Dataset) -> dict[str, tuple[Any, np.ndarr
 
 
 def _rank_likelihood(view: FitView, truth: xarray.Dataset) -> np.ndarray:
-    own = log_likelihood_of(view.model, view.data, truth.expand_dims(chain=[0], draw=[0])).sum()
+    own = compile_formula(view.model, view.data, truth.expand_dims(chain=[0], draw=[0])).log_likelihood().sum()
     of_items = view.tree["log_likelihood"].to_dataset()
     total = sum(values.transpose("chain", "draw", ...).values.sum(axis=-1) for values in of_items.data_vars.values())
     rank: np.ndarray = (np.asarray(total).reshape(-1)[_spaced(view)] < own).sum()

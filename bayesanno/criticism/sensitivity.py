@@ -22,6 +22,7 @@ from bayesanno.criticism.trials import try_fit
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError, ModelError
+from bayesanno.ground.files import write_whole
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.capabilities import latents
@@ -204,9 +205,8 @@ def _save(store: Path | None, row: Row, result: Mapping[str, Any]) -> None:
         return
     arrays = {name: value for name, value in result.items() if isinstance(value, np.ndarray)}
     rest = {name: value for name, value in result.items() if name not in arrays}
-    temporary = store / f".{row.key}.npz"
-    np.savez(temporary, **(arrays | {"rest": np.array(json.dumps(rest))}))
-    temporary.replace(store / f"{row.key}.npz")
+    with write_whole(store / f"{row.key}.npz") as unfinished, unfinished.open("wb") as file:
+        np.savez(file, **(arrays | {"rest": np.array(json.dumps(rest))}))
 
 
 def _load(store: Path | None, row: Row) -> dict[str, Any] | None:

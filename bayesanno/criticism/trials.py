@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.agreement.vote import split_vote
+from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.parts import ITEM_TYPE, part_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
-from bayesanno.ground.progress import track
+from bayesanno.ground.running import track
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.capabilities import latents
@@ -106,12 +106,6 @@ def check_fits(fits: Fits, data: AnnotationData) -> None:
         if model.data_class is not AnnotationData or any(one.dim == ITEM_TYPE for one in latents(model, data)):
             raise FitError(f"fits: {name!r} is of {model.name}, which says nothing of the items' labels")
         choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
-
-
-def vote_right(data: AnnotationData) -> np.ndarray:
-    """Return how probably the majority vote is right, (item,); of items without gold it means nothing."""
-    right: np.ndarray = split_vote(data)[np.arange(data.n_items), data.gold_codes]
-    return right
 
 
 def _right(found: xarray.DataTree, data: AnnotationData) -> np.ndarray:

@@ -10,10 +10,11 @@ import hashlib
 import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from bayesanno.data.described import freeze
 from bayesanno.data.labelled import NO_ANNOTATION, Labelled
 from bayesanno.data.names import check_names, check_unsure, name_unsure, order_responses
 from bayesanno.ground.errors import DataError
@@ -71,6 +72,9 @@ class AnnotationData(Labelled):
     (('no', 'yes', 'unsure'), ('no', 'yes'))
     """
 
+    what: ClassVar = "who labelled which item how"
+    reader: ClassVar = "read_annotations"
+
     item: Codes
     annotator: Codes
     label: Codes
@@ -101,8 +105,7 @@ class AnnotationData(Labelled):
                 raise DataError(f"{what} must have one entry per annotation, shape {expected}, not {codes.shape}")
             if codes.size and not (0 <= codes.min() and codes.max() < len(names)):
                 raise DataError(f"{what} has an index outside 0..{len(names) - 1}: {codes.min()}..{codes.max()}")
-            codes.flags.writeable = False
-            object.__setattr__(self, what, codes)
+            object.__setattr__(self, what, freeze(codes))
         unsure = name_unsure(self.unsure)
         check_unsure(unsure, self.labels)
         object.__setattr__(self, "unsure", tuple(name for name in self.labels if name in unsure))
@@ -197,16 +200,13 @@ class AnnotationData(Labelled):
         index = {name: code for code, name in enumerate(self.classes)}
         for item, label in known.items():
             codes[self._item_index[item]] = index.get(label, -1)
-        codes.flags.writeable = False
-        return codes
+        return freeze(codes)
 
     @cached_property
     def votes(self) -> np.ndarray:
         """How often each label was given to each item; shape (item, label)."""
-        votes = np.zeros((self.n_items, self.n_labels))  # (item, label)
-        np.add.at(votes, (self.item, self.label), 1.0)
-        votes.flags.writeable = False
-        return votes
+        cells = np.bincount(self.item * self.n_labels + self.label, minlength=self.n_items * self.n_labels)
+        return freeze(cells.reshape(self.n_items, self.n_labels).astype(float))
 
     @cached_property
     def class_shares(self) -> np.ndarray:
@@ -214,11 +214,7 @@ class AnnotationData(Labelled):
 
         An annotation that is unsure is no vote.
         """
-        votes = self.votes[:, self.class_codes]  # (item, true_class)
-        total = votes.sum(axis=1, keepdims=True)  # (item, 1)
-        shares = np.where(total > 0, votes / np.maximum(total, 1), 1 / self.n_classes)
-        shares.flags.writeable = False
-        return shares
+        return _share(self.votes[:, self.class_codes])
 
     @cached_property
     def unsure_by_annotator(self) -> Codes:
@@ -227,10 +223,7 @@ class AnnotationData(Labelled):
 
     @cached_property
     def _is_unsure(self) -> np.ndarray:
-        is_class = np.zeros(self.n_labels, dtype=bool)  # (label,)
-        is_class[self.class_codes] = True
-        is_unsure: np.ndarray = ~is_class[self.label]  # (annotation,)
-        return is_unsure
+        return np.isin(self.label, self.class_codes, invert=True)  # (annotation,)
 
     def without_unsure(self) -> Self:
         """Return the data without answers that are unsure, as if these had never been given; all labels are classes.
@@ -268,10 +261,7 @@ class AnnotationData(Labelled):
     @cached_property
     def vote_shares(self) -> np.ndarray:
         """The share of an item's annotations that each label got, even where there are none; shape (item, label)."""
-        total = self.votes.sum(axis=1, keepdims=True)  # (item, 1)
-        shares = np.where(total > 0, self.votes / np.maximum(total, 1), 1 / self.n_labels)
-        shares.flags.writeable = False
-        return shares
+        return _share(self.votes)
 
     def coords(self, **more: Sequence[str]) -> dict[str, list[Any]]:
         """Return the named coordinates of a model of these annotations, and `more`."""
@@ -341,6 +331,12 @@ class AnnotationData(Labelled):
         if self.gold:
             table["gold"] = [self.gold.get(name, "") for name in names]
         return pd.DataFrame(table, dtype="str")
+
+
+def _share(votes: np.ndarray) -> np.ndarray:
+    """Return the share of each item's votes that a label got, even where there is none; both (item, label)."""
+    total = votes.sum(axis=1, keepdims=True)  # (item, 1)
+    return freeze(np.where(total > 0, votes / np.maximum(total, 1), 1 / votes.shape[1]))
 
 
 def _encode(what: str, values: Sequence[str], names: Sequence[str]) -> Codes:

@@ -6,11 +6,11 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from bayesanno.data.described import Described
+from bayesanno.data.described import Described, freeze
 from bayesanno.data.names import check_names
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed
@@ -45,6 +45,9 @@ class CountData(Described):
     CountData: 19 answers to 2 items, 3 of them positive
     """
 
+    what: ClassVar = "how many of an item's answers were positive; from annotations: CountData.from_annotations"
+    reader: ClassVar = "read_counts"
+
     items: tuple[str, ...]
     successes: Codes
     trials: Codes
@@ -66,9 +69,7 @@ class CountData(Described):
                 bad = int(np.argmin(valid))
                 wrong = counts[bad].item() if numeric else counts[bad]
                 raise DataError(f"{what} of item {names[bad]!r} is {wrong}: it must be a whole number, 0 or more")
-            whole = counts.astype(np.int64)
-            whole.flags.writeable = False
-            object.__setattr__(self, what, whole)
+            object.__setattr__(self, what, freeze(counts.astype(np.int64)))
         more = np.flatnonzero(self.successes > self.trials)
         if more.size:
             worst = more[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -49,6 +49,9 @@ class MultiAnnotationData(Described):
     >>> data.dimensions, data.n_items, data.n_annotations
     (('focus', 'polarity'), 1, 4)
     """
+
+    what: ClassVar = "who labelled which item how in each of several dimensions"
+    reader: ClassVar = "read_multi_annotations"
 
     by_dimension: Mapping[str, AnnotationData]
 

@@ -7,37 +7,18 @@ once and gathered back per item.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bayesanno.data.annotations import AnnotationData
+    from bayesanno.data.totals import CodedPart
+
+    Coded = AnnotationData | CodedPart
     Index = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
-
-
-class Coded(Protocol):
-    """Annotations by numbers, as AnnotationData has them; a part of a table is such as well."""
-
-    @property
-    def item(self) -> Index: ...  # noqa: D102
-    @property
-    def annotator(self) -> Index: ...  # noqa: D102
-    @property
-    def label(self) -> Index: ...  # noqa: D102
-    @property
-    def n_items(self) -> int: ...  # noqa: D102
-    @property
-    def n_annotators(self) -> int: ...  # noqa: D102
-    @property
-    def n_labels(self) -> int: ...  # noqa: D102
-    @property
-    def n_annotations(self) -> int: ...  # noqa: D102
-    @property
-    def class_codes(self) -> Index: ...  # noqa: D102
-    @property
-    def control_codes(self) -> Index: ...  # noqa: D102
 
 
 @dataclass(frozen=True)

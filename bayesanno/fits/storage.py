@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import singledispatch
 from importlib.metadata import version
+from itertools import compress
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -16,8 +15,10 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.ground.errors import DataFileError, FitError
+from bayesanno.ground.errors import DataFileError, FitError, SizeWarning, warn
+from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import xr
+from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
 
 
-UNSURE = "unsure"  # of each response whether it is no class; only where one is none
+MAX_GROUP_BYTES = 2 * 2**30  # a group of more, of one number per draw and item, is made only when asked for
+IS_NO_CLASS = "unsure"  # of each response whether it is no class; only where one is none
+KNOWN = {"gold": "gold", "control": "controls"}  # what is known of items: the variable, and the data's field
 
 
 @singledispatch
@@ -43,21 +46,20 @@ def data_groups(data: Any) -> dict[str, xarray.Dataset]:
 
 @data_groups.register(AnnotationData)
 def _(data: AnnotationData) -> dict[str, xarray.Dataset]:
-    unsure = {UNSURE: ("response", [name in data.unsure for name in data.labels])} if data.unsure else {}
-    known = {what: ("item", names[0]) for what, names in _known_labels([data]).items()}
-    return _annotation_groups({"": data}, known | unsure, {"response": list(data.labels)})
+    variables: dict[str, Any] = {name: ("item", _known_of(data, field)) for name, field in KNOWN.items()}
+    if data.unsure:
+        variables[IS_NO_CLASS] = ("response", [name in data.unsure for name in data.labels])
+    return _annotation_groups([data], variables, {"response": list(data.labels)})
 
 
 @data_groups.register(MultiAnnotationData)
 def _(data: MultiAnnotationData) -> dict[str, xarray.Dataset]:
-    parts = data.by_dimension
-    known = _known_labels(list(parts.values()))
-    of = np.repeat(np.arange(len(parts)), [part.n_annotations for part in parts.values()])
+    names, parts = data.dimensions, list(data.by_dimension.values())
+    of = np.repeat(np.arange(len(parts)), [part.n_annotations for part in parts])
+    known = {name: (("dimension", "item"), [_known_of(part, field) for part in parts]) for name, field in KNOWN.items()}
+    responses = {f"response_{name}": list(part.labels) for name, part in data.by_dimension.items()}
     return _annotation_groups(
-        parts,
-        {"annotation_dimension": ("annotation", of)}
-        | {what: (("dimension", "item"), names) for what, names in known.items()},
-        {"dimension": list(parts)} | {f"response_{name}": list(part.labels) for name, part in parts.items()},
+        parts, {"annotation_dimension": ("annotation", of), **known}, {"dimension": list(names), **responses}
     )
 
 
@@ -76,73 +78,60 @@ def _(data: AnnotationTotals) -> dict[str, xarray.Dataset]:
 
 @data_groups.register(CountData)
 def _(data: CountData) -> dict[str, xarray.Dataset]:
+    groups = {"observed_data": "successes", "constant_data": "trials"}
     coords = {"item": list(data.items)}
-    return {
-        "observed_data": xr.Dataset({"successes": ("item", data.successes)}, coords=coords),
-        "constant_data": xr.Dataset({"trials": ("item", data.trials)}, coords=coords),
-    }
+    return {group: xr.Dataset({of: ("item", getattr(data, of))}, coords=coords) for group, of in groups.items()}
 
 
-def _known_labels(parts: list[AnnotationData]) -> dict[str, list[list[str]]]:
-    """Return the gold label and the control of each item of each dimension, "" where there is none."""
-    return {
-        what: [[getattr(part, source).get(item, "") for item in part.items] for part in parts]
-        for what, source in (("gold", "gold"), ("control", "controls"))
-    }  # (dimension, item)
+def _known_of(data: AnnotationData, field: str) -> list[str]:
+    """Return the gold label, or the control, of each item, "" where there is none."""
+    return [getattr(data, field).get(item, "") for item in data.items]
 
 
 def _annotation_groups(
-    parts: Mapping[str, AnnotationData], variables: Mapping[str, Any], coords: Mapping[str, list[str]]
+    parts: list[AnnotationData], variables: Mapping[str, Any], coords: Mapping[str, list[str]]
 ) -> dict[str, xarray.Dataset]:
     """Return the annotations of one or several dimensions, one after the other, with what else is known."""
-    tables = list(parts.values())
-    long = {name: np.concatenate([getattr(one, name) for one in tables]) for name in ("item", "annotator", "label")}
+    long = {name: np.concatenate([getattr(one, name) for one in parts]) for name in ("item", "annotator", "label")}
     constant = {f"annotation_{name}": ("annotation", long[name]) for name in ("item", "annotator")}
+    names = {"item": list(parts[0].items), "annotator": list(parts[0].annotators)}
     return {
         "observed_data": xr.Dataset({"annotations": ("annotation", long["label"])}),
-        "constant_data": xr.Dataset(
-            {**constant, **variables},
-            coords={"item": list(tables[0].items), "annotator": list(tables[0].annotators), **coords},
-        ),
+        "constant_data": xr.Dataset({**constant, **variables}, coords={**names, **coords}),
     }
 
 
 def _read_annotations(observed: xarray.Dataset, constant: xarray.Dataset) -> AnnotationData:
     labels = _names(constant, "response")
-    table = _read_table(observed, constant, slice(None), labels, constant["gold"].values, constant["control"].values)
-    if UNSURE not in constant:
-        return table
-    unsure = tuple(name for name, is_none in zip(labels, constant[UNSURE].values, strict=True) if is_none)
-    return replace(table, unsure=unsure)
+    is_none = constant[IS_NO_CLASS].values if IS_NO_CLASS in constant else np.zeros(len(labels), dtype=bool)
+    return _read_table(observed, constant, labels, unsure=tuple(compress(labels, is_none)))
 
 
 def _read_dimensions(observed: xarray.Dataset, constant: xarray.Dataset) -> MultiAnnotationData:
     dimension = constant["annotation_dimension"].values  # (annotation,)
-    gold, control = constant["gold"].values, constant["control"].values  # (dimension, item)
-    return MultiAnnotationData(
-        by_dimension={
-            name: _read_table(
-                observed, constant, dimension == code, _names(constant, f"response_{name}"), gold[code], control[code]
-            )
-            for code, name in enumerate(_names(constant, "dimension"))
-        }
-    )
+    parts = {}
+    for code, name in enumerate(_names(constant, "dimension")):
+        own = {"annotation": np.flatnonzero(dimension == code)}
+        labels = _names(constant, f"response_{name}")
+        parts[name] = _read_table(observed.isel(own), constant.isel(own | {"dimension": code}), labels)
+    return MultiAnnotationData(by_dimension=parts)
 
 
 def _read_table(
-    observed: xarray.Dataset, constant: xarray.Dataset, chosen: Any, labels: tuple[str, ...], gold: Any, control: Any
+    observed: xarray.Dataset, constant: xarray.Dataset, labels: tuple[str, ...], unsure: tuple[str, ...] = ()
 ) -> AnnotationData:
-    """Return one table: the annotations that are `chosen`, and what is known of each item (item,)."""
+    """Return one table, of groups that are of no other."""
     items = _names(constant, "item")
+    known = {field: zip(items, map(str, constant[name].values), strict=True) for name, field in KNOWN.items()}
     return AnnotationData(
-        item=constant["annotation_item"].values[chosen],
-        annotator=constant["annotation_annotator"].values[chosen],
-        label=observed["annotations"].values[chosen],
+        item=constant["annotation_item"].values,
+        annotator=constant["annotation_annotator"].values,
+        label=observed["annotations"].values,
         items=items,
         annotators=_names(constant, "annotator"),
         labels=labels,
-        gold={item: str(label) for item, label in zip(items, gold, strict=True) if str(label)},
-        controls={item: str(label) for item, label in zip(items, control, strict=True) if str(label)},
+        unsure=unsure,
+        **{field: {item: label for item, label in pairs if label} for field, pairs in known.items()},
     )
 
 
@@ -261,12 +250,8 @@ def save(fit: xarray.DataTree, path: str | Path) -> None:
     path = Path(path)
     if not path.parent.is_dir():
         raise DataFileError(f"cannot write {path}: there is no folder {path.parent}")
-    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")  # made like any file: the umask says who may read it
-    try:
-        fit.to_netcdf(temporary, engine="h5netcdf")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with write_whole(path) as unfinished:
+        fit.to_netcdf(unfinished, engine="h5netcdf")
 
 
 def load(path: str | Path) -> xarray.DataTree:
@@ -325,3 +310,20 @@ def require_fit(fit: xarray.DataTree) -> None:
     missing = [group for group in groups if group not in fit.children]
     if missing or "model" not in fit.attrs:
         raise FitError(f"this is not a fit by bayesanno: it lacks {', '.join(missing) or 'the name of its model'}")
+
+
+def log_likelihood_group(
+    model: AnnotationModel, data: Data, posterior: xarray.Dataset, values: np.ndarray
+) -> xarray.Dataset:
+    """Return log-likelihoods per draw and item, of shape (chain, draw, item), as the group of a fit."""
+    coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
+    return xr.Dataset({KINDS[model.data_class].observed: (tuple(coords), values)}, coords=coords)
+
+
+def warn_of_size(n_items: int, n_draws: int) -> None:
+    """Warn that a fit has no log-likelihoods, for their size."""
+    warn(
+        f"the log-likelihood of {n_items} items in each of {n_draws} draws would take "
+        f"{8 * n_items * n_draws / 2**30:.1f} GiB and is left out of the fit: compute_log_likelihood(fit) adds it",
+        SizeWarning,
+    )

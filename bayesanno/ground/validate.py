@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -55,3 +56,8 @@ def check_made(given: Any, kind: str, maker: str, has: Collection[str] = ()) -> 
     if not is_one or lacking:
         without = f" without {lacking[0]!r}" if is_one else ""
         raise FitError(f"what bayesanno.{maker} returned is needed, not {type(given).__name__}{without}")
+
+
+def lies_elsewhere(data: Any) -> bool:
+    """Whether data are a folder, a file or a Dask DataFrame, and not annotations in memory or on workers already."""
+    return isinstance(data, str | os.PathLike) or type(data).__module__.partition(".")[0] in ("dask", "dask_expr")

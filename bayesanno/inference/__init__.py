@@ -1,1 +1,32 @@
-"""From a model and data to a fit."""
+"""From a model and data to a fit. This page is the map.
+
+`fit.fit` reads as three steps, and those who want to know where something happens can go by them.
+
+1.  Prepare.   methods.choose_method          one table of methods: settings, function, what it yields
+               diagnosis/design               what the design, or the model, cannot learn from such data: said at once
+               AnnotationModel.build          the graph (modeling/)
+               sampling/starts.choose_starts  compile the density, look for modes, choose where chains start
+                 graph/density.compile_graph    a density of points, by functions of C that are kept on disk
+                 graph/c_functions              these functions, without the sizes of the data
+                 modes/explore                  climbs from random points; each mode's mass by Laplace's method
+2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
+               climbing/fit_em, fit_vb        EM and VB need no graph: NumPy, in memory or on Dask, and make their fit
+                                              themselves (climbing/without_graph)
+3.  Assemble.  relabelling/align              classes under their names, draw by draw, where that is legitimate
+               modes/chains                   which chains are in which mode: one record
+               assemble.assemble              deterministics, labels (modeling/posterior), log prior, diagnostics
+               diagnosis/measures, explain    the numbers, and the words that a fit warns with; all thresholds
+
+What is done with a fit afterwards, and gives another fit:
+
+    combine         concat_chains, relabel (relabelling/rules)
+    split           drop_chains, split_modes, combine_modes; modes/weigh says what a mode weighs, by modes/bridge
+    log_likelihood  compute_log_likelihood, leave_one_out
+
+Beside fits: find_modes/ lists all maxima of a likelihood (find, from starts, by maximise, on an objective); dask/ holds
+annotations that lie on a cluster.
+
+Where to add: a method of fitting, one file beside sampling/nuts or climbing/fit_em, and a line in methods; a warning, a
+function in diagnosis/explain, which is given a fit's diagnostics, and the number it rests on in diagnosis/measures; a
+rule of relabelling, relabelling/rules.
+"""

@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.fits.storage import data_groups, hyperparameters, versions
+from bayesanno.fits.storage import (
+    MAX_GROUP_BYTES,
+    data_groups,
+    hyperparameters,
+    log_likelihood_group,
+    versions,
+    warn_of_size,
+)
 from bayesanno.ground.errors import ConvergenceWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.diagnosis.explain import explain, explain_votes
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
-from bayesanno.inference.graph.draws import compute_log_prior
-from bayesanno.inference.log_likelihood import MAX_GROUP_BYTES, log_likelihood_group, warn_of_size
+from bayesanno.inference.graph.draws import add_deterministics, compute_log_prior
+from bayesanno.inference.modes.chains import record_modes
 from bayesanno.inference.relabelling.align import share_changed
 from bayesanno.modeling.capabilities import known_parameters, remarks
 from bayesanno.modeling.posterior import recover
@@ -29,32 +36,43 @@ if TYPE_CHECKING:
 def assemble(
     model: AnnotationModel,
     data: Data,
-    graph: pymc.Model,
     posterior: xarray.Dataset,
     sample_stats: xarray.Dataset,
     *,
     attrs: Mapping[Any, Any],
-    modes: Mapping[str, Any],
+    graph: pymc.Model | None = None,
+    searched: Mapping[str, Any] | None = None,
     permutation: xarray.DataArray | None = None,
     more_diagnostics: Mapping[str, Any] | None = None,
 ) -> xarray.DataTree:
-    """Compute all groups of a fit from the parameters' draws; warn of what the diagnostics say.
+    """Compute all groups of a fit from draws of the free parameters; warn of what the diagnostics say.
+
+    Deterministics, the log prior, which chains share a mode and the convergence are computed anew, so that they hold
+    for permuted draws as well.
 
     Parameters
     ----------
     posterior : xarray.Dataset
-        The parameters and deterministics.
+        With the free parameters.
     attrs : mapping
         How the draws came about: `yields` says whether they are of chains.
-    modes : mapping
-        Which chains are in which mode, as `bayesanno.inference.modes.chains.record_modes` gives it.
+    graph : pymc.Model, optional
+        Of the model and data, where it was built before.
+    searched : mapping, optional
+        What is known of the modes that were looked for, of these chains.
     permutation : xarray.DataArray, optional
-        How the classes of each draw were permuted, if they were.
+        How the classes of each draw were permuted, if they were; by default as the sample statistics say.
     more_diagnostics : mapping, optional
         The method's own, or those of the fit before: what is computed here takes their place.
     """
+    graph = model.build(data) if graph is None else graph
+    # Variables of most dimensions first: ArviZ 1.3's summary mixes up the rows of a variable whose dimensions come in
+    # another order than the dataset's, and the dataset's order is that of its first variables.
+    names = sorted((variable.name for variable in graph.free_RVs), key=lambda name: -posterior[name].ndim)
+    posterior = add_deterministics(graph, posterior[names])
     if permutation is not None:
         sample_stats = sample_stats.assign(permutation=permutation)
+    permutation = sample_stats.get("permutation")
     known = known_parameters(model, data)
     n_bytes = 8 * posterior.sizes["chain"] * posterior.sizes["draw"] * data.n_items
     fits_in = n_bytes <= MAX_GROUP_BYTES
@@ -72,8 +90,10 @@ def assemble(
     convergence = measure_convergence(posterior) if attrs["yields"] == "mcmc" else None
     if convergence is not None:
         groups["convergence"] = convergence
+    log_density = sample_stats["lp"].transpose("chain", "draw").values
+    modes = record_modes(posterior, log_density, model.competence, searched)
     if convergence is not None:
-        modes = dict(modes) | {"within": measure_within_modes(posterior, modes["groups"])}
+        modes["within"] = measure_within_modes(posterior, modes["groups"])
     changed = 0.0 if permutation is None else share_changed(permutation)
     found = diagnose(convergence, sample_stats, modes=modes, relabelled_fraction=changed)
     found |= {name: value for name, value in (more_diagnostics or {}).items() if name not in {*found, "remarks"}}

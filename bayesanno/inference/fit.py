@@ -8,16 +8,14 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bayesanno.ground.interrupts import lose_no_interrupt
-from bayesanno.ground.progress import status
-from bayesanno.ground.threads import one_blas_thread
-from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.ground.running import lose_no_interrupt, one_blas_thread, status
+from bayesanno.ground.validate import check_seed, known_seed, lies_elsewhere
+from bayesanno.inference.assemble import assemble
 from bayesanno.inference.climbing.climb import require_updates
-from bayesanno.inference.dask.annotations import SpreadAnnotations, find_spread, lies_elsewhere, quiet
+from bayesanno.inference.dask.annotations import SpreadAnnotations, find_spread, quiet
 from bayesanno.inference.diagnosis.design import warn_of_design
-from bayesanno.inference.graph.compiled import compile_anew_if_broken
+from bayesanno.inference.graph.density import compile_anew_if_broken
 from bayesanno.inference.methods import Method, check_method_on_dask, choose_method
-from bayesanno.inference.modes.assembly import assemble_draws
 from bayesanno.inference.modes.chains import place_chains
 from bayesanno.inference.relabelling.align import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
@@ -232,7 +230,7 @@ def _fit_graph(
         }
         if hasattr(settings, "nuts_sampler"):
             attrs["nuts_sampler"] = settings.nuts_sampler
-        return assemble_draws(
+        return assemble(
             model,
             data,
             posterior,

@@ -8,37 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.fits.storage import log_likelihood_group
 from bayesanno.fits.view import view_of
-from bayesanno.ground.errors import FitError, SizeWarning, warn
+from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.modeling.data_kinds import KINDS, Data
-from bayesanno.modeling.posterior import log_likelihood_of
+from bayesanno.modeling.posterior import compile_formula
 
 if TYPE_CHECKING:
     import xarray
 
     from bayesanno.fits.view import FitView
-    from bayesanno.modeling.base import AnnotationModel
 
-MAX_GROUP_BYTES = 2 * 2**30  # a group of more, of one number per draw and item, is made only when asked for
 SAME = 1e-9  # nats: log-likelihoods that differ by less over all draws differ by rounding
-
-
-def log_likelihood_group(
-    model: AnnotationModel, data: Data, posterior: xarray.Dataset, values: np.ndarray
-) -> xarray.Dataset:
-    """Return log-likelihoods per draw and item, of shape (chain, draw, item), as the group of a fit."""
-    coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
-    return xr.Dataset({KINDS[model.data_class].observed: (tuple(coords), values)}, coords=coords)
-
-
-def warn_of_size(n_items: int, n_draws: int) -> None:
-    """Warn that a fit has no log-likelihoods, for their size."""
-    warn(
-        f"the log-likelihood of {n_items} items in each of {n_draws} draws would take "
-        f"{8 * n_items * n_draws / 2**30:.1f} GiB and is left out of the fit: compute_log_likelihood(fit) adds it",
-        SizeWarning,
-    )
 
 
 def compute_log_likelihood(fit: xarray.DataTree | FitView) -> xarray.DataTree:
@@ -71,7 +52,7 @@ def compute_log_likelihood(fit: xarray.DataTree | FitView) -> xarray.DataTree:
     model, data, posterior = view.model, view.data, view.posterior
     if "log_likelihood" in view.tree.children:
         return view.tree
-    values = log_likelihood_of(model, data, posterior, view.known)
+    values = compile_formula(model, data, posterior, view.known).log_likelihood()
     whole = view.tree.copy()
     whole["log_likelihood"] = type(whole)(log_likelihood_group(model, data, posterior, values))
     return whole

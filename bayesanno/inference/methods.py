@@ -49,7 +49,7 @@ class Method:
     @property
     def options(self) -> dict[str, Any]:
         """The method's own options, with their defaults."""
-        return {setting.name: setting.default for setting in fields(self.settings) if setting.name not in ARGUMENTS}
+        return {name: value for name, value in self.settings.default_fields().items() if name not in ARGUMENTS}
 
 
 METHODS = {

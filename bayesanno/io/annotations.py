@@ -9,26 +9,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import name_unsure, order_responses
-from bayesanno.ground.errors import DataError
 from bayesanno.io.alike import warn_of_alike
-from bayesanno.io.columns import SNOW_COLUMNS, encode_labels, guess_format, read_known, read_long, read_wide
-from bayesanno.io.options import ReadOptions, label_names
+from bayesanno.io.columns import make_annotations, read_known
+from bayesanno.io.formats.registry import choose_format
+from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.text_table import open_table
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from bayesanno.io.options import Format
+    from bayesanno.data.annotations import AnnotationData
     from bayesanno.io.text_table import Source, TextTable
 
 
 def read_annotations(
     source: Source,
     *,
-    format: Format = "auto",  # noqa: A002 -- the name of the command line's option
+    format: str = "auto",  # noqa: A002 -- the name of the command line's option
     item: str | None = None,
     annotator: str | None = None,
     label: str | None = None,
@@ -126,35 +125,14 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
     DataFileError, DataError
         As for `read_annotations`.
     """
-    columns, with_gold = options.columns, options.gold_file is None
-    shape = guess_format(table, columns) if options.format == "auto" else options.format
-    if shape in ("long", "snow"):
-        defaults = SNOW_COLUMNS if shape == "snow" else {}
-        answers = read_long(table, columns, defaults=defaults, with_gold=with_gold)
-    else:
-        answers = read_wide(table, columns, grouped=shape == "grouped", with_gold=with_gold)
+    answers = choose_format(table, options).read(table, options)
     labels = order_responses(answers.label, options.unsure, options.labels)
-    codes = encode_labels(table, answers, labels)
-    gold = answers.gold
+    gold, controls = answers.gold, options.controls or {}
     if options.gold_file is not None:
         gold = read_known(options.gold_file, ("gold", "label"), answers.items, None)
-    controls = options.controls or {}
     if not isinstance(controls, Mapping):
         controls = read_known(controls, ("label", "gold"), answers.items, labels)
-    try:
-        data = AnnotationData(
-            item=answers.item,
-            annotator=answers.annotator,
-            label=codes,
-            items=answers.items,
-            annotators=answers.annotators,
-            labels=labels,
-            unsure=options.unsure,
-            gold=gold,
-            controls=controls,
-        )
-        of_labels = () if options.labels is not None else (*labels, *gold.values())
-        warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators)
-        return data.without_unsure() if options.drop_unsure else data
-    except DataError as error:
-        raise DataError(f"{table.name}: {error}") from None
+    data = make_annotations(table, answers, labels, gold=gold, unsure=options.unsure, controls=controls)
+    of_labels = () if options.labels is not None else (*labels, *gold.values())
+    warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators)
+    return data.without_unsure() if options.drop_unsure else data

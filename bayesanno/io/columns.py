@@ -7,26 +7,22 @@ named annotator, with the row it came from; no answer is dropped, merged or rena
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.text_table import ALIASES, TextTable, open_table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bayesanno.data.labelled import Codes
 
-SNOW_COLUMNS = {"item": "orig_id", "annotator": "!amt_worker_ids", "label": "response"}
-
-_LONG_ROLES = ("item", "annotator", "label")
 _MOST_ITEMS = 10_000_000
-# From so many rows on, a table whose columns look nothing like answers is not taken for a wide one unasked.
-_ROWS_TO_JUDGE = 10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,223 +36,6 @@ class NamedAnswers:
     items: tuple[str, ...]
     annotators: tuple[str, ...]
     gold: dict[str, str]
-
-
-def guess_format(table: TextTable, options: Mapping[str, str | None]) -> str:
-    """Return the shape that the column names fit: snow, long, grouped or wide.
-
-    Raises
-    ------
-    DataError
-        If they fit a long table in part, or the only reading left is an implausible wide one.
-    """
-    names = {name.casefold() for name in table.header}
-    if not any(options.values()) and names.issuperset(SNOW_COLUMNS.values()):
-        return "snow"
-    found = {role: options[role] is not None or bool(table.matching(role)) for role in _LONG_ROLES}
-    if all(found.values()):
-        return "long"
-    if found["annotator"] or found["label"]:
-        lacking = [role for role in _LONG_ROLES if not found[role]]
-        raise DataError(
-            f"{table.name}: it looks like a long table, but has no column for the {' and the '.join(lacking)} among "
-            f"{listed(table.header)}: name it with {lacking[0]}=... (--{lacking[0]}), or say format='wide' (--format "
-            "wide) if each column is an annotator"
-        )
-    if table.matching("count"):
-        return "grouped"
-    _check_guess_of_wide(table, options)
-    return "wide"
-
-
-def _check_guess_of_wide(table: TextTable, options: Mapping[str, str | None]) -> None:
-    """Refuse to call a table wide that is more likely a long one with unknown column names."""
-    if options["item"] is not None or 0 in table.matching("item"):
-        return
-    looked_for = (
-        f"a long table has columns for {', '.join(_LONG_ROLES)} (name them with item=..., annotator=..., label=...), "
-        "a wide one has a column per annotator (say format='wide')"
-    )
-    gold = table.find("gold", options["gold"])
-    answers = [column for column in range(len(table.header)) if column != gold]
-    if len(answers) < 2:
-        raise DataError(
-            f"{table.name}: no annotations can be found in the columns {listed(table.header)}: {looked_for}"
-        )
-    used = [set(filter(None, table.columns[column])) for column in answers]
-    if len(used[0]) >= _ROWS_TO_JUDGE and len(used[0]) == len(list(filter(None, table.columns[answers[0]]))):
-        raise DataError(
-            f"{table.name}: no value of column {table.header[answers[0]]!r} occurs twice in it: if it names the "
-            f"items, say item={table.header[answers[0]]!r} (--item); if it is an annotator, say format='wide' "
-            "(--format wide)"
-        )
-    several = sum(map(bool, used)) > 1
-    if several and table.n_rows >= _ROWS_TO_JUDGE and sum(map(len, used)) == len(set().union(*used)):
-        raise DataError(
-            f"{table.name}: no two of the columns {listed(table.header)} have a value in common, so they are no "
-            f"annotators of the same items: {looked_for}"
-        )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LongRows:
-    """The item and the annotator of each row of a long table, which its label columns share."""
-
-    table: TextTable
-    columns: Mapping[str, int]  # of item and annotator
-    item: Codes  # (row,), -1 where the cell is empty
-    annotator: Codes  # (row,), likewise
-    items: tuple[str, ...]
-    annotators: tuple[str, ...]
-
-
-def read_rows(table: TextTable, options: Mapping[str, str | None], *, defaults: Mapping[str, str]) -> LongRows:
-    """Read the columns of items and of annotators of a long table.
-
-    Raises
-    ------
-    DataError
-        If one of them is not there.
-    """
-    columns = {role: table.need(role, options[role] or defaults.get(role)) for role in ("item", "annotator")}
-    item, annotator = (table.columns[column] for column in columns.values())
-    items, annotators = (tuple(dict.fromkeys(filter(None, cells))) for cells in (item, annotator))
-    return LongRows(
-        table=table,
-        columns=columns,
-        item=_positions(item, items),
-        annotator=_positions(annotator, annotators),
-        items=items,
-        annotators=annotators,
-    )
-
-
-def read_label_column(rows: LongRows, label_column: int, gold_column: int | None) -> NamedAnswers:
-    """Read one row as one annotation, or with a missing answer as the mention of an item and an annotator.
-
-    Raises
-    ------
-    DataError
-        If a column plays two roles, an answer lacks its item or annotator, or an item has two gold labels.
-    """
-    table = rows.table
-    columns = {**rows.columns, "label": label_column}
-    check_distinct(table, {**columns, "gold": gold_column})
-    item, annotator, label = (table.columns[columns[role]] for role in _LONG_ROLES)
-    gold = [""] * table.n_rows if gold_column is None else table.columns[gold_column]
-    has_item, has_annotator, has_label = rows.item >= 0, rows.annotator >= 0, filled(label)  # (row,) each
-    nameless = np.flatnonzero(~has_item & (has_annotator | has_label | filled(gold)))
-    if nameless.size:
-        row = int(nameless[0])
-        role, cell = next(
-            (role, cells[row])
-            for role, cells in (("label", label), ("annotator", annotator), ("gold", gold))
-            if cells[row]
-        )
-        raise DataError(
-            f"{table.where(row)}: {role} {cell!r} has no item: fill in the column {table.header[columns['item']]!r}"
-        )
-    unsigned = np.flatnonzero(has_label & ~has_annotator)
-    if unsigned.size:
-        row = int(unsigned[0])
-        raise DataError(
-            f"{table.where(row)}: label {label[row]!r} of item {item[row]!r} has no annotator: fill in the column "
-            f"{table.header[columns['annotator']]!r}"
-        )
-    answered = np.flatnonzero(has_label)  # (annotation,)
-    return NamedAnswers(
-        item=rows.item[answered],
-        annotator=rows.annotator[answered],
-        label=list(filter(None, label)),
-        row=answered,
-        items=rows.items,
-        annotators=rows.annotators,
-        gold={} if gold_column is None else _collect_gold(table, item, gold),
-    )
-
-
-def read_long(
-    table: TextTable, options: Mapping[str, str | None], *, defaults: Mapping[str, str], with_gold: bool
-) -> NamedAnswers:
-    """Read a long table with one column of labels.
-
-    Raises
-    ------
-    DataError
-        If a column is not there, or as for `read_label_column`.
-    """
-    rows = read_rows(table, options, defaults=defaults)
-    label_column = table.need("label", options["label"] or defaults.get("label"))
-    return read_label_column(rows, label_column, table.find("gold", options["gold"]) if with_gold else None)
-
-
-def read_wide(table: TextTable, options: Mapping[str, str | None], *, grouped: bool, with_gold: bool) -> NamedAnswers:
-    """Read one row as one item, or if grouped as `count` items, and one column as one annotator.
-
-    Raises
-    ------
-    DataError
-        If the options name columns of a long table, a column has no name, no annotator is left, an answer lacks its
-        item, a count is no whole number, or an item has two gold labels.
-    """
-    for role in ("annotator", "label"):
-        if options[role] is not None:
-            raise DataError(
-                f"{table.name}: {role}={options[role]!r} names a column of a long table, but this one is read as wide: "
-                "drop the option or say format='long' (--format long)"
-            )
-    first_is_item = options["item"] is None and 0 in table.matching("item")
-    item_column = 0 if first_is_item else None if options["item"] is None else table.need("item", options["item"])
-    count_column = table.need("count") if grouped else None
-    if grouped and item_column is not None:
-        raise DataError(
-            f"{table.name}: a row with a count stands for many items, but column {table.header[item_column]!r} names "
-            "one: drop one of the two, or say format='wide' (--format wide) if 'count' is an annotator"
-        )
-    gold_column = table.find("gold", options["gold"])
-    check_distinct(table, {"item": item_column, "gold": gold_column, "count": count_column})
-    answer_columns = [
-        column for column in range(len(table.header)) if column not in (item_column, gold_column, count_column)
-    ]
-    for column in answer_columns:
-        if not table.header[column] and any(table.columns[column]):
-            raise DataError(
-                f"{table.name}: column {column + 1} has no name: name it 'item' if it names the items, or name its "
-                "annotator"
-            )
-    answer_columns = [column for column in answer_columns if table.header[column]]
-    if not answer_columns:
-        raise DataError(f"{table.name}: no column is left for an annotator among {listed(table.header)}")
-    cells = np.array([table.columns[column] for column in answer_columns], dtype=object).T  # (row, annotator)
-    gold = [""] * table.n_rows if gold_column is None or not with_gold else table.columns[gold_column]
-    rows = np.arange(table.n_rows)  # (item row,): the table's row that each item was read from
-    if item_column is not None:
-        item = table.columns[item_column]
-        nameless = np.flatnonzero(~filled(item) & ((cells != "").any(axis=1) | filled(gold)))
-        if nameless.size:
-            raise DataError(
-                f"{table.where(int(nameless[0]))}: answers without an item: fill in the column "
-                f"{table.header[item_column]!r}"
-            )
-        rows = np.flatnonzero(filled(item))
-        names = [item[row] for row in rows]
-    else:
-        if count_column is not None:
-            blank = ~filled(table.columns[count_column]) & ~(cells != "").any(axis=1)
-            rows = expand_rows(table, count_column, blank)
-        names = [str(number) for number in range(1, rows.size + 1)]
-    items = tuple(dict.fromkeys(names))
-    cells = cells[rows]  # (item row, annotator)
-    answered, answered_by = np.nonzero(cells != "")  # (annotation,) each
-    return NamedAnswers(
-        item=_positions(names, items)[answered],
-        annotator=answered_by.astype(np.int64),
-        label=cells[answered, answered_by].tolist(),
-        row=rows[answered],
-        items=items,
-        annotators=tuple(table.header[column] for column in answer_columns),
-        gold=_collect_gold(table, names, [gold[row] for row in rows], rows),
-    )
 
 
 def expand_rows(table: TextTable, column: int, blank: np.ndarray) -> Codes:
@@ -308,24 +87,71 @@ def check_distinct(table: TextTable, columns: Mapping[str, int | None]) -> None:
         role_of[column] = role
 
 
-def filled(cells: list[str]) -> np.ndarray:
-    """Return which cells are not missing; shape (row,)."""
-    return np.fromiter(map(bool, cells), dtype=bool, count=len(cells))  # (row,)
+def check_rows(cells: Mapping[str, Any], names: Mapping[str, str], where: Callable[[int], str]) -> np.ndarray:
+    """Return which rows of a long table are answers, if each row says what it must; shape (row,).
+
+    Parameters
+    ----------
+    cells : mapping of role to list or array of str, shape (row,)
+        Those of item, annotator, label and, where there is one, gold; "" where one is missing.
+    names : mapping of role to str
+        The names of the columns.
+    where : callable
+        The place of a row, to begin a message with.
+
+    Raises
+    ------
+    DataError
+        If an answer, an annotator or a gold label lacks its item, or an answer its annotator.
+    """
+    there = {role: filled(of_role) for role, of_role in cells.items()}
+    said = [role for role in ("label", "annotator", "gold") if role in cells]
+    nameless = np.flatnonzero(~there["item"] & np.any([there[role] for role in said], axis=0))
+    if nameless.size:
+        row = int(nameless[0])
+        role = next(role for role in said if there[role][row])
+        raise DataError(
+            f"{where(row)}: {role} {str(cells[role][row])!r} has no item: fill in the column {names['item']!r}"
+        )
+    unsigned = np.flatnonzero(there["label"] & ~there["annotator"])
+    if unsigned.size:
+        row = int(unsigned[0])
+        label, item = (str(cells[role][row]) for role in ("label", "item"))
+        raise DataError(
+            f"{where(row)}: label {label!r} of item {item!r} has no annotator: fill in the column "
+            f"{names['annotator']!r}"
+        )
+    return there["label"]
 
 
-def _positions(cells: Sequence[str], names: tuple[str, ...]) -> Codes:
+def filled(cells: Any) -> np.ndarray:
+    """Return which cells of a list or an array are not missing; shape (row,)."""
+    if isinstance(cells, list):
+        return np.fromiter(map(bool, cells), dtype=bool, count=len(cells))
+    return np.asarray(cells != "", dtype=bool)
+
+
+def find_positions(cells: Sequence[str], names: tuple[str, ...]) -> Codes:
     """Return where each cell stands in the names, -1 for the empty cell; shape (row,)."""
     position = {name: code for code, name in enumerate(names)} | {"": -1}
     return np.fromiter(map(position.__getitem__, cells), dtype=np.int64, count=len(cells))
 
 
-def encode_labels(table: TextTable, answers: NamedAnswers, labels: tuple[str, ...]) -> Codes:
-    """Return where the label of each answer stands among the labels; shape (annotation,).
+def make_annotations(
+    table: TextTable,
+    answers: NamedAnswers,
+    labels: tuple[str, ...],
+    *,
+    gold: Mapping[str, str],
+    unsure: tuple[str, ...] = (),
+    controls: Mapping[str, str] | None = None,
+) -> AnnotationData:
+    """Return what the rows of a table say as data, whose labels are these.
 
     Raises
     ------
     DataError
-        If one is not among them.
+        If an answer is not among the labels, or what is said does not fit together.
     """
     undeclared = set(answers.label) - set(labels)
     if undeclared:
@@ -335,18 +161,43 @@ def encode_labels(table: TextTable, answers: NamedAnswers, labels: tuple[str, ..
             f"{table.where(int(answers.row[first]))}: label {label!r} of item {answers.items[answers.item[first]]!r} "
             f"is not among those declared, {listed(labels)}{nearest(label, labels)}"
         )
-    return _positions(answers.label, labels)
+    try:
+        return AnnotationData(
+            item=answers.item,
+            annotator=answers.annotator,
+            label=find_positions(answers.label, labels),
+            items=answers.items,
+            annotators=answers.annotators,
+            labels=labels,
+            unsure=unsure,
+            gold=gold,
+            controls=controls or {},
+        )
+    except DataError as error:
+        raise DataError(f"{table.name}: {error}") from None
 
 
-def _collect_gold(
-    table: TextTable, items: Sequence[str], gold: Sequence[str], rows: np.ndarray | None = None
+def collect_gold(
+    table: TextTable,
+    items: Sequence[str],
+    gold: Sequence[str],
+    rows: np.ndarray | None = None,
+    *,
+    what: str = "gold labels",
 ) -> dict[str, str]:
+    """Return the true labels of items, each row of the table (those in `rows`) saying one or none.
+
+    Raises
+    ------
+    DataError
+        If an item has two.
+    """
     known: dict[str, str] = {}
     for item, label in dict.fromkeys(zip(items, gold, strict=True)):
         if label and known.setdefault(item, label) != label:
             first = next(row for row, pair in enumerate(zip(items, gold, strict=True)) if pair == (item, label))
             place = table.where(first if rows is None else int(rows[first]))
-            raise DataError(f"{place}: item {item!r} has two gold labels, {known[item]!r} and {label!r}: keep one")
+            raise DataError(f"{place}: item {item!r} has two {what}, {known[item]!r} and {label!r}: keep one")
     return known
 
 
@@ -370,14 +221,13 @@ def read_known(
             f"{listed(ALIASES[roles[0]] + ALIASES[roles[1]], most=20)} among {listed(table.header)}: rename the "
             f"column to {roles[0]!r}"
         )
-    known: dict[str, str] = {}
     annotated = set(items)
-    for row, (item, label) in enumerate(zip(table.columns[item_column], table.columns[label_column], strict=True)):
-        if not label:
-            continue
+    names, known = table.columns[item_column], table.columns[label_column]
+    for row in np.flatnonzero(filled(known)).tolist():
+        item, label = names[row], known[row]
+        if not item:
+            raise DataError(f"{table.where(row)}: label {label!r} has no item: name it or remove the row")
         if item not in annotated:
-            if not item:
-                raise DataError(f"{table.where(row)}: label {label!r} has no item: name it or remove the row")
             raise DataError(
                 f"{table.where(row)}: item {item!r} is not among the items of the data: correct or remove it"
                 f"{nearest(item, items)}"
@@ -387,8 +237,4 @@ def read_known(
                 f"{table.where(row)}: label {label!r} of item {item!r} is not among the labels {listed(labels)}"
                 f"{nearest(label, labels)}; declare one that nobody used with labels=... (--labels)"
             )
-        if known.setdefault(item, label) != label:
-            raise DataError(
-                f"{table.where(row)}: item {item!r} has two labels, {known[item]!r} and {label!r}: keep one"
-            )
-    return known
+    return collect_gold(table, names, known, what="labels")

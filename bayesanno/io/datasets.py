@@ -7,12 +7,14 @@ came from, or it is refused.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.running import quiet_logger
 from bayesanno.ground.wording import listed, nearest
 
 if TYPE_CHECKING:
@@ -27,56 +29,32 @@ _ADDRESS = (
 _SECONDS = (5, 30)  # to connect, and between two pieces of the answer
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class NamedData:
     """A data set with a name: its file, its size, and where it is from; `sha256` only where it is fetched."""
 
     file: str
-    items: int | None
-    annotators: int | None
-    labels: int | None
+    items: int
+    annotators: int
+    labels: int
     source: str
     sha256: str | None = None
 
 
 _RZHETSKY = "Rzhetsky, Shatkay & Wilbur 2009, supplement"
 _SNOW = "Snow et al. 2008"
+_RTE = "3187c5de59b9b9c596d490d25b5f5f108090a35cbdd10e81f21e6d1939d6ba79"
+_TEMPORAL = "7f74de9f36a0d3dfdc1f51e6433526abfc788c616d0c2d04a96206780ac74860"
+_WSD = "77b77c0f63803bcb62d3a15c199e301bacbd4dbe012278600bd34f1e5f8a8ed9"
 
 _NAMED = {
-    "@crowd": NamedData(file="crowd.csv", items=300, annotators=25, labels=4, source="simulated by bayesanno"),
-    "@table9": NamedData(
-        file="table9.csv", items=10_000, annotators=3, labels=3, source=f"{_RZHETSKY}, Table 9 (simulated, model A)"
-    ),
-    "@table14": NamedData(
-        file="table14.csv", items=10_000, annotators=3, labels=2, source=f"{_RZHETSKY}, Table 14 (simulated, model B)"
-    ),
-    "@table15": NamedData(
-        file="table15.csv", items=10_000, annotators=3, labels=2, source=f"{_RZHETSKY}, Table 15 (simulated, model B)"
-    ),
-    "@rte": NamedData(
-        file="rte.standardized.tsv",
-        items=800,
-        annotators=164,
-        labels=2,
-        source=f"{_SNOW}, textual entailment",
-        sha256="3187c5de59b9b9c596d490d25b5f5f108090a35cbdd10e81f21e6d1939d6ba79",
-    ),
-    "@temporal": NamedData(
-        file="temp.standardized.tsv",
-        items=462,
-        annotators=76,
-        labels=2,
-        source=f"{_SNOW}, temporal order of events",
-        sha256="7f74de9f36a0d3dfdc1f51e6433526abfc788c616d0c2d04a96206780ac74860",
-    ),
-    "@wsd": NamedData(
-        file="wsd.standardized.tsv",
-        items=177,
-        annotators=34,
-        labels=3,
-        source=f"{_SNOW}, word senses",
-        sha256="77b77c0f63803bcb62d3a15c199e301bacbd4dbe012278600bd34f1e5f8a8ed9",
-    ),
+    "@crowd": NamedData("crowd.csv", 300, 25, 4, "simulated by bayesanno"),
+    "@table9": NamedData("table9.csv", 10_000, 3, 3, f"{_RZHETSKY}, Table 9 (simulated, model A)"),
+    "@table14": NamedData("table14.csv", 10_000, 3, 2, f"{_RZHETSKY}, Table 14 (simulated, model B)"),
+    "@table15": NamedData("table15.csv", 10_000, 3, 2, f"{_RZHETSKY}, Table 15 (simulated, model B)"),
+    "@rte": NamedData("rte.standardized.tsv", 800, 164, 2, f"{_SNOW}, textual entailment", _RTE),
+    "@temporal": NamedData("temp.standardized.tsv", 462, 76, 2, f"{_SNOW}, temporal order of events", _TEMPORAL),
+    "@wsd": NamedData("wsd.standardized.tsv", 177, 34, 3, f"{_SNOW}, word senses", _WSD),
 }
 
 
@@ -147,26 +125,16 @@ def _fetch(name: str, file: str, sha256: str) -> Path:
     import pooch
 
     address = _ADDRESS + file
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel("WARNING")  # pooch announces each download, and a reader of data should not talk
+    # HTTPDownloader takes the arguments of requests.get, which has no time limit of its own
+    downloader = pooch.HTTPDownloader(timeout=_SECONDS)
     try:
-        # HTTPDownloader takes the arguments of requests.get, which has no time limit of its own
-        downloader = pooch.HTTPDownloader(timeout=_SECONDS)
-        return Path(
-            pooch.retrieve(
-                address, known_hash=sha256, fname=file, path=pooch.os_cache("bayesanno"), downloader=downloader
-            )
-        )
-    except (
-        OSError,
-        ValueError,
-    ) as error:  # every error of requests is an OSError; pooch's, of a checksum, a ValueError
+        with quiet_logger("pooch", logging.WARNING):  # it announces each download, which a reader of data should not
+            kept = pooch.retrieve(address, sha256, file, pooch.os_cache("bayesanno"), downloader=downloader)
+        return Path(kept)
+    except (OSError, ValueError) as error:  # all errors of requests are OSErrors; pooch's, of a checksum, a ValueError
         reason = " ".join(str(error).split())
         shown = reason if len(reason) <= 400 else f"{reason[:400]}..."
         raise DataFileError(
             f"{name} cannot be fetched from {address}: put that file into a folder and name the folder in the "
             f"environment variable {FOLDER_VARIABLE} ({type(error).__name__}: {shown})"
         ) from None
-    finally:
-        logger.setLevel(level)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.alike import warn_of_alike
-from bayesanno.io.columns import encode_labels, read_label_column, read_rows
-from bayesanno.io.options import ReadOptions, label_names
+from bayesanno.io.columns import make_annotations
+from bayesanno.io.formats.long import find_long_columns, read_rows
+from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.text_table import open_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayesanno.io.columns import LongRows
+    from bayesanno.data.annotations import AnnotationData
     from bayesanno.io.text_table import Source, TextTable
 
 
@@ -100,39 +100,28 @@ def multi_annotations_from(table: TextTable, options: ReadOptions) -> MultiAnnot
     DataFileError, DataError
         As for `read_multi_annotations`.
     """
-    rows = read_rows(table, {"item": options.item, "annotator": options.annotator}, defaults={})
+    shared = {role: table.header[table.need(role, getattr(options, role))] for role in ("item", "annotator")}
     parts = {}
     for name in options.label:
         try:
-            parts[name] = _read_dimension(rows, name, options.labels_by_dimension.get(name))
+            parts[name] = _read_dimension(table, shared, name, options.labels_by_dimension.get(name))
         except DataError as error:
             raise DataError(f"dimension {name!r}: {error}") from None
     return MultiAnnotationData(by_dimension=parts)
 
 
-def _read_dimension(rows: LongRows, name: str, declared: tuple[str, ...] | None) -> AnnotationData:
-    table = rows.table
+def _read_dimension(
+    table: TextTable, shared: Mapping[str, str], name: str, declared: tuple[str, ...] | None
+) -> AnnotationData:
+    named = {**shared, "label": name, "gold": f"gold_{name}"}
     # A column that is just called gold does not say of which dimension it is.
-    gold_column = table.find("gold", f"gold_{name}") if f"gold_{name}" in table.header else None
-    answers = read_label_column(rows, table.need("label", name), gold_column)
+    answers = read_rows(table, find_long_columns(table, named, with_gold=named["gold"] in table.header))
     labels = sort_labels(answers.label) if declared is None else declared
     if len(labels) == 1:
         raise DataError(
             f"{table.name}: only one label, {labels[0]!r}: a model needs at least two; if others were possible but "
             f"never used, declare them (labels={{{name!r}: [...]}}, --labels {name}=A,B,...)"
         )
-    codes = encode_labels(table, answers, labels)
-    try:
-        data = AnnotationData(
-            item=answers.item,
-            annotator=answers.annotator,
-            label=codes,
-            items=answers.items,
-            annotators=answers.annotators,
-            labels=labels,
-            gold=answers.gold,
-        )
-    except DataError as error:
-        raise DataError(f"{table.name}: {error}") from None
+    data = make_annotations(table, answers, labels, gold=answers.gold)
     warn_of_alike(table.name, labels=() if declared is not None else (*labels, *answers.gold.values()))
     return data

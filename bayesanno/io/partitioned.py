@@ -17,15 +17,14 @@ import numpy as np
 from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError, DataFileError, ExtraError
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.columns import check_distinct
+from bayesanno.io.columns import check_rows
+from bayesanno.io.formats.long import find_long_columns
 from bayesanno.io.text_table import TextTable, as_text, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pandas as pd
-
-ROLES = ("item", "annotator", "label", "gold")
 
 
 def require_dask() -> None:
@@ -56,7 +55,7 @@ class PartitionedTable:
     whole: Mapping[str, bool] = field(default_factory=dict)
 
 
-def open_partitions(source: Any, columns: Mapping[str, str | None], *, with_gold: bool = True) -> PartitionedTable:
+def open_partitions(source: Any, columns: Mapping[str, str | None]) -> PartitionedTable:
     """Open a folder of Parquet files, a Parquet file, or a Dask DataFrame; nothing is read but headers.
 
     Parameters
@@ -66,8 +65,6 @@ def open_partitions(source: Any, columns: Mapping[str, str | None], *, with_gold
         in them counting as numbers.
     columns : mapping of role to str or None
         The columns' names, where they are not known by their names; see `read_annotations`.
-    with_gold : bool
-        Whether a column of gold is looked for.
 
     Raises
     ------
@@ -83,7 +80,7 @@ def open_partitions(source: Any, columns: Mapping[str, str | None], *, with_gold
 
     if isinstance(source, dd.DataFrame):
         name, header, read = "the Dask DataFrame", [str(column) for column in source.columns], source
-        chosen = _find_columns(name, header, columns, with_gold=with_gold)
+        chosen = _find_columns(name, header, columns)
         return PartitionedTable(name, read.rename(columns=str)[list(chosen.values())], chosen)
     if not isinstance(source, str | os.PathLike):
         raise DataError(
@@ -92,8 +89,8 @@ def open_partitions(source: Any, columns: Mapping[str, str | None], *, with_gold
         )
     files = _list_files(Path(source))
     schemas = [_read_schema(path) for path in files]
-    chosen = _find_columns(str(source), list(schemas[0]), columns, with_gold=with_gold)
-    _check_alike(files, schemas, chosen, columns, with_gold=with_gold)
+    chosen = _find_columns(str(source), list(schemas[0]), columns)
+    _check_alike(files, schemas, chosen, columns)
     frame = dd.read_parquet([str(path.absolute()) for path in files], columns=list(chosen.values()), index=False)
     return PartitionedTable(str(source), frame, chosen)
 
@@ -133,15 +130,10 @@ def _kind_of(kind: Any) -> str:
     return "string" if of_text else str(value)
 
 
-def _find_columns(
-    name: str, header: Sequence[str], options: Mapping[str, str | None], *, with_gold: bool
-) -> dict[str, str]:
+def _find_columns(name: str, header: Sequence[str], options: Mapping[str, str | None]) -> dict[str, str]:
     """Return the column of each role, found as in any long table."""
     table = TextTable(name=name, header=tuple(header), columns=(), lines=(), unit="row")
-    found: dict[str, int | None] = {role: table.need(role, options.get(role)) for role in ROLES[:3]}
-    found["gold"] = table.find("gold", options.get("gold")) if with_gold else None
-    check_distinct(table, found)
-    return {role: header[column] for role, column in found.items() if column is not None}
+    return {role: header[column] for role, column in find_long_columns(table, options).items()}
 
 
 def _check_alike(
@@ -149,8 +141,6 @@ def _check_alike(
     schemas: Sequence[Mapping[str, str]],
     chosen: Mapping[str, str],
     options: Mapping[str, str | None],
-    *,
-    with_gold: bool,
 ) -> None:
     """Raise a DataError unless each file has the columns of annotations of the first, with the same kind of values."""
     first, kinds = files[0], schemas[0]
@@ -166,7 +156,7 @@ def _check_alike(
                     f"column {column!r} is {schema[column]} in {file} and {kinds[column]} in {first}: write it alike "
                     "in all files"
                 )
-        others = _find_columns(str(file), list(schema), options, with_gold=with_gold)
+        others = _find_columns(str(file), list(schema), options)
         if others != chosen:
             role = next(role for role in others if others[role] != chosen.get(role))
             raise DataError(
@@ -192,18 +182,12 @@ class FoundNames:
 
 def find_whole(frame: pd.DataFrame) -> dict[str, bool]:
     """Return of each column of floats of a part whether all numbers are whole."""
-    return {str(name): is_whole(column) for name, column in frame.items() if _of_floats(column.dtype)}
-
-
-def _of_floats(kind: Any) -> bool:
-    import pandas as pd
-
-    return bool(pd.api.types.is_float_dtype(kind))
+    return {str(name): is_whole(column) for name, column in frame.items() if column.dtype.kind == "f"}
 
 
 def has_floats(table: PartitionedTable) -> bool:
     """Whether a column of annotations holds floats, of which all parts together say how they are written."""
-    return any(_of_floats(kind) for kind in table.frame.dtypes)
+    return any(kind.kind == "f" for kind in table.frame.dtypes)
 
 
 def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
@@ -214,24 +198,8 @@ def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
     DataError
         If an answer lacks its item or annotator.
     """
-    cells = {role: read_names(frame[column], table.whole.get(column)) for role, column in table.columns.items()}
-    there = {role: (names != "").to_numpy(dtype=bool) for role, names in cells.items()}
-    said = {role: there[role] for role in ("label", "annotator", "gold") if role in there}
-    nameless = np.flatnonzero(~there["item"] & np.any(list(said.values()), axis=0))
-    if nameless.size:
-        row = int(nameless[0])
-        role = next(role for role, of_row in said.items() if of_row[row])
-        raise DataError(
-            f"{table.name}: {role} {str(cells[role].iloc[row])!r} has no item: fill in the column "
-            f"{table.columns['item']!r}"
-        )
-    unsigned = np.flatnonzero(there["label"] & ~there["annotator"])
-    if unsigned.size:
-        row = int(unsigned[0])
-        raise DataError(
-            f"{table.name}: label {str(cells['label'].iloc[row])!r} of item {str(cells['item'].iloc[row])!r} has no "
-            f"annotator: fill in the column {table.columns['annotator']!r}"
-        )
+    cells = {role: read_names(frame[column], table.whole.get(column)).array for role, column in table.columns.items()}
+    check_rows(cells, table.columns, lambda _: table.name)
     annotators, labels = (cells[role].unique().tolist() for role in ("annotator", "label"))
     return FoundNames(dict.fromkeys(filter(None, annotators)), dict.fromkeys(filter(None, labels)), len(frame))
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
+from bayesanno.data.described import require_kind
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.data.required import require_kind
 from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.files import write_whole
 from bayesanno.io.text_table import ALIASES, SEPARATORS
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
@@ -88,7 +89,12 @@ def write_annotations(
     path = _text_path(path)
     names = {"item": data.items, "annotator": data.annotators, "label": data.labels, "gold label": data.gold.values()}
     _check_names_survive(names)
-    _save(path, _long_rows(data) if format == "long" else _wide_rows(data))
+    if format == "wide":
+        _save(path, _wide_rows(data))
+        return
+    labels = _quoted(data.labels)
+    answers = [(item, annotator, [labels[label]]) for item, annotator, label in _triples(data)]
+    _save(path, _long_rows(data, answers, ["label"], {"gold": data.gold} if data.gold else {}))
 
 
 def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
@@ -105,7 +111,7 @@ def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
     --------
     >>> import tempfile
     >>> from bayesanno import CountData
-    >>> from bayesanno.io.counts import read_counts
+    >>> from bayesanno.io.count_tables import read_counts
     >>> from bayesanno.io.write import write_counts
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_counts(CountData(items=("s1", "s2"), successes=[3, 0], trials=[5, 5]), f"{folder}/counts.csv")
@@ -164,26 +170,13 @@ def write_multi_annotations(data: MultiAnnotationData, path: str | os.PathLike[s
             "gold label": [label for part in parts for label in part.gold.values()],
         }
     )
-    cells = _cells(data)
-    answered, active = ({key[place] for key in cells} for place in (0, 1))
-    some_item = next(iter(cells))[0]
-    rows = [
-        *sorted(cells, key=lambda key: key[0]),
-        *((item, None) for item in range(data.n_items) if item not in answered),
-        *((some_item, annotator) for annotator in range(data.n_annotators) if annotator not in active),
-    ]
-    table = [["item", "annotator", *data.dimensions, *gold]]
-    for item, annotator in rows:
-        answers = cells.get((item, annotator), {}) if annotator is not None else {}
-        table.append(
-            [
-                data.items[item],
-                "" if annotator is None else data.annotators[annotator],
-                *(answers.get(name, "") for name in data.dimensions),
-                *(known.get(data.items[item], "") for known in gold.values()),
-            ]
-        )
-    _save(path, map(_quoted, table))
+    said = {
+        name: _cells(part, f"twice in dimension {name!r}, and a row has one cell for it")
+        for name, part in data.by_dimension.items()
+    }
+    cells = sorted({cell: None for of_dimension in said.values() for cell in of_dimension}, key=lambda cell: cell[0])
+    answers = [(*cell, [of_dimension.get(cell, "") for of_dimension in said.values()]) for cell in cells]
+    _save(path, _long_rows(data, answers, _quoted(data.dimensions), gold))
 
 
 write_data.register(AnnotationData, write_annotations)
@@ -220,14 +213,11 @@ def _save(path: Path, rows: Iterable[list[str]]) -> None:
 
 
 def _write_text(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(text.encode("utf-8"))
-        temporary.replace(path)
+        with write_whole(path) as unfinished:
+            unfinished.write_bytes(text.encode("utf-8"))
     except OSError as error:
         raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _check_names_survive(named: Mapping[str, Iterable[str]]) -> None:
@@ -249,18 +239,30 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _long_rows(data: AnnotationData) -> Iterable[list[str]]:
-    items, annotators, labels = _quoted(data.items), _quoted(data.annotators), _quoted(data.labels)
-    gold = _quoted([data.gold.get(name, "") for name in data.items])
-    triples = [*zip(data.item.tolist(), data.annotator.tolist(), data.label.tolist(), strict=True)]
-    rows = [[items[item], annotators[annotator], labels[label], gold[item]] for item, annotator, label in triples]
-    silent_items = sorted(set(range(data.n_items)) - set(data.item.tolist()))
-    rows += [[items[item], "", "", gold[item]] for item in silent_items]
-    silent_annotators = sorted(set(range(data.n_annotators)) - set(data.annotator.tolist()))
-    some_item = triples[0][0]
-    rows += [[items[some_item], annotators[annotator], "", gold[some_item]] for annotator in silent_annotators]
-    width = 4 if data.gold else 3
-    return [row[:width] for row in [["item", "annotator", "label", "gold"], *rows]]
+def _long_rows(
+    data: AnnotationData | MultiAnnotationData,
+    answers: Sequence[tuple[int, int, list[str]]],
+    columns: Sequence[str],
+    gold: Mapping[str, Mapping[str, str]],
+) -> list[list[str]]:
+    """Return a header, and a row of each item's answer by an annotator, of each silent item and silent annotator.
+
+    Answers are labels, one for each of the columns; these and the labels are quoted.
+    """
+    items, annotators = _quoted(data.items), [*_quoted(data.annotators), ""]  # nobody, -1, is ""
+    known = [_quoted([of_item.get(name, "") for name in data.items]) for of_item in gold.values()]
+    answered, active = ({answer[place] for answer in answers} for place in (0, 1))
+    nothing = [""] * len(columns)
+    silent = [(item, -1, nothing) for item in range(data.n_items) if item not in answered]
+    silent += [(answers[0][0], one, nothing) for one in range(data.n_annotators) if one not in active]
+    header = ["item", "annotator", *columns, *_quoted([*gold])]
+    return [
+        header,
+        *(
+            [items[item], annotators[annotator], *said, *(of_item[item] for of_item in known)]
+            for item, annotator, said in (*answers, *silent)
+        ),
+    ]
 
 
 def _wide_rows(data: AnnotationData) -> Iterable[list[str]]:
@@ -270,18 +272,11 @@ def _wide_rows(data: AnnotationData) -> Iterable[list[str]]:
             f"annotator {taken!r} has the name of a column with another meaning and would be misread in a wide "
             "table: write format='long'"
         )
-    cells = [[""] * data.n_annotators for _ in data.items]  # (item, annotator)
-    labels = _quoted(data.labels)
-    for item, annotator, label in zip(data.item.tolist(), data.annotator.tolist(), data.label.tolist(), strict=True):
-        if cells[item][annotator]:
-            raise DataError(
-                f"annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} more than once, and a "
-                "wide table has one cell for it: write format='long'"
-            )
-        cells[item][annotator] = labels[label]
+    cells = _cells(data, "more than once, and a wide table has one cell for it: write format='long'")
     gold = _quoted([data.gold.get(name, "") for name in data.items])
     rows = [["item", *_quoted(data.annotators), "gold"]]
-    rows += [[name, *row, known] for name, row, known in zip(_quoted(data.items), cells, gold, strict=True)]
+    for item, name in enumerate(_quoted(data.items)):
+        rows.append([name, *(cells.get((item, one), "") for one in range(data.n_annotators)), gold[item]])
     return rows if data.gold else [row[:-1] for row in rows]
 
 
@@ -291,18 +286,14 @@ def _quoted(names: Sequence[str]) -> list[str]:
     return [name if special.isdisjoint(name) else '"' + name.replace('"', '""') + '"' for name in names]
 
 
-def _cells(data: MultiAnnotationData) -> dict[tuple[int, int], dict[str, str]]:
-    """Return the labels that each annotator gave to each item: (item, annotator) -> dimension -> label."""
-    cells: dict[tuple[int, int], dict[str, str]] = {}
-    for name, part in data.by_dimension.items():
-        for item, annotator, label in _triples(part):
-            of_row = cells.setdefault((item, annotator), {})
-            if name in of_row:
-                raise DataError(
-                    f"annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} twice in dimension "
-                    f"{name!r}, and a row has one cell for it"
-                )
-            of_row[name] = part.labels[label]
+def _cells(data: AnnotationData, twice: str) -> dict[tuple[int, int], str]:
+    """Return the label, quoted, that each annotator gave to each item, by the numbers of the item and the annotator."""
+    cells: dict[tuple[int, int], str] = {}
+    labels = _quoted(data.labels)
+    for item, annotator, label in _triples(data):
+        if (item, annotator) in cells:
+            raise DataError(f"annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} {twice}")
+        cells[item, annotator] = labels[label]
     return cells
 
 

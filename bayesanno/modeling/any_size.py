@@ -100,7 +100,7 @@ def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:
 
 def _find_rows(nodes: Sequence[Any]) -> set[Any]:
     """Return what is read as the coordinates of probabilities alone: of two these are one, which is not stretched."""
-    from bayesanno.modeling.ops.simplex import LogSimplex
+    from bayesanno.modeling.ops.transforms import LogSimplex
 
     reads = [(isinstance(node.op, LogSimplex), one) for node in nodes for one in node.inputs]
     return {one for is_row, one in reads if is_row} - {one for is_row, one in reads if not is_row}

@@ -18,14 +18,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.fields import Fields
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.wording import listed
+from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.capabilities import ConstrainsStates, known_parameters
-from bayesanno.modeling.fields import Fields
+from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import observe
-from bayesanno.modeling.parameters import Parameters, Priors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,8 +122,19 @@ class AnnotationModel(Fields, ABC):
             for name, known in known_parameters(self, data).items():
                 pm.Data(name, known.value, dims=known.dims)
             self.priors(data, Priors(self))
+            name_dims(graph)
             observe(self, data)
         return graph
+
+
+def name_dims(graph: pymc.Model) -> None:
+    """Give parameters that were declared without dims those of PyMC's and ArviZ's convention: `<name>_dim_0`, ..."""
+    for variable in (*graph.free_RVs, *graph.deterministics):
+        if variable.ndim and variable.name not in graph.named_vars_to_dims:
+            lengths = variable.shape.eval(mode=BY_NUMPY).tolist()
+            coords = {f"{variable.name}_dim_{axis}": range(length) for axis, length in enumerate(lengths)}
+            graph.add_coords(coords)
+            graph.named_vars_to_dims[variable.name] = tuple(coords)
 
 
 def require_data(model: AnnotationModel, data: Any) -> None:

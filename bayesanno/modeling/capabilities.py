@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from bayesanno.ground.lazy import pt
+from bayesanno.modeling.expectation import votes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     import xarray
     from pytensor.tensor.variable import TensorVariable
 
+    from bayesanno.modeling.arguments import Parameters
     from bayesanno.modeling.data_kinds import Arrays, Patterns
     from bayesanno.modeling.expectation import Expected, Shares, Votes
-    from bayesanno.modeling.parameters import Parameters
 
 
 # Concentrations of a prior that differ by no more than this share of them are meant to be equal: 1/K is typed with few
@@ -177,6 +178,8 @@ class HasUpdates(ABC):
     methods below, never what others leave, and the likelihood a sum of products of shares, to powers from 0 up, times
     positive constants. A view sees a probability by its odds.
 
+    It comes before `AnnotationModel` among the bases of a model, which then has its `start`.
+
     Attributes
     ----------
     parameter_dims : mapping of name to tuple of str
@@ -198,7 +201,11 @@ class HasUpdates(ABC):
 
     @abstractmethod
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
-        """Return parameter values near the majority vote, of which sums over items are known; `start` returns them."""
+        """Return parameter values near the majority vote, of which sums over items are known."""
+
+    def start(self, data: Any) -> dict[str, np.ndarray]:
+        """Return parameter values near the majority vote of these data."""
+        return self.start_from(votes_of(data), data)
 
     @abstractmethod
     def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -233,7 +240,7 @@ class HasPopulation(HasSpreads):
     """A model whose annotators' confusion matrices are drawn from a population, so that it knows of others as well.
 
     Its parameters `population` (true_class, response) and `spread` (true_class) say what they are drawn from, as
-    `bayesanno.modeling.ops.logistic_normal` has it, and `confusion` (annotator, true_class, response) is drawn.
+    `bayesanno.modeling.ops.variables` has it, and `confusion` (annotator, true_class, response) is drawn.
     """
 
     def spreads(self) -> tuple[str, ...]:
@@ -244,7 +251,7 @@ class HasPopulation(HasSpreads):
         self, draws: Mapping[str, np.ndarray], n: int, class_codes: np.ndarray, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
         """Draw n annotators never seen, for each draw (draw, ...) of the population: (draw, annotator, ...) by name."""
-        from bayesanno.modeling.ops.logistic_normal import draw_rows
+        from bayesanno.modeling.ops.variables import draw_rows
 
         centre = draws["population"][:, None].repeat(n, axis=1)  # (draw, annotator, true_class, response)
         return {"confusion": draw_rows(centre, draws["spread"][:, None], class_codes, rng)}

@@ -18,7 +18,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.patterns import Layout, find_joint_patterns, find_patterns, lay_out
-from bayesanno.modeling.observations import Answers, CountDesign, Counts, Design, Dimensions, DimensionsDesign
+from bayesanno.modeling.arguments import Answers, CountDesign, Counts, Design, Dimensions, DimensionsDesign
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,6 @@ difficulty are of one sum over nodes.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
@@ -34,9 +33,8 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.annotations import AnnotationData
+    from bayesanno.modeling.arguments import Answers, Parameters
     from bayesanno.modeling.data_kinds import Arrays, Patterns
-    from bayesanno.modeling.observations import Answers
-    from bayesanno.modeling.parameters import Parameters
 
 REACH = 5.0  # how far the nodes reach, in standard deviations of the items: one item in two million is beyond
 FAR_REACH = 8.0  # where hard items have next to no right answers, which many answers push an item towards
@@ -73,9 +71,10 @@ def bin_centres() -> np.ndarray:
 class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks):
     """A model whose answers depend on the true class and on an item's difficulty, `spread` times a standard normal.
 
-    It declares `spread` (), `ability` (annotator) and `prevalence` (true_class). The log-odds of being right are a
-    straight line in the ability, which the model gives at each node; errors are even over the other classes. A second
-    standard normal number of the items, their slope, is there if it asks for it.
+    It declares `spread` (), `prevalence` (true_class) and what its answers depend on. A second standard normal number
+    of the items, their slope, is there if it asks for it. By default it declares `ability` (annotator) as well: the
+    log-odds of being right are a straight line in it (`line`), and errors are even over the other classes. A model that
+    overrides `log_answers` has answers of any other kind.
     """
 
     @property
@@ -88,12 +87,22 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         """How far the nodes of the difficulty reach, in its standard deviations."""
         return REACH
 
-    @abstractmethod
+    def log_answers(self, answers: Answers, p: Parameters, z: Any, slope: Any) -> TensorVariable:
+        """Return log p(response | true class, node): (annotator, response, true_class, node).
+
+        `z` and `slope` are the numbers of an item at each node.
+        """
+        factor, offset = self.line(p, z, slope, answers.n_classes)
+        odds = (factor * p.ability[:, None] + offset)[:, None, None]  # (annotator, response, true_class, node)
+        right, wrong = -pt.softplus(-odds), -pt.softplus(odds) - as_data(np.log(answers.n_classes - 1))
+        return pt.switch(answers.names_class.T[:, :, None], right, wrong)
+
     def line(self, p: Parameters, z: Any, slope: Any, n_classes: int) -> tuple[Any, Any]:
         """Return factor and offset of the ability in the log-odds of being right, of the shape of the nodes.
 
         `z` and `slope` are the numbers of an item at each node.
         """
+        raise NotImplementedError  # abstract, but for models with `log_answers` of their own
 
     @override
     def remarks(self, posterior: xarray.Dataset) -> list[str]:
@@ -125,34 +134,33 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
     @override
     def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
         """Return log p(class, answers), the difficulty integrated out: (item, true_class)."""
-        return self._integrate(answers, p)[0]
+        log_answer = self.log_answers(answers, p, answers.index[Z.role], answers.index[SLOPE.role])
+        return self._integrate(answers, p, log_answer)[0]
 
     @override
     def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
         """Return the posterior of the items' difficulty, and how often annotators are right on them."""
-        z, of_class = answers.index[Z.role], self._integrate(answers, p)[1]  # (node,), (item, true_class, node)
-        share = probability[:, :, None] * of_class  # (item, true_class, node)
+        z = answers.index[Z.role]  # (node,)
+        log_answer = self.log_answers(answers, p, z, answers.index[SLOPE.role])
+        share = probability[:, :, None] * self._integrate(answers, p, log_answer)[1]  # (item, true_class, node)
         of_node = share.sum(axis=1)  # (item, node)
         if self.has_slopes:
             of_node = of_node.reshape((answers.n_items, -1, SLOPE_NODES)).sum(axis=2)  # (item, z)
             z = z[::SLOPE_NODES]
-        factor, offset = self.line(p, answers.index[Z.role], answers.index[SLOPE.role], answers.n_classes)
-        right = pt.sigmoid(factor * p.ability[:, None] + offset).mean(axis=0)  # (node,)
+        right = pt.switch(answers.names_class.T[:, :, None], pt.exp(log_answer), 0.0).sum(axis=1)
         return {
             "difficulty": View(("item",), p.spread * (of_node * z).sum(axis=1)),
             "difficulty_probability": View(("item", DIFFICULTY), _bin(of_node, z, p.spread)),
-            "expected_accuracy": View(("item",), (share * right).sum(axis=(1, 2))),
+            "expected_accuracy": View(("item",), (share * right.mean(axis=0)).sum(axis=(1, 2))),
         }
 
-    def _integrate(self, answers: Answers, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def _integrate(
+        self, answers: Answers, p: Parameters, log_answer: TensorVariable
+    ) -> tuple[TensorVariable, TensorVariable]:
         """Return log p(class, answers) (item, true_class), and p(node | class, answers) (item, true_class, node)."""
         from bayesanno.modeling.ops.sums import sum_out_states
 
-        n_classes, log_weight = answers.n_classes, answers.index[LOG_WEIGHT.role]
-        factor, offset = self.line(p, answers.index[Z.role], answers.index[SLOPE.role], n_classes)
-        odds = (factor * p.ability[:, None] + offset)[:, None, None]  # (annotator, response, true_class, node)
-        right, wrong = -pt.softplus(-odds), -pt.softplus(odds) - as_data(np.log(n_classes - 1))
-        log_answer = pt.switch(answers.names_class.T[:, :, None], right, wrong)
+        log_weight = answers.index[LOG_WEIGHT.role]
         table = pt.join_dims(log_answer, start_axis=2)  # (annotator, response, state)
         by_class = answers.sum_over_annotations(table).reshape((-1, log_weight.shape[0]))  # (item and class, node)
         total, share = sum_out_states(by_class + log_weight)  # (item and class,), (item and class, node)

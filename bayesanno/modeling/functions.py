@@ -311,11 +311,8 @@ def _compile(
     inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable], *, by_numpy: bool
 ) -> Callable[..., list[np.ndarray]]:
     import pytensor
-    from pytensor.compile.mode import get_default_mode
 
-    from bayesanno.modeling.ops.plain import numba_mode
-
-    mode = BY_NUMPY if by_numpy else numba_mode(get_default_mode())
+    mode = BY_NUMPY if by_numpy else None
     with exact_arithmetic():
         function = pytensor.function(list(inputs), list(outputs), mode=mode, on_unused_input="ignore")
     one_at_a_time = threading.Lock()  # a function of PyTensor's holds its inputs and outputs while it runs

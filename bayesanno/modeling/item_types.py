@@ -6,8 +6,6 @@ prior, of the posterior and of a simulation, or by their prior means where the p
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
 
     from bayesanno.data.counts import CountData
-    from bayesanno.modeling.observations import Counts
-    from bayesanno.modeling.parameters import Parameters, Priors
+    from bayesanno.modeling.arguments import Counts, Parameters, Priors
 
 FEW = 0.05  # a type with less of the items than this can hardly be seen,
 CLOSE = 0.05  # and so can two whose rates differ by less than this,
@@ -37,11 +34,12 @@ class ItemTypeModel(AnnotationModel, HasHardItems, HasKnownParameters):
     """A model whose items are of types 1, 2, ..., by ascending rate of positive answers."""
 
     state_dim: ClassVar[str] = "item_type"
+    types: int  # a field, of models that ask for as many
 
     @property
-    @abstractmethod
     def n_types(self) -> int:
         """Number of item types."""
+        return self.types
 
     def rate_of(self, parameters: Any, data: Any) -> Any:  # noqa: ARG002
         """Return the rate of positive answers to each type, between 0 and 1, in whatever form the parameters have.
@@ -132,12 +130,13 @@ def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top
     `top`, and have a Dirichlet prior: `gap_prior[0]` for the two outer gaps, `gap_prior[1]` for the inner ones. With
     (1, 1) the values are independent uniform ones, put in order.
     """
-    transform = _ascending()(top)
-    highest = transform.highest
+    from bayesanno.modeling.ops.transforms import Ascending, gaps_of
+
+    highest = top if top == 1 else as_data(top)
     concentration = pt.concatenate([gap_prior[:1], pt.ones(n_types - 1) * gap_prior[1], gap_prior[:1]])
 
     def logp(value: TensorVariable, concentration: TensorVariable) -> TensorVariable:
-        return pm.logp(pm.Dirichlet.dist(concentration), _gaps(value / highest)) - n_types * pt.log(highest)
+        return pm.logp(pm.Dirichlet.dist(concentration), gaps_of(value / highest)) - n_types * pt.log(highest)
 
     def dist(concentration: TensorVariable, size: Any) -> TensorVariable:  # noqa: ARG001
         return highest * pt.cumsum(pm.Dirichlet.dist(concentration), axis=-1)[..., :-1]
@@ -153,50 +152,8 @@ def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top
         support_point=middle,
         signature="(gap)->(type)",
         dims="item_type",
-        default_transform=transform,
+        default_transform=Ascending(top, highest),
     )
-
-
-def _gaps(value: TensorVariable) -> TensorVariable:
-    """Return the gaps of ascending values between 0 and 1: shape (item_type + 1,)."""
-    zero = pt.zeros_like(value[..., :1])
-    return pt.diff(pt.concatenate([zero, value, zero + 1], axis=-1), axis=-1)
-
-
-@cache
-def _ascending() -> Any:
-    """Make the transform by which samplers see ascending values: how far each is from the one before to the top.
-
-    On the log-odds scale of these shares a first and a last gap next to 0 move by themselves. As parts of a simplex all
-    coordinates move with each small gap, and a chain goes through such a valley slowly.
-    """
-    from bayesanno.ground.private.pymc import Transform
-
-    class Ascending(Transform):  # type: ignore[misc]  # PyMC is not seen by the type checker
-        """Between ascending values in (0, top) and the whole space."""
-
-        name = "ascending"
-
-        def __init__(self, top: float) -> None:
-            self.top = top
-            self.highest = top if top == 1 else as_data(top)  # in formulas
-
-        def forward(self, value: TensorVariable, *_: Any) -> TensorVariable:
-            gaps = _gaps(value / self.highest)[..., :-1]
-            return pt.log(gaps) - pt.log1p(-value / self.highest)
-
-        def backward(self, value: TensorVariable, *_: Any) -> TensorVariable:
-            return -self.highest * pt.expm1(_log_above(value))
-
-        def log_jac_det(self, value: TensorVariable, *_: Any) -> TensorVariable:
-            each = _log_above(value) - pt.softplus(-value)
-            return each.sum(axis=-1) + value.shape[-1] * pt.log(self.highest)
-
-    def _log_above(value: TensorVariable) -> TensorVariable:
-        """Return the log of what each value leaves of the way to the top."""
-        return -pt.cumsum(pt.softplus(value), axis=-1)
-
-    return Ascending
 
 
 # --------------------------------------------------------------------------------------------------- the formulas

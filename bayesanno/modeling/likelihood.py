@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.capabilities import HasIndexArrays, item_logp, known_parameters
 from bayesanno.modeling.data_kinds import CONTROL, ITEM_PATTERN, KINDS, Arrays, Data, Key, Patterns
-from bayesanno.modeling.parameters import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ def observe(model: AnnotationModel, data: Data) -> TensorVariable:
 
     It depends on those of the declared parameters that the model's formula or generative process takes.
     """
-    from bayesanno.modeling.ops.simplex import use_log_simplex
+    from bayesanno.modeling.ops.transforms import use_log_simplex
 
     graph = pm.modelcontext(None)
     use_log_simplex(graph)

@@ -13,15 +13,15 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pt, xr
+from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
 from bayesanno.modeling.functions import compile_draws
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.modeling.parameters import Parameters
 from bayesanno.modeling.weighing import RunningMeans, effective_number, normalise_weights, weighted_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import xarray
 
@@ -137,39 +137,6 @@ def recover(
     return Recovered(latent=latent_dataset, log_likelihood=log_likelihood, ess_weights=ess)
 
 
-def log_likelihood_of(
-    model: AnnotationModel, data: Data, posterior: xarray.Dataset, known: Mapping[str, np.ndarray] | None = None
-) -> np.ndarray:
-    """Return log p(the item's answers | parameters) of every draw and item, (chain, draw, item); as for `recover`."""
-    formula = compile_formula(model, data, posterior, known)
-    by_pattern = np.stack([one.log_likelihood for one in formula.evaluate()])  # (sample, pattern)
-    shape = (posterior.sizes["chain"], posterior.sizes["draw"], -1)
-    by_item: np.ndarray = by_pattern.reshape(shape)[:, :, formula.patterns.back["item"]]
-    return by_item
-
-
-def log_joint_of(
-    model: AnnotationModel, data: Data, posterior: xarray.Dataset, known: Mapping[str, np.ndarray] | None = None
-) -> np.ndarray:
-    """Return log p(the item's answers, its state | parameters) of every draw, (sample, item, state); as for `recover`.
-
-    Of a model with one latent. The samples are the draws, chain after chain.
-    """
-    formula = compile_formula(model, data, posterior, known)
-    (latent,) = formula.latents
-    with np.errstate(divide="ignore"):
-        by_pattern = [
-            np.where(
-                np.isneginf(one.log_likelihood)[:, None],
-                -np.inf,
-                one.log_likelihood[:, None] + np.log(one.probability[latent]),
-            )
-            for one in formula.evaluate()
-        ]
-    by_item: np.ndarray = np.stack(by_pattern)[:, formula.patterns.back["item"]]
-    return by_item
-
-
 def _mcse(p: np.ndarray) -> np.ndarray:
     """Return the MCSE of means over (chain, draw, ...); 0 where all draws are equal."""
     from arviz_stats.base import array_stats
@@ -182,75 +149,6 @@ def _entropy(p: np.ndarray) -> np.ndarray:
     """Return the entropy in nats of distributions (item, state); shape (item,)."""
     entropy: np.ndarray = -(np.where(p > 0, p, 1.0) * np.log(np.where(p > 0, p, 1.0))).sum(axis=1)
     return entropy
-
-
-def draw_states(
-    model: AnnotationModel,
-    data: Data,
-    posterior: xarray.Dataset,
-    *,
-    latent: str = "",
-    known: Mapping[str, np.ndarray] | None = None,
-    random_seed: int | np.random.Generator | None = None,
-) -> xarray.DataArray:
-    """Draw every item's state once per posterior draw: indices of states, dims (chain, draw, item).
-
-    `latent` names one of several latents.
-    """
-    rng = np.random.default_rng(random_seed)
-    (chosen,) = (one for one in latents(model, data) if one.name == latent)
-    formula = compile_formula(model, data, posterior, known)
-    n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
-    states = np.empty((n_chains * n_draws, data.n_items), dtype=np.int64)  # (sample, item)
-    for sample, one in enumerate(formula.evaluate()):
-        below = one.probability[latent].cumsum(axis=1)[formula.patterns.back["item"]]  # (item, state)
-        u = rng.uniform(size=(data.n_items, 1)) * below[:, -1:]
-        states[sample] = (u >= below).sum(axis=1)
-    coords = {"chain": posterior["chain"], "draw": posterior["draw"], "item": list(data.items)}
-    return xr.DataArray(
-        states.reshape(n_chains, n_draws, -1), dims=("chain", "draw", "item"), coords=coords, name=chosen.dim
-    )
-
-
-def count_states(
-    model: AnnotationModel, data: Data, posterior: xarray.Dataset, known: Mapping[str, np.ndarray]
-) -> xarray.DataArray:
-    """Return how many items are expected in each state, given the answers and one draw: dims (chain, draw, state)."""
-    (latent,) = latents(model, data)
-    formula = compile_formula(model, data, posterior, known)
-    n_items = np.bincount(formula.patterns.back["item"], minlength=formula.patterns.n_patterns)  # (pattern,)
-    counts = np.array([n_items @ one.probability[""] for one in formula.evaluate()])
-    coords = {"chain": posterior["chain"], "draw": posterior["draw"], latent.dim: list(latent.states)}
-    shape = (posterior.sizes["chain"], posterior.sizes["draw"], -1)
-    return xr.DataArray(counts.reshape(shape), dims=tuple(coords), coords=coords)
-
-
-def scale_states(
-    model: AnnotationModel,
-    data: Data,
-    posterior: xarray.Dataset,
-    weights: np.ndarray,
-    known: Mapping[str, np.ndarray] | None = None,
-) -> np.ndarray:
-    """Return sums over draws of each item's state posterior, with weights (row, sample): (row, item, state)."""
-    formula = compile_formula(model, data, posterior, known)
-    total = 0.0
-    for sample, one in enumerate(formula.evaluate()):
-        total = total + weights[:, sample, None, None] * one.probability[""]
-    by_item: np.ndarray = np.asarray(total)[:, formula.patterns.back["item"]]
-    return by_item
-
-
-def view_of_draws(
-    model: AnnotationModel, data: Data, posterior: xarray.Dataset, view: str, known: Mapping[str, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return a view of items in every draw, instead of its mean over draws.
-
-    Items with the same answers have the same value, so that it is given per pattern: shape (sample, pattern, ...), and
-    the pattern of each item, shape (item,). The samples are the draws, chain after chain.
-    """
-    formula = compile_formula(model, data, posterior, known)
-    return np.stack([one.views[view] for one in formula.evaluate()]), formula.patterns.back["item"]
 
 
 # -------------------------------------------------------------------------------------------- the formula, compiled
@@ -278,6 +176,9 @@ class Formula:
     """
 
     function: DrawsFunction
+    model: AnnotationModel
+    data: Data
+    posterior: xarray.Dataset
     patterns: Patterns
     arrays: Arrays
     draws: Mapping[str, np.ndarray]  # (sample, ...)
@@ -295,6 +196,64 @@ class Formula:
         for total, *rest in self.function(values, [*self.known.values(), *arrays]):
             probability = dict(zip(self.latents, rest[: len(self.latents)], strict=True))
             yield Evaluated(total, probability, dict(zip(self.view_dims, rest[len(self.latents) :], strict=True)))
+
+    def log_likelihood(self) -> np.ndarray:
+        """Return log p(the item's answers | parameters) of every draw and item, (chain, draw, item)."""
+        return self._by_chain([one.log_likelihood[self.patterns.back["item"]] for one in self.evaluate()])
+
+    def log_joint(self, latent: str = "") -> Iterator[np.ndarray]:
+        """Yield log p(the item's answers, its state | parameters) of each draw, (item, state), chain after chain.
+
+        `latent` names one of several latents.
+        """
+        for one in self.evaluate():
+            total = one.log_likelihood[:, None]  # (pattern, 1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                joint = np.where(np.isneginf(total), -np.inf, total + np.log(one.probability[latent]))
+            yield joint[self.patterns.back["item"]]
+
+    def draw_states(self, latent: str = "", random_seed: int | np.random.Generator | None = None) -> xarray.DataArray:
+        """Draw every item's state once per posterior draw: indices of states, dims (chain, draw, item).
+
+        `latent` names one of several latents.
+        """
+        rng = np.random.default_rng(random_seed)
+        (chosen,) = (one for one in latents(self.model, self.data) if one.name == latent)
+        states = []  # (item,) each
+        for one in self.evaluate():
+            below = one.probability[latent].cumsum(axis=1)[self.patterns.back["item"]]  # (item, state)
+            u = rng.uniform(size=(len(below), 1)) * below[:, -1:]
+            states.append((u >= below).sum(axis=1))
+        return self._as_array(states, "item", self.data.items).rename(chosen.dim)
+
+    def count_states(self) -> xarray.DataArray:
+        """Return how many items are expected in each state, given the answers and one draw: (chain, draw, state)."""
+        (latent,) = latents(self.model, self.data)
+        n_items = np.bincount(self.patterns.back["item"], minlength=self.patterns.n_patterns)  # (pattern,)
+        counts = [n_items @ one.probability[""] for one in self.evaluate()]
+        return self._as_array(counts, latent.dim, latent.states)
+
+    def scale_states(self, weights: np.ndarray) -> np.ndarray:
+        """Return sums over draws of each item's state posterior, with weights (row, sample): (row, item, state)."""
+        total = 0.0
+        for sample, one in enumerate(self.evaluate()):
+            total = total + weights[:, sample, None, None] * one.probability[""]
+        return np.asarray(total)[:, self.patterns.back["item"]]
+
+    def view(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return a view of items in every draw, instead of its mean over draws.
+
+        Items with the same answers have the same value, so that it is given per pattern: shape (sample, pattern, ...),
+        and the pattern of each item, shape (item,). The samples are the draws, chain after chain.
+        """
+        return np.stack([one.views[name] for one in self.evaluate()]), self.patterns.back["item"]
+
+    def _by_chain(self, each: Sequence[np.ndarray]) -> np.ndarray:
+        return np.stack(each).reshape(self.posterior.sizes["chain"], self.posterior.sizes["draw"], -1)
+
+    def _as_array(self, each: Sequence[np.ndarray], dim: str, names: Sequence[str]) -> xarray.DataArray:
+        coords = {"chain": self.posterior["chain"], "draw": self.posterior["draw"], dim: list(names)}
+        return xr.DataArray(self._by_chain(each), dims=tuple(coords), coords=coords)
 
     def _of_items(self, name: str, values: np.ndarray, items: np.ndarray) -> np.ndarray:
         return np.take(values, items, axis=self.item_axis[name]) if name in self.item_axis else values
@@ -340,6 +299,9 @@ def compile_formula(
     rest = {beforehand[name]: each for name, each in known.items()} | {given[key]: arrays[key].values for key in given}
     return Formula(
         function=compile_draws(values, rest, outputs),
+        model=model,
+        data=data,
+        posterior=posterior,
         patterns=patterns,
         arrays=arrays,
         draws=draws,

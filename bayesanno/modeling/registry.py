@@ -15,9 +15,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.ground.errors import ModelError
+from bayesanno.ground.fields import as_typed
 from bayesanno.ground.wording import closest
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.fields import as_typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.storage import require_fit
 from bayesanno.ground.errors import DataFileError
+from bayesanno.ground.files import write_whole
 from bayesanno.report.blocks import Section
 from bayesanno.report.sections.annotators import show_annotators, tells_of_annotators
 from bayesanno.report.sections.checks import check_model
@@ -81,12 +81,8 @@ def write_report(
         sections=list_sections(view, checks=checks, random_seed=seed),
         footer="Written by bayesanno. The numbers are those of the tables beside this page, rounded.",
     )
-    temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
-    try:
-        temporary.write_text(page, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with write_whole(path) as unfinished:
+        unfinished.write_text(page, encoding="utf-8")
     return path
 
 

@@ -5,7 +5,7 @@ The invariant: a design is a function of its arguments alone; with a seed it is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 def make_design(
@@ -64,16 +64,7 @@ def make_design(
     rng = np.random.default_rng(random_seed)
     each = rng.integers(least, most, size=len(item_names), endpoint=True)  # (item,)
     asked = [rng.choice(len(annotator_names), size=n, replace=False) for n in each]
-    annotator = np.concatenate(asked).astype(np.int64)  # (annotation,)
-    return AnnotationData(
-        item=np.repeat(np.arange(len(item_names)), each),
-        annotator=annotator,
-        label=np.zeros(annotator.size, dtype=np.int64),
-        items=item_names,
-        annotators=annotator_names,
-        labels=label_names,
-        unsure=others,
-    )
+    return _ask(asked, items=item_names, annotators=annotator_names, labels=label_names, unsure=others)
 
 
 def make_loop_design(
@@ -113,14 +104,7 @@ def make_loop_design(
         raise DataError(f"together is {together}: it must be between 1 and the number of annotators, {n_annotators}")
     group = np.arange(len(item_names))[:, None] % n_annotators  # (item, 1)
     annotator = (group + np.arange(together)) % n_annotators  # (item, slot)
-    return AnnotationData(
-        item=np.repeat(np.arange(len(item_names)), together),
-        annotator=annotator.ravel(),
-        label=np.zeros(annotator.size, dtype=np.int64),
-        items=item_names,
-        annotators=annotator_names,
-        labels=_names(labels, "", first=0),
-    )
+    return _ask(annotator, items=item_names, annotators=annotator_names, labels=_names(labels, "", first=0))
 
 
 def make_count_design(
@@ -154,6 +138,14 @@ def make_count_design(
         raise DataError(f"per_item is {per_item}: each item can have 0 answers or more, from the least to the most")
     each = np.random.default_rng(random_seed).integers(least, most, size=len(names), endpoint=True)  # (item,)
     return CountData(items=names, successes=np.zeros_like(each), trials=each)
+
+
+def _ask(asked: Iterable[np.ndarray], **names: Any) -> AnnotationData:
+    """Return a placeholder of each annotator who is asked about each item, given item by item."""
+    each = list(asked)
+    annotator = np.concatenate(each).astype(np.int64)  # (annotation,)
+    item = np.repeat(np.arange(len(each)), [one.size for one in each])
+    return AnnotationData(item=item, annotator=annotator, label=np.zeros_like(annotator), **names)
 
 
 def _item_names(items: int | Sequence[str]) -> tuple[str, ...]:

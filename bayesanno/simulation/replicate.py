@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.modeling.parameters import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -80,24 +80,24 @@ def replicate_with_states(
         key: pt.tensor(key.name, dtype=array.values.dtype, shape=(None,) * array.values.ndim)
         for key, array in arrays.items()
     }
-    states, answers = _quietly(model.generate, KINDS[model.data_class].design(design, given), Parameters(symbols))
+    states, answers = quietly(model.generate, KINDS[model.data_class].design(design, given), Parameters(symbols))
     inputs = dict.fromkeys([*graph_inputs([answers]), *graph_inputs([states])])  # what answers take comes first
     made = [variable for variable in inputs if isinstance(variable.type, RandomType)]
     generators = {variable: variable.type() for variable in made}  # inputs, so that each call has its own
     outputs = clone_replace([answers, states], generators)
-    function = _quietly(compile_once, [*symbols.values(), *given.values(), *generators.values()], outputs)
+    function = quietly(compile_once, [*symbols.values(), *given.values(), *generators.values()], outputs)
     fixed = [*known.values(), *(array.values for array in arrays.values())]
     for sample in range(draws.sizes["chain"] * draws.sizes["draw"]):
         drawn = [array[sample] for array in values.values()]
-        answers, states = _quietly(function, *drawn, *fixed, *rng.spawn(len(generators)))
+        answers, states = quietly(function, *drawn, *fixed, *rng.spawn(len(generators)))
         yield answers, states
 
 
-def _quietly(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call what may be a process in NumPy, which PyTensor warns of when it is first put into a graph or called."""
+def quietly(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Call with what may be a process in NumPy, of which PyTensor warns when it is first put into a graph or called."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Numba will use object mode")
-        return function(*arguments)
+        return function(*arguments, **named)
 
 
 def draw_prior(

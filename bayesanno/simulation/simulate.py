@@ -5,7 +5,6 @@ The invariant: parameters that are given are kept; what is not given is drawn fr
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
@@ -18,12 +17,13 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import ModelError
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.ground.validate import check_seed
+from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import find_patterns, index_arrays, taken_parameters
-from bayesanno.modeling.parameters import Parameters
 from bayesanno.modeling.registry import get_model
+from bayesanno.simulation.replicate import quietly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,8 +85,9 @@ def simulate(
     values = {name: known.value for name, known in known_parameters(process, design).items()}
     values |= given | _draw_prior(graph, given, rng)
     values |= _derive(process, design, graph, values)
-    state, label = _generate(process, design, values, rng)
-    return _put_together(process, design, graph, values, state, label)
+    symbols = _put_together(process, design, {name: pt.as_tensor(value) for name, value in values.items()})
+    state, label = quietly(pm.draw, list(symbols), random_seed=rng)
+    return _name_all(process, design, graph, values, state, label)
 
 
 class Simulator:
@@ -103,17 +104,11 @@ class Simulator:
         from bayesanno.ground.private.pymc import find_rng_nodes
 
         self.model, self.design, self.graph = model, design, model.build(design)
-        arrays = index_arrays(model, design, find_patterns(model, design))
-        given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
         known = {name: self.graph[name] for name in known_parameters(model, design)}
         drawn = {variable.name: variable for variable in self.graph.free_RVs + self.graph.deterministics}
-        p = Parameters(drawn | known)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Numba will use object mode")
-            symbols = model.generate(KINDS[model.data_class].design(design, given), p)
-            outputs = [*drawn.values(), *symbols]
-            self._rngs = find_rng_nodes(outputs)
-            self._draw = pm.compile([], outputs)
+        outputs = [*drawn.values(), *_put_together(model, design, drawn | known)]
+        self._rngs = find_rng_nodes(outputs)
+        self._draw = quietly(pm.compile, [], outputs)
         self._names = list(drawn)
 
     def draw(self, random_seed: int) -> tuple[Any, xarray.Dataset, np.ndarray]:
@@ -125,15 +120,21 @@ class Simulator:
         from bayesanno.ground.private.pymc import reseed_rngs
 
         reseed_rngs(self._rngs, random_seed)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Numba will use object mode")
-            *values, state, label = self._draw()
+        *values, state, label = quietly(self._draw)
         known = {name: one.value for name, one in known_parameters(self.model, self.design).items()}
         named = known | dict(zip(self._names, values, strict=True))
-        return *_put_together(self.model, self.design, self.graph, named, state, label), state
+        return *_name_all(self.model, self.design, self.graph, named, state, label), state
 
 
-def _put_together(
+def _put_together(model: AnnotationModel, design: Data, parameters: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the states of the items and their annotations, as codes: variables of the model's generative process."""
+    arrays = index_arrays(model, design, find_patterns(model, design))
+    given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
+    states, answers = quietly(model.generate, KINDS[model.data_class].design(design, given), Parameters(parameters))
+    return states, answers
+
+
+def _name_all(
     process: AnnotationModel,
     design: Data,
     graph: pymc.Model,
@@ -193,20 +194,6 @@ def _derive(
         return {}
     known = {variable: pt.as_tensor(values[variable.name]).astype(variable.dtype) for variable in graph.free_RVs}
     return dict(zip(derived, pm.draw(clone_replace(list(derived.values()), known), mode=BY_NUMPY), strict=True))
-
-
-def _generate(
-    model: AnnotationModel, design: Data, values: Mapping[str, np.ndarray], rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the states of the items and their annotations, as codes, by the model's generative process."""
-    arrays = index_arrays(model, design, find_patterns(model, design))
-    given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
-    p = Parameters({name: pt.as_tensor(value) for name, value in values.items()})
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Numba will use object mode")  # so it does, for a process in NumPy
-        symbols = model.generate(KINDS[model.data_class].design(design, given), p)
-        state, label = pm.draw(list(symbols), random_seed=rng)
-    return state, label
 
 
 @singledispatch

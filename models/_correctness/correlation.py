@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pt
-from bayesanno.modeling.parameters import Parameters
+from bayesanno.modeling.arguments import Parameters
 from bayesanno.models._correctness.blocks import check_blocks
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from bayesanno.data.annotations import AnnotationData
     from bayesanno.data.dimensions import MultiAnnotationData
+    from bayesanno.modeling.arguments import Answers, Dimensions
     from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.observations import Answers, Dimensions
 
     Pair = tuple[int, int]
 

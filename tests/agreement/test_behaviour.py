@@ -14,6 +14,7 @@ from scipy.stats import entropy
 from sklearn.metrics import silhouette_samples
 
 import bayesanno as ba
+from bayesanno.agreement.alpha import alpha_of_votes
 from bayesanno.agreement.behaviour import (
     average_distance,
     find_distances,
@@ -22,7 +23,7 @@ from bayesanno.agreement.behaviour import (
     find_outliers,
 )
 from bayesanno.agreement.groups import measure_silhouette
-from bayesanno.agreement.subsets import alpha_without_each, leave_out, measure_alpha
+from bayesanno.agreement.subsets import alpha_without_each, leave_out
 from bayesanno.ground.errors import DataError
 from tests.agreement.test_coefficients import from_matrix
 from tests.samples import tiny_data
@@ -114,7 +115,7 @@ def test_dropping_a_spammer_raises_alpha(rng):
     table = ba.outlier_table(from_matrix(answers))
     assert table["dropped"].tolist() == ["", "e"]
     assert table["alpha"].is_monotonic_increasing
-    assert table["alpha"].iloc[0] == pytest.approx(measure_alpha(from_matrix(answers).votes))
+    assert table["alpha"].iloc[0] == pytest.approx(alpha_of_votes(from_matrix(answers).votes))
     assert len(ba.outlier_table(from_matrix(answers), most=0)) == 1
 
 
@@ -211,7 +212,7 @@ def test_a_search_finds_the_best_pairs_and_says_that_it_is_one(rng):
     pairs = {}
     for one, other in combinations(range(16), 2):
         two = leave_out(data, set(names) - {names[one], names[other]})
-        pairs[f"{names[one]}; {names[other]}"] = float(measure_alpha(two.votes))
+        pairs[f"{names[one]}; {names[other]}"] = float(alpha_of_votes(two.votes))
     best = max(pairs, key=pairs.get)
     assert table["annotators"].iloc[0] == best
     assert table["alpha"].iloc[0] == pytest.approx(pairs[best])
@@ -223,7 +224,7 @@ def test_alpha_without_each_is_alpha_of_the_others(crowd):
     for who in (0, 7, 29):
         others = leave_out(data, [data.annotators[who]])
         assert others.n_annotations == data.n_annotations - (data.annotator == who).sum()
-        assert found[who] == pytest.approx(float(measure_alpha(others.votes)), abs=1e-12)
+        assert found[who] == pytest.approx(float(alpha_of_votes(others.votes)), abs=1e-12)
 
 
 # -------------------------------------------------------------------------------------------------- what cannot be had

@@ -20,6 +20,7 @@ from bayesanno.agreement.chance import (
 from bayesanno.agreement.noise import hard_items_posterior
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
+from tests.samples import RTE_HISTOGRAM, rte_annotations
 
 COMPLETE = (  # three annotators, four labels of which one is never used, items disagreed on: 1, 2, 3, 4
     ("x", "y", "x"), ("y", "y", "z"), ("z", "x", "z"), ("x", "x", "y"), ("x", "x", "x"), ("z", "z", "z"),
@@ -121,11 +122,9 @@ def test_33_disagreements_are_a_kappa_of_934():
     assert measure_kappa(votes).kappa == pytest.approx(0.934, abs=5e-6)
 
 
-def test_kappa_of_real_annotations(shared):
-    from bayesanno.io.annotations import read_annotations
-
-    found = measure_kappa(read_annotations(shared / "data" / "rte.csv").votes)
-    histogram = (5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73)  # items by positive answers of 10
+def test_kappa_of_real_annotations():
+    found = measure_kappa(rte_annotations().votes)
+    histogram = RTE_HISTOGRAM.tolist()
     pairs = sum(seen * (comb(j, 2) + comb(10 - j, 2)) for j, seen in enumerate(histogram))
     positive = Fraction(sum(seen * j for j, seen in enumerate(histogram)), 8000)
     observed, expected = Fraction(pairs, 800 * comb(10, 2)), positive**2 + (1 - positive) ** 2

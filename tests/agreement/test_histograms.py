@@ -19,18 +19,16 @@ from bayesanno.agreement.histograms import (
 )
 from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
+from tests.samples import RTE_HISTOGRAM as SRTE
+from tests.samples import rte_counts
 
-# Snow et al.'s RTE annotations: items with 0..10 positive answers of 10
-SRTE = np.array([5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73])
 # Model M of Beigman Klebanov and Beigman (2010), figure 3
 WEIGHT, RATE = (343, 159, 298), (0.1978, 0.5487, 0.8942)
 MODEL_M = 800 * mix_binomials(WEIGHT, RATE, 10)
 
 
-def test_the_histogram_of_real_annotations(shared):
-    from bayesanno.io.annotations import read_annotations
-
-    data = CountData.from_annotations(read_annotations(shared / "data" / "rte.csv"), positive="1")
+def test_the_histogram_of_counts():
+    data = rte_counts()
     assert count_histogram(data).tolist() == SRTE.tolist()
     assert np.arange(11) @ count_histogram(data) / 800 == 5.72625
     by_counts, by_histogram = fit_binomials(data, 2), fit_binomials(SRTE, 2)

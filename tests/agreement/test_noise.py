@@ -20,6 +20,7 @@ from bayesanno.agreement.noise import (
 )
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
+from tests.samples import rte_annotations
 
 # n, d, p: t0, P(X > t0), P(X > t0 - 1), gamma (Beigman Klebanov and Beigman 2009, recomputed where it errs)
 PAPER = {
@@ -241,10 +242,8 @@ def test_one_item_noise_is_refused_where_no_item_has_two_annotations(refuses):
         bound_noise_of(data, chance=0.5)
 
 
-def test_real_annotations(shared):
-    from bayesanno.io.annotations import read_annotations
-
-    level = bound_noise_of(read_annotations(shared / "data" / "rte.csv"))
+def test_real_annotations():
+    level = bound_noise_of(rte_annotations())
     assert (level.n, level.d) == (800, 800 - 5 - 73)  # those with 0 or 10 of 10 positive answers are agreed on
     assert level.kappa == pytest.approx(0.2413839389, abs=5e-10)
     assert level.t0 == bound_noise(800, 722, level.p).t0

@@ -67,10 +67,15 @@ def test_use_of_labels_is_that_of_unsure_ones_too(data):
     assert shares.filter(regex="careful").gt(0).all()
 
 
-def test_the_vote_of_an_item_with_unsure_answers_alone_is_even():
+def test_an_unsure_answer_is_no_vote():
     said = [("s1", "ada", "unsure"), ("s1", "bo", "unsure"), ("s2", "ada", "unsure"), ("s2", "bo", "no")]
     data = ba.AnnotationData.from_records(said, labels=["no", "yes"], unsure="unsure")
     assert split_vote(data).tolist() == [[0.5, 0.5], [1, 0]]
+    table = ba.majority_vote(data)
+    assert table["label"].tolist() == ["no", "no"]  # of an item without votes, what all items got most often
+    assert table["n_annotations"].tolist() == [0, 1]
+    assert np.isnan(table["share"][0])
+    assert table["tied"].tolist() == [True, False]
 
 
 def test_agreement_needs_two_answers_that_are_not_unsure(refuses):

@@ -8,8 +8,7 @@ import bayesanno as ba
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.inference.graph.compiled import compile_graph
-from bayesanno.inference.graph.density import hold_spreads
+from bayesanno.inference.graph.density import compile_graph, hold_spreads
 from bayesanno.inference.graph.draws import as_one_chain, unconstrain
 from bayesanno.inference.modes.explore import Explored
 from bayesanno.inference.modes.weigh import weigh_modes

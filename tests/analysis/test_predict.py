@@ -128,10 +128,11 @@ def test_chunks_of_items_are_weighed_as_all_at_once(mace_fit, crowd, monkeypatch
     for name, values in whole.latent.data_vars.items():
         np.testing.assert_allclose(parts.latent[name], values, rtol=1e-9, atol=1e-12)
     view = view_of(fit)
-    spam, pattern = way_back.view_of_draws(view.model, data, view.posterior, "spam", view.known)  # (sample, pattern..)
-    logp = way_back.log_likelihood_of(view.model, data, view.posterior, view.known).reshape(500, -1)  # (sample, item)
+    formula = way_back.compile_formula(view.model, data, view.posterior, view.known)
+    spam, pattern = formula.view("spam")  # (sample, pattern..)
+    logp = formula.log_likelihood().reshape(500, -1)  # (sample, item)
     assert pattern.size == data.n_items
-    source = way_back.compile_formula(view.model, data, view.posterior).patterns.back["annotation"]
+    source = formula.patterns.back["annotation"]
     for annotation in range(0, data.n_annotations, 97):
         weight = np.exp(logp[:, data.item[annotation]])
         expected = np.average(spam[:, source[annotation]], weights=weight)

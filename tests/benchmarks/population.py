@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 import bayesanno as ba
-from bayesanno.modeling.ops.logistic_normal import draw_rows
+from bayesanno.modeling.ops.variables import draw_rows
 
 LABELS = ("1 poor", "2 fair", "3 good", "4 fine", "5 best")
 PREVALENCE = np.array([0.35, 0.25, 0.2, 0.12, 0.08])

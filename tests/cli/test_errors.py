@@ -65,7 +65,7 @@ REFUSED = {
     "file in the way": (LONG, "mace answers.csv --out controls.csv --overwrite", "controls.csv is not a folder that a"),
     "no parent": (LONG, "mace answers.csv --out no/run", "there is no folder .*/no to write run into"),
     "method": (LONG, "mace answers.csv --out run --method nutz", "no method 'nutz': choose one of nuts, advi"),
-    "sampler": (LONG, "mace answers.csv --out run --nuts-sampler stan", "no nuts_sampler 'stan': choose one of"),
+    "sampler": (LONG, "mace answers.csv --out run --nuts-sampler stan", "nuts_sampler is 'stan': it must be one of"),
     "draws": (LONG, "mace answers.csv --out run --draws 0", "draws is 0: it must be at least 4"),
     "tune": (LONG, "mace answers.csv --out run --tune -1", "tune is -1: it must be at least 1"),
     "chains": (LONG, "mace answers.csv --out run --chains 0", "chains is 0: it must be at least 1"),
@@ -228,10 +228,10 @@ def test_simulated_annotations_read_back_with_gold_and_parameters(command, tmp_p
 
 
 NOT_SIMULATED = {
-    "a file is there": ("--out old.csv", 1, "old.csv exists: choose another name, or --overwrite"),
+    "a file is there": ("--out old.csv", 1, "old.csv exists: choose another --out, or --overwrite"),
     "its parameters are there": ("--out other.csv", 1, "other.json exists"),
     "one file for both": ("--out new.json", 1, "new.json"),
-    "no folder": ("--out no/new.csv", 1, "no/new.csv"),
+    "no folder": ("--out no/new.csv", 1, "no to write new.csv into"),
     "no items": ("--out new.csv --items 0", 1, "item"),
     "negative items": ("--out new.csv --items -3", 1, "item"),
     "one label": ("--out new.csv --labels 1", 1, "only one label, '0'"),

@@ -9,9 +9,9 @@ import pytest
 
 from bayesanno import CountData, get_model, load, read_counts, write_counts
 from bayesanno.cli.for_model import read_for
+from bayesanno.cli.options import DataOptions
 from bayesanno.ground.errors import DataError
 from bayesanno.io import text_table
-from bayesanno.io.options import ReadOptions
 from tests.cli.within import run
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
@@ -28,7 +28,7 @@ def read(tmp_path):
     def from_text(text, model="binomial_mixture", positive=None, labels=(), **options):
         path = tmp_path / "data.csv"
         path.write_text(text)
-        return read_for(get_model(model), str(path), ReadOptions(**options), labels=labels, positive=positive)
+        return read_for(get_model(model), str(path), DataOptions(declared=tuple(labels), positive=positive, **options))
 
     return from_text
 
@@ -119,10 +119,10 @@ def test_a_table_of_counts_is_parsed_once(read, monkeypatch):
 
 def test_named_data_are_counted_and_described(refuses):
     mixture = get_model("binomial_mixture")
-    data, described = read_for(mixture, "@table14", ReadOptions())
+    data, described = read_for(mixture, "@table14", DataOptions())
     assert (data.n_items, int(data.trials.sum())) == (10_000, 30_000)
     assert described.startswith("30,000 answers to 10,000 items, ")
-    assert read_for(mixture, "@table9", ReadOptions(), positive="2")[0].successes.sum() == 8898
+    assert read_for(mixture, "@table9", DataOptions(positive="2"))[0].successes.sum() == 8898
     with refuses(DataError, r"table14\.csv: no column for the successes"):
         read_counts("@table14")
     with refuses(DataError, "no data set '@tabel14': .*did you mean '@table14'"):

@@ -12,7 +12,8 @@ import pytest
 from arviz_stats.base import array_stats
 from scipy.special import comb, logsumexp
 
-from bayesanno import CountData, count_histogram, fit_binomials, make_count_design, select_n_types
+from bayesanno import CountData, make_count_design
+from bayesanno.histograms import count_histogram, fit_binomials, select_n_types
 from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.models.binomial_mixture import BinomialMixture

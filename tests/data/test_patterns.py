@@ -12,8 +12,8 @@ from pytensor.compile.mode import Mode
 
 from bayesanno import AnnotationData, get_model
 from bayesanno.data.patterns import lay_out
+from bayesanno.modeling.arguments import Answers
 from bayesanno.modeling.likelihood import observed_arrays
-from bayesanno.modeling.observations import Answers
 
 N_ITEMS, N_ANNOTATORS, N_LABELS = 6, 4, 3
 

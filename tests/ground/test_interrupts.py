@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from bayesanno.ground.interrupts import hold_interrupts, lose_no_interrupt
+from bayesanno.ground.running import hold_interrupts, lose_no_interrupt
 
 
 def interrupt(*_):

@@ -13,7 +13,7 @@ from bayesanno.ground.private import numba as of_numba
 from bayesanno.ground.private import nutpie as of_nutpie
 from bayesanno.ground.private import pymc as of_pymc
 from bayesanno.ground.private import pytensor as of_pytensor
-from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph.density import compile_graph
 
 
 class Doubled(of_pytensor.LoopOp):

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from bayesanno.ground.errors import ConvergenceWarning
-from bayesanno.inference.modes.assembly import assemble_draws
+from bayesanno.inference.assemble import assemble
 from bayesanno.models.model_b import ModelB
 from tests.models.contract import LABELS, TINY
 
@@ -50,9 +50,9 @@ def permute_draws(posterior, orders):
 def make_fit(model, data, posterior):
     """A fit from given draws; so few of them are warned about."""
     chains, draws = posterior.sizes["chain"], posterior.sizes["draw"]
-    none = xr.DataArray(np.zeros((chains, draws)), dims=("chain", "draw"))
+    none = xr.zeros_like(posterior["chain"] * posterior["draw"], dtype=float)  # (chain, draw)
     stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
     attrs = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
     attrs["settings"] = json.dumps({"draws": draws, "chains": chains})
     with pytest.warns(ConvergenceWarning):
-        return assemble_draws(model, data, posterior, stats, attrs=attrs)
+        return assemble(model, data, posterior, stats, attrs=attrs)

@@ -10,11 +10,11 @@ from arviz_stats.base import array_stats
 
 import bayesanno as ba
 from bayesanno.ground.errors import ConvergenceWarning
+from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes import bridge
-from bayesanno.inference.modes.assembly import assemble_draws
 from bayesanno.inference.modes.bridge import _bridge
 from bayesanno.inference.modes.chains import compare_chains
 from bayesanno.models.binomial_mixture import BinomialMixture
@@ -34,7 +34,7 @@ def said_of(model, data, posterior, log_density):
     stats = xr.Dataset({"lp": lp})
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        fit = assemble_draws(model, data, posterior, stats, attrs=attrs)
+        fit = assemble(model, data, posterior, stats, attrs=attrs)
     return fit, [str(warning.message) for warning in seen if warning.category is ConvergenceWarning]
 
 

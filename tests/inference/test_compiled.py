@@ -22,9 +22,10 @@ from pytensor.link.numba.dispatch.basic import register_funcify_default_op_cache
 
 import bayesanno as ba
 from bayesanno.ground.private.nutpie import make_compiled_model
-from bayesanno.inference.graph import c_functions, compiled
+from bayesanno.inference.graph import c_functions
+from bayesanno.inference.graph import density as compiled
 from bayesanno.inference.graph.c_functions import WRITERS
-from bayesanno.inference.graph.compiled import compile_anew_if_broken, compile_graph
+from bayesanno.inference.graph.density import compile_anew_if_broken, compile_graph
 from bayesanno.inference.sampling import starts
 from bayesanno.modeling.functions import exact_arithmetic
 from tests.samples import SHORT, tiny_data
@@ -298,7 +299,7 @@ def test_two_processes_at_once_and_this_one_finds_their_code(folder, monkeypatch
 from pathlib import Path
 from pytensor.link.numba import cache
 from bayesanno.inference.graph import c_functions
-from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph.density import compile_graph
 from tests.inference.test_compiled import START, draw, hits, small_graph
 cache.NUMBA_CACHE_PATH = Path({str(folder)!r})
 c_functions._writers = lambda: ("versions of their own",)

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from bayesanno.inference.diagnosis.measures import diagnose, find_pareto_k
-from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.sampling.advi import ADVISettings, approximate
 from bayesanno.inference.sampling.starts import start_near
 

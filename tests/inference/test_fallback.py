@@ -8,8 +8,8 @@ import bayesanno as ba
 from bayesanno.ground.errors import CacheWarning, FitError
 from bayesanno.ground.private import numba as of_numba
 from bayesanno.ground.private import pytensor as of_pytensor
-from bayesanno.inference.graph import compiled
-from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph import density as compiled
+from bayesanno.inference.graph.density import compile_graph
 from tests.samples import SHORT, tiny_data
 
 NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")

@@ -11,9 +11,9 @@ from scipy.stats import multivariate_normal
 
 import bayesanno as ba
 from bayesanno.ground.errors import ConvergenceWarning, FitError
+from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.explain import explain, explain_chains, explain_modes
 from bayesanno.inference.graph.draws import unconstrain
-from bayesanno.inference.modes.assembly import assemble_draws
 from bayesanno.inference.modes.chains import merge_modes
 from bayesanno.inference.sampling.starts import Modes, Starts, choose_starts, share_chains
 from bayesanno.modeling import registry
@@ -226,7 +226,7 @@ def two_widths(monkeypatch, rng):
     stats = xr.Dataset({"lp": (("chain", "draw"), log_density)})
     attrs = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
     attrs["settings"] = json.dumps({"draws": 500, "chains": 4})
-    yield said_of(lambda: assemble_draws(model, data, posterior, stats, attrs=attrs))
+    yield said_of(lambda: assemble(model, data, posterior, stats, attrs=attrs))
     registry._entry_points.cache_clear()
 
 

@@ -14,9 +14,10 @@ import bayesanno as ba
 from bayesanno.cli.app import app
 from bayesanno.fits.view import Yields, view_of
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.fields import AtLeast, Range
 from bayesanno.inference.methods import ARGUMENTS, METHODS, Method, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
-from bayesanno.inference.settings import AtLeast, Between, Draws, GraphSettings
+from bayesanno.inference.settings import Draws, GraphSettings
 from tests.samples import SHORT, tiny_data
 
 OF_FIT = inspect.signature(ba.fit).parameters
@@ -59,14 +60,14 @@ def test_settings_are_valid_plain_and_frozen():
     @dataclass(frozen=True, kw_only=True)
     class Own(GraphSettings):
         steps: Annotated[int, AtLeast(2)] = 5
-        rate: Annotated[float, Between(0, 1)] = 0.5
+        rate: Annotated[float, Range(0, 1)] = 0.5
 
     made = Own(steps="7", rate=np.float32(0.25))
     assert (made.steps, type(made.steps), made.rate, type(made.rate)) == (7, int, 0.25, float)
     assert Own(steps=np.int64(3)) == Own(steps=3)
     with pytest.raises(AttributeError):
         made.steps = 1
-    for wrong in ({"steps": 1}, {"steps": 2.0}, {"steps": None}, {"rate": 1}, {"rate": 0}, {"rate": "x"}):
+    for wrong in ({"steps": 1}, {"steps": 2.5}, {"steps": None}, {"rate": 1}, {"rate": 0}, {"rate": "x"}):
         with pytest.raises(FitError, match=f"^{next(iter(wrong))} is "):
             Own(**wrong)
 
@@ -98,7 +99,7 @@ def test_the_target_acceptance_rate_reaches_the_sampler(sampler):
 
 @dataclass(frozen=True, kw_only=True)
 class StartSettings(GraphSettings):
-    spread: Annotated[float, Between(0, 1)] = 0.5
+    spread: Annotated[float, Range(0, 1)] = 0.5
 
 
 def stay_at_the_start(graph, start, settings, *, random_seed, progressbar):

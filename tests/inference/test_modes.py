@@ -7,17 +7,16 @@ from threadpoolctl import threadpool_limits
 import bayesanno as ba
 from bayesanno import AnnotationData, CountData
 from bayesanno.ground.errors import DataError, FitError, ModelError
-from bayesanno.inference.find_modes.maximise import Region, climb, find_better, polish
+from bayesanno.inference.find_modes.maximise import Region, ascend, find_better, polish
 from bayesanno.inference.find_modes.objective import Surface
 from bayesanno.inference.find_modes.starts import choose_mode_starts, oppose
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.model_a import ModelA
 from bayesanno.models.model_b import ModelB
 from tests.models import oracles_model_a as oracle
-from tests.samples import TINY_RECORDS
+from tests.samples import TINY_RECORDS, rte_counts
 
 EXACT = 1e-6  # the oracles have six decimals
-SRTE = (5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73)  # items with 0, 1, ..., 10 positive answers (table of ORACLES)
 
 
 def find(model, data, starts=60, **settings):
@@ -70,7 +69,7 @@ def test_modes_under_the_alphas_and_frequencies_of_the_data(table9, omega):
     surface = Surface(graph, "ml")
     rng = np.random.default_rng(1)
     starts = choose_mode_starts(model, table9, graph, surface, 25, rng)
-    ends = [polish(surface, surface.region, climb(surface, surface.region, start)) for start in starts]
+    ends = [polish(surface, surface.region, ascend(surface, surface.region, start)) for start in starts]
     inside = {round(end.value, 6): end.point[::2] for end in ends if (end.point > 0).all()}
     expected = oracle.UNNORMALISED_MODES[omega]
     np.testing.assert_allclose(sorted(inside, reverse=True), [value for _, value in expected], rtol=0, atol=2e-6)
@@ -106,7 +105,7 @@ def test_table_16_is_what_its_program_maximised():
         return value, gradient
 
     region, rng = Region((2, 2, 2)), np.random.default_rng(1)
-    ends = [polish(printed, region, climb(printed, region, region.draw(rng))) for _ in range(20)]
+    ends = [polish(printed, region, ascend(printed, region, region.draw(rng))) for _ in range(20)]
     best = {round(end.value, 6): end.point[::2] for end in ends}
     assert sorted(best) == sorted(value for _, value in oracle.TABLE16_PRINTED)
     for theta, value in oracle.TABLE16_PRINTED:
@@ -158,9 +157,7 @@ def test_table_11_as_it_is(table9):
 
 def test_types_of_items_may_be_at_the_end_of_the_scale():
     """Three binomials for the counts of Snow et al.'s data: the third type is of items that all say yes to."""
-    successes = np.repeat(np.arange(11), SRTE)
-    data = CountData(items=[str(i) for i in range(800)], successes=successes, trials=np.full(800, 10))
-    modes = find(BinomialMixture(types=3), data, starts=20)
+    modes = find(BinomialMixture(types=3), rte_counts(), starts=20)
     best = modes.iloc[0]
     assert best["boundary"] == "rate[type 3] = 1"
     np.testing.assert_allclose(
@@ -186,7 +183,7 @@ def test_the_density_of_a_gaussian_of_no_width_has_no_bound():
 
     region = Region((2, 1, 1))
     starts = ([0.9, 0.1, 1.0, sd] for sd in (1e-4, 1e-3, 1e-2, 0.1, 1.0))
-    ends = [polish(density, region, climb(density, region, np.array(start))) for start in starts]
+    ends = [polish(density, region, ascend(density, region, np.array(start))) for start in starts]
     assert (ends[0].singular, ends[0].value, ends[0].maximum) == ((3,), np.inf, False)
     assert any(end.maximum and np.isfinite(end.value) and not end.singular for end in ends)
 
@@ -312,7 +309,7 @@ def test_a_point_on_a_saddle_is_left():
     surface = Surface(ModelB().build(data), "ml")
     alike = {"prevalence": [0.5, 0.5], "confusion": np.full((3, 2, 2), 0.5)}
     region = surface.region
-    saddle = polish(surface, region, climb(surface, region, surface.coordinates_of(alike)))
+    saddle = polish(surface, region, ascend(surface, region, surface.coordinates_of(alike)))
     end = find_better(surface, region, saddle, np.random.default_rng(1))
     assert end.value == pytest.approx(CLOSED["@table14"][0], abs=1e-6)
 

@@ -11,10 +11,10 @@ import xarray as xr
 
 from bayesanno import AnnotationData, fit
 from bayesanno.ground.errors import ConvergenceWarning, FitError
+from bayesanno.inference.combine import concat_chains, relabel
 from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.methods import METHODS
 from bayesanno.inference.modes.chains import compare_chains
-from bayesanno.inference.modes.combine import concat_chains, relabel
 from bayesanno.inference.relabelling.align import align_classes, class_permutations, compose, share_changed
 from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws

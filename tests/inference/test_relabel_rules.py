@@ -10,7 +10,7 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno.ground.errors import ConvergenceWarning, FitError
-from bayesanno.inference.modes.combine import relabel
+from bayesanno.inference.combine import relabel
 from bayesanno.inference.relabelling import rules as relabel_rules
 from bayesanno.inference.relabelling.rules import minimise_divergence
 from bayesanno.models.model_b import ModelB

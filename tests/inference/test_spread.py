@@ -150,7 +150,7 @@ class TestSpread:
         assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
     def test_what_is_asked_of_the_wrong_fit(self, there, client, crowd, tmp_path, refuses):
-        with refuses(FitError, r"holds its items: label_table\(fit\)"):
+        with refuses(FitError, "holds its items, in memory: give data from read_annotations, or None"):
             ba.write_labels(ba.fit("mace", crowd[0], method="em", method_options={"restarts": 1}, **ONE), there, "x")
         fit = ba.fit("mace", there, method="em", method_options={"restarts": 1}, **ONE)
         others = dd.from_pandas(tiny_data().to_frame(), npartitions=1)

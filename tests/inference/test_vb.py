@@ -296,7 +296,7 @@ def test_exchangeable_classes_get_their_names():
     ("options", "what"),
     [
         ({"restarts": 0}, "restarts is 0: it must be at least 1"),
-        ({"tolerance": 1}, r"tolerance is 1: it must be between 0 and 1 \(exclusive\)"),
+        ({"tolerance": 1}, r"tolerance is 1: it must be a number between 0 and 1 \(exclusive\)"),
         ({"objective": "map"}, "vb has no method option 'objective': it has restarts, steps, tolerance"),
     ],
 )

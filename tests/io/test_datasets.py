@@ -1,9 +1,11 @@
 """The named data sets: their numbers, and what happens when one cannot be had."""
 
+import hashlib
 import http.server
 import itertools
 import threading
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pooch
@@ -189,10 +191,12 @@ def server(tmp_path, monkeypatch):
     httpd.server_close()
 
 
-def test_a_file_is_fetched_once_and_in_silence(shared, cache, server, capfd):
+def test_a_file_is_fetched_once_and_in_silence(cache, server, monkeypatch, capfd):
     folder, asked = server
-    content = (shared / "data" / "raw" / "wsd.standardized.tsv").read_bytes()
-    (folder / "wsd.standardized.tsv").write_bytes(content)
+    content = b"!amt_annotation_ids\t!amt_worker_ids\torig_id\tresponse\tgold\n1\ta\t1\t1\t1\n"
+    published = replace(datasets._NAMED["@wsd"], sha256=hashlib.sha256(content).hexdigest())
+    monkeypatch.setitem(datasets._NAMED, "@wsd", published)
+    (folder / published.file).write_bytes(content)
     assert load_named("@wsd") == load_named("@wsd") == cache / "wsd.standardized.tsv"
     assert (cache / "wsd.standardized.tsv").read_bytes() == content
     assert asked == ["/wsd.standardized.tsv"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.io.annotations import read_annotations
-from bayesanno.io.counts import read_counts
+from bayesanno.io.count_tables import read_counts
 from bayesanno.io.write import write_annotations
 
 LONG = "item,annotator,label\ns1,ada,no\ns1,bo,yes\ns2,ada,yes\n"

@@ -19,7 +19,7 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.io.annotations import read_annotations
-from bayesanno.io.counts import read_counts
+from bayesanno.io.count_tables import read_counts
 from bayesanno.io.dimensions import read_multi_annotations
 from bayesanno.io.write import write_annotations, write_data
 

@@ -10,7 +10,7 @@ from pytensor.graph.traversal import graph_inputs
 
 from bayesanno.modeling.any_size import forget_sizes
 from bayesanno.modeling.functions import name_graph, read_data
-from bayesanno.modeling.ops.simplex import log_simplex
+from bayesanno.modeling.ops.transforms import log_simplex
 
 
 def shared_of(outputs):

@@ -10,10 +10,10 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.fields import Fields
+from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import View, caveats, is_exchangeable, known_parameters, latents, remarks
-from bayesanno.modeling.fields import Fields
-from bayesanno.modeling.parameters import Parameters, Priors
 from tests.models.contract import TINY
 
 

@@ -9,7 +9,7 @@ from pytensor.compile.mode import Mode
 from pytensor.graph import rewrite_graph
 from scipy.stats import kstest, norm
 
-from bayesanno.modeling.ops.logistic_normal import centring_of, draw_rows, logistic_normal
+from bayesanno.modeling.ops.variables import centring_of, draw_rows, logistic_normal
 
 PYTHON = Mode(linker="py", optimizer="fast_run")
 COORDS = {"annotator": range(3), "true_class": range(2), "response": range(3)}

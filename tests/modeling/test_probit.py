@@ -10,10 +10,10 @@ from scipy.stats import beta, norm
 
 import bayesanno as ba
 from bayesanno.inference.diagnosis.measures import measure_convergence
-from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
 from bayesanno.inference.sampling.starts import start_near
-from bayesanno.modeling.ops.probit import beta_by_probit
+from bayesanno.modeling.ops.variables import beta_by_probit
 
 PYTHON = Mode(linker="py", optimizer="fast_run")
 PRIORS = [(0.5, 0.5), (2.0, 1.0), (0.01, 0.01), (200.0, 1.0), (1.0, 0.5), (0.5, 30.0)]

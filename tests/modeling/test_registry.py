@@ -9,9 +9,9 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import ModelError
+from bayesanno.ground.fields import Positive
 from bayesanno.modeling import registry as zoo
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.fields import Positive
 from bayesanno.models.mace import MACE
 
 

@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 
 import bayesanno as ba
 from bayesanno.ground.private.pytensor import register_with_jax
-from bayesanno.modeling.ops.simplex import (
+from bayesanno.modeling.ops.transforms import (
     LogSimplex,
     LogSimplexTransform,
     log_simplex,

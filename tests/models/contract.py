@@ -19,11 +19,11 @@ from pytensor.graph.replace import clone_replace
 from scipy.stats import chisquare
 
 from bayesanno import AnnotationData, AnnotationModel, list_models
+from bayesanno.modeling.arguments import Design
+from bayesanno.modeling.arguments import Parameters as SymbolicParameters
 from bayesanno.modeling.capabilities import known_parameters
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.likelihood import observed_arrays
-from bayesanno.modeling.observations import Design
-from bayesanno.modeling.parameters import Parameters as SymbolicParameters
 from bayesanno.modeling.registry import model_class
 from tests.models.guests import GUESTS
 from tests.models.references import REFERENCES, Parameters, Reference, Said

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from scipy.stats import beta
 
+from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.fields import Positive
-from bayesanno.modeling.starts import agreement_with_vote
+from bayesanno.modeling.expectation import agreement_with_vote
 from tests.models.references import Parameters, Reference, Said
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 
+from bayesanno.models._correctness.blocks import find_recurrence
+from bayesanno.models._correctness.formula import distinct_sums
 from bayesanno.models._correctness.process import draw_distinct
-from bayesanno.models._correctness.recurrence import distinct_sums, find_recurrence
 from tests.models.contract import FAST, FEW_COPIES, P_VALUE, chi_square
 from tests.models.references_model_a import distinct, distinct_sum
 

@@ -12,9 +12,8 @@ from bayesanno import AnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.inference.find_modes.starts import oppose
 from bayesanno.modeling.capabilities import HasUpdates
-from bayesanno.modeling.expectation import expect, make_blocks, read_items
+from bayesanno.modeling.expectation import expect, make_blocks, read_items, votes_of
 from bayesanno.modeling.posterior import recover
-from bayesanno.modeling.starts import votes_of
 from bayesanno.models import MACE, EasyHard, HierarchicalDawidSkene, ModelA, ModelB, PooledDawidSkene
 from tests.models.contract import FAST, Graph, as_posterior, close, said_of
 from tests.samples import simulate_unsure

@@ -14,10 +14,9 @@ from scipy.stats import entropy
 
 from bayesanno import CountData
 from bayesanno.ground.errors import DataError, ModelError
+from bayesanno.modeling.arguments import CountDesign, Parameters
 from bayesanno.modeling.likelihood import observed_arrays
-from bayesanno.modeling.observations import CountDesign
-from bayesanno.modeling.parameters import Parameters
-from bayesanno.modeling.posterior import draw_states, recover
+from bayesanno.modeling.posterior import compile_formula, recover
 from tests.models.contract import (
     COPIES,
     FAST,
@@ -268,7 +267,8 @@ def test_drawn_types_have_the_recovered_probabilities(counted, rng):
     pairs = [*zip(counted.data.successes[:3].tolist(), counted.data.trials[:3].tolist(), strict=True)]
     rows = counted.probability(parameters, counts(*pairs))
     posterior = as_posterior(counted.graph.model, [parameters])
-    drawn = draw_states(counted.entry, counts(*pairs * COPIES), posterior, random_seed=rng).values.reshape(COPIES, -1)
+    formula = compile_formula(counted.entry, counts(*pairs * COPIES), posterior)
+    drawn = formula.draw_states(random_seed=rng).values.reshape(COPIES, -1)
     pmf = {cell: float(np.prod(rows[np.arange(3), cell])) for cell in np.ndindex(*[rows.shape[1]] * 3)}
     assert chi_square(drawn, pmf) > P_VALUE if len(pmf) > 1 else (drawn == 0).all()
 

@@ -9,7 +9,7 @@ from pytensor.tensor.random import basic
 from scipy.stats import entropy
 
 from bayesanno.modeling import posterior as way_back
-from bayesanno.modeling.posterior import draw_states, recover
+from bayesanno.modeling.posterior import compile_formula, recover
 from tests.models.contract import (
     COPIES,
     EXACT,
@@ -169,7 +169,7 @@ def draw_copies(entry, case, parameters, data, rng, copies=COPIES):
     if case.of_items:
         posterior = posterior.isel(item=np.tile(np.arange(data.n_items), copies))
         posterior = posterior.assign_coords(item=list(replicate(data, copies).items))
-    drawn = draw_states(entry, replicate(data, copies), posterior, known=case.known, random_seed=rng)
+    drawn = compile_formula(entry, replicate(data, copies), posterior, case.known).draw_states(random_seed=rng)
     return drawn.values.reshape(copies, -1)
 
 

@@ -2,10 +2,16 @@
 
 import time
 import warnings
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+import pymc as pm
+import pytensor.tensor as pt
 import pytest
+import xarray as xr
 from scipy.integrate import quad
 from scipy.special import expit, log_expit
 
@@ -130,6 +136,52 @@ def test_with_two_classes_chance_is_glad(rng):
     at = {"ability": rng.normal(2, 1, 4), "spread": np.array(0.8), "prevalence": np.array([0.3, 0.7])}
     of_both = [Graph(ItemDifficulty(form=form), data).item_logp(at) for form in ("chance", "glad")]
     np.testing.assert_allclose(*of_both, rtol=1e-12)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithHabits(ItemDifficulty):
+    """Responses in proportion to exp(habit + [right] ability exp(-difficulty)), a habit of each annotator's."""
+
+    name: ClassVar[str] = "item_difficulty_with_habits"
+
+    def priors(self, data, prior):
+        super().priors(data, prior)
+        pm.Normal("habit", dims=("annotator", "response"))
+
+    def log_answers(self, answers, p, z, slope):  # noqa: ARG002
+        gain = pt.outer(p.ability, pt.exp(-p.spread * z))[:, None, None]  # (annotator, 1, 1, node)
+        score = p.habit[:, :, None, None] + answers.names_class.T[:, :, None] * gain
+        return score - pt.log(pt.exp(score).sum(axis=1, keepdims=True))
+
+
+def test_answers_of_another_kind_are_one_method(rng):
+    """Without habits it is the model itself; with them, all possible answers together have probability 1."""
+    pairs = [("u", "a"), ("u", "b"), ("v", "b")]
+    tables = [
+        ba.AnnotationData.from_records(
+            [(*pair, label) for pair, label in zip(pairs, given, strict=True)], labels=("no", "so", "yes")
+        )
+        for given in product(("no", "so", "yes"), repeat=3)
+    ]
+    at = {"ability": np.array([2.0, 0.5]), "spread": np.array(0.8), "prevalence": np.array([0.3, 0.5, 0.2])}
+    own, plain = (Graph(model, tables[0]) for model in (WithHabits(), ItemDifficulty()))
+    without, with_habits = np.zeros((2, 3)), rng.normal(size=(2, 3))
+    for data in tables[:5]:
+        close(own.item_logp(at | {"habit": without}, data), plain.item_logp(at, data))
+    total = sum(np.exp(own.item_logp(at | {"habit": with_habits}, data).sum()) for data in tables)
+    np.testing.assert_allclose(total, 1, rtol=1e-12)
+    answers = tables[7]
+    dims = own.model.named_vars_to_dims
+    draw = at | {"habit": with_habits}
+    samples = {name: (("chain", "draw", *dims.get(name, ())), value[None, None]) for name, value in draw.items()}
+    found = recover(WithHabits(), answers, xr.Dataset(samples)).latent
+    np.testing.assert_allclose(found["difficulty_probability"].sum("difficulty_bin"), 1, rtol=1e-12)
+    z = np.linspace(-5, 5, choose_nodes(2).size)
+    weight = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
+    score = with_habits[1] + np.eye(3)[:, None, :] * (0.5 * np.exp(-0.8 * z))[:, None]  # (class, node, response)
+    chance = np.exp(score) / np.exp(score).sum(axis=2, keepdims=True)
+    joint = at["prevalence"][:, None] * weight * chance[:, :, answers.label[2]]  # of the item that one annotator saw
+    np.testing.assert_allclose(found["probability"].values[1], joint.sum(axis=1) / joint.sum(), rtol=1e-10)
 
 
 def test_the_shortest_interval_of_a_normal():

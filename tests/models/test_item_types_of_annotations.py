@@ -8,8 +8,8 @@ import pytest
 import bayesanno as ba
 from bayesanno.cli.files import write_simulation
 from bayesanno.cli.for_model import read_for
+from bayesanno.cli.options import DataOptions
 from bayesanno.ground.errors import DataError, FitError, ModelError
-from bayesanno.io.options import ReadOptions
 from bayesanno.modeling.registry import get_model
 from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
 from bayesanno.simulation.designs import make_design
@@ -140,11 +140,11 @@ def test_a_positive_label_that_nobody_could_say_is_refused(refuses):
 
 def test_the_command_line_sets_one_label_against_all_others(refuses):
     entry = DiligentLazyAnnotators()
-    options = ReadOptions()
-    data, described = read_for(entry, "@crowd", options, positive="other")
+    options, counting = DataOptions(), DataOptions(positive="other")
+    data, described = read_for(entry, "@crowd", counting)
     assert data.labels == ("not other", "other")
     assert described.endswith("25 annotators; labels not other, other")
     with refuses(DataError, "there are 4 labels, .*: say with --positive which"):
         read_for(entry, "@crowd", options)
     with refuses(DataError, "--positive is for models of counts or of two labels: easy_hard takes every label"):
-        read_for(get_model("easy_hard"), "@crowd", options, positive="other")
+        read_for(get_model("easy_hard"), "@crowd", counting)

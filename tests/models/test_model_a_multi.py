@@ -9,9 +9,9 @@ import pytest
 
 from bayesanno import AnnotationData, MultiAnnotationData
 from bayesanno.ground.errors import DataError
+from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.data_kinds import KINDS
 from bayesanno.modeling.likelihood import index_arrays
-from bayesanno.modeling.parameters import Parameters
 from bayesanno.modeling.posterior import recover
 from bayesanno.models._correctness.correlation import admissible, gauge, maximal_sets
 from bayesanno.models._correctness.process import draw_correct

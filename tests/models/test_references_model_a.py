@@ -25,6 +25,8 @@ from tests.models.references_model_a import (
     unnormalised_process,
 )
 
+pytestmark = pytest.mark.slow  # no code of the package: it changes only with the reference
+
 EXACT = 1e-12  # one enumeration against another
 DIGITS = 1e-6  # log-likelihoods and posteriors are given to six decimals
 ON_THE_EDGE = 2e-4  # what theta printed to six digits leaves uncertain where a log-likelihood is steep

@@ -17,6 +17,8 @@ from tests.models.references_model_a import (
     xi,
 )
 
+pytestmark = pytest.mark.slow  # no code of the package: it changes only with the reference
+
 ORDER = ("CCC", "CCI", "CIC", "ICC", "CII", "ICI", "IIC", "III")  # of Table 2
 FIGURE3 = {(0, 1): oracle.FIGURE3_RHO}
 

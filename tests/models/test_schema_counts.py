@@ -1,4 +1,7 @@
-"""The fit of a model of counts is public API: its groups, variables, dims, coords and types."""
+"""The fit of a model of counts is public API: its groups, variables, dims, coords and types.
+
+One model is sampled; of the others the draws are of the prior.
+"""
 
 import warnings
 from types import SimpleNamespace
@@ -29,13 +32,15 @@ from bayesanno import (
 from bayesanno.analysis.accuracy import score
 from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError, IdentifiabilityWarning
 from bayesanno.inference.diagnosis.explain import explain
-from bayesanno.inference.graph import compiled
-from bayesanno.inference.graph.compiled import compile_graph
+from bayesanno.inference.graph import density as compiled
+from bayesanno.inference.graph.density import compile_graph
 from bayesanno.modeling.capabilities import caveats, remarks
-from tests.models.contract import EXACT, ROUND_TRIP, models_of
+from tests.inference.draws import make_fit
+from tests.models.contract import EXACT, ROUND_TRIP, as_posterior, models_of
 from tests.models.contract_counts import CountCase
 
 DRAWS, CHAINS = 40, 2
+SAMPLED = ("binomial_mixture",)
 TYPES = ("item_type",)
 SCHEMA = {
     "binomial_mixture": SimpleNamespace(
@@ -66,16 +71,23 @@ def fitted(request):
     if name not in SCHEMA:
         pytest.fail(f"the zoo has a model {name!r} of counts without a schema: add one to SCHEMA in {__name__}")
     case = CountCase(name, {})
+    if name not in SAMPLED:
+        posterior = as_posterior(case.graph.model, case.prior_draws[: CHAINS * DRAWS], CHAINS)
+        return SimpleNamespace(tree=make_fit(case.entry, case.data, posterior), case=case, schema=SCHEMA[name])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         tree = fit(case.entry, case.data, draws=DRAWS, tune=60, chains=CHAINS, random_seed=7, progressbar=False)
     return SimpleNamespace(tree=tree, case=case, schema=SCHEMA[name], said=said)
 
 
+sampled = pytest.mark.parametrize("fitted", SAMPLED, indirect=True)
+
+
 def dims_of(dataset):
     return {name: variable.dims for name, variable in dataset.data_vars.items()}
 
 
+@sampled
 def test_the_graph_is_compiled_by_what_a_process_keeps(fitted):
     """And not by nutpie itself, which would be as right, and slow."""
     model = compile_graph(fitted.case.entry.build(fitted.case.data), fitted.case.entry.start(fitted.case.data))
@@ -99,15 +111,19 @@ def test_variables_and_dims(fitted):
     assert set(tree["log_prior"].data_vars) == set(schema.free)
 
 
+def test_what_a_model_remarks_is_kept(fitted):
+    expected = remarks(fitted.case.entry, fitted.tree["posterior"].to_dataset())
+    assert diagnostics_of(fitted.tree).get("remarks", []) == expected
+
+
+@sampled
 def test_what_cannot_be_learnt_and_what_does_not_mix_is_said(fitted):
-    """So few draws are always warned about; a model's own remarks come last, and are kept."""
+    """So few draws are always warned about; a model's own remarks come last."""
     ours = [one for one in fitted.said if one.category.__module__.startswith("bayesanno.")]
     warned = [str(one.message) for one in ours if one.category is IdentifiabilityWarning]
     assert warned == caveats(fitted.case.entry, fitted.case.data)
-    found = diagnostics_of(fitted.tree)
     converging = [str(one.message) for one in ours if one.category is ConvergenceWarning]
-    assert converging == explain(found)
-    assert found.get("remarks", []) == remarks(fitted.case.entry, fitted.tree["posterior"].to_dataset())
+    assert converging == explain(diagnostics_of(fitted.tree))
 
 
 def test_coords_and_types(fitted):

@@ -3,12 +3,12 @@
 import numpy as np
 import pymc as pm
 import pytest
-from bayesanno.inference.graph.per_draw import add_deterministics, compute_log_prior
 
 from bayesanno.inference.climbing.climb import climb_from_all, to_shares
 from bayesanno.inference.climbing.em import EM, EMSettings
 from bayesanno.inference.climbing.fit_vb import draw_from, evaluate_draws, weigh_draws
 from bayesanno.inference.climbing.vb import VB, VBSettings, log_dirichlet
+from bayesanno.inference.graph.draws import add_deterministics, compute_log_prior
 from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
 from bayesanno.modeling.likelihood import observed_arrays

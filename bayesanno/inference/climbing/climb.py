@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.progress import track
-from bayesanno.inference.settings import AtLeast, Between, Settings
+from bayesanno.ground.fields import AtLeast, Range
+from bayesanno.ground.running import track
+from bayesanno.inference.settings import Settings
 from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.registry import list_model_classes
 
@@ -62,7 +63,7 @@ class ClimbSettings(Settings):
 
     restarts: Annotated[int, AtLeast(1)] = 10
     steps: Annotated[int, AtLeast(1)] = 5_000
-    tolerance: Annotated[float, Between(0, 1)] = 1e-6
+    tolerance: Annotated[float, Range(0, 1)] = 1e-6
 
 
 class Step(NamedTuple):

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.fields import AtLeast
 from bayesanno.inference.climbing.climb import REST, Ascent, ClimbSettings, Problem, Step, to_shares
-from bayesanno.inference.settings import NotBelow
 from bayesanno.modeling.expectation import expect
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ class EMSettings(ClimbSettings):
     """
 
     objective: Literal["ml", "map"] = "ml"
-    smoothing: Annotated[float | None, NotBelow(0)] = None
-    epsilon: Annotated[float, NotBelow(0)] = 0.0
+    smoothing: Annotated[float, AtLeast(0)] | None = None
+    epsilon: Annotated[float, AtLeast(0)] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

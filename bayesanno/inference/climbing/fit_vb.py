@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.storage import MAX_GROUP_BYTES, warn_of_size
 from bayesanno.ground.errors import SizeWarning, warn
 from bayesanno.ground.lazy import xr
-from bayesanno.ground.threads import one_blas_thread
+from bayesanno.ground.running import one_blas_thread
 from bayesanno.inference.climbing.climb import require_updates, to_shares
 from bayesanno.inference.climbing.fit_em import start_at_point
 from bayesanno.inference.climbing.restarts import as_draws, find_best
@@ -33,7 +34,6 @@ from bayesanno.inference.climbing.without_graph import (
 )
 from bayesanno.inference.dask.annotations import items_of
 from bayesanno.inference.diagnosis.measures import find_pareto_k
-from bayesanno.inference.log_likelihood import MAX_GROUP_BYTES, warn_of_size
 from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.expectation import Items, log_probabilities, sum_classes, sum_log_likelihood
 

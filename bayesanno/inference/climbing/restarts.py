@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.ground.threads import one_blas_thread
+from bayesanno.ground.running import one_blas_thread
 from bayesanno.inference.climbing.climb import away_from_zero, climb_from_all
 from bayesanno.inference.relabelling.align import align_classes
 from bayesanno.modeling.expectation import Items, count_differing, count_votes, log_probabilities, read_items

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
+from bayesanno.ground.fields import AtLeast
 from bayesanno.inference.climbing.climb import REST, Ascent, ClimbSettings, Problem, Step, to_shares
-from bayesanno.inference.settings import AtLeast
 from bayesanno.modeling.expectation import expect
 
 if TYPE_CHECKING:

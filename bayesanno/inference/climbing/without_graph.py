@@ -13,9 +13,8 @@ from bayesanno.ground.lazy import xr
 from bayesanno.inference.climbing.restarts import as_draws
 from bayesanno.inference.diagnosis.explain import explain, explain_votes
 from bayesanno.inference.diagnosis.measures import find_extremes
+from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.capabilities import HasViews
-from bayesanno.modeling.observations import Answers
-from bayesanno.modeling.parameters import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

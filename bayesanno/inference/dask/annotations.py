@@ -27,6 +27,7 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.validate import lies_elsewhere
 from bayesanno.inference.dask.parts import (
     PartTotals,
     add_up_part,
@@ -36,7 +37,6 @@ from bayesanno.inference.dask.parts import (
     make_part,
 )
 from bayesanno.io.alike import warn_of_alike
-from bayesanno.io.options import label_names
 from bayesanno.io.partitioned import (
     coded_types,
     encode,
@@ -47,6 +47,7 @@ from bayesanno.io.partitioned import (
     order_labels,
     require_dask,
 )
+from bayesanno.io.read_options import label_names
 from bayesanno.modeling.expectation import AddsUp, make_blocks
 
 if TYPE_CHECKING:
@@ -201,11 +202,6 @@ def items_of(data: Labelled) -> AddsUp:
         return data.spread
     assert isinstance(data, AnnotationData)
     return make_blocks(data)
-
-
-def lies_elsewhere(data: Any) -> bool:
-    """Whether data are a folder, a file or a Dask DataFrame, and not annotations in memory or on workers already."""
-    return isinstance(data, str | os.PathLike) or type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 def find_spread(data: Any, client: Client | None) -> SpreadAnnotations:

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.progress import status, track
-from bayesanno.ground.threads import one_blas_thread
+from bayesanno.ground.running import one_blas_thread, status, track
 from bayesanno.ground.validate import check_seed, known_seed
-from bayesanno.inference.find_modes.maximise import End, climb, find_better, polish
+from bayesanno.inference.find_modes.maximise import End, ascend, find_better, polish
 from bayesanno.inference.find_modes.objective import Surface, Target, check_target, name_elements
 from bayesanno.inference.find_modes.starts import choose_mode_starts
-from bayesanno.inference.graph.compiled import compile_anew_if_broken
+from bayesanno.inference.graph.density import compile_anew_if_broken
 from bayesanno.inference.graph.draws import add_deterministics, as_chains
 from bayesanno.modeling.capabilities import HasSpreads
 from bayesanno.modeling.posterior import Formula, compile_formula
@@ -158,7 +157,7 @@ def _find(
         points = choose_mode_starts(model, data, graph, surface, n_starts, rng)
         reader = _Reader(model, data, graph, surface)
     region = surface.region
-    climbed = [climb(surface, region, point) for point in track(list(points), "climbing", show=progressbar)]
+    climbed = [ascend(surface, region, point) for point in track(list(points), "climbing", show=progressbar)]
     found = [end for end in climbed if np.isfinite(end.value)]
     groups = _merge(reader.explain(found, [1] * len(found)), tolerance=NEARLY)
     ends = [polish(surface, region, one.end) for one in track(groups, "to the last digits", show=progressbar)]

@@ -111,7 +111,7 @@ class End:
     singular: tuple[int, ...] = ()
 
 
-def climb(
+def ascend(
     objective: Objective, region: Region, start: np.ndarray, *, most: int = 1_000, first_step: float = 1.0
 ) -> End:
     """Return where L-BFGS ends on the logarithms of the coordinates: near a maximum, or on the way to a boundary.
@@ -160,12 +160,12 @@ def polish(objective: Objective, region: Region, end: End) -> End:
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesanno.inference.find_modes.maximise import Region, climb, polish
+    >>> from bayesanno.inference.find_modes.maximise import Region, ascend, polish
     >>> counts = np.array([6.0, 2.0, 0.0])
     >>> def likelihood(p):
     ...     return counts @ np.log(p), counts / p
     >>> region = Region((3,))
-    >>> found = polish(likelihood, region, climb(likelihood, region, np.full(3, 1 / 3)))
+    >>> found = polish(likelihood, region, ascend(likelihood, region, np.full(3, 1 / 3)))
     >>> found.point.round(6).tolist(), found.maximum
     ([0.75, 0.25, 0.0], True)
     """
@@ -214,7 +214,7 @@ def find_better(objective: Objective, region: Region, end: End, rng: np.random.G
         beside = np.where(idle & ~region.half, drawn, beside)
         stretched = beside * np.exp(np.where(idle, 1.0, BESIDE) * rng.standard_normal(drawn.size))
         beside = np.where(region.half, stretched, (1 - BESIDE) * beside + BESIDE * drawn)
-        other = climb(objective, region, region.normalise(beside), first_step=BESIDE)
+        other = ascend(objective, region, region.normalise(beside), first_step=BESIDE)
         if other.value > end.value + GAIN:
             return polish(objective, region, other)
     return end

@@ -26,7 +26,7 @@ INTERVALS = ("logodds", "probit")  # PyMC's transform of a number between 0 and 
 
 
 @dataclass(frozen=True)
-class Part:
+class FreeVariable:
     """A free variable, and what its coordinates are.
 
     Attributes
@@ -101,13 +101,13 @@ class Surface:
 
     Attributes
     ----------
-    parts : tuple of Part
+    parts : tuple of FreeVariable
     region : Region
 
     Raises
     ------
     FitError
-        If a free variable has another support than `Part` knows.
+        If a free variable has another support than `FreeVariable` knows.
     """
 
     def __init__(self, graph: pymc.Model, target: Target) -> None:
@@ -158,7 +158,7 @@ def name_elements(name: str, coords: Sequence[Sequence[Any]]) -> tuple[str, ...]
     return tuple(f"{name}[{each}]" for each in inner) if coords else (name,)
 
 
-def _find_parts(graph: pymc.Model) -> tuple[Part, ...]:
+def _find_parts(graph: pymc.Model) -> tuple[FreeVariable, ...]:
     kinds = dict.fromkeys(INTERVALS, "share") | {"simplex": "simplex", "ascending": "ascending", "log": "positive"}
     parts = []
     for variable in graph.free_RVs:
@@ -174,7 +174,7 @@ def _find_parts(graph: pymc.Model) -> tuple[Part, ...]:
         coords = [list(graph.coords[dim]) for dim in dims]
         top = float(getattr(transform, "top", 1.0))
         labels = name_elements(variable.name, coords)
-        parts.append(Part(variable.name, kind, tuple(map(len, coords)), labels, top))
+        parts.append(FreeVariable(variable.name, kind, tuple(map(len, coords)), labels, top))
     return tuple(parts)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pymc
 
-    from bayesanno.inference.find_modes.objective import Part, Surface
+    from bayesanno.inference.find_modes.objective import FreeVariable, Surface
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
 
@@ -100,7 +100,7 @@ def _(data: MultiAnnotationData) -> MultiAnnotationData:
     return replace(data, by_dimension={name: oppose(part) for name, part in data.by_dimension.items()})
 
 
-def _spam(part: Part, value: Any, competence: str | None) -> np.ndarray:
+def _spam(part: FreeVariable, value: Any, competence: str | None) -> np.ndarray:
     """Return a parameter such that what is said depends on nothing but the mean habit."""
     value = np.asarray(value, dtype=float)
     if part.name == competence and part.kind == "share":
@@ -110,7 +110,7 @@ def _spam(part: Part, value: Any, competence: str | None) -> np.ndarray:
     return np.asarray(value)
 
 
-def _mirror(part: Part, value: Any, graph: pymc.Model) -> np.ndarray:
+def _mirror(part: FreeVariable, value: Any, graph: pymc.Model) -> np.ndarray:
     """Return a parameter that says the opposite."""
     value = np.asarray(value, dtype=float)
     if part.kind == "share":

@@ -226,7 +226,6 @@ def compile_flat(graph: pymc.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
     from pytensor.graph.replace import clone_replace
 
     from bayesanno.ground.private.pymc import compile_with_updates
-    from bayesanno.modeling.ops.plain import numba_mode
 
     stable = ["canonicalize", "stabilize", *([] if graph.check_bounds else ["local_remove_check_parameter"])]
     logp = rewrite_graph(flat.logp, include=stable)
@@ -238,8 +237,8 @@ def compile_flat(graph: pymc.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
     kept = pt.concatenate([part.ravel() for part in [*parts, *outputs[2:]]])
     with graph:
         return (
-            compile_with_updates((point,), outputs[:2], mode=numba_mode()),
-            compile_with_updates((point,), [kept], mode=numba_mode()),
+            compile_with_updates((point,), outputs[:2], mode="NUMBA"),
+            compile_with_updates((point,), [kept], mode="NUMBA"),
             layout,
         )
 

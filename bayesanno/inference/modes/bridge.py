@@ -25,7 +25,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.validate import check_seed
 from bayesanno.inference.diagnosis.explain import MAX_PARETO_K, MAX_RHAT
 from bayesanno.inference.diagnosis.measures import find_pareto_k
-from bayesanno.inference.graph.compiled import compile_model
+from bayesanno.inference.graph.density import compile_model
 from bayesanno.inference.graph.draws import unconstrain
 
 if TYPE_CHECKING:

@@ -66,7 +66,7 @@ class Mode:
 
 
 @dataclass(frozen=True)
-class End:
+class Stop:
     """Where an optimisation ended, and whether that is the top of a mode: it came to rest, nothing left to gain."""
 
     point: np.ndarray
@@ -121,7 +121,7 @@ class Explored:
         modes = list(self.modes)
         places: list[int | None] = []
         for point in points:
-            end = climb(density, point, self.most_steps)
+            end = find_top(density, point, self.most_steps)
             if end is None or not end.is_top:
                 places.append(None)
                 continue
@@ -176,14 +176,14 @@ def explore(
     """
     begun = density.n_calls
     most_steps = max(LEAST_CLIMB, most_gradients // (2 * CLIMBS))
-    ends: list[tuple[End, int]] = []
+    ends: list[tuple[Stop, int]] = []
     starts = [start, *(SPREAD * rng.standard_normal((n_starts, start.size)))]
     done = 0
     for point in starts:
         if done and density.n_calls - begun > most_gradients / 2:
             break
         done += 1
-        end = climb(density, point, most_steps)
+        end = find_top(density, point, most_steps)
         if end is not None:
             _add(ends, end)
     ends.sort(key=lambda pair: -pair[0].log_density)
@@ -214,7 +214,7 @@ def group_modes(modes: Sequence[Mode], *, merge: bool) -> list[list[int]]:
     return groups
 
 
-def climb(density: Density, point: np.ndarray, most_steps: int) -> End | None:
+def find_top(density: Density, point: np.ndarray, most_steps: int) -> Stop | None:
     """Return where L-BFGS ends that starts at a point and may take so many gradients; None if there is no density.
 
     The end is the top of a mode if L-BFGS came to rest and a step to where its own estimate of the curvature has the
@@ -231,10 +231,10 @@ def climb(density: Density, point: np.ndarray, most_steps: int) -> End | None:
     if found.fun >= 1e299:
         return None
     gain = 0.5 * float(found.jac @ (found.hess_inv @ found.jac))  # nats
-    return End(found.x, -float(found.fun), is_top=bool(found.status != OUT_OF_STEPS and gain < EQUAL))
+    return Stop(found.x, -float(found.fun), is_top=bool(found.status != OUT_OF_STEPS and gain < EQUAL))
 
 
-def _add(ends: list[tuple[End, int]], end: End) -> None:
+def _add(ends: list[tuple[Stop, int]], end: Stop) -> None:
     for i, (known, visits) in enumerate(ends):
         if known.is_top == end.is_top and _are_one(end, known):
             ends[i] = (max(end, known, key=lambda one: one.log_density), visits + 1)
@@ -242,12 +242,12 @@ def _add(ends: list[tuple[End, int]], end: End) -> None:
     ends.append((end, 1))
 
 
-def _are_one(one: End | Mode, other: End | Mode) -> bool:
+def _are_one(one: Stop | Mode, other: Stop | Mode) -> bool:
     far = np.abs(one.point - other.point).max()
     return bool(far < NEAR and abs(one.log_density - other.log_density) < EQUAL)
 
 
-def _measure(density: Density, end: End, visits: int, rough: bool, rng: np.random.Generator) -> Mode:
+def _measure(density: Density, end: Stop, visits: int, rough: bool, rng: np.random.Generator) -> Mode:
     """Estimate the mass around an end from the curvature there."""
     n = end.point.size
     if rough:

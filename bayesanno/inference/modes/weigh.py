@@ -17,8 +17,7 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.diagnosis.explain import LEAST_MASS, MAX_RHAT
-from bayesanno.inference.graph.compiled import compile_anew_if_broken, compile_model
-from bayesanno.inference.graph.density import hold_spreads
+from bayesanno.inference.graph.density import compile_anew_if_broken, compile_model, hold_spreads
 from bayesanno.inference.graph.draws import as_chains, unconstrain
 from bayesanno.inference.modes.bridge import LogMass, estimate_log_mass, shape_proposal
 from bayesanno.inference.modes.chains import compare_chains
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from bayesanno.fits.view import FitView
     from bayesanno.inference.graph.density import Density
 
-FEW = 0.02  # of a chain's draws: one with fewer in a mode says nothing of it
+LEAST_IN_MODE = 0.02  # of a chain's draws: one with fewer in a mode says nothing of it
 ROUNDS = 20  # in which draws are shared out among modes; a few settle it
 NOT_THERE = LogMass(float("nan"), float("nan"), "no draw is nearer to a mode than to the others")
 ROUGH = 0.5  # nats: what Laplace's method is taken to err by
@@ -140,7 +139,7 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
         bridged = []
         for number in range(len(groups)):
             inside = parts.of_draws == number
-            some = inside.mean(axis=1) >= FEW  # (chain,): the others were hardly there
+            some = inside.mean(axis=1) >= LEAST_IN_MODE  # (chain,): the others were hardly there
             of_part = _restrict(density, partial(contains, number))
             bridged.append(estimate_log_mass(z[some], of_part, rng, inside[some]) if some.any() else NOT_THERE)
         reason = next((found.reason for found in bridged if found.reason), "")

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.fields import AtLeast
 from bayesanno.ground.lazy import xr
-from bayesanno.ground.progress import track
+from bayesanno.ground.running import track
 from bayesanno.inference.diagnosis.measures import find_pareto_k
+from bayesanno.inference.graph.density import Density
 from bayesanno.inference.graph.draws import as_one_chain
-from bayesanno.inference.settings import AtLeast, Draws, GraphSettings
+from bayesanno.inference.settings import Draws, GraphSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

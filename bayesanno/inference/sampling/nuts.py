@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from bayesanno.ground.errors import CacheWarning, FitError, SamplerError, warn
-from bayesanno.ground.interrupts import hold_interrupts
+from bayesanno.ground.fields import AtLeast, Range
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.private.nutpie import make_compiled_model
+from bayesanno.ground.running import hold_interrupts
 from bayesanno.inference.graph.draws import name_draws
-from bayesanno.inference.settings import AtLeast, Between, Draws, GraphSettings
+from bayesanno.inference.settings import Draws, GraphSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +48,7 @@ class NUTSSettings(GraphSettings):
     draws: Annotated[int, AtLeast(4)] = 1000  # fewer have no effective sample size
     tune: Annotated[int, AtLeast(1)] = 1000
     chains: Annotated[int, AtLeast(1)] = 4
-    target_accept: Annotated[float, Between(0, 1)] = 0.8
+    target_accept: Annotated[float, Range(0, 1)] = 0.8
     nuts_sampler: NUTSSampler = "nutpie"
 
     @property

@@ -12,8 +12,7 @@ import numpy as np
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.climbing.fit_em import start_at_point
 from bayesanno.inference.diagnosis.explain import LEAST_MASS
-from bayesanno.inference.graph.compiled import compile_graph
-from bayesanno.inference.graph.density import Density, hold_spreads
+from bayesanno.inference.graph.density import Density, compile_graph, hold_spreads
 from bayesanno.inference.modes.explore import Explored, Mode, explore, weigh_labellings
 from bayesanno.modeling.functions import BY_NUMPY
 

@@ -11,7 +11,7 @@ from bayesanno.agreement.behaviour import check_base, find_distances, usage_shar
 from bayesanno.agreement.groups import group_annotators
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.required import require_kind
+from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_made
 from bayesanno.report.plots.style import (

@@ -75,7 +75,7 @@ def plot_annotators(fit: xarray.DataTree | FitView, *, dimension: str | None = N
     'competence (a share of answers, 0 to 1)'
     """
     view = view_for_table(fit)
-    part_of(view, dimension)  # refuses a dimension that is not there
+    part_of(view, dimension, need_items=False)  # refuses a dimension that is not there
     return draw_annotators(view, tabulate_low(view), dimension)
 
 
@@ -165,7 +165,7 @@ def plot_confusion(
     """
     view = view_for_table(fit)
     require_confusion(view)
-    data = part_of(view, dimension).data
+    data = part_of(view, dimension, need_items=False).data
     everybody, n = data.annotators, data.by_annotator
     if annotators is None:
         codes = np.argsort(-n, kind="stable")[:MOST_MATRICES].tolist()

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.analysis.accuracy import coverage_table, tabulate_coverage
+from bayesanno.agreement.vote import vote_right
+from bayesanno.analysis.accuracy import coverage_table, measure_coverage
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import n_kept
 from bayesanno.analysis.parts import measure_entropy, part_of
-from bayesanno.criticism.trials import vote_right
 from bayesanno.ground.errors import FitError
 from bayesanno.report.plots.elements import find_codes, name_fits
 from bayesanno.report.plots.style import (
@@ -243,10 +243,9 @@ def plot_coverage(
 
     figure, axes = new_figure(6, 4)
     for number, data in enumerate(votes.values()):
-        known, unsure = data.gold_codes >= 0, measure_entropy(data.class_shares)
-        of_vote = tabulate_coverage(unsure, vote_right(data), known, table["coverage"].tolist())
+        vote = measure_coverage(measure_entropy(data.class_shares), vote_right(data), table["coverage"].tolist())
         style = {"color": PALE, "linewidth": 3, "alpha": 0.6, "label": "" if number else "majority vote", "zorder": 0}
-        axes.plot(of_vote["n_items"] / data.n_items, of_vote["accuracy"], **style)
+        axes.plot(vote["n_items"] / data.n_items, vote["accuracy"], **style)
     colours = [ACCENT] if len(named) == 1 else shades(len(named) + 1)
     for number, (name, table) in enumerate(tables.items()):
         style = {"color": colours[number], "linestyle": LINES[number % 4], "marker": MARKERS[number % 8]}

@@ -8,8 +8,8 @@ import numpy as np
 
 from bayesanno.criticism.power_scaling import THRESHOLD
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.fields import as_typed
 from bayesanno.ground.validate import check_made
-from bayesanno.modeling.fields import as_typed
 from bayesanno.report.plots.style import (
     ACCENT,
     INK,

@@ -37,7 +37,7 @@ def show_annotators(view: FitView) -> list[Block]:
     what = "" if called == "competence" else f"; their competence is what {view.model.name} calls {called}"
     blocks: list[Block] = [Text(f"{counted(n, 'annotator')}{what}.")]
     blocks += [Text(sentence) for sentence in [*_tell_low(view, table), *_tell_population(view)]]
-    for part in parts_of(view):
+    for part in parts_of(view, need_items=False):
         name = part.dimension or None
         if name:
             blocks.append(Heading(name))

@@ -19,7 +19,7 @@ from bayesanno.report.plots.items import plot_coverage, plot_entropy, plot_label
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesanno.analysis.parts import Part
+    from bayesanno.analysis.parts import FitPart
     from bayesanno.fits.view import FitView
 
 CHOSEN = ("dimension", "label", "item_type", "type", "gold", "right")  # columns that rows are chosen by
@@ -60,7 +60,7 @@ def show_items(view: FitView) -> list[Block]:
     ]
 
 
-def _show_part(view: FitView, part: Part) -> list[Block]:
+def _show_part(view: FitView, part: FitPart) -> list[Block]:
     state, scored = "type" if part.is_of_types else "label", score_part(part)
     blocks: list[Block] = [Text(_tell_certainty(part, state))]
     if scored:
@@ -75,7 +75,7 @@ def _show_part(view: FitView, part: Part) -> list[Block]:
     return [*blocks, *(draw(figure, said) for said, figure in figures.items())]
 
 
-def _tell_certainty(part: Part, state: str) -> str:
+def _tell_certainty(part: FitPart, state: str) -> str:
     best = part.posterior.values.max(axis=1)
     unsure, wrong = int((best < UNSURE).sum()), (1 - best).sum()
     return (
@@ -100,7 +100,7 @@ def _tell_hardest(view: FitView) -> list[Block]:
     ]
 
 
-def _count_states(part: Part, state: str) -> pd.DataFrame:
+def _count_states(part: FitPart, state: str) -> pd.DataFrame:
     """Return how many items have each label or type, expected and by the most probable one."""
     import pandas as pd
 
@@ -135,7 +135,7 @@ def item_rows(view: FitView) -> pd.DataFrame:
     return pd.concat([first, table.drop(columns=first.columns, errors="ignore")], axis=1)
 
 
-def _rank_states(part: Part) -> pd.DataFrame:
+def _rank_states(part: FitPart) -> pd.DataFrame:
     """Return the first columns of `item_rows`, and of counts, whose table has the probabilities alone, the entropy."""
     import pandas as pd
 

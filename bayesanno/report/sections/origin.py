@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from bayesanno.modeling.fields import as_typed
+from bayesanno.ground.fields import as_typed
 from bayesanno.report.blocks import Block, Card, Heading, Table
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.io.columns import check_distinct, expand_rows, filled, whole_numbers
-from bayesanno.io.options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import open_table
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def read_counts(
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesanno.io.counts import read_counts
+    >>> from bayesanno.io.count_tables import read_counts
     >>> data = read_counts(pd.DataFrame({"successes": [0, 7], "trials": [10, 10], "count": [2, 1]}))
     >>> data.items, data.successes
     (('1', '2', '3'), array([0, 0, 7]))

@@ -1,17 +1,18 @@
-"""Ctrl-C, which stops what runs at once, once, and whole."""
+"""What surrounds a computation that takes time: Ctrl-C stops it at once and whole, and a user sees that it goes on.
+
+And linear algebra takes one thread, and libraries say to programmers what is for programmers.
+"""
 
 from __future__ import annotations
 
 import _thread
+import logging
 import signal
 import sys
 import threading
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
+from types import FrameType
 
 MOMENT = 0.05  # seconds
 
@@ -80,3 +81,54 @@ def lose_no_interrupt() -> Iterator[None]:
 
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def status(message: str, *, show: bool) -> Iterator[None]:
+    """Show a spinner with a message for as long as the block takes; nothing is left of it afterwards."""
+    if not show:
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(message):
+        yield
+
+
+def track[T](sequence: Iterable[T], message: str, *, show: bool, total: int | None = None) -> Iterator[T]:
+    """Go through a sequence behind a progress bar with the time left; nothing is left of it afterwards.
+
+    `total` is how many there are, where the sequence does not know.
+    """
+    if not show:
+        yield from sequence
+        return
+    from rich.console import Console
+    from rich.progress import track as rich_track
+
+    yield from rich_track(sequence, description=message, total=total, console=Console(stderr=True), transient=True)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let linear algebra take one thread: vectors here are short, chains have threads of their own, and threads wait.
+
+    On two busy cores SciPy's L-BFGS takes many times longer with two.
+    """
+    import scipy.optimize  # noqa: F401  # so that its BLAS is there to be limited
+    import threadpoolctl
+
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):
+        yield
+
+
+@contextmanager
+def quiet_logger(name: str, level: int) -> Iterator[None]:
+    """Let a library's logger say only what is of this level or above, while the block runs."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

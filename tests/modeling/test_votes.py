@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesanno.modeling.expectation import count_votes, make_blocks
-from bayesanno.modeling.starts import agreement_with_vote, votes_of
+from bayesanno.modeling.expectation import agreement_with_vote, count_votes, make_blocks, votes_of
 from tests.samples import tiny_data
 
 

@@ -10,8 +10,8 @@ from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
+from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.measures import concat_datasets
-from bayesanno.inference.modes.assembly import assemble_draws
 from bayesanno.inference.modes.chains import merge_modes, searched_of
 from bayesanno.inference.relabelling.align import compose
 from bayesanno.inference.relabelling.rules import align_fit
@@ -86,7 +86,7 @@ def concat_chains(fits: Iterable[xarray.DataTree | FitView]) -> xarray.DataTree:
         attrs[seconds] = float(sum(tree.attrs[seconds] for tree in trees))
     known = [(searched_of(view.diagnostics), view.posterior.sizes["chain"]) for view in views]
     modes = merge_modes([(one, n) for one, n in known if one is not None]) if all(one for one, _ in known) else None
-    return assemble_draws(first.model, first.data, posterior, stats, attrs=attrs, searched=modes)
+    return assemble(first.model, first.data, posterior, stats, attrs=attrs, searched=modes)
 
 
 def _number_draws(part: xarray.Dataset) -> xarray.Dataset:
@@ -177,7 +177,7 @@ def relabel(
     posterior, permutation = align_fit(view, rule, reference)
     stats = view.tree["sample_stats"].to_dataset()
     before = stats.get("permutation")
-    return assemble_draws(
+    return assemble(
         view.model,
         view.data,
         posterior,

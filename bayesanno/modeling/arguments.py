@@ -1,21 +1,76 @@
-"""The data as a model's formula sees them: symbolic, equal items given once; and as its generative process sees them.
+"""What a model's methods are given: parameters and priors by name, and the data as a formula and a process see them.
 
-A formula (`state_logp`) takes `Answers`, `Counts` or `Dimensions`; a generative process (`generate`) takes the design
-of the same kind. What an item is in a formula, is a pattern of the data: items with the same answers appear once.
+`p` are the parameters, and `prior` the fields as data of the graph. A formula (`state_logp`) takes `Answers`, `Counts`
+or `Dimensions`, symbolic; a generative process (`generate`) takes the design of the same kind. What an item is in a
+formula, is a pattern of the data: items with the same answers appear once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bayesanno.ground.lazy import pt
+import numpy as np
+
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.any_size import as_data
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    import numpy as np
     from pytensor.tensor.variable import TensorVariable
+
+    from bayesanno.ground.fields import Fields
+
+
+class Parameters:
+    """A model's parameters by the names they were declared with: `p.prevalence`, `p["frequency_focus"]`.
+
+    Parameters that the model has beforehand are among them. `used` says which were asked for.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = dict(values)
+        self.used: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # copying and the like ask for what no parameter is called
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._values:
+            raise AttributeError(f"no parameter {name!r} was declared: there are {', '.join(self._values)}")
+        self.used.add(name)
+        return self._values[name]
+
+    def get(self, name: str) -> Any | None:
+        """Return a parameter, or None where this variant of the model has none of that name."""
+        return self[name] if name in self._values else None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+
+class Priors:
+    """The fields of a model as data containers of the graph that is being built, each made when it is first asked for.
+
+    So that a study of a hundred priors compiles once.
+    """
+
+    def __init__(self, model: Fields) -> None:
+        self._model = model
+        self._containers: dict[str, TensorVariable] = {}
+
+    def __getattr__(self, field: str) -> TensorVariable:
+        if field.startswith("__"):
+            raise AttributeError(field)
+        if field not in self._containers:
+            value = getattr(self._model, field)
+            if value is None or isinstance(value, str | bool):
+                raise AttributeError(f"{field} is an option, not a number: ask for self.{field}")
+            self._containers[field] = pm.Data(field, np.asarray(value, dtype=float))
+        return self._containers[field]
 
 
 @dataclass(frozen=True)
@@ -61,9 +116,10 @@ class Answers:
 
     def sum_over_annotations(self, table: TensorVariable) -> TensorVariable:
         """Add up a table of (annotator, response, state) over each item's annotations: shape (item, state)."""
-        from bayesanno.modeling.ops.sums import sum_by_item
+        from bayesanno.modeling.ops.sums import add_rows
 
-        return sum_by_item(table, self.annotator, self.all_responses, self.kept, self.item, self.n_items)
+        cell = self.annotator * as_data(self.n_responses) + self.response  # (annotation,), of annotator and response
+        return add_rows(pt.join_dims(table, 0, 2), cell, self.item, self.n_items)
 
     def sum_by_item(self, values: TensorVariable) -> TensorVariable:
         """Add up values (annotation, state), where a table by annotator will not do: shape (item, state)."""

@@ -1,4 +1,4 @@
-"""What a model's options and priors are: fields with a type and a range, read from Python, JSON or typed text.
+"""What options and priors are: fields with a type and a range, read from Python, JSON or typed text.
 
 The invariant: an instance is valid (each field has its declared type and lies in its range), hashable, and equal to
 what its JSON form gives back.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import types
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
-from bayesanno.ground.errors import ModelError
+from bayesanno.ground.errors import BayesannoError, ModelError
 from bayesanno.ground.wording import closest, html_table
 
 if TYPE_CHECKING:
@@ -25,10 +26,26 @@ class Range:
     low: float
     high: float
 
+    def __contains__(self, number: float) -> bool:
+        return self.low < number < self.high
+
     def __str__(self) -> str:
         if math.isinf(self.high):
             return "a number" if math.isinf(self.low) else f"a number > {self.low:g}"
         return f"a number between {self.low:g} and {self.high:g} (exclusive)"
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """The smallest number that is allowed; infinity is none."""
+
+    low: float
+
+    def __contains__(self, number: float) -> bool:
+        return self.low <= number < math.inf
+
+    def __str__(self) -> str:
+        return f"at least {self.low:g}"
 
 
 Positive = Annotated[float, Range(0, math.inf)]
@@ -39,19 +56,27 @@ Fraction = Annotated[float, Range(0, 1)]
 class Fields:
     """A frozen value whose fields are converted to their types and checked when it is made.
 
-    Raises
-    ------
-    ModelError
-        If a field has the wrong type or lies outside its range.
+    A field is a `bool`, `str`, `int` or `float`, the last two with a `Range` or `AtLeast` if they are `Annotated`; a
+    tuple of these, a `Literal`, or a union. Values may be given as text, as typed on a command line (`"0.5:0.5"`).
+
+    Attributes
+    ----------
+    error : type
+        What is raised if a field has the wrong type or lies outside its range.
     """
 
     name: ClassVar[str]
+    error: ClassVar[type[BayesannoError]] = ModelError
 
     def __post_init__(self) -> None:
         """Convert and check every field."""
         hints = get_type_hints(type(self), include_extras=True)
+        of = f"{self.name}: " if hasattr(self, "name") else ""
         for field in fields(self):
-            value = convert(getattr(self, field.name), hints[field.name], f"{self.name}: {field.name}")
+            try:
+                value = _convert(getattr(self, field.name), hints[field.name])
+            except _UnfitError as error:
+                raise self.error(f"{of}{field.name} {error}") from None
             object.__setattr__(self, field.name, value)
 
     @classmethod
@@ -68,7 +93,7 @@ class Fields:
             if name not in known:
                 close = closest(name, known)
                 hint = f"did you mean {close!r}?" if close else f"it has {', '.join(known) or 'none'}"
-                raise ModelError(f"{cls.name} has no field {name!r}: {hint}")
+                raise cls.error(f"{cls.name} has no field {name!r}: {hint}")
         return cls(**settings)
 
     def to_fields(self) -> dict[str, Any]:
@@ -89,7 +114,7 @@ def as_typed(value: Any) -> str:
 
     Examples
     --------
-    >>> from bayesanno.modeling.fields import as_typed
+    >>> from bayesanno.ground.fields import as_typed
     >>> as_typed((0.5, 10.0))
     '0.5:10'
     """
@@ -98,58 +123,56 @@ def as_typed(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def convert(value: Any, hint: Any, what: str) -> Any:
-    """Return `value` as the type `hint` says, from text or JSON or Python, or raise a ModelError that names `what`."""
+class _UnfitError(ValueError):
+    """What a value is, and what it must be."""
+
+
+def _convert(value: Any, hint: Any) -> Any:
+    """Return `value`, of text or JSON or Python, as the type `hint` says."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        number, bounds = arguments[0], arguments[1]
-        converted = convert(value, number, what)
-        if not bounds.low < converted < bounds.high:
-            raise ModelError(f"{what} is {value}: it must be {bounds}")
+        converted, limits = _convert(value, arguments[0]), arguments[1]
+        if converted not in limits:
+            raise _UnfitError(f"is {value}: it must be {limits}")
         return converted
     if origin is Literal:
         if value not in arguments:
-            raise ModelError(f"{what} is {value!r}: it must be one of {', '.join(map(repr, arguments))}")
+            raise _UnfitError(f"is {value!r}: it must be one of {', '.join(map(repr, arguments))}")
         return value
     if origin is tuple:
         parts = value.split(":") if isinstance(value, str) else value
-        if not isinstance(parts, list | tuple) or (arguments[-1] is not ... and len(parts) != len(arguments)):
-            size = "some" if arguments[-1] is ... else str(len(arguments))
-            raise ModelError(
-                f"{what} is {value!r}: it must be {size} numbers (on the command line {_example(arguments)})"
-            )
-        kinds = [arguments[0]] * len(parts) if arguments[-1] is ... else arguments
-        return tuple(convert(part, kind, what) for part, kind in zip(parts, kinds, strict=True))
+        of_any_size = arguments[-1] is ...
+        if not isinstance(parts, list | tuple) or not (of_any_size or len(parts) == len(arguments)):
+            size, example = ("some", 2) if of_any_size else (len(arguments), len(arguments))
+            typed = ":".join(["0.5"] * example)
+            raise _UnfitError(f"is {value!r}: it must be {size} numbers (on the command line {typed})")
+        kinds = [arguments[0]] * len(parts) if of_any_size else arguments
+        return tuple(_convert(part, kind) for part, kind in zip(parts, kinds, strict=True))
     if origin in (Union, types.UnionType):
-        return _convert_union(value, arguments, what)
+        return _convert_union(value, arguments)
+    if hint is str:
+        return str(value)
     if hint is bool:
         if str(value).lower() in ("true", "false"):
             return str(value).lower() == "true"
-    elif hint is str:
-        return str(value)
-    elif hint in (int, float) and not isinstance(value, bool):
-        try:
+    elif not isinstance(value, bool):
+        with suppress(TypeError, ValueError, OverflowError):
             converted = hint(value)
-        except (TypeError, ValueError):
-            converted = math.nan
-        if not math.isnan(converted) and (hint is float or converted == float(value)):
-            return converted
-    raise ModelError(f"{what} is {value!r}: it must be {'a number' if hint is float else 'of type ' + hint.__name__}")
+            if not math.isnan(converted) and (hint is float or converted == float(value)):
+                return converted
+    words = {bool: "true or false", int: "a whole number", float: "a number"}
+    raise _UnfitError(f"is {value!r}: it must be {words[hint]}")
 
 
-def _convert_union(value: Any, kinds: tuple[Any, ...], what: str) -> Any:
+def _convert_union(value: Any, kinds: tuple[Any, ...]) -> Any:
     if value is None and type(None) in kinds:
         return None
     problems = []
     for kind in kinds:
         if kind is not type(None):
             try:
-                return convert(value, kind, what)
-            except ModelError as error:
+                return _convert(value, kind)
+            except _UnfitError as error:
                 problems.append(str(error))
     words = [repr(word) for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
-    raise ModelError(f"{problems[0]}, or {' or '.join(words)}" if words else problems[-1])
-
-
-def _example(kinds: tuple[Any, ...]) -> str:
-    return ":".join(["0.5"] * (2 if kinds[-1] is ... else len(kinds)))
+    raise _UnfitError(f"{problems[0]}, or {' or '.join(words)}" if words else problems[-1])

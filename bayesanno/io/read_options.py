@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bayesanno.data.names import name_unsure
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
+from bayesanno.ground.wording import listed
+from bayesanno.io.formats.registry import check_format
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
-
-    Format = Literal["auto", "long", "wide", "grouped", "snow"]
-
-FORMATS = ("auto", "long", "wide", "grouped", "snow")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +22,8 @@ class ReadOptions:
 
     Parameters
     ----------
-    format : {"auto", "long", "wide", "grouped", "snow"}
-        The shape of the table.
+    format : str
+        The shape of the table: one of the registry, or "auto".
     item, annotator, gold, successes, trials : str, optional
         The names of columns, where they are not known by their names.
     label : tuple of str
@@ -51,7 +48,7 @@ class ReadOptions:
 
     Examples
     --------
-    >>> from bayesanno.io.options import ReadOptions
+    >>> from bayesanno.io.read_options import ReadOptions
     >>> ReadOptions(format="long", label=("verdict",), labels=("no", "yes")).columns["label"]
     'verdict'
     """
@@ -73,10 +70,7 @@ class ReadOptions:
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""
         object.__setattr__(self, "unsure", name_unsure(self.unsure))
-        if self.format not in FORMATS:
-            raise DataError(
-                f"there is no format {self.format!r}: there are {listed(FORMATS)}{nearest(str(self.format), FORMATS)}"
-            )
+        check_format(self.format)
         if self.gold is not None and self.gold_file is not None:
             raise DataError(
                 f"gold is given twice, as column {self.gold!r} and as file {str(self.gold_file)!r}: give one of them"

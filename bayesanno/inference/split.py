@@ -22,9 +22,9 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import enumerated
+from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.inference.modes.assembly import assemble_draws
 from bayesanno.inference.modes.chains import keep_chains, searched_of
 from bayesanno.inference.modes.weigh import require_chains, weigh_modes
 
@@ -300,7 +300,7 @@ def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination:
     attrs = dict(view.tree.attrs) | {"yields": "combination", "combination": json.dumps(combination)}
     kept = {name: value for name, value in view.diagnostics.items() if name not in ("modes", "n_chains")}
     more = kept | {"combination": combination}
-    return assemble_draws(view.model, view.data, gather(view.posterior), stats, attrs=attrs, more_diagnostics=more)
+    return assemble(view.model, view.data, gather(view.posterior), stats, attrs=attrs, more_diagnostics=more)
 
 
 def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = None) -> xarray.DataTree:
@@ -314,7 +314,7 @@ def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = N
     searched = searched_of(view.diagnostics) if more is None else None
     settings = json.loads(view.tree.attrs["settings"]) | {"chains": len(kept)}
     attrs = dict(view.tree.attrs) | {"settings": json.dumps(settings)} | dict(more or {})
-    return assemble_draws(
+    return assemble(
         view.model,
         view.data,
         take(view.posterior),

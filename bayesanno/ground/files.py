@@ -1,0 +1,45 @@
+"""Files and folders that are whole or not there: written beside where they go, and renamed."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@contextmanager
+def write_whole(path: Path) -> Iterator[Path]:
+    """Give a path beside this one, where a file or a folder is to be made; at the end of the block it takes its place.
+
+    What was there is replaced; a folder only by a folder. If the block fails, what was there stays, and what was made
+    is removed. The new one is made like any other: the umask says who may read it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from bayesanno.ground.files import write_whole
+    >>> with TemporaryDirectory() as folder:
+    ...     with write_whole(Path(folder, "told.txt")) as unfinished:
+    ...         _ = unfinished.write_text("all of it")
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['told.txt']
+    """
+    unfinished = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
+    old = unfinished.with_suffix(".old")
+    try:
+        yield unfinished
+        if unfinished.is_dir() and path.exists():
+            path.replace(old)
+        unfinished.replace(path)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        if unfinished.is_dir():
+            shutil.rmtree(unfinished, ignore_errors=True)
+        else:
+            unfinished.unlink(missing_ok=True)

@@ -1,0 +1,91 @@
+"""Long tables: one row is one annotation, with columns for item, annotator and label."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed
+from bayesanno.io.columns import NamedAnswers, check_distinct, check_rows, collect_gold, find_positions
+from bayesanno.io.formats.format import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayesanno.io.read_options import ReadOptions
+    from bayesanno.io.text_table import TextTable
+
+ROLES = ("item", "annotator", "label")
+
+
+def looks_long(table: TextTable, options: ReadOptions) -> bool:
+    """Return whether there is a column of each role.
+
+    Raises
+    ------
+    DataError
+        If there is one of an annotator or of a label, and not of the others.
+    """
+    lacking = [role for role in ROLES if options.columns[role] is None and not table.matching(role)]
+    if "annotator" in lacking and "label" in lacking:
+        return False
+    if lacking:
+        raise DataError(
+            f"{table.name}: it looks like a long table, but has no column for the {' and the '.join(lacking)} among "
+            f"{listed(table.header)}: name it with {lacking[0]}=... (--{lacking[0]}), or say format='wide' (--format "
+            "wide) if each column is an annotator"
+        )
+    return True
+
+
+def find_long_columns(table: TextTable, named: Mapping[str, str | None], *, with_gold: bool = True) -> dict[str, int]:
+    """Return the columns of item, annotator, label and, where there is one, gold: as named, or known by their names.
+
+    Raises
+    ------
+    DataError
+        If one is not there, or one column plays two roles.
+    """
+    found: dict[str, int | None] = {role: table.need(role, named.get(role)) for role in ROLES}
+    found["gold"] = table.find("gold", named.get("gold")) if with_gold else None
+    check_distinct(table, found)
+    return {role: column for role, column in found.items() if column is not None}
+
+
+def read_long(table: TextTable, options: ReadOptions) -> NamedAnswers:
+    """Read a long table with one column of labels.
+
+    Raises
+    ------
+    DataError
+        As for `find_long_columns` and `read_rows`.
+    """
+    return read_rows(table, find_long_columns(table, options.columns, with_gold=options.gold_file is None))
+
+
+def read_rows(table: TextTable, columns: Mapping[str, int]) -> NamedAnswers:
+    """Read one row as one annotation, or with a missing answer as the mention of an item and an annotator.
+
+    Raises
+    ------
+    DataError
+        If an answer lacks its item or annotator, or an item has two gold labels.
+    """
+    cells = {role: table.columns[column] for role, column in columns.items()}
+    answered = check_rows(cells, {role: table.header[column] for role, column in columns.items()}, table.where)
+    items, annotators = (tuple(dict.fromkeys(filter(None, cells[role]))) for role in ("item", "annotator"))
+    row = np.flatnonzero(answered)  # (annotation,)
+    return NamedAnswers(
+        item=find_positions(cells["item"], items)[row],
+        annotator=find_positions(cells["annotator"], annotators)[row],
+        label=list(filter(None, cells["label"])),
+        row=row,
+        items=items,
+        annotators=annotators,
+        gold=collect_gold(table, cells["item"], cells["gold"]) if "gold" in cells else {},
+    )
+
+
+LONG = Format("long", looks_long, read_long)

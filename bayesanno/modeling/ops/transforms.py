@@ -1,0 +1,245 @@
+"""How samplers see parameters: shares that add up to 1, shares near 0 or 1, rows around a common row, ascending values.
+
+The logarithms of shares that add up to 1 are computed in one pass. PyMC's coordinates of p_1 ... p_K are y_1 ...
+y_{K-1}, with p = softmax(w) and w = (y, -(y_1 + ... + y_{K-1})). Priors and likelihoods take log p_k = w_k - s, with
+s = log sum_k exp w_k, and the log-Jacobian is log K - K s, as the w_k add up to 0. Here both come from one loop over
+each row, and p is exp(log p). Written as PyTensor's own operations it is a dozen of them, which take longer to run and,
+in every graph anew, much longer to compile. Values, draws and names of variables are as without.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pytensor.gradient import DisconnectedType
+from pytensor.graph import Apply
+
+from bayesanno.ground.private.pymc import SimplexTransform, Transform
+from bayesanno.ground.private.pytensor import LoopOp
+from bayesanno.modeling.ops.right_response import join_right, split_right
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
+
+LEAST = 1e-15  # how near to 0 and 1 a share comes: nearer, 1 - share is 0 in double precision
+N_PARAMETERS = 4  # of rows around a common row
+
+
+class LogSimplex(LoopOp):
+    """y (..., K - 1) -> log p (..., K), s (...)."""
+
+    version = 1
+
+    def make_node(self, y: Any) -> Apply:
+        """Check the input and name the outputs' types."""
+        y = pt.as_tensor(y)
+        if y.ndim == 0 or y.dtype not in ("float32", "float64"):
+            raise TypeError(f"LogSimplex takes rows of floats, not {y.type}")
+        *rows, last = y.type.shape
+        shapes = [(*rows, None if last is None else last + 1), rows]
+        return Apply(self, [y], [pt.tensor(dtype=y.dtype, shape=shape) for shape in shapes])
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
+        """Compute with NumPy, where there is no Numba."""
+        (y,) = inputs
+        whole = np.concatenate([y, -y.sum(axis=-1, keepdims=True)], axis=-1)  # (..., K)
+        top = whole.max(axis=-1, keepdims=True)
+        s = top + np.log(np.exp(whole - top).sum(axis=-1, keepdims=True))
+        output_storage[0][0], output_storage[1][0] = whole - s, s[..., 0]
+
+    def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
+        """Of w it is g - p (sum g - h), with g that of log p and h that of s; y_j adds to w_j and takes from w_K."""
+        (log_p, _), (g, h) = outputs, cotangents
+        total: Any = 0.0
+        if not isinstance(g.type, DisconnectedType):
+            total = g.sum(axis=-1)
+        if not isinstance(h.type, DisconnectedType):
+            total = total - h
+        of_whole = -pt.exp(log_p) * total[..., None]
+        if not isinstance(g.type, DisconnectedType):
+            of_whole = g + of_whole
+        return [of_whole[..., :-1] - of_whole[..., -1, None]]
+
+    @staticmethod
+    def loop(y):  # type: ignore[no-untyped-def]
+        """Go through each row: put it together, and take off the log of the sum of its exponentials."""
+        n_free = y.shape[-1]
+        n_rows = y.size // max(n_free, 1)
+        free = np.ascontiguousarray(y).reshape(n_rows * n_free)
+        log_p = np.empty(n_rows * (n_free + 1), dtype=y.dtype)
+        s = np.empty(n_rows, dtype=y.dtype)
+        for row in range(n_rows):
+            begin, end = row * (n_free + 1), row * (n_free + 1) + n_free
+            last = 0.0
+            for k in range(n_free):
+                log_p[begin + k] = free[row * n_free + k]
+                last -= log_p[begin + k]
+            log_p[end] = last
+            top = last
+            for k in range(begin, end):
+                top = max(top, log_p[k])
+            weights = 0.0
+            for k in range(begin, end + 1):
+                weights += np.exp(log_p[k] - top)
+            s[row] = top + np.log(weights)
+            for k in range(begin, end + 1):
+                log_p[k] -= s[row]
+        return log_p.reshape((*y.shape[:-1], n_free + 1)), s.reshape(y.shape[:-1])
+
+    @staticmethod
+    def in_jax(y: Any) -> Any:
+        """Compute the same."""
+        import jax.numpy as jnp
+        from jax.scipy.special import logsumexp
+
+        whole = jnp.concatenate([y, -y.sum(axis=-1, keepdims=True)], axis=-1)  # (..., K)
+        s = logsumexp(whole, axis=-1, keepdims=True)
+        return whole - s, s[..., 0]
+
+
+log_simplex = LogSimplex()
+
+
+class LogSimplexTransform(SimplexTransform):  # type: ignore[misc]  # PyMC is not typed
+    """PyMC's transform, with `backward` and the log-Jacobian from the same logarithms."""
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return p, whose logarithm PyTensor knows."""
+        return pt.exp(log_simplex(value)[0])
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return log K - K s."""
+        log_p, s = log_simplex(value)
+        n_classes = log_p.shape[-1].astype(s.dtype)
+        return pt.log(n_classes) - n_classes * s
+
+
+def use_log_simplex(model: pm.Model) -> None:
+    """Give every variable of a model that lives on a simplex the cheaper transform."""
+    for variable, transform in model.rvs_to_transforms.items():
+        if type(transform) is SimplexTransform:
+            model.rvs_to_transforms[variable] = LogSimplexTransform()
+
+
+class Probit(Transform):  # type: ignore[misc]
+    """Between (0, 1) and the line, for a Beta."""
+
+    name = "probit"
+
+    def forward(self, value: TensorVariable, *_: Any) -> TensorVariable:
+        """Return the quantile of the normal distribution."""
+        tail = pt.minimum(value, 1 - value)  # small, and so with all its digits
+        return pt.sign(value - 0.5) * np.sqrt(2) * pt.erfcinv(2 * tail)
+
+    def backward(self, value: TensorVariable, *_: Any) -> TensorVariable:
+        """Return the share, rounded."""
+        return pt.clip(0.5 * pt.erfc(-value / np.sqrt(2)), LEAST, 1 - LEAST)
+
+    def log_jac_det(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
+        """Return log |d share / d value|, and what rounding the share took from the density of the Beta."""
+        alpha, beta = inputs[-2:]
+        low, share = value < 0, self.backward(value)
+        log_tail = pt.log(pt.erfcx(pt.switch(low, -value, value) / np.sqrt(2)) / 2) - value**2 / 2  # exact
+        lost = log_tail - pt.log(pt.switch(low, share, 1 - share))  # next to nothing, unless near 0 or 1
+        return -0.5 * (value**2 + np.log(2 * np.pi)) + (pt.switch(low, alpha, beta) - 1) * lost
+
+
+def log_odds(rows: TensorVariable, right: TensorVariable) -> TensorVariable:
+    """Return the log odds of wrong responses against the right one, shape (..., row, response - 1)."""
+    wrong, own = split_right(pt.log(rows), right)
+    return wrong - own[..., None]
+
+
+def rows_of(odds: TensorVariable, right: TensorVariable, like: TensorVariable) -> TensorVariable:
+    """Return the rows that have these log odds, shape (..., row, response): the opposite of `log_odds`.
+
+    There are as many log odds in a row as `like` has entries in its last axis.
+    """
+    mean = odds.sum(axis=-1) / (like.shape[-1] + 1)  # of them and the 0 of the right response
+    log_total = mean + log_simplex(odds - mean[..., None])[1]  # of the exponentials of both
+    return pt.exp(join_right(odds - log_total[..., None], -log_total, right))
+
+
+def draw_around(
+    centre: TensorVariable, spread: TensorVariable, right: TensorVariable, centring: TensorVariable, size: Any
+) -> TensorVariable:
+    """Draw rows whose log odds are normal around those of a centre."""
+    mean = log_odds(centre, right)  # (..., row, wrong response)
+    shape = centring.shape if size is None or getattr(size, "data", 0) is None else (*size, centring.shape[-1])
+    drawn = pm.Normal.dist(shape=shape)
+    return rows_of(mean + spread[..., None] * drawn, right, centring)
+
+
+def log_density_around(
+    rows: TensorVariable, centre: TensorVariable, spread: TensorVariable, right: TensorVariable, _: TensorVariable
+) -> TensorVariable:
+    """Return the log density of each row, with respect to all of its probabilities but one."""
+    deviation = (log_odds(rows, right) - log_odds(centre, right)) / spread[..., None]
+    of_odds = -0.5 * deviation**2 - 0.5 * np.log(2 * np.pi) - pt.log(spread[..., None])
+    return of_odds.sum(axis=-1) - pt.log(rows).sum(axis=-1)
+
+
+class LogOddsOfWrong(Transform):  # type: ignore[misc]
+    """Between rows of probabilities and their partially centred log odds."""
+
+    name = "logodds"
+    ndim_supp = 1
+
+    def forward(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
+        """Return u of rows."""
+        centre, spread, right, centring = inputs[1 : 1 + N_PARAMETERS]
+        mean, scale = log_odds(centre, right), spread[..., None] ** (1 - centring)
+        return centring * mean + (log_odds(pt.as_tensor(value), right) - mean) / scale
+
+    def backward(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
+        """Return the rows of u."""
+        centre, spread, right, centring = inputs[1 : 1 + N_PARAMETERS]
+        mean, scale = log_odds(centre, right), spread[..., None] ** (1 - centring)
+        return rows_of(mean + scale * (value - centring * mean), right, value)
+
+    def log_jac_det(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
+        """Return log |d row / d value|: of the row in its log odds, and of these in the value."""
+        _, spread, _, centring = inputs[1 : 1 + N_PARAMETERS]
+        rows = self.backward(value, *inputs)
+        return pt.log(rows).sum(axis=-1) + ((1 - centring) * pt.log(spread[..., None])).sum(axis=-1)
+
+
+def gaps_of(value: TensorVariable) -> TensorVariable:
+    """Return the gaps of ascending values between 0 and 1: shape (item_type + 1,)."""
+    zero = pt.zeros_like(value[..., :1])
+    return pt.diff(pt.concatenate([zero, value, zero + 1], axis=-1), axis=-1)
+
+
+class Ascending(Transform):  # type: ignore[misc]
+    """Between ascending values in (0, top) and the whole space: how far each is from the one before to the top.
+
+    On the log-odds scale of these shares a first and a last gap next to 0 move by themselves. As parts of a simplex all
+    coordinates move with each small gap, and a chain goes through such a valley slowly.
+    """
+
+    name = "ascending"
+
+    def __init__(self, top: float, highest: Any) -> None:
+        self.top, self.highest = top, highest  # as a number, and in formulas
+
+    def forward(self, value: TensorVariable, *_: Any) -> TensorVariable:
+        """Return the log odds of each value's share of the way that is left."""
+        gaps = gaps_of(value / self.highest)[..., :-1]
+        return pt.log(gaps) - pt.log1p(-value / self.highest)
+
+    def backward(self, value: TensorVariable, *_: Any) -> TensorVariable:
+        """Return the values."""
+        return -self.highest * pt.expm1(_log_above(value))
+
+    def log_jac_det(self, value: TensorVariable, *_: Any) -> TensorVariable:
+        """Return log |d values / d value|."""
+        each = _log_above(value) - pt.softplus(-value)
+        return each.sum(axis=-1) + value.shape[-1] * pt.log(self.highest)
+
+
+def _log_above(value: TensorVariable) -> TensorVariable:
+    """Return the log of what each value leaves of the way to the top."""
+    return -pt.cumsum(pt.softplus(value), axis=-1)

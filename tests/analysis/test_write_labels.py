@@ -1,0 +1,63 @@
+"""Labels as a folder of Parquet, of fits whose items are in memory; of those on a cluster, in test_spread."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.analysis.spread_labels import write_file
+from bayesanno.ground.errors import DataError, DataFileError, FitError
+
+
+@pytest.fixture(scope="module")
+def data():
+    return ba.read_annotations("@crowd")
+
+
+@pytest.fixture(scope="module")
+def fit(data):
+    return ba.fit("mace", data, method="em", method_options={"restarts": 1}, random_seed=1, progressbar=False)
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["its own data", "none"])
+def test_labels_are_those_of_the_table(fit, data, given, tmp_path):
+    written = ba.write_labels(fit, data if given else None, tmp_path / "labels")
+    labels = ba.label_table(fit)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "labels"), labels)
+    assert [path.name for path in (tmp_path / "labels").iterdir()] == ["part.00000.parquet"]
+    assert (written.n_items, written.n_gold) == (300, 300)
+    assert written.accuracy == (labels["label"] == labels["gold"]).mean()
+
+
+def test_labels_of_other_items_are_predicted(data, tmp_path):
+    some = replace(data, items=tuple(f"new {item}" for item in data.items), gold={f"new {data.items[0]}": "other"})
+    posterior = ba.fit("one_coin", data, method="vb", random_seed=1, progressbar=False)
+    written = ba.write_labels(posterior, some, tmp_path / "labels")
+    found = pd.read_parquet(tmp_path / "labels")
+    pd.testing.assert_frame_equal(found, ba.predict_labels(posterior, some))
+    assert (written.n_items, written.n_gold) == (300, 1)
+    assert found["item"].str.startswith("new ").all()
+
+
+def test_items_of_several_dimensions_are_counted_once_and_those_of_types_have_no_gold_to_meet(tmp_path):
+    label = pd.DataFrame({"label": ["no", "yes", "yes", "no"], "gold": ["no", "no", "yes", ""]})
+    several = label.assign(item=["a", "b", "a", "b"], dimension=["one", "one", "two", "two"])
+    written = write_file(several, several["item"].nunique(), tmp_path, 0)
+    assert (written.n_items, written.n_gold, written.n_right) == (2, 3, 2)
+    types = several.rename(columns={"label": "item_type"})
+    assert write_file(types, 4, tmp_path, 1).accuracy is None
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["part.00000.parquet", "part.00001.parquet"]
+
+
+def test_what_cannot_be_written_is_refused_and_leaves_nothing(fit, data, tmp_path, refuses):
+    (tmp_path / "there").mkdir()
+    with refuses(DataFileError, "there exists: choose another folder for the labels"):
+        ba.write_labels(fit, data, tmp_path / "there")
+    with refuses(DataFileError, "there is no folder .*no to write labels into"):
+        ba.write_labels(fit, data, tmp_path / "no" / "labels")
+    with refuses(FitError, "holds its items, in memory: give data from read_annotations, or None for its own"):
+        ba.write_labels(fit, "answers", tmp_path / "labels")
+    with refuses(DataError, "this fit of mace is of AnnotationData: predict from AnnotationData, not from DataFrame"):
+        ba.write_labels(fit, pd.DataFrame(), tmp_path / "labels")
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]

@@ -1,0 +1,33 @@
+"""A format is one file and a line in the registry: what a new one takes is shown here."""
+
+import pandas as pd
+
+from bayesanno import read_annotations
+from bayesanno.ground.errors import DataError
+from bayesanno.io.formats import registry
+from bayesanno.io.formats.format import Format
+from bayesanno.io.formats.long import find_long_columns, read_rows
+
+NAMED = {"item": "HITId", "annotator": "WorkerId", "label": "Answer.label"}
+BATCH = pd.DataFrame({"HITId": ["a", "a"], "WorkerId": ["x", "y"], "Answer.label": ["no", "yes"], "Input.gold": "?"})
+
+
+def test_a_new_format_is_one_more_line(monkeypatch, refuses):
+    batch = Format(
+        "mturk",
+        lambda table, _: set(NAMED.values()) <= set(table.header),
+        lambda table, _: read_rows(table, find_long_columns(table, NAMED)),
+    )
+    monkeypatch.setattr(registry, "FORMATS", {"mturk": batch, **registry.FORMATS})
+    monkeypatch.setattr(registry, "FORMAT_NAMES", ("auto", *registry.FORMATS))
+    for name in ("auto", "mturk"):
+        data = read_annotations(BATCH, format=name)
+        assert (data.items, data.annotators, data.labels) == (("a",), ("x", "y"), ("no", "yes"))
+    with refuses(DataError, "there is no format 'mtruk': there are .*'mturk', 'snow', .*; did you mean 'mturk'"):
+        read_annotations(BATCH, format="mtruk")
+
+
+def test_whatever_a_table_looks_like_a_format_can_be_named():
+    table = pd.DataFrame({"item": ["a", "b"], "annotator": ["no", "no"], "label": ["yes", "no"]})
+    assert read_annotations(table).annotators == ("no",)
+    assert read_annotations(table, format="wide").annotators == ("annotator", "label")
