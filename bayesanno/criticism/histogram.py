@@ -8,32 +8,25 @@ import numpy as np
 
 from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.histograms import log_binomial_coefficients
-from bayesanno.criticism.quantities import ask
+from bayesanno.criticism.quantities import Drawn, ask
 from bayesanno.data.counts import CountData
 from bayesanno.modeling.posterior import compile_formula
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import xarray
-
     from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.base import AnnotationModel
 
 
-def expected_by_type(
-    model: AnnotationModel, data: CountData, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
-) -> np.ndarray:
+def expected_by_type(drawn: Drawn) -> np.ndarray:
     """Return how many items of each type each draw expects to have 0, 1, 2, ... successes, (draw, type, bin).
 
     Trials are those of all items.
     """
-    trials = int(data.trials[0])
+    trials = int(drawn.data.trials[0])
     bins = np.arange(trials + 1)
     every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
-    logs = np.array(list(compile_formula(model, every, draws, known).log_joint()))  # (draw, bin, type)
+    logs = np.array(list(compile_formula(*drawn._replace(data=every)).log_joint()))  # (draw, bin, type)
     joint = np.exp(logs.swapaxes(1, 2) + log_binomial_coefficients(trials))
-    expected: np.ndarray = data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # of rounding errors
+    expected: np.ndarray = drawn.data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # of rounding errors
     return expected
 
 
@@ -51,15 +44,7 @@ def measure_chi_square(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return total
 
 
-def expected_of_annotators(
-    model: AnnotationModel,
-    data: AnnotationData,
-    draws: xarray.Dataset,
-    known: Mapping[str, np.ndarray],
-    *,
-    items: np.ndarray,
-    label: int,
-) -> np.ndarray:
+def expected_of_annotators(drawn: Drawn, *, items: np.ndarray, label: int) -> np.ndarray:
     """Return how many items of each type each draw expects to have 0, 1, 2, ... answers of one label.
 
     Of a model whose annotators answer independently of each other once the type of an item is known: how often an item
@@ -76,7 +61,8 @@ def expected_of_annotators(
     -------
     array, shape (draw, type, bin)
     """
-    weight, rate = _find_rates(model, data, draws, known, label)  # (draw, type), (draw, annotator, type)
+    weight, rate = _find_rates(drawn, label)  # (draw, type), (draw, annotator, type)
+    data: AnnotationData = drawn.data
     of_item = data.annotator[np.argsort(data.item, kind="stable")]
     ends = np.cumsum(np.bincount(data.item, minlength=data.n_items))
     answers = int(ends[items[0]] - (ends[items[0] - 1] if items[0] else 0))
@@ -94,12 +80,10 @@ def expected_of_annotators(
     return weight[:, :, None] * expected
 
 
-def _find_rates(
-    model: AnnotationModel, data: AnnotationData, draws: xarray.Dataset, known: Mapping[str, np.ndarray], label: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _find_rates(drawn: Drawn, label: int) -> tuple[np.ndarray, np.ndarray]:
     """Return how common each type is (draw, type), and how often annotators give the label (draw, annotator, type)."""
-    who = np.arange(data.n_annotators)
-    joint = np.array(list(ask(model, data, draws, known, who[:, None])))  # (draw, annotator, response, type)
+    who = np.arange(drawn.data.n_annotators)
+    joint = np.array(list(ask(drawn, who[:, None])))  # (draw, annotator, response, type)
     weight = joint[:, 0].sum(axis=1)
     rate = divide(joint[:, :, label], weight[:, None])
     return weight, np.clip(np.nan_to_num(rate), 0, 1)

@@ -24,7 +24,7 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
-from bayesanno.criticism.quantities import ACCURACY, CLASS_SHARE, class_shares, describe_annotators, says_labels
+from bayesanno.criticism.quantities import ACCURACY, CLASS_SHARE, Drawn, class_shares, describe_annotators, says_labels
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
@@ -261,15 +261,16 @@ def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list
 
 def _take_variables(view: FitView, var_names: Sequence[str] | None) -> xarray.Dataset:
     """Return the draws of variables, by default of all: the fit's, and of a model of labels what follows from them."""
-    model, data, draws, known = view.model, view.data, view.posterior, view.known
+    drawn = Drawn(view.model, view.data, view.posterior, view.known)
     follows: dict[str, Callable[[], xarray.DataArray]] = {}
-    if isinstance(data, AnnotationData) and says_labels(model, data):
-        follows[ACCURACY] = lambda: describe_annotators(model, data, draws, known)[ACCURACY]
-        follows[CLASS_SHARE] = lambda: class_shares(model, data, draws, known)
-    names = list(dict.fromkeys([*map(str, draws.data_vars), *follows]))
+    if isinstance(view.data, AnnotationData) and says_labels(view.model, view.data):
+        follows[ACCURACY] = lambda: describe_annotators(drawn)[ACCURACY]
+        follows[CLASS_SHARE] = lambda: class_shares(drawn)
+    names = list(dict.fromkeys([*map(str, drawn.draws.data_vars), *follows]))
     chosen = names if var_names is None else list(var_names)
     for name in chosen:
         if name not in names:
             raise FitError(f"the fit has no variable {name!r}: it has {', '.join(names)}")
-    taken: xarray.Dataset = draws.assign({name: follows[name]() for name in chosen if name not in draws})[chosen]
+    more = {name: follows[name]() for name in chosen if name not in drawn.draws}
+    taken: xarray.Dataset = drawn.draws.assign(more)[chosen]
     return taken

@@ -23,6 +23,7 @@ import numpy as np
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
 from bayesanno.criticism.histogram import expected_by_type, measure_chi_square
+from bayesanno.criticism.quantities import Drawn
 from bayesanno.criticism.statistics import Statistic, Table, histogram, tables_of
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import check_seed
@@ -127,17 +128,10 @@ def predictive_check(
     model, data, rng = view.model, view.data, np.random.default_rng(random_seed)
     chosen = [choose_statistics(table, statistic) for table in tables_of(data)]  # refused before anything is drawn
     draws = draw_prior(model, data, replicates, rng) if prior else take_draws(view.posterior, replicates)
-    return check_draws(model, data, draws, view.known, chosen, rng)
+    return check_draws(Drawn(model, data, draws, view.known), chosen, rng)
 
 
-def check_draws(
-    model: AnnotationModel,
-    data: Data,
-    draws: xarray.Dataset,
-    known: Mapping[str, np.ndarray],
-    chosen: Sequence[Mapping[str, Statistic]],
-    rng: np.random.Generator,
-) -> PredictiveCheck:
+def check_draws(drawn: Drawn, chosen: Sequence[Mapping[str, Statistic]], rng: np.random.Generator) -> PredictiveCheck:
     """Compare data with a replicate by each draw of the parameters, dims (chain, draw, ...).
 
     Parameters
@@ -149,20 +143,20 @@ def check_draws(
 
     asked = [
         (table, name, one)
-        for table, statistics in zip(tables_of(data), chosen, strict=True)
+        for table, statistics in zip(tables_of(drawn.data), chosen, strict=True)
         for name, one in statistics.items()
     ]
     measured = [
         [one.measure(answers[table.own]) for table, _, one in asked]
-        for answers in chain([_observed(model, data)], replicate(model, data, draws, known, rng))
+        for answers in chain([_observed(drawn.model, drawn.data)], replicate(*drawn, rng))
     ]
-    parts, drawn = [], []
+    parts, every = [], []
     for (table, name, one), values in zip(asked, zip(*measured, strict=True), strict=True):
         observed, replicated = np.asarray(values[0], dtype=float), np.array(values[1:], dtype=float)  # (replicate, of)
         rows = _tabulate(one, observed, replicated)
         if one.of != ("",):
             if table.statistics[name] is histogram:
-                expected = expected_by_type(model, table.data, draws, known).sum(axis=1)  # (draw, bin)
+                expected = expected_by_type(drawn).sum(axis=1)  # (draw, bin)
                 far = measure_chi_square(observed, expected), measure_chi_square(replicated, expected)
             else:
                 far = _measure_distance(observed, replicated)
@@ -172,8 +166,8 @@ def check_draws(
         if table.dimension:
             rows.insert(0, "dimension", table.dimension)
         parts.append(rows)
-        drawn.append(replicated)
-    return PredictiveCheck(table=pd.concat(parts, ignore_index=True), replicated=np.concatenate(drawn, axis=1))
+        every.append(replicated)
+    return PredictiveCheck(table=pd.concat(parts, ignore_index=True), replicated=np.concatenate(every, axis=1))
 
 
 def check_replicates(replicates: int) -> None:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pandas as pd
-    import xarray
 
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data
@@ -168,36 +167,30 @@ def _(design: MultiAnnotationData) -> MultiAnnotationData:
 
 def _describe(model: AnnotationModel, design: Data, n: int, rng: np.random.Generator) -> Iterator[Row]:
     """Yield the rows of one model, dimension by dimension."""
-    draws = draw_prior(model, design, n, rng)
     known = {name: one.value for name, one in known_parameters(model, design).items()}
-    counted = _count_in_replicates(model, design, draws, known, rng)
+    drawn = of_annotators.Drawn(model, design, draw_prior(model, design, n, rng), known)
+    counted = _count_in_replicates(drawn, rng)
     for table in tables_of(design):
         one = table.dimension
         if isinstance(table.data, AnnotationData):
-            yield from _of_annotators(model, design, table, draws, known)
+            yield from _of_annotators(drawn, table)
         yield from (row for row in counted if row[0] == one)
     if isinstance(model, ItemTypeModel):
-        yield from _of_types(model, design, draws, known)
-    for name, values in draws.data_vars.items():
+        yield from _of_types(model, drawn)
+    for name, values in drawn.draws.data_vars.items():
         if values.ndim == 2:
             yield "", str(name), "", values.values
 
 
-def _of_annotators(
-    model: AnnotationModel,
-    design: Any,
-    table: Table,
-    draws: xarray.Dataset,
-    known: Mapping[str, np.ndarray],
-) -> Iterator[Row]:
-    one, data = table.dimension, table.data
+def _of_annotators(drawn: of_annotators.Drawn, table: Table) -> Iterator[Row]:
+    one, data, competence, draws = table.dimension, table.data, drawn.model.competence, drawn.draws
     who = np.unique(np.linspace(0, data.n_annotators - 1, min(MOST_ASKED, data.n_annotators)).round().astype(int))
-    if model.competence is not None and model.competence != of_annotators.ACCURACY:
-        yield one, model.competence, "", draws[model.competence].values
+    if competence is not None and competence != of_annotators.ACCURACY:
+        yield one, competence, "", draws[competence].values
     try:
-        found = of_annotators.describe_annotators(model, design, draws, known, dimension=one, who=who.tolist())
+        found = of_annotators.describe_annotators(drawn, dimension=one, who=who.tolist())
         pairs = who[: who.size // 2 * 2].reshape(-1, 2)
-        agreement = of_annotators.describe_pairs(model, design, draws, known, pairs, dimension=one).values
+        agreement = of_annotators.describe_pairs(drawn, pairs, dimension=one).values
     except DataError:  # a model of items with so many answers, and no others, says nothing of one or two
         if of_annotators.ACCURACY in draws:
             own = draws[of_annotators.ACCURACY]
@@ -216,9 +209,8 @@ def _of_annotators(
         yield from ((one, of_annotators.USAGE, name, usage[..., code]) for code, name in enumerate(data.labels))
 
 
-def _of_types(
-    model: ItemTypeModel, design: Any, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
-) -> Iterator[Row]:
+def _of_types(model: ItemTypeModel, drawn: of_annotators.Drawn) -> Iterator[Row]:
+    _, design, draws, known = drawn
     shape = (draws.sizes["chain"], draws.sizes["draw"])
     parameters = {str(name): values.values for name, values in draws.data_vars.items()}
     parameters |= {name: np.broadcast_to(value, (*shape, *value.shape)) for name, value in known.items()}
@@ -227,21 +219,16 @@ def _of_types(
         yield from (("", what, name, values[..., code]) for code, name in enumerate(model.states(design)))
 
 
-def _count_in_replicates(
-    model: AnnotationModel,
-    design: Data,
-    draws: xarray.Dataset,
-    known: Mapping[str, np.ndarray],
-    rng: np.random.Generator,
-) -> list[Row]:
+def _count_in_replicates(drawn: of_annotators.Drawn, rng: np.random.Generator) -> list[Row]:
     """Return what is counted in answers drawn for the design, one table of them for each draw."""
+    model, design = drawn.model, drawn.data
     asked = [
         (number, table, quantity, measure)
         for number, table in enumerate(tables_of(design))
         for quantity, measure in _choose_measures(model, design, table).items()
     ]
     found = []  # (draw, quantity)
-    for answers, states in replicate_with_states(model, design, draws, known, rng):
+    for answers, states in replicate_with_states(*drawn, rng):
         of_each = states.reshape(len(latents(model, design)), -1)  # (latent, item)
         found.append([measure(of_each[number], answers[table.own]) for number, table, _, measure in asked])
     values = np.array(found).T

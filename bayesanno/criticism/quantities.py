@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,31 +34,38 @@ ACCURACY, PREVALENCE, USAGE = "accuracy", "prevalence", "usage"
 CLASS_SHARE = "class_share"  # of the items at hand
 
 
+class Drawn(NamedTuple):
+    """Draws of a model's parameters, and of what: what a model says is a function of these.
+
+    Attributes
+    ----------
+    model : AnnotationModel
+    data : AnnotationData, CountData or MultiAnnotationData, as the model takes
+        Or a design, where answers are not looked at.
+    draws : xarray.Dataset
+        The parameters and what follows from them, dims (chain, draw, ...).
+    known : mapping of name to array
+        The parameters that the model has beforehand.
+    """
+
+    model: AnnotationModel
+    data: Any
+    draws: xarray.Dataset
+    known: Mapping[str, np.ndarray]
+
+
 def says_labels(model: AnnotationModel, data: Any) -> bool:
     """Return whether the states of a model's items are labels, and not types."""
     return all(latent.dim != ITEM_TYPE for latent in latents(model, data))
 
 
-def describe_annotators(
-    model: AnnotationModel,
-    data: AnnotationData | MultiAnnotationData,
-    draws: xarray.Dataset,
-    known: Mapping[str, np.ndarray],
-    *,
-    dimension: str = "",
-    who: Sequence[int] | None = None,
-) -> xarray.Dataset:
+def describe_annotators(drawn: Drawn, *, dimension: str = "", who: Sequence[int] | None = None) -> xarray.Dataset:
     """Return what each draw says of annotators and of an item that nobody has answered.
 
     Parameters
     ----------
-    model : AnnotationModel
-    data : AnnotationData or MultiAnnotationData
-        Whose annotators and labels these are.
-    draws : xarray.Dataset
-        The parameters and what follows from them, dims (chain, draw, ...).
-    known : mapping of name to array
-        The parameters that the model has beforehand.
+    drawn : Drawn
+        Of AnnotationData or MultiAnnotationData, whose annotators and labels these are.
     dimension : str
         Which of several dimensions.
     who : sequence of int, optional
@@ -76,12 +83,12 @@ def describe_annotators(
     DataError
         If the model cannot take items of one annotation.
     """
-    part = data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
+    part = _part_of(drawn.data, dimension)
     chosen = np.arange(part.n_annotators) if who is None else np.array(who)
     states = np.arange(part.n_classes)
     found: dict[str, list[np.ndarray]] = {name: [] for name in (USAGE, ACCURACY, PREVALENCE)}
-    of_labels = says_labels(model, data)
-    for joint in ask(model, data, draws, known, chosen[:, None], dimension=dimension):  # (annotator, response, state)
+    of_labels = says_labels(drawn.model, drawn.data)
+    for joint in ask(drawn, chosen[:, None], dimension=dimension):  # (annotator, response, state)
         found[USAGE].append(joint.sum(axis=-1))
         if of_labels:
             found[ACCURACY].append(joint[:, part.class_codes, states].sum(axis=1))
@@ -91,18 +98,10 @@ def describe_annotators(
     named["true_class"] = list(part.classes)
     dims = {USAGE: ("annotator", "response"), ACCURACY: ("annotator",), PREVALENCE: ("true_class",)}
     values = {name: np.array(each) for name, each in found.items() if each}
-    return _as_dataset(draws, {name: (dims[name], one) for name, one in values.items()}, named)
+    return _as_dataset(drawn.draws, {name: (dims[name], one) for name, one in values.items()}, named)
 
 
-def describe_pairs(
-    model: AnnotationModel,
-    data: AnnotationData | MultiAnnotationData,
-    draws: xarray.Dataset,
-    known: Mapping[str, np.ndarray],
-    pairs: np.ndarray,
-    *,
-    dimension: str = "",
-) -> xarray.DataArray:
+def describe_pairs(drawn: Drawn, pairs: np.ndarray, *, dimension: str = "") -> xarray.DataArray:
     """Return how often the two of each pair (pair, 2), by position, say the same of an item: (chain, draw, pair).
 
     Raises
@@ -110,26 +109,21 @@ def describe_pairs(
     DataError
         If the model cannot take items of two annotations.
     """
-    agree = [joint.sum(axis=(1, 2)) for joint in ask(model, data, draws, known, pairs, dimension=dimension)]
-    return _as_dataset(draws, {"agreement": (("pair",), np.array(agree))}, {})["agreement"]
+    agree = [joint.sum(axis=(1, 2)) for joint in ask(drawn, pairs, dimension=dimension)]
+    return _as_dataset(drawn.draws, {"agreement": (("pair",), np.array(agree))}, {})["agreement"]
 
 
-def class_shares(
-    model: AnnotationModel, data: AnnotationData, draws: xarray.Dataset, known: Mapping[str, np.ndarray]
-) -> xarray.DataArray:
+def class_shares(drawn: Drawn) -> xarray.DataArray:
     """Return which share of the items at hand is expected to be of each state, by each draw: (chain, draw, state)."""
-    return compile_formula(model, data, draws, known).count_states() / data.n_items
+    shares: xarray.DataArray = compile_formula(*drawn).count_states() / drawn.data.n_items
+    return shares
 
 
-def ask(
-    model: AnnotationModel,
-    data: AnnotationData | MultiAnnotationData,
-    draws: xarray.Dataset,
-    known: Mapping[str, np.ndarray],
-    who: np.ndarray,
-    *,
-    dimension: str = "",
-) -> Iterator[np.ndarray]:
+def _part_of(data: AnnotationData | MultiAnnotationData, dimension: str) -> AnnotationData:
+    return data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
+
+
+def ask(drawn: Drawn, who: np.ndarray, *, dimension: str = "") -> Iterator[np.ndarray]:
     """Yield for each draw p(state, answer | parameters) if these and nobody else give an item the same answer.
 
     Parameters
@@ -141,17 +135,16 @@ def ask(
     ------
     array, shape (group, response, state)
     """
-    part = data.by_dimension[dimension] if isinstance(data, MultiAnnotationData) else data
-    n, n_labels = len(who), part.n_labels
+    n, n_labels = len(who), _part_of(drawn.data, dimension).n_labels
     annotator = np.repeat(who, n_labels, axis=0)  # (item, answer)
     asked = make_up(
-        data,
+        drawn.data,
         dimension,
         item=np.repeat(np.arange(n * n_labels), annotator.shape[1]),
         annotator=annotator.ravel(),
         label=np.repeat(np.tile(np.arange(n_labels), n), annotator.shape[1]),
     )
-    for logs in compile_formula(model, asked, draws, known).log_joint(dimension):
+    for logs in compile_formula(*drawn._replace(data=asked)).log_joint(dimension):
         yield np.exp(logs[: n * n_labels]).reshape(n, n_labels, -1)
 
 

@@ -11,6 +11,7 @@ from scipy.stats import binom, kstest
 
 import bayesanno as ba
 from bayesanno.criticism.predictive import check_draws, choose_statistics, predictive_check
+from bayesanno.criticism.quantities import Drawn
 from bayesanno.criticism.statistics import OF_ANNOTATIONS, tables_of
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, FitError
@@ -134,7 +135,7 @@ def p_under(prior, model, rng, n):
     design, found = ba.make_design(**SMALL), []
     draws = draw_prior(prior, design, 49, rng)
     for data in make_data(model, design, draw_prior(model, design, n, rng), rng):
-        found.append(p_of(check_draws(prior, data, draws, {}, statistics(data, WHOLE), rng)))
+        found.append(p_of(check_draws(Drawn(prior, data, draws, {}), statistics(data, WHOLE), rng)))
     return pd.DataFrame(found)
 
 
@@ -228,7 +229,7 @@ def test_several_dimensions_have_the_statistics_of_each(rng):
     design = MultiAnnotationData(by_dimension={"first": part, "second": part})
     model = ModelAMulti(frequency="shared")
     data, _ = ba.simulate(model, design, random_seed=1)
-    table = check_draws(model, data, draw_prior(model, data, 30, rng), {}, statistics(data), rng).table
+    table = check_draws(Drawn(model, data, draw_prior(model, data, 30, rng), {}), statistics(data), rng).table
     assert list(table)[:3] == ["dimension", "statistic", "of"]
     for dimension, one in data.by_dimension.items():
         own = table[(table["dimension"] == dimension) & (table["statistic"] == "label_counts") & (table["of"] != "")]
@@ -255,7 +256,7 @@ def test_a_statistic_of_one_pair_has_a_row_as_a_whole_too(rng):
         [(f"s{i}", who, "ab"[(i + (who == "bo")) % 2]) for i in range(6) for who in ("ada", "bo")]
     )
     draws = draw_prior(OneCoin(), data, 30, rng)
-    table = check_draws(OneCoin(), data, draws, {}, statistics(data, "pair_agreement"), rng).table
+    table = check_draws(Drawn(OneCoin(), data, draws, {}), statistics(data, "pair_agreement"), rng).table
     assert table["of"].tolist() == ["", "ada & bo"]
     assert table["observed"][1] == 0
 

@@ -7,7 +7,7 @@ from scipy.stats import beta
 
 import bayesanno as ba
 from bayesanno.criticism.prior import describe_prior
-from bayesanno.criticism.quantities import describe_annotators, describe_pairs
+from bayesanno.criticism.quantities import Drawn, describe_annotators, describe_pairs
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.models import MACE, BinomialMixture, EasyHard, LabelUsage, ModelA, ModelAMulti, ModelB, OneCoin
@@ -47,15 +47,15 @@ def test_quantities_are_those_of_confusion_matrices(design, rng):
         (OneCoin(), {"prevalence": prevalence, "accuracy": competence}, coin),
     ]
     for model, parameters, matrices in cases:
-        draws = dataset(**parameters)
-        found = describe_annotators(model, design, draws, {}).isel(chain=0, draw=0)
+        drawn = Drawn(model, design, dataset(**parameters), {})
+        found = describe_annotators(drawn).isel(chain=0, draw=0)
         np.testing.assert_allclose(found["usage"], np.einsum("k,akr->ar", prevalence, matrices), rtol=1e-10)
         np.testing.assert_allclose(found["accuracy"], np.einsum("k,akk->a", prevalence, matrices), rtol=1e-10)
         np.testing.assert_allclose(found["prevalence"], prevalence, rtol=1e-10)
         pairs = np.array([[0, 1], [2, 1]])
         same = np.einsum("k,pkr,pkr->p", prevalence, matrices[pairs[:, 0]], matrices[pairs[:, 1]])
-        np.testing.assert_allclose(describe_pairs(model, design, draws, {}, pairs)[0, 0], same, rtol=1e-10)
-        some = describe_annotators(model, design, draws, {}, who=[2, 0])
+        np.testing.assert_allclose(describe_pairs(drawn, pairs)[0, 0], same, rtol=1e-10)
+        some = describe_annotators(drawn, who=[2, 0])
         np.testing.assert_allclose(some["accuracy"][0, 0], found["accuracy"][[2, 0]], rtol=1e-12)
         assert some["annotator"].values.tolist() == ["a3", "a1"]
 

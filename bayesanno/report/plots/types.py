@@ -11,6 +11,7 @@ from bayesanno.agreement.histograms import count_histogram
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.criticism.histogram import expected_by_type, expected_of_annotators
+from bayesanno.criticism.quantities import Drawn
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError, FitError
@@ -128,7 +129,7 @@ def _(data: CountData, view: FitView, draws: xarray.Dataset, label: str | None) 
         successes=data.successes[kept],
         trials=data.trials[kept],
     )
-    return count_histogram(same), expected_by_type(view.model, same, draws, view.known), "successes"
+    return count_histogram(same), expected_by_type(Drawn(view.model, same, draws, view.known)), "successes"
 
 
 @predict_counts.register(AnnotationData)
@@ -145,5 +146,5 @@ def _(
     answers = int(np.bincount(n[n > 0]).argmax())
     items = np.flatnonzero(n == answers)
     seen = np.bincount(data.votes[items, code].astype(int), minlength=answers + 1).astype(float)
-    expected = expected_of_annotators(view.model, data, draws, view.known, items=items, label=code)
+    expected = expected_of_annotators(Drawn(view.model, data, draws, view.known), items=items, label=code)
     return seen, expected, f"answers that are {cut_name(data.labels[code])!r}"
