@@ -62,8 +62,10 @@ class LabelCounts:
     @property
     def alphas(self) -> np.ndarray:
         """Krippendorff's alpha of each label against all others, nan where it cannot be told; shape (label,)."""
-        is_it = np.eye(self.shares.size)
-        return measure_alpha(self.together, is_it[:, :, None] != is_it[:, None, :])  # one is it, and the other is not
+        own, given = np.diagonal(self.together), self.together.sum(axis=1)  # (label,)
+        rest = given - own  # coincidences of the label with another
+        two = np.array([[own, rest], [rest, given.sum() - given - rest]])  # of two values: the label, and all others
+        return measure_alpha(np.moveaxis(two, -1, 0))
 
 
 def count_labels(votes: np.ndarray, weight: np.ndarray) -> LabelCounts:
