@@ -92,7 +92,7 @@ REFUSED = {
     "model": ("model_z answers.csv", "model_z"),
     "field": ("mace answers.csv --set strength=3", "strength"),
     "file": ("mace nowhere.csv", "there is no file 'nowhere.csv'"),
-    "no folder": ("model_b answers.csv --starts 1 --out nowhere/modes.csv", "nowhere/modes.csv"),
+    "no folder": ("model_b answers.csv --starts 1 --out nowhere/modes.csv", "nowhere to write modes.csv into"),
 }
 
 
