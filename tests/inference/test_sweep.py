@@ -42,7 +42,15 @@ def simulate(kind, n_bad, seed, items=150):
     return data, {"competence": np.where(bad, 0.03, 0.9), "strategy": strategy}
 
 
-def check(kind, n_bad, seed, prior):
+CASES = [  # all with both priors; by default those of `ALWAYS`, with the prior by default
+    pytest.param(*case, prior, marks=() if case in ALWAYS and prior == "learnt" else pytest.mark.slow)
+    for prior in PRIORS
+    for case in ALL
+]
+
+
+@pytest.mark.parametrize(("kind", "n_bad", "seed", "prior"), CASES)
+def test_a_fit_is_in_the_mode_of_most_mass_or_says_that_it_may_not_be(kind, n_bad, seed, prior):
     model = PRIORS[prior]
     data, informed = simulate(kind, n_bad, seed)
     if prior == "learnt":
@@ -63,15 +71,3 @@ def check(kind, n_bad, seed, prior):
     what = f"{kind} {n_bad}, seed {seed}, {prior}: accuracy {accuracy:.3f}, {found.log_mass - best.log_mass:.1f} nats"
     assert in_the_best or said, what
     assert accuracy > 0.85 or said, what
-
-
-@pytest.mark.parametrize(("kind", "n_bad", "seed"), ALWAYS)
-def test_a_fit_is_in_the_mode_of_most_mass_or_says_that_it_may_not_be(kind, n_bad, seed):
-    check(kind, n_bad, seed, "learnt")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize(("kind", "n_bad", "seed"), ALL)
-def test_no_fit_of_the_sweep_is_wrong_and_silent(kind, n_bad, seed, prior):
-    check(kind, n_bad, seed, prior)

@@ -133,6 +133,7 @@ def fitted(request):
 
 
 sampled = pytest.mark.parametrize("fitted", SAMPLED, indirect=True)
+OTHERS = sorted(set(models_of(AnnotationData)) - set(SAMPLED))
 
 
 def dims_of(dataset):
@@ -143,7 +144,9 @@ def with_samples(dims):
     return {name: ("chain", "draw", *rest) for name, rest in dims.items()}
 
 
-@sampled
+@pytest.mark.parametrize(
+    "fitted", [*SAMPLED, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)], indirect=True
+)
 def test_the_graph_is_compiled_by_what_a_process_keeps(fitted):
     """And not by nutpie itself, which would be as right, and slow."""
     model = compile_graph(fitted.case.entry.build(fitted.data), fitted.case.entry.start(fitted.data))

@@ -81,13 +81,16 @@ def fitted(request):
 
 
 sampled = pytest.mark.parametrize("fitted", SAMPLED, indirect=True)
+OTHERS = sorted(set(models_of(CountData)) - set(SAMPLED))
 
 
 def dims_of(dataset):
     return {name: variable.dims for name, variable in dataset.data_vars.items()}
 
 
-@sampled
+@pytest.mark.parametrize(
+    "fitted", [*SAMPLED, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)], indirect=True
+)
 def test_the_graph_is_compiled_by_what_a_process_keeps(fitted):
     """And not by nutpie itself, which would be as right, and slow."""
     model = compile_graph(fitted.case.entry.build(fitted.case.data), fitted.case.entry.start(fitted.case.data))
