@@ -16,7 +16,7 @@ import pytest
 import bayesanno as ba
 
 SKIP = doctest.OPTIONFLAGS_BY_NAME["SKIP"]
-ELSEWHERE = {"bayesanno.inference.dask.annotations"}  # on a cluster: tests/inference/test_spread
+ELSEWHERE = {"bayesanno.inference.dask.annotations"}  # on a cluster: tests/inference/test_dask
 SHORT = {"draws": 250, "tune": 250, "chains": 4, "random_seed": 1, "progressbar": False}
 
 

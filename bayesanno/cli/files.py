@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-    from bayesanno.analysis.spread_labels import WrittenLabels
+    from bayesanno.analysis.write_labels import WrittenLabels
     from bayesanno.fits.view import FitView
     from bayesanno.modeling.base import AnnotationModel
     from bayesanno.modeling.data_kinds import Data

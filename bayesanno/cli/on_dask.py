@@ -10,7 +10,7 @@ import typer
 from bayesanno.cli.for_model import of_one_column
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.climbing.climb import require_updates
-from bayesanno.inference.dask.annotations import connect, spread_annotations
+from bayesanno.inference.dask.annotations import connect, distribute_annotations
 from bayesanno.inference.methods import check_method_on_dask
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import xarray
 
-    from bayesanno.analysis.spread_labels import WrittenLabels
+    from bayesanno.analysis.write_labels import WrittenLabels
     from bayesanno.cli.options import DataOptions
     from bayesanno.modeling.base import AnnotationModel
 
@@ -65,9 +65,9 @@ def fit_on_dask(
     FitError
         If the method or an option takes data in memory, or there is no scheduler at the address.
     ExtraError, DataFileError, DataError
-        As for `spread_annotations` and `write_labels`.
+        As for `distribute_annotations` and `write_labels`.
     """
-    from bayesanno.analysis.spread_labels import write_labels
+    from bayesanno.analysis.write_labels import write_labels
     from bayesanno.inference.fit import fit
 
     check_method_on_dask(method)
@@ -82,7 +82,7 @@ def fit_on_dask(
     if source.startswith("@"):
         raise DataError(f"{source} is a named data set and small: leave out --dask")
     with connect(address) as client:
-        data = spread_annotations(
+        data = distribute_annotations(
             source,
             client,
             item=options.item,

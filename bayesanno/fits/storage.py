@@ -156,7 +156,7 @@ def data_of(fit: xarray.DataTree) -> Any:
         If this is not a fit by bayesanno, its data are not whole, or they lay on the workers of a cluster.
     """
     require_fit(fit)
-    if is_spread(fit):
+    if is_on_dask(fit):
         refuse_items()
     read = READERS[model_of(fit).data_class]
     try:
@@ -165,7 +165,7 @@ def data_of(fit: xarray.DataTree) -> Any:
         raise FitError(f"the data of this fit are not whole: {str(error.args[0]).split('.')[0]}") from None
 
 
-def is_spread(fit: xarray.DataTree) -> bool:
+def is_on_dask(fit: xarray.DataTree) -> bool:
     """Whether a fit is of annotations that lay on the workers of a cluster: it holds no items."""
     return "e_step" in fit.children
 
@@ -306,7 +306,7 @@ def require_tree(fit: Any) -> None:
 def require_fit(fit: xarray.DataTree) -> None:
     """Raise a FitError unless this is a fit by bayesanno."""
     require_tree(fit)
-    groups = ["posterior", "constant_data", *([] if is_spread(fit) else ["latent", "observed_data"])]
+    groups = ["posterior", "constant_data", *([] if is_on_dask(fit) else ["latent", "observed_data"])]
     missing = [group for group in groups if group not in fit.children]
     if missing or "model" not in fit.attrs:
         raise FitError(f"this is not a fit by bayesanno: it lacks {', '.join(missing) or 'the name of its model'}")

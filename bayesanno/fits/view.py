@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bayesanno.fits.storage import (
     data_of,
     diagnostics_of,
-    is_spread,
+    is_on_dask,
     model_of,
     refuse_items,
     require_fit,
@@ -56,7 +56,7 @@ class FitView:
     @cached_property
     def named_data(self) -> Any:
         """The data, or of a fit that holds none what is known of the whole of them: who annotated, and how much."""
-        return totals_of(self.tree) if is_spread(self.tree) else self.data
+        return totals_of(self.tree) if is_on_dask(self.tree) else self.data
 
     @cached_property
     def posterior(self) -> xarray.Dataset:
@@ -66,7 +66,7 @@ class FitView:
     @cached_property
     def latent(self) -> xarray.Dataset:
         """The posterior of the items' states, and what else is read off."""
-        if is_spread(self.tree):
+        if is_on_dask(self.tree):
             refuse_items()
         return self._group("latent")
 

@@ -12,7 +12,7 @@ from bayesanno.ground.running import lose_no_interrupt, one_blas_thread, status
 from bayesanno.ground.validate import check_seed, known_seed, lies_elsewhere
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.climbing.climb import require_updates
-from bayesanno.inference.dask.annotations import SpreadAnnotations, find_spread, quiet
+from bayesanno.inference.dask.annotations import DaskAnnotations, quiet, require_distributed
 from bayesanno.inference.diagnosis.design import warn_of_design
 from bayesanno.inference.graph.density import compile_anew_if_broken
 from bayesanno.inference.methods import Method, check_method_on_dask, choose_method
@@ -40,7 +40,7 @@ LEAST_GRADIENTS = 3_000  # on small data the search costs nothing
 
 def fit(
     model: str | AnnotationModel,
-    data: Data | SpreadAnnotations | str | os.PathLike[str],
+    data: Data | DaskAnnotations | str | os.PathLike[str],
     *,
     method: str = "nuts",
     draws: int = 1000,
@@ -63,7 +63,7 @@ def fit(
         A name in the zoo, or an instance (with priors of your own).
     data : AnnotationData, CountData or MultiAnnotationData, as the model takes
         Which annotator gave which item which label; or how many of an item's annotations were positive. By EM and VB
-        also annotations on a Dask cluster: what `spread_annotations` returns, or with a `client` what it takes, a
+        also annotations on a Dask cluster: what `distribute_annotations` returns, or with a `client` what it takes, a
         folder of Parquet files or a dask.dataframe.
     method : {"nuts", "advi", "fullrank_advi", "em", "vb"}
         NUTS samples the posterior; ADVI fits a normal approximation to it on the unconstrained scale (independent, or
@@ -176,7 +176,7 @@ def fit(
         with exact_arithmetic(), one_blas_thread(), lose_no_interrupt():
             tree = compile_anew_if_broken(run)
     else:
-        with quiet() if isinstance(answers, SpreadAnnotations) else nullcontext():
+        with quiet() if isinstance(answers, DaskAnnotations) else nullcontext():
             tree = chosen.run(
                 model, answers, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
             )
@@ -186,9 +186,9 @@ def fit(
 
 def _require_answers(model: AnnotationModel, data: Any, method: str, client: Client | None) -> Any:
     """Return the data that are fitted: those in memory if the model takes them, or those on a Dask cluster."""
-    if client is not None or isinstance(data, SpreadAnnotations) or lies_elsewhere(data):
+    if client is not None or isinstance(data, DaskAnnotations) or lies_elsewhere(data):
         check_method_on_dask(method)
-        return find_spread(data, client)
+        return require_distributed(data, client)
     model.check(data)
     return data
 

@@ -1,4 +1,4 @@
-"""Labels as a folder of Parquet, of fits whose items are in memory; of those on a cluster, in test_spread."""
+"""Labels as a folder of Parquet, of fits whose items are in memory; of those on a cluster, in test_dask."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.analysis.spread_labels import write_file
+from bayesanno.analysis.write_labels import write_file
 from bayesanno.ground.errors import DataError, DataFileError, FitError
 
 

@@ -1,4 +1,4 @@
-"""Annotations spread over the workers of a Dask cluster, for methods that climb.
+"""Annotations that lie on the workers of a Dask cluster, for methods that climb.
 
 Each item's annotations are brought together once, by Dask's shuffle, and laid out where they then lie. After that what
 travels is parameters, to the workers, and sums over blocks, from them; annotations do not. A worker that is lost takes
@@ -64,7 +64,7 @@ CLIMBS = 32  # that are followed at a time: they wait for workers, and take no t
 TIMEOUT = "10 s"  # to reach a scheduler
 
 
-class SpreadItems(AddsUp):
+class DaskItems(AddsUp):
     """The items of a table in parts that lie on workers.
 
     Parameters
@@ -98,22 +98,22 @@ class SpreadItems(AddsUp):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SpreadAnnotations(AnnotationTotals):
-    """Annotations that lie on the workers of a cluster, as long as this is there; `spread_annotations` makes them.
+class DaskAnnotations(AnnotationTotals):
+    """Annotations that lie on the workers of a cluster, as long as this is there; `distribute_annotations` makes them.
 
     Attributes
     ----------
-    spread : SpreadItems
+    on_workers : DaskItems
         The items, in parts.
     name : str
         What messages call the table they are from.
     """
 
-    spread: SpreadItems
+    on_workers: DaskItems
     name: str = field(default="")
 
 
-def spread_annotations(
+def distribute_annotations(
     source: Any,
     client: Client,
     *,
@@ -122,7 +122,7 @@ def spread_annotations(
     label: str | None = None,
     gold: str | None = None,
     labels: Sequence[str] | None = None,
-) -> SpreadAnnotations:
+) -> DaskAnnotations:
     """Read annotations where they lie, and bring those of each item together on one worker.
 
     Cells, names and columns are as for `read_annotations`. Annotators are numbered by first appearance, files in the
@@ -141,7 +141,7 @@ def spread_annotations(
 
     Returns
     -------
-    SpreadAnnotations
+    DaskAnnotations
         What `fit` and `write_labels` take. The annotations stay on the workers as long as it is referred to.
 
     Raises
@@ -159,7 +159,7 @@ def spread_annotations(
     --------
     >>> import bayesanno as ba
     >>> from dask.distributed import Client  # doctest: +SKIP
-    >>> data = ba.spread_annotations("answers", Client("tcp://10.0.0.1:8786"))  # doctest: +SKIP
+    >>> data = ba.distribute_annotations("answers", Client("tcp://10.0.0.1:8786"))  # doctest: +SKIP
     >>> fit = ba.fit("mace", data, method="em")  # doctest: +SKIP
     >>> ba.write_labels(fit, data, "labels")  # doctest: +SKIP
     """
@@ -178,11 +178,11 @@ def spread_annotations(
         if not found.labels:
             raise DataError("there is no annotation: the table has no row with an item, an annotator and a label")
         parts = _bring_together(client, table, tuple(found.annotators), known, found.n_rows)
-        items = SpreadItems(client, parts, np.eye(len(known), dtype=bool))
+        items = DaskItems(client, parts, np.eye(len(known), dtype=bool))
         totals = items.add_up_parts(describe_part)
         counts = items.add_up(count_block_labels)
     digest = hashlib.sha256(json.dumps([list(found.annotators), known, totals.n_items, totals.digest]).encode())
-    return SpreadAnnotations(
+    return DaskAnnotations(
         annotators=tuple(found.annotators),
         labels=known,
         n_items=totals.n_items,
@@ -191,29 +191,29 @@ def spread_annotations(
         label_alphas=counts.alphas,
         n_gold=totals.n_gold,
         hash=digest.hexdigest(),
-        spread=SpreadItems(client, parts, items.names_class, totals),
+        on_workers=DaskItems(client, parts, items.names_class, totals),
         name=table.name,
     )
 
 
 def items_of(data: Labelled) -> AddsUp:
     """Return the items of annotations, in blocks: in memory, or where they lie."""
-    if isinstance(data, SpreadAnnotations):
-        return data.spread
+    if isinstance(data, DaskAnnotations):
+        return data.on_workers
     assert isinstance(data, AnnotationData)
     return make_blocks(data)
 
 
-def find_spread(data: Any, client: Client | None) -> SpreadAnnotations:
+def require_distributed(data: Any, client: Client | None) -> DaskAnnotations:
     """Return annotations on the workers of a cluster, read there if they are not yet.
 
     Raises
     ------
     FitError
-        If there is no client, or nothing that one is needed for; else as for `spread_annotations`.
+        If there is no client, or nothing that one is needed for; else as for `distribute_annotations`.
     """
-    if isinstance(data, SpreadAnnotations):
-        if client is not None and client is not data.spread.client:
+    if isinstance(data, DaskAnnotations):
+        if client is not None and client is not data.on_workers.client:
             raise FitError("these annotations lie on the cluster of another client: leave out client=...")
         return data
     if not lies_elsewhere(data):
@@ -227,7 +227,7 @@ def find_spread(data: Any, client: Client | None) -> SpreadAnnotations:
             f"{what} is read on a Dask cluster: give client=dask.distributed.Client(...); a file that fits into memory "
             "is read with read_annotations"
         )
-    return spread_annotations(data, client)
+    return distribute_annotations(data, client)
 
 
 def check_client(client: Any) -> None:

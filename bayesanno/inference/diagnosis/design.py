@@ -12,7 +12,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import IdentifiabilityWarning, warn
-from bayesanno.inference.dask.annotations import SpreadAnnotations
+from bayesanno.inference.dask.annotations import DaskAnnotations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,10 +130,10 @@ def _(_: CountData) -> list[AnnotationData]:
     return []
 
 
-def warn_of_design(data: Data | SpreadAnnotations, caveats: Sequence[str] = ()) -> list[str]:
+def warn_of_design(data: Data | DaskAnnotations, caveats: Sequence[str] = ()) -> list[str]:
     """Warn of each problem of the design, and of a model's own caveats, and return them."""
-    if isinstance(data, SpreadAnnotations):
-        found = dict.fromkeys(describe_links(data.spread.add_up(link_block), data))
+    if isinstance(data, DaskAnnotations):
+        found = dict.fromkeys(describe_links(data.on_workers.add_up(link_block), data))
     else:
         found = dict.fromkeys(problem for table in tables_of(data) for problem in design_problems(table))
     problems = [*found, *caveats]

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Self
 from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.parts import tabulate_posterior
 from bayesanno.analysis.predict import predict_labels
-from bayesanno.fits.storage import is_spread, model_of, require_tree, totals_of
+from bayesanno.fits.storage import is_on_dask, model_of, require_tree, totals_of
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.validate import lies_elsewhere
 from bayesanno.inference.climbing.climb import require_updates
-from bayesanno.inference.dask.annotations import SpreadAnnotations, find_spread, quiet
+from bayesanno.inference.dask.annotations import DaskAnnotations, quiet, require_distributed
 from bayesanno.modeling.expectation import log_probabilities, read_posterior
 
 if TYPE_CHECKING:
@@ -72,10 +72,10 @@ def write_labels(
     Parameters
     ----------
     fit : xarray.DataTree
-    data : AnnotationData, CountData, MultiAnnotationData, SpreadAnnotations, path, dask.dataframe or None
+    data : AnnotationData, CountData, MultiAnnotationData, DaskAnnotations, path, dask.dataframe or None
         The data of the fit, or others of the same annotators and labels. None for a fit that holds its items: these.
         Other items in memory are predicted, as by `predict_labels`. Of a fit on a cluster, what is not on the cluster
-        yet is read again, so give what `spread_annotations` returned where there is more to do than this.
+        yet is read again, so give what `distribute_annotations` returned where there is more to do than this.
     folder : path
         A new folder; of items on a cluster, in a file system that all workers share.
     client : dask.distributed.Client, optional
@@ -111,7 +111,7 @@ def write_labels(
         raise DataFileError(f"{path} exists: choose another folder for the labels")
     if not path.parent.is_dir():
         raise DataFileError(f"there is no folder {path.parent} to write {path.name} into")
-    write = _of_parts(fit, find_spread(data, client)) if is_spread(fit) else _of_items(fit, data, client)
+    write = _of_parts(fit, require_distributed(data, client)) if is_on_dask(fit) else _of_items(fit, data, client)
     try:
         with write_whole(path) as unfinished:
             unfinished.mkdir()
@@ -122,25 +122,25 @@ def write_labels(
 
 def _of_items(fit: xarray.DataTree, data: Any, client: Client | None) -> Callable[[Path], WrittenLabels]:
     """Return what writes the labels of items in memory to a folder."""
-    if client is not None or isinstance(data, SpreadAnnotations) or lies_elsewhere(data):
+    if client is not None or isinstance(data, DaskAnnotations) or lies_elsewhere(data):
         raise FitError("this fit holds its items, in memory: give data from read_annotations, or None for its own")
     of_fit = data is None or getattr(data, "hash", None) == fit.attrs["data_hash"]
     table = label_table(fit) if of_fit else predict_labels(fit, data)
     return lambda folder: write_file(table, table["item"].nunique(), folder, 0)
 
 
-def _of_parts(fit: xarray.DataTree, data: SpreadAnnotations) -> Callable[[Path], WrittenLabels]:
+def _of_parts(fit: xarray.DataTree, data: DaskAnnotations) -> Callable[[Path], WrittenLabels]:
     """Return what has workers write the labels of the items that they hold to a folder."""
     model, known = require_updates(model_of(fit), fit.attrs["method"]), totals_of(fit)
     for what in ("annotators", "labels"):
         if getattr(known, what) != getattr(data, what):
             raise FitError(f"the {what} of {data.name} are not those of this fit, in the same order: fit it anew")
     shares = {str(name): values.values for name, values in fit["e_step"].data_vars.items()}
-    logs = log_probabilities(model, data.spread.names_class, shares)
+    logs = log_probabilities(model, data.on_workers.names_class, shares)
 
     def write(folder: Path) -> WrittenLabels:
         with quiet():
-            return data.spread.add_up_parts(write_part, logs, data.labels, folder)
+            return data.on_workers.add_up_parts(write_part, logs, data.labels, folder)
 
     return write
 

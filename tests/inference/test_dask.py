@@ -13,7 +13,7 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.agreement.skew import count_labels
 from bayesanno.ground.errors import DataError, DataFileError, ExtraError, FitError
-from bayesanno.inference.dask import annotations as spread
+from bayesanno.inference.dask import annotations as of_dask
 from bayesanno.inference.diagnosis.design import describe_links, design_problems, link_block
 from bayesanno.io import partitioned
 from bayesanno.modeling.expectation import make_blocks
@@ -45,8 +45,8 @@ def client():
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        patch.setattr(spread, "PART_ROWS", 450)
-        patch.setattr(spread, "FAN_IN", 3)
+        patch.setattr(of_dask, "PART_ROWS", 450)
+        patch.setattr(of_dask, "FAN_IN", 3)
         yield client
 
 
@@ -58,7 +58,7 @@ def folder(crowd, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def there(client, folder):
-    return ba.spread_annotations(folder, client)
+    return ba.distribute_annotations(folder, client)
 
 
 def fit_both(model, data, there, method, **options):
@@ -73,7 +73,7 @@ class TestSpread:
         assert there.describe() == data.describe()
         np.testing.assert_array_equal(there.by_annotator, data.by_annotator)
         assert there.n_gold == len(data.gold)
-        parts = there.spread.client.gather(there.spread.parts)
+        parts = there.on_workers.client.gather(there.on_workers.parts)
         assert len(parts) == 4
         assert sorted(name for part in parts for name in part.names) == sorted(data.items)
 
@@ -181,7 +181,7 @@ def frames():
 def test_cells_are_read_as_in_memory(what, client):
     frame = frames()[what]
     data = ba.read_annotations(frame)
-    there = ba.spread_annotations(dd.from_pandas(frame, npartitions=3, sort=False), client)
+    there = ba.distribute_annotations(dd.from_pandas(frame, npartitions=3, sort=False), client)
     assert (there.annotators, there.labels, there.n_items) == (data.annotators, data.labels, data.n_items)
     assert (there.n_annotations, there.n_gold) == (data.n_annotations, len(data.gold))
     here, far = fit_both("one_coin", data, there, "em")
@@ -230,7 +230,7 @@ class TestDesign:
         ]
         frame = pd.DataFrame(rows, columns=["item", "annotator", "label"])
         said = []
-        for read in (ba.read_annotations, lambda table: ba.spread_annotations(dd.from_pandas(table), client)):
+        for read in (ba.read_annotations, lambda table: ba.distribute_annotations(dd.from_pandas(table), client)):
             with pytest.warns(ba.NamesWarning) as caught:
                 read(frame)
             said.append([str(one.message).split(": ", 1)[1] for one in caught])
@@ -239,7 +239,7 @@ class TestDesign:
 
 
 def test_a_worker_that_is_killed_within_an_iteration_changes_nothing(folder, monkeypatch, tmp_path):
-    monkeypatch.setattr(spread, "PART_ROWS", 600)
+    monkeypatch.setattr(of_dask, "PART_ROWS", 600)
     settings = ONE | {"method": "em", "method_options": {"restarts": 1}}
     with (
         distributed.LocalCluster(
@@ -247,18 +247,18 @@ def test_a_worker_that_is_killed_within_an_iteration_changes_nothing(folder, mon
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        there = ba.spread_annotations(folder, client)
+        there = ba.distribute_annotations(folder, client)
         whole = ba.fit("mace", there, **settings)
-        pids, add_all, calls = client.run(os.getpid), spread.add_all, []
+        pids, add_all, calls = client.run(os.getpid), of_dask.add_all, []
 
         def kill_at_the_fifth(client, sums):
             calls.append(len(sums))
             if len(calls) == 5:  # the tasks of this step are on their way
-                holds = {worker for workers in client.who_has(there.spread.parts).values() for worker in workers}
+                holds = {worker for workers in client.who_has(there.on_workers.parts).values() for worker in workers}
                 os.kill(pids[sorted(holds)[0]], signal.SIGKILL)
             return add_all(client, sums)
 
-        monkeypatch.setattr(spread, "add_all", kill_at_the_fifth)
+        monkeypatch.setattr(of_dask, "add_all", kill_at_the_fifth)
         broken = ba.fit("mace", there, **settings)
         assert len(calls) > 10
         assert set(client.run(os.getpid).values()) != set(pids.values())
@@ -288,20 +288,20 @@ class TestRefused:
             ba.fit("mace", folder, method="em", client="local")
 
     def test_a_scheduler_that_is_not_there(self, monkeypatch, refuses):
-        monkeypatch.setattr(spread, "TIMEOUT", "100 ms")
+        monkeypatch.setattr(of_dask, "TIMEOUT", "100 ms")
         before = dask.config.get("scheduler", None)
         with refuses(FitError, "there is no Dask scheduler at 'tcp://127.0.0.1:9' .*start one with `dask scheduler`"):
-            spread.connect("tcp://127.0.0.1:9")
+            of_dask.connect("tcp://127.0.0.1:9")
         with refuses(FitError, "there is no Dask scheduler at 'nowhere:at all'"):
-            spread.connect("nowhere:at all")
+            of_dask.connect("nowhere:at all")
         assert dask.config.get("scheduler", None) == before
 
     def test_dask_that_is_not_installed(self, monkeypatch, folder, refuses):
         monkeypatch.setattr(partitioned, "find_spec", lambda _: None)
         for ask in (
             lambda: ba.fit("mace", folder, method="em", client="any"),
-            lambda: ba.spread_annotations(folder, None),
-            lambda: spread.connect("local"),
+            lambda: ba.distribute_annotations(folder, None),
+            lambda: of_dask.connect("local"),
         ):
             with refuses(ExtraError, r"Dask is not installed: pip install 'bayesanno\[dask\]'"):
                 ask()
@@ -309,19 +309,19 @@ class TestRefused:
     def test_folders_and_files(self, client, tmp_path, crowd, refuses):
         frame = crowd[0].to_frame()
         with refuses(DataFileError, "there is no folder"):
-            ba.spread_annotations(tmp_path / "nowhere", client)
+            ba.distribute_annotations(tmp_path / "nowhere", client)
         empty = tmp_path / "empty"
         empty.mkdir()
         with refuses(DataFileError, "has no Parquet files: it is empty"):
-            ba.spread_annotations(empty, client)
+            ba.distribute_annotations(empty, client)
         frame.to_csv(empty / "answers.csv", index=False)
         with refuses(DataFileError, "has no Parquet files: none of the 1 things in it ends in .parquet"):
-            ba.spread_annotations(empty, client)
+            ba.distribute_annotations(empty, client)
         (empty / "answers.parquet").write_text("item,annotator,label")
         with refuses(DataError, r"answers\.parquet cannot be read as Parquet"):
-            ba.spread_annotations(empty, client)
+            ba.distribute_annotations(empty, client)
         with refuses(DataError, "cannot read parts of annotations from list"):
-            ba.spread_annotations([1], client)
+            ba.distribute_annotations([1], client)
 
     @pytest.mark.parametrize(
         ("change", "what"),
@@ -337,17 +337,17 @@ class TestRefused:
         frame.to_parquet(tmp_path / "a.parquet")
         change(frame).to_parquet(tmp_path / "b.parquet")
         if what is None:  # columns that are not asked for may differ
-            assert ba.spread_annotations(tmp_path, client).n_annotations == 2 * len(frame)
+            assert ba.distribute_annotations(tmp_path, client).n_annotations == 2 * len(frame)
             return
         with refuses(DataError, what):
-            ba.spread_annotations(tmp_path, client)
+            ba.distribute_annotations(tmp_path, client)
 
     def test_a_gold_column_that_only_some_have(self, client, tmp_path, crowd, refuses):
         frame = crowd[0].to_frame()
         frame.drop(columns="gold").to_parquet(tmp_path / "a.parquet")
         frame.to_parquet(tmp_path / "b.parquet")
         with refuses(DataError, "b.parquet has a column 'gold' for the gold, and .*a.parquet has none"):
-            ba.spread_annotations(tmp_path, client)
+            ba.distribute_annotations(tmp_path, client)
 
     @pytest.mark.parametrize(
         ("rows", "options", "what"),
@@ -363,7 +363,7 @@ class TestRefused:
         good = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "yes")]
         frame = pd.DataFrame([*good, *rows], columns=["item", "annotator", "label"])
         with refuses(DataError, what):
-            ba.spread_annotations(dd.from_pandas(frame, npartitions=2), client, **options)
+            ba.distribute_annotations(dd.from_pandas(frame, npartitions=2), client, **options)
 
     def test_tables_without_annotations_and_with_two_golds(self, client, refuses):
         frame = pd.DataFrame({"item": ["s1", "s1"], "annotator": ["ada", "bo"], "label": ["no", "yes"]})
@@ -373,4 +373,4 @@ class TestRefused:
             ({"gold": ["no", "yes"]}, "item 's1' has two gold labels, '(no|yes)' and '(yes|no)': keep one"),
         ):
             with refuses(DataError, what):
-                ba.spread_annotations(dd.from_pandas(frame.assign(**change), npartitions=1), client)
+                ba.distribute_annotations(dd.from_pandas(frame.assign(**change), npartitions=1), client)
