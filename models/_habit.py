@@ -18,15 +18,13 @@ leave-one-out comparison.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from bayesanno.agreement.skew import measure_skew
-
-if TYPE_CHECKING:
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.data.totals import AnnotationTotals
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.totals import AnnotationTotals
 
 SKEWED = {"learnt": 1 / 2, "uniform": 1 / 4}  # of the way from even answers to all the same: where a prior may mislead
 AGREED = 0.4  # the alpha from which on annotators agree on where the commonest label is not

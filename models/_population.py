@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    import xarray
-
-    from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.lazy import xr
 
 MISNAMED = 2.0  # a class has not the name it should if another label is so many times as common in it
 
 
-def explain_names(population: xarray.DataArray) -> list[str]:
+def explain_names(population: xr.DataArray) -> list[str]:
     """Say which classes are called otherwise than by their names, by the typical annotator.
 
     Parameters

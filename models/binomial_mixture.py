@@ -48,13 +48,14 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, override
+from typing import Annotated, ClassVar, override
 
 import numpy as np
 
 from bayesanno.data.counts import CountData
 from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 from bayesanno.modeling.capabilities import HasRemarks
 from bayesanno.modeling.item_types import (
     ItemTypeModel,
@@ -66,12 +67,6 @@ from bayesanno.modeling.item_types import (
     start_rates,
     start_weights,
 )
-
-if TYPE_CHECKING:
-    import xarray
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,17 +105,17 @@ class BinomialMixture(ItemTypeModel, HasRemarks):
         declare_weight(prior, self.types)
         declare_ascending("rate", prior.rate_prior, self.types)
 
-    def generate(self, design: CountDesign, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: CountDesign, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         item_type = pm.Categorical.dist(p.weight, shape=(design.n_items,))  # (item,), (1)
         return item_type, pm.Binomial.dist(design.trials, p.rate[item_type])  # (2)
 
-    def state_logp(self, counts: Counts, p: Parameters) -> TensorVariable:
+    def state_logp(self, counts: Counts, p: Parameters) -> pt.TensorVariable:
         return pt.log(p.weight) + ordered_answers_logp(counts, p.rate)  # (item, item_type)
 
     def start(self, data: CountData) -> dict[str, np.ndarray]:
         return start_weights(self.types) | {"rate": start_rates(data, self.types)}
 
-    def remarks(self, posterior: xarray.Dataset) -> list[str]:
+    def remarks(self, posterior: xr.Dataset) -> list[str]:
         return explain_types(
             posterior,
             rate="rate",

@@ -39,27 +39,21 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
+from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasUpdates
-from bayesanno.modeling.expectation import in_proportion
+from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
 from bayesanno.modeling.ops.variables import beta_by_probit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-    from bayesanno.modeling.expectation import Expected, Shares, Votes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +92,7 @@ class ClassConditional(HasUpdates, AnnotationModel):
         prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
         pm.Deterministic("accuracy", (prevalence * right).sum(-1), dims="annotator")
 
-    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         truth = true_class[design.item]  # (annotation,)
         n_classes = design.class_response.size
@@ -106,7 +100,7 @@ class ClassConditional(HasUpdates, AnnotationModel):
         wrong = (truth + 1 + pm.DiscreteUniform.dist(0, n_classes - 2, shape=truth.shape)) % n_classes
         return true_class, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
 
-    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         right = p.class_accuracy[:, None, :]  # (annotator, 1, true_class)
         among = as_data(np.log(answers.n_classes - 1))  # which of the others it is
         log_answer = pt.switch(answers.names_class.T, pt.log(right), pt.log1p(-right) - among)

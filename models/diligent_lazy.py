@@ -45,21 +45,16 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self, override
+from typing import ClassVar, Self, override
 
 import numpy as np
 
 from bayesanno.data.counts import CountData
 from bayesanno.ground.fields import Fraction, Positive
-from bayesanno.ground.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats, Known
 from bayesanno.modeling.item_types import ItemTypeModel, check_given_types, ordered_answers_logp
-
-if TYPE_CHECKING:
-    import xarray
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +104,7 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
         return len(self.weight_mean)
 
     @classmethod
-    def from_fit(cls, fit: xarray.DataTree, *, known: bool = False) -> Self:
+    def from_fit(cls, fit: xr.DataTree, *, known: bool = False) -> Self:
         """Take the types from a fit of `binomial_mixture` to other data.
 
         Parameters
@@ -160,13 +155,13 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
         pm.Beta("diligence", diligent[0], diligent[1])
         pm.Beta("lazy_rate", lazy[0], lazy[1])
 
-    def generate(self, design: CountDesign, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: CountDesign, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         item_type = pm.Categorical.dist(p.weight, shape=(design.n_items,))  # (item,), (1)
         diligent = pm.Binomial.dist(design.trials, p.diligence)  # (item,), answers, (2)
         positive = pm.Binomial.dist(diligent, p.rate[item_type])
         return item_type, positive + pm.Binomial.dist(design.trials - diligent, p.lazy_rate)  # (3)
 
-    def state_logp(self, counts: Counts, p: Parameters) -> TensorVariable:
+    def state_logp(self, counts: Counts, p: Parameters) -> pt.TensorVariable:
         mixed = p.diligence * p.rate + (1 - p.diligence) * p.lazy_rate  # (item_type,)
         return pt.log(p.weight) + ordered_answers_logp(counts, mixed)  # (item, item_type), (4)
 

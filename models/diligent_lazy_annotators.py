@@ -60,23 +60,18 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, override
+from typing import Annotated, ClassVar, override
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasRemarks
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
 from bayesanno.modeling.item_types import ItemTypeModel, declare_ascending, declare_weight, explain_types
 from bayesanno.modeling.ops.variables import beta_by_probit
-
-if TYPE_CHECKING:
-    import xarray
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,12 +116,12 @@ class DiligentLazyAnnotators(ItemTypeModel, HasRemarks):
         beta_by_probit("diligence", prior.diligence_prior, dims="annotator")
         pm.Beta("lazy_rate", prior.lazy_rate_prior[0], prior.lazy_rate_prior[1])
 
-    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         item_type = pm.Categorical.dist(p.weight, shape=(design.n_items,))  # (item,)
         diligent = pm.Bernoulli.dist(p.diligence[design.annotator])  # (annotation,)
         return item_type, pm.Bernoulli.dist(pt.switch(diligent, p.rate[item_type[design.item]], p.lazy_rate))
 
-    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         delta = p.diligence[:, None]
         positive = delta * p.rate + (1 - delta) * p.lazy_rate  # (annotator, item_type), (1)
         negative = delta * (1 - p.rate) + (1 - delta) * (1 - p.lazy_rate)
@@ -144,7 +139,7 @@ class DiligentLazyAnnotators(ItemTypeModel, HasRemarks):
             "lazy_rate": np.array(((data.label == data.n_labels - 1).sum() + 1) / (data.n_annotations + 2)),
         }
 
-    def remarks(self, posterior: xarray.Dataset) -> list[str]:
+    def remarks(self, posterior: xr.Dataset) -> list[str]:
         fewer = f"take fewer types (types={self.types - 1}), or " if self.types > 2 else ""
         return explain_types(
             posterior, rate="rate", remedy=f"{fewer}a stronger prior (weight_prior=5, rate_prior=20:20)"

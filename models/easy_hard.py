@@ -62,23 +62,19 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, override
+from typing import ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
+from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ConstrainsStates, HasHardItems, View
 from bayesanno.modeling.expectation import in_proportion
 from bayesanno.modeling.ops.variables import beta_by_probit
-
-if TYPE_CHECKING:
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +121,7 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasHardItems):
         if self.easy_error == "learnt":
             beta_by_probit("slip", prior.slip_prior, dims="annotator")
 
-    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         n_labels = p.easy_prevalence.shape[0]
         label = design.with_controls(pm.Categorical.dist(p.easy_prevalence, shape=(design.n_items,)))  # (item,)
         hard = pm.Bernoulli.dist(p.hard_fraction, shape=(design.n_items,))
@@ -137,7 +133,7 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasHardItems):
         flipped = pm.Categorical.dist(p.coin[design.annotator])
         return pt.switch(hard, n_labels, label), pt.switch(hard[design.item], flipped, response)
 
-    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         right = np.tile(answers.names_class.T, (answers.n_annotators, 1, 1))  # (annotator, response, label)
         if self.easy_error == "none":
             log_easy = pt.as_tensor(np.where(right, 0.0, -np.inf))
@@ -149,8 +145,8 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasHardItems):
         return pt.concatenate([easy, hard[None]]) + answers.sum_over_annotations(table)  # (item, state), (1) and (2)
 
     def constrain(
-        self, logp: TensorVariable, control: TensorVariable, answers: Answers, p: Parameters
-    ) -> TensorVariable:
+        self, logp: pt.TensorVariable, control: pt.TensorVariable, answers: Answers, p: Parameters
+    ) -> pt.TensorVariable:
         # a known label is drawn from q, of an easy item and of a hard one: that of a hard one is in no factor of (2)
         known = control[:, None]
         state = pt.arange(logp.shape[1])[None, :]
@@ -159,7 +155,7 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasHardItems):
         return pt.switch(known < 0, logp, pt.switch(hard, of_hard, pt.switch(pt.eq(state, known), logp, -np.inf)))
 
     @override
-    def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
+    def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
         return {"hard": View(("item",), probability[:, -1])}
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:

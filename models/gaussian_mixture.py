@@ -45,15 +45,17 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.fields import Positive, Range
-from bayesanno.ground.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 from bayesanno.modeling.capabilities import HasRemarks
 from bayesanno.modeling.item_types import (
     ItemTypeModel,
@@ -66,14 +68,6 @@ from bayesanno.modeling.item_types import (
     start_rates,
     start_weights,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import xarray
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,12 +121,12 @@ class GaussianMixture(ItemTypeModel, HasRemarks):
         declare_ascending("mean", prior.mean_prior, self.types, top=n_answers)
         pm.HalfNormal("sd", np.full(self.types, n_answers) * prior.sd_prior, dims="item_type")
 
-    def generate(self, design: CountDesign, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: CountDesign, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         item_type = pm.Categorical.dist(p.weight, shape=(design.n_items,))  # (item,), (1)
         z = pm.Normal.dist(p.mean[item_type], p.sd[item_type])  # (2)
         return item_type, pt.clip(pt.round(z), 0, design.trials).astype("int64")  # (3)
 
-    def state_logp(self, counts: Counts, p: Parameters) -> TensorVariable:
+    def state_logp(self, counts: Counts, p: Parameters) -> pt.TensorVariable:
         x, n = counts.successes[:, None], counts.trials[:, None]  # (item, 1)
         low, high = (x - 0.5 - p.mean) / p.sd, (x + 0.5 - p.mean) / p.sd  # (item, item_type)
         return pt.log(p.weight) + log_between(low, high, pt.eq(x, 0), pt.eq(x, n)) - log_orders(counts)[:, None]
@@ -145,5 +139,5 @@ class GaussianMixture(ItemTypeModel, HasRemarks):
         spread = np.full(self.types, n_answers * self.sd_prior / 2)
         return start_weights(self.types) | {"mean": n_answers * start_rates(data, self.types), "sd": spread}
 
-    def remarks(self, posterior: xarray.Dataset) -> list[str]:
+    def remarks(self, posterior: xr.Dataset) -> list[str]:
         return explain_types(posterior, rate=None, remedy="take fewer types, or a larger weight_prior")

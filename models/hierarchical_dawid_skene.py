@@ -55,24 +55,19 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, override
+from typing import ClassVar, override
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Fraction, Positive
-from bayesanno.ground.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasPopulation, HasRemarks
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.ops.variables import centring_of, logistic_normal
 from bayesanno.models._population import explain_names, explain_unsaid
-
-if TYPE_CHECKING:
-    import xarray
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 
 POOLED = 10  # answers that the common confusion counts for in an annotator's, where chains start
 FEW = 3  # annotators: of fewer, nothing to speak of is learnt of how they differ
@@ -122,7 +117,7 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
         return found
 
     @override
-    def remarks(self, posterior: xarray.Dataset) -> list[str]:
+    def remarks(self, posterior: xr.Dataset) -> list[str]:
         return explain_names(posterior["population"])
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
@@ -142,12 +137,12 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
         correct = confusion[:, np.arange(data.n_classes), data.class_codes]  # (annotator, true_class)
         pm.Deterministic("accuracy", (prevalence * correct).sum(-1), dims="annotator")
 
-    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         response = pm.Categorical.dist(p.confusion[design.annotator, true_class[design.item]])  # (annotation,)
         return true_class, response
 
-    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         log_lambda = pt.log(p.confusion).transpose(0, 2, 1)  # (annotator, response, true_class)
         return pt.log(p.prevalence) + answers.sum_over_annotations(log_lambda)  # (item, true_class)
 

@@ -60,22 +60,18 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, override
+from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
+from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats
 from bayesanno.modeling.difficulty import FAR_REACH, REACH, DifficultyModel
 from bayesanno.modeling.expectation import in_proportion, votes_of
-
-if TYPE_CHECKING:
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.arguments import Design, Parameters, Priors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +145,7 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         right = pt.sigmoid(factor * ability[:, None] + offset)  # (annotator, node)
         pm.Deterministic("accuracy", right.dot(np.exp(log_weight)), dims="annotator")
 
-    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         n_classes, item = design.class_response.size, design.item
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         z, slope = (pm.Normal.dist(shape=(design.n_items,))[item] for _ in range(2))  # (annotation,)

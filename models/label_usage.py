@@ -45,23 +45,18 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from bayesanno.agreement.behaviour import count_usage
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasKnownParameters, Known
 from bayesanno.modeling.expectation import in_proportion
-
-if TYPE_CHECKING:
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-
 
 MIDDLE = 20.0  # the prior median of how many answers what is common is worth
 
@@ -107,10 +102,10 @@ class LabelUsage(AnnotationModel, HasKnownParameters):
     def without_data(self) -> LabelUsage:
         return replace(self, centre="even")
 
-    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         return pt.zeros((design.n_items,), dtype="int64"), pm.Categorical.dist(p.usage[design.annotator])
 
-    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         return answers.sum_over_annotations(pt.log(p.usage)[:, :, None])  # (item, 1)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:

@@ -42,24 +42,19 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, override
+from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasSpreads, HasUpdates, HasViews, View
-from bayesanno.modeling.expectation import in_proportion
+from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
 from bayesanno.modeling.ops.variables import beta_by_probit
 from bayesanno.models._habit import ask_whether_class_or_habit
-
-if TYPE_CHECKING:
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-    from bayesanno.modeling.expectation import Expected, Shares, Votes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +109,7 @@ class MACE(HasUpdates, AnnotationModel, HasViews, HasCaveats, HasSpreads):
         if self.class_prior == "learnt":
             pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
 
-    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         uniform = np.ones(design.class_response.size) / design.class_response.size
         prevalence = p.prevalence if self.class_prior == "learnt" else pt.as_tensor(uniform)
         true_class = design.with_controls(pm.Categorical.dist(prevalence, shape=(design.n_items,)))  # (item,)
@@ -122,13 +117,13 @@ class MACE(HasUpdates, AnnotationModel, HasViews, HasCaveats, HasSpreads):
         truth = pt.as_tensor(design.class_response)[true_class[design.item]]
         return true_class, pt.switch(spams, pm.Categorical.dist(p.strategy[design.annotator]), truth)
 
-    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         spam = (1 - p.competence)[:, None] * p.strategy  # (annotator, response)
         know = p.competence[:, None, None] * answers.names_class.T.astype(float)  # (annotator, response, true_class)
         prevalence = p.prevalence if self.class_prior == "learnt" else np.ones(answers.n_classes) / answers.n_classes
         return pt.log(prevalence) + answers.sum_over_annotations(pt.log(know + spam[:, :, None]))  # (item, true_class)
 
-    def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
+    def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
         know = p.competence[answers.annotator]  # (annotation,)
         spam = (1 - know) * p.strategy[answers.annotator, answers.response]
         named, is_class = answers.names_class.argmax(axis=0), answers.names_class.any(axis=0)  # (response,)

@@ -56,26 +56,22 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import capabilities as can
+from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.data_kinds import Arrays, Patterns
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.models._correctness.blocks import MIRRORED, block_arrays, check_blocks, pooled_shares
 from bayesanno.models._correctness.formula import alpha_and_d, constrain_to_known, label_posterior, truth_frequency
 from bayesanno.models._correctness.process import Process
-
-if TYPE_CHECKING:
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-    from bayesanno.modeling.data_kinds import Arrays, Patterns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,14 +134,14 @@ class ModelA(AnnotationModel, can.HasCaveats, can.HasIndexArrays, can.HasKnownPa
         options = {"by_annotator": self.frequency == "annotator", "unnormalised": self.alpha == "unnormalised"}
         return block_arrays(self.name, data, patterns.layouts[dimension], dimension, **options)
 
-    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         omega = pt.ones((p.accuracy.shape[0], 1)) * p.frequency  # (annotator, response)
         control = pt.full((design.n_items,), -1) if design.control is None else design.control
         theta, truth = p.accuracy[design.annotator], truth_frequency(p)
         inputs, n = [theta, omega, truth, design.annotator, design.item, control], design.item.shape[0]
         return generate_in_numpy(Process(self.alpha), inputs, n_states=design.n_items, n_annotations=n)
 
-    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         index, n_labels = answers.index, answers.n_responses
         theta = p.accuracy[:, None, None]
         right = pt.eye(n_labels, n_labels + 1)[None]  # (1, response, state): who says v is right if v is the truth
@@ -159,11 +155,11 @@ class ModelA(AnnotationModel, can.HasCaveats, can.HasIndexArrays, can.HasKnownPa
         return pt.switch(possible, answers.sum_over_annotations(table) + pt.log(ratio), -np.inf)
 
     def constrain(
-        self, logp: TensorVariable, control: TensorVariable, answers: Answers, p: Parameters
-    ) -> TensorVariable:
+        self, logp: pt.TensorVariable, control: pt.TensorVariable, answers: Answers, p: Parameters
+    ) -> pt.TensorVariable:
         return constrain_to_known(logp, control, answers, truth_frequency(p))
 
-    def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, can.View]:
+    def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, can.View]:
         label = can.View(("item", "response"), label_posterior(answers, probability, truth_frequency(p)))
         correct = can.View(("annotation",), probability[answers.item, answers.response])
         return {"label_probability": label, "correct": correct}

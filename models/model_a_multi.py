@@ -50,7 +50,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -58,18 +58,14 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import capabilities as can
+from bayesanno.modeling.arguments import Dimensions, DimensionsDesign, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.data_kinds import Arrays, Patterns
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.models._correctness import correlation as cox
 from bayesanno.models._correctness.blocks import pooled_shares
 from bayesanno.models._correctness.process import generate_together
 from bayesanno.models.model_a import ModelA
-
-if TYPE_CHECKING:
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.modeling.arguments import Dimensions, DimensionsDesign, Parameters, Priors
-    from bayesanno.modeling.data_kinds import Arrays, Patterns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +145,7 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
         each = (self.single.index_arrays(part, patterns, name) for name, part in parts)
         return {key: array for arrays in each for key, array in arrays.items()}
 
-    def generate(self, design: DimensionsDesign, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: DimensionsDesign, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         n_dimensions, parts = len(design.by_dimension), design.by_dimension.items()
         rho = p.correlation if self.correlated else pt.zeros(n_dimensions * (n_dimensions - 1) // 2)
         each = [array for name, part in parts for array in (p[f"frequency_{name}"], part.annotator, part.item)]
@@ -157,12 +153,12 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
         n = sum(part.item.shape[0] for _, part in parts)
         return generate_in_numpy(generate_together, inputs, n_states=n_dimensions * design.n_items, n_annotations=n)
 
-    def item_logp(self, answers: Dimensions, p: Parameters) -> TensorVariable:
+    def item_logp(self, answers: Dimensions, p: Parameters) -> pt.TensorVariable:
         return cox.put_together(self.single, answers, p).item_logp()
 
     def latent_posterior(self, answers: Dimensions, p: Parameters) -> can.LatentPosterior:
         together = cox.put_together(self.single, answers, p)
-        probability: dict[str, TensorVariable] = {}
+        probability: dict[str, pt.TensorVariable] = {}
         views: dict[str, can.View] = {}
         for x, (name, part) in enumerate(answers.by_dimension.items()):
             probability[name] = together.probability(x)

@@ -47,25 +47,19 @@ References.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, override
+from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Fraction, Positive
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasUpdates, Relabels, are_equal_as_typed
-from bayesanno.modeling.expectation import in_proportion
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-    from bayesanno.modeling.expectation import Expected, Shares, Votes
+from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
 
 LEAST_CONCENTRATION = 0.2  # of a wrong response, from which on chains move well: of 10 labels it is 0.36, of 20 0.17
 
@@ -128,12 +122,12 @@ class ModelB(HasUpdates, AnnotationModel, HasCaveats, Relabels):
         accuracy = prior.confusion_accuracy
         return prior.confusion_strength * (right * accuracy + elsewhere * (1 - accuracy))
 
-    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         response = pm.Categorical.dist(p.confusion[design.annotator, true_class[design.item]])  # (annotation,)
         return true_class, response
 
-    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         log_lambda = pt.log(p.confusion).transpose(0, 2, 1)  # (annotator, response, true_class)
         return pt.log(p.prevalence) + answers.sum_over_annotations(log_lambda)  # (item, true_class), (33)
 

@@ -43,23 +43,18 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasUpdates
-from bayesanno.modeling.expectation import in_proportion
+from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
 from bayesanno.modeling.ops.variables import beta_by_probit
-
-if TYPE_CHECKING:
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-    from bayesanno.modeling.expectation import Expected, Shares, Votes
 
 ROUNDING = 1e-12  # of a sum of shares
 
@@ -96,7 +91,7 @@ class OneCoin(HasUpdates, AnnotationModel):
         beta_by_probit("accuracy", prior.accuracy_prior, dims="annotator")
         pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
 
-    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         truth = true_class[design.item]  # (annotation,)
         right = pm.Bernoulli.dist(p.accuracy[design.annotator])  # (annotation,)
@@ -104,13 +99,13 @@ class OneCoin(HasUpdates, AnnotationModel):
         said = pt.switch(right, truth, pm.Categorical.dist(logit_p=wrong))
         return true_class, pt.as_tensor(design.class_response)[said]
 
-    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         right, wrong = pt.log(p.accuracy)[:, None, None], pt.log1p(-p.accuracy)[:, None, None]
         error = self._log_error(p.prevalence, answers.n_classes)  # (response, true_class)
         log_answer = pt.switch(answers.names_class.T, right, wrong + error)  # (annotator, response, true_class)
         return pt.log(p.prevalence) + answers.sum_over_annotations(log_answer)  # (item, true_class)
 
-    def _log_error(self, prevalence: TensorVariable, n_classes: int) -> TensorVariable:
+    def _log_error(self, prevalence: pt.TensorVariable, n_classes: int) -> pt.TensorVariable:
         """Return log e(v | psi), shape (response, true_class), -inf on the diagonal."""
         same = np.eye(n_classes, dtype=bool)
         if self.errors == "uniform":

@@ -36,24 +36,18 @@ References.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.expectation import in_proportion
+from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
+from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
 from bayesanno.models.model_b import ModelB
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-    from bayesanno.modeling.expectation import Expected, Shares, Votes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +85,11 @@ class PooledDawidSkene(ModelB):
         pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
         pm.Dirichlet("confusion", self.rows(data, prior), dims=("true_class", "response"))
 
-    def generate(self, design: Design, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         return true_class, pm.Categorical.dist(p.confusion[true_class[design.item]])  # (annotation,)
 
-    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         log_lambda = np.ones((answers.n_annotators, 1, 1)) * pt.log(p.confusion).T  # (annotator, response, true_class)
         return pt.log(p.prevalence) + answers.sum_over_annotations(log_lambda)  # (item, true_class), (33)
 

@@ -18,16 +18,13 @@ annotators' labeling behavior, Linguistic Annotation Workshop, pages 47-55, http
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bayesanno.ground.lazy import pd
 
 OUTLYING = 3.5  # of a modified z-score, as Iglewicz and Hoaglin (1993) recommend
 
@@ -224,8 +221,6 @@ def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float 
     >>> table.loc[table["outlier"], "annotator"].tolist()
     ['viktor', 'wanda', 'xavier']
     """
-    import pandas as pd
-
     require_kind(data, AnnotationData, "usage_table")
     check_base(base)
     shares = usage_shares(data, smoothing)

@@ -15,19 +15,15 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayesanno.agreement.coefficients import measure_kappa
 from bayesanno.agreement.vote import disagreed_items, require_sure, shared_items
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from bayesanno.data.annotations import AnnotationData
 
 
 @dataclass(frozen=True, kw_only=True)

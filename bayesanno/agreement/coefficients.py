@@ -21,26 +21,20 @@ of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X1
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayesanno.agreement.alpha import count_coincidences, divide, measure_alpha
-from bayesanno.agreement.pairs import WEIGHTED, find_pairs
+from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import require_shared
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from bayesanno.agreement.pairs import Pairs
-    from bayesanno.data.annotations import AnnotationData
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 LEVELS = ("nominal", "ordinal", "interval")
@@ -143,8 +137,6 @@ def agreement_table(
     >>> table.loc["krippendorff_alpha_nominal", ["value", "low", "high"]].astype(float).round(3).tolist()
     [0.041, 0.031, 0.05]
     """
-    import pandas as pd
-
     check_resampling(confidence, resamples, random_seed)
     data = require_shared(data, "agreement_table")
     scale, pairs, sums = find_scale(data, ordered), find_pairs(data), count_sums(data)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
@@ -13,9 +11,7 @@ from bayesanno.agreement.vote import require_sure
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bayesanno.ground.lazy import pd
 
 
 def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothing: float = 0.0) -> pd.DataFrame:
@@ -52,7 +48,6 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
     >>> sorted(table["group"].unique().tolist())
     [1, 2]
     """
-    import pandas as pd
     from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
     from scipy.spatial.distance import squareform
 
@@ -116,8 +111,6 @@ def confusable_labels(data: AnnotationData) -> pd.DataFrame:
       label_1 label_2  times_confused   rate  rate_by_chance
     0     sat     sit               1  0.333             0.5
     """
-    import pandas as pd
-
     data = require_sure(data, "confusable_labels")
     table = find_pairs(data).tables.sum(axis=0)  # (label, label)
     first, second = np.triu_indices(data.n_labels, 1)

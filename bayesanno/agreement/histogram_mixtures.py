@@ -12,9 +12,10 @@ NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below), which
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayesanno.agreement.histograms import (
     GoodnessOfFit,
@@ -27,15 +28,10 @@ from bayesanno.agreement.histograms import (
     mix_gaussians,
     normalise_types,
 )
-from bayesanno.agreement.optimise import make_criterion, minimise, spread
+from bayesanno.agreement.optimise import Method, make_criterion, minimise, spread
+from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from bayesanno.agreement.optimise import Method
-    from bayesanno.data.counts import CountData
+from bayesanno.ground.lazy import pd
 
 NARROWEST_SD = 0.25  # below that, a density at the integers is a spike on one bin, whatever its mass
 
@@ -341,8 +337,6 @@ def select_n_types(
     >>> table[["types", "df", "rejected"]].to_numpy().tolist()
     [[1, 9, True], [2, 7, False]]
     """
-    import pandas as pd
-
     histogram = count_histogram(data)
     last = max(first, min((histogram.size - 1) // 2, int((histogram > 0).sum())))
     rows = []

@@ -18,15 +18,12 @@ NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, kw_only=True)

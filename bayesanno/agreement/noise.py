@@ -21,21 +21,17 @@ B. Beigman Klebanov and E. Beigman (2009), From annotator agreement to noise mod
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bayesanno.agreement.chance import chance_agreement, count_disagreement, smallest_bound, whole_counts
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,22 +17,18 @@ of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X1
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesanno.agreement.alpha import divide, measure_alpha
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items, split_rows
 from bayesanno.agreement.vote import require_shared
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pandas as pd
-
-    from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.lazy import pd
 
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful where labels have an order
 COEFFICIENTS = ("agreement", "scott_pi", "cohen_kappa", *WEIGHTED, "g_index", "gwet_ac1", "krippendorff_alpha")
@@ -214,8 +210,6 @@ def pair_table(
     >>> table[["annotator_1", "annotator_2", "n"]].to_numpy().tolist()
     [['i', 'j', 10000], ['i', 'k', 10000], ['j', 'k', 10000]]
     """
-    import pandas as pd
-
     check_resampling(confidence, resamples, random_seed)
     data = require_shared(data, "pair_table")
     pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
@@ -257,8 +251,6 @@ def annotator_agreement(
     >>> table.loc[table["cohen_kappa"].idxmin(), "annotator"]
     'xavier'
     """
-    import pandas as pd
-
     check_resampling(confidence, resamples, random_seed)
     data = require_shared(data, "annotator_agreement")
     pairs, n = find_pairs(data), data.n_annotators

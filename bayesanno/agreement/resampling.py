@@ -7,15 +7,12 @@ B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, sections
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_seed, check_share
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_CELLS = 20_000_000  # of arrays that are held at a time
 MOST_BIAS = 1.0  # standard errors by which the median of the resamples may be away from the value

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from bayesanno.agreement.alpha import count_coincidences, measure_alpha
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
-
-if TYPE_CHECKING:
-    from bayesanno.data.annotations import AnnotationData
 
 
 class Skew(NamedTuple):

@@ -5,8 +5,8 @@ An answer that is unsure is missing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,14 +14,9 @@ from bayesanno.agreement.alpha import alpha_of_votes
 from bayesanno.agreement.behaviour import usage_table
 from bayesanno.agreement.resampling import MAX_CELLS, split_rows
 from bayesanno.agreement.vote import require_shared
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.lazy import pd
 
 ALL = 15  # annotators whose every subset is looked at
 WIDTH = 50  # subsets of each size that the search goes on with
@@ -61,8 +56,6 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
     >>> table["annotators"].tolist()
     ['i; j', 'j; k', 'i; k', 'i; j; k']
     """
-    import pandas as pd
-
     data = require_shared(data, "subset_table")
     n = data.n_annotators
     if least_items < 1:
@@ -193,8 +186,6 @@ def outlier_table(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     >>> list(zip(table["dropped"], table["alpha"].round(3).tolist()))
     [('', 0.291), ('viktor', 0.321), ('wanda', 0.353), ('xavier', 0.399)]
     """
-    import pandas as pd
-
     require_shared(data, "outlier_table")
     if most < 0:
         raise DataError(f"most is {most}: it must be 0 or more")

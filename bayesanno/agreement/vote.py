@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bayesanno.ground.lazy import pd
 
 
 def majority_vote(data: AnnotationData) -> pd.DataFrame:
@@ -47,8 +43,6 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
     >>> round(float(table["right"].mean()), 3), int(table["tied"].sum())
     (0.907, 28)
     """
-    import pandas as pd
-
     require_kind(data, AnnotationData, "majority_vote")
     votes, probability = data.votes[:, data.class_codes], split_vote(data)  # (item, true_class)
     overall = np.argsort(-votes.sum(axis=0), kind="stable")  # (true_class,), the most frequent first

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import check_coverage, n_kept
-from bayesanno.analysis.parts import concat_parts, parts_of
-from bayesanno.fits.view import view_of
+from bayesanno.analysis.parts import FitPart, concat_parts, parts_of
+from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-    import xarray
-
-    from bayesanno.analysis.parts import FitPart
-    from bayesanno.fits.view import FitView
-
+from bayesanno.ground.lazy import pd, xr
 
 SCORED = {"accuracy": 1.0, "accuracy_at_90": 0.9, "accuracy_at_75": 0.75}  # which coverages `score` reports
 
 
-def coverage_table(fit: xarray.DataTree | FitView, coverages: Sequence[float] | None = None) -> pd.DataFrame:
+def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None = None) -> pd.DataFrame:
     """Return how accurate the labels are when only the surest items are kept.
 
     Items are kept by increasing entropy; accuracy is over the kept items whose gold label is known.
@@ -83,8 +75,6 @@ def measure_coverage(entropy: np.ndarray, right: np.ndarray, coverages: Sequence
         Whether, or how probably, an item's label is right; nan where the truth is not known.
     coverages : sequence of float
     """
-    import pandas as pd
-
     order = np.argsort(entropy, kind="stable")
     n = np.array([n_kept(order.size, coverage) for coverage in coverages])
     n_gold = np.isfinite(right[order]).cumsum()[n - 1]
@@ -99,7 +89,7 @@ def measure_coverage(entropy: np.ndarray, right: np.ndarray, coverages: Sequence
     )
 
 
-def score(fit: xarray.DataTree | FitView) -> dict[str, Any]:
+def score(fit: xr.DataTree | FitView) -> dict[str, Any]:
     """Return accuracy against gold: over all items, and over the surest 90% and 75% of them.
 
     Returns

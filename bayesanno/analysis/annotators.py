@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
-from bayesanno.analysis.parts import concat_parts, find_positions, part_of, parts_of
+from bayesanno.analysis.parts import FitPart, concat_parts, find_positions, part_of, parts_of
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-    import xarray
-
-    from bayesanno.analysis.parts import FitPart
-    from bayesanno.fits.view import FitView
+from bayesanno.ground.lazy import pd, xr
 
 
-def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
+def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     """Return the posterior of each annotator's competence, in the model's own notion of it.
 
     Returns
@@ -64,8 +57,6 @@ def annotator_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
 
 def _list_annotators(part: FitPart) -> pd.DataFrame:
     """Return who annotated how much, in the data's order."""
-    import pandas as pd
-
     return pd.DataFrame(
         {
             "annotator": pd.Series(list(part.data.annotators), dtype="str"),
@@ -75,7 +66,7 @@ def _list_annotators(part: FitPart) -> pd.DataFrame:
 
 
 def compare_annotators(
-    fit: xarray.DataTree | FitView, annotators: Sequence[str] | None = None, *, dimension: str | None = None
+    fit: xr.DataTree | FitView, annotators: Sequence[str] | None = None, *, dimension: str | None = None
 ) -> pd.DataFrame:
     """Return the posterior probability that one annotator is better than another.
 
@@ -105,8 +96,6 @@ def compare_annotators(
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.compare_annotators(fit, ["ana", "bruno"]).loc["ana", "bruno"]  # doctest: +SKIP
     """
-    import pandas as pd
-
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "comparing annotators")
     competence = view.posterior[competence_name(view)]
@@ -119,7 +108,7 @@ def compare_annotators(
     return pd.DataFrame(above, index=pd.Index(chosen, name="annotator"), columns=pd.Index(chosen, name="than"))
 
 
-def low_competence_table(fit: xarray.DataTree | FitView, *, below: float = 0.5) -> pd.DataFrame:
+def low_competence_table(fit: xr.DataTree | FitView, *, below: float = 0.5) -> pd.DataFrame:
     """Return the posterior probability that an annotator's competence is low.
 
     Of `diligent_lazy_annotators`, whose competence is diligence, that is the probability that an annotator answers

@@ -6,7 +6,8 @@ The statistics themselves, and their source, are in `bayesanno.agreement.behavio
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from collections.abc import Sequence
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -15,18 +16,11 @@ from bayesanno.agreement.resampling import split_rows
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.analysis.parts import find_positions
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.simulation.replicate import take_draws
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-    import xarray
-
-    from bayesanno.fits.view import FitView
 
 Measure = Literal["leverage", "kld", "jsd_mean"]
 
@@ -34,7 +28,7 @@ MOST_DERIVED = 1_000  # draws of confusion matrices that are computed from other
 
 
 def behaviour_table(
-    fit: xarray.DataTree | FitView, *, farthest_by: Measure = "jsd_mean", base: float = math.e
+    fit: xr.DataTree | FitView, *, farthest_by: Measure = "jsd_mean", base: float = math.e
 ) -> pd.DataFrame:
     """Return the posterior of how far each annotator's use of the labels is from the others'.
 
@@ -67,8 +61,6 @@ def behaviour_table(
     >>> table.loc[table["farthest_probability"].idxmax(), "annotator"]
     'viktor'
     """
-    import pandas as pd
-
     check_base(base)
     if farthest_by not in get_args(Measure):
         raise FitError(f"there is no measure {farthest_by!r}: choose one of {', '.join(get_args(Measure))}")
@@ -85,7 +77,7 @@ def behaviour_table(
     return table.assign(farthest_probability=first / len(draws))
 
 
-def differ_more_probability(fit: xarray.DataTree | FitView, pair: tuple[str, str], than: tuple[str, str]) -> float:
+def differ_more_probability(fit: xr.DataTree | FitView, pair: tuple[str, str], than: tuple[str, str]) -> float:
     """Return the posterior probability that two annotators use labels more differently than two others.
 
     Parameters
@@ -114,7 +106,7 @@ def differ_more_probability(fit: xarray.DataTree | FitView, pair: tuple[str, str
     return float((distances[:, 0, 1] > distances[:, 2, 3]).mean())
 
 
-def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
+def confusion_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     """Return how often annotators give one label for another, by the posterior of a model with confusion matrices.
 
     Parameters
@@ -140,8 +132,6 @@ def confusion_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     >>> fit = ba.load("crowd_b")  # doctest: +SKIP
     >>> ba.confusion_table(fit).head(3)  # doctest: +SKIP
     """
-    import pandas as pd
-
     view = view_for_table(fit)
     if "confusion" not in view.posterior:
         raise FitError(f"a fit of {view.model.name} has no confusion matrices: fit model_b")
@@ -162,7 +152,7 @@ def require_confusion(view: FitView) -> None:
         raise FitError(f"a fit of {model.name} has no confusion matrices: fit model_b")
 
 
-def find_confusion(view: FitView, annotators: Sequence[int]) -> xarray.DataArray:
+def find_confusion(view: FitView, annotators: Sequence[int]) -> xr.DataArray:
     """Return draws of what annotators, by their codes, say of items of each class.
 
     They are in the fit, or follow from it where a model says how probable an answer is under each class; of such a
@@ -201,7 +191,7 @@ def find_confusion(view: FitView, annotators: Sequence[int]) -> xarray.DataArray
     return xr.DataArray(np.swapaxes(found, 2, 3)[None], dims=dims)
 
 
-def _confusion_of(view: FitView) -> xarray.DataArray:
+def _confusion_of(view: FitView) -> xr.DataArray:
     """Return the draws of a fit's confusion matrices, of each annotator where all share one: dims as above."""
     confusion = view.posterior["confusion"]
     if "annotator" not in confusion.dims:
@@ -209,7 +199,7 @@ def _confusion_of(view: FitView) -> xarray.DataArray:
     return confusion.transpose("chain", "draw", "annotator", "true_class", "response")
 
 
-def _usage_of(fit: xarray.DataTree | FitView) -> tuple[FitView, xarray.DataArray]:
+def _usage_of(fit: xr.DataTree | FitView) -> tuple[FitView, xr.DataArray]:
     """Return a view of a fit and the draws of its usage, (chain, draw, annotator, response)."""
     view = view_for_table(fit, from_draws=True)
     if "usage" not in view.posterior:

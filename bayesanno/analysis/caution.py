@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import ConvergenceWarning, warn
+from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.explain import explain_chains
 
-if TYPE_CHECKING:
-    import xarray
 
-
-def view_for_table(fit: xarray.DataTree | FitView, *, from_draws: bool = False) -> FitView:
+def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> FitView:
     """Return a view of a fit; of one that a user hands in, with a warning if its chains are in several modes.
 
     The same if chains were taken out of it by `isel`, which leaves what follows from the draws as it was; but not where

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import PROBABILITY, find_positions, part_of
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import NONE_SAID
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-    import xarray
-
-    from bayesanno.fits.view import FitView
 
 
 def correctness_table(
-    fit: xarray.DataTree | FitView, items: Sequence[str] | None = None, *, dimension: str | None = None
+    fit: xr.DataTree | FitView, items: Sequence[str] | None = None, *, dimension: str | None = None
 ) -> pd.DataFrame:
     """Return the posterior of each item's correctness pattern: who is right (C) and who is not (I).
 
@@ -56,8 +50,6 @@ def correctness_table(
     >>> fit = ba.load("table9")  # doctest: +SKIP
     >>> ba.correctness_table(fit, ["1"])[["pattern", "probability"]]  # doctest: +SKIP
     """
-    import pandas as pd
-
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
     data, probability = part.data, part.latent[PROBABILITY]

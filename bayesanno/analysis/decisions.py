@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import part_of, parts_of
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import listed
 from bayesanno.modeling.posterior import compile_formula
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pandas as pd
-    import xarray
-
-    from bayesanno.fits.view import FitView
-
 
 def decide_labels(
-    fit: xarray.DataTree | FitView,
+    fit: xr.DataTree | FitView,
     cost: pd.DataFrame | Mapping[str, Mapping[str, float]],
     *,
     dimension: str | None = None,
@@ -60,8 +54,6 @@ def decide_labels(
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.decide_labels(fit, cost)["label"].value_counts()  # doctest: +SKIP
     """
-    import pandas as pd
-
     matrix = cost if isinstance(cost, pd.DataFrame) else pd.DataFrame(dict(cost)).T
     part = part_of(view_for_table(fit), dimension)
     states, probability = part.states, part.posterior
@@ -87,8 +79,8 @@ def decide_labels(
 
 
 def sample_labels(
-    fit: xarray.DataTree | FitView, *, dimension: str | None = None, random_seed: int | None = None
-) -> xarray.DataArray:
+    fit: xr.DataTree | FitView, *, dimension: str | None = None, random_seed: int | None = None
+) -> xr.DataArray:
     """Draw every item's true label, or its type, once per posterior draw, for whatever is not in a table.
 
     Parameters

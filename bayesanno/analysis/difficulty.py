@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.parameters import HDI_PROB
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import HasDifficulty
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray
-
-    from bayesanno.fits.view import FitView
 
 QUANTILES = 200  # intervals that are compared for the shortest
 
 
-def difficulty_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
+def difficulty_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     """Return how hard each item is, the hardest first.
 
     Parameters

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.parts import ITEM_TYPE
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.posterior import compile_formula
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray
 
-    from bayesanno.fits.view import FitView
-
-
-def type_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
+def type_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     """Return the posterior of each type of item: how many items are of it, and how they are answered.
 
     Parameters
@@ -47,8 +41,6 @@ def type_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     >>> fit = ba.load("types")  # doctest: +SKIP
     >>> ba.type_table(fit)[["item_type", "weight_mean", "rate_mean", "hard_type_probability"]]  # doctest: +SKIP
     """
-    import pandas as pd
-
     view = view_for_table(fit)
     model, posterior = view.model, view.posterior
     if not isinstance(model, ItemTypeModel):
@@ -71,7 +63,7 @@ def type_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def moments_of(fit: xarray.DataTree | FitView) -> dict[str, Any]:
+def moments_of(fit: xr.DataTree | FitView) -> dict[str, Any]:
     """Return the posterior of the types in a fit as prior numbers: the means, and the strengths of equal variance.
 
     A Beta of mean m and strength s has variance m (1 - m) / (s + 1); of a Dirichlet that holds summed over its parts.

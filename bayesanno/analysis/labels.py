@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parts import concat_parts, parts_of
+from bayesanno.analysis.parts import FitPart, concat_parts, parts_of
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-    import xarray
-
-    from bayesanno.analysis.parts import FitPart
-    from bayesanno.fits.view import FitView
+from bayesanno.ground.lazy import pd, xr
 
 
-def label_table(fit: xarray.DataTree | FitView, *, coverage: float | None = None) -> pd.DataFrame:
+def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) -> pd.DataFrame:
     """Return the posterior of each item's true label, or of its type where the items of a model are of types.
 
     Parameters

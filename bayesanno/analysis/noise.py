@@ -9,7 +9,6 @@ agreement as known, this carries the uncertainty of the annotators' coins.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,15 +16,12 @@ from bayesanno.agreement.noise import bound_count
 from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import HARD, parts_of
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_share
 from bayesanno.modeling.capabilities import HasHardItems
 from bayesanno.modeling.posterior import compile_formula
-
-if TYPE_CHECKING:
-    import xarray
-
-    from bayesanno.fits.view import FitView
 
 _CHUNK = 2**21  # how many complex numbers are in memory at a time
 
@@ -72,7 +68,7 @@ class NoisePosterior:
         return bound_count(self.hard_agreed, self.confidence)
 
 
-def noise_posterior(fit: xarray.DataTree | FitView, *, confidence: float = 0.95) -> NoisePosterior:
+def noise_posterior(fit: xr.DataTree | FitView, *, confidence: float = 0.95) -> NoisePosterior:
     """Bound the noise of the items that all annotators agree on, as a fit sees it.
 
     gamma and t0 are those of section 2 of Beigman Klebanov and Beigman (2009), doi:10.1162/coli.2009.35.4.35402: t0 is

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import azs, pd, xr
 from bayesanno.ground.wording import listed
 from bayesanno.inference.find_modes.objective import name_elements
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-    import xarray
-
-    from bayesanno.fits.view import FitView
-
 
 HDI_PROB = 0.94  # the columns' names say so too
 UNKNOWN_OF_A_POINT = ("sd", "hdi94_lb", "hdi94_ub")
 DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
 
 
-def summary(fit: xarray.DataTree | FitView, var_names: Sequence[str] | None = None) -> pd.DataFrame:
+def summary(fit: xr.DataTree | FitView, var_names: Sequence[str] | None = None) -> pd.DataFrame:
     """Return ArviZ's summary of the parameters, unrounded.
 
     Parameters
@@ -53,8 +46,6 @@ def summary(fit: xarray.DataTree | FitView, var_names: Sequence[str] | None = No
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.summary(fit).nlargest(5, "r_hat")  # doctest: +SKIP
     """
-    import pandas as pd
-
     view = view_for_table(fit)
     known = [str(name) for name in view.posterior.data_vars]
     chosen = known if var_names is None else list(var_names)
@@ -63,7 +54,6 @@ def summary(fit: xarray.DataTree | FitView, var_names: Sequence[str] | None = No
         raise FitError(f"variable {unknown[0]!r} is not in this fit, which has {listed(known)}")
     if view.yields == "point":
         return _list_point(view, chosen)
-    import arviz_stats as azs
 
     options: dict[str, Any] = {"kind": "stats", "ci_prob": HDI_PROB, "ci_kind": "hdi", "round_to": "none"}
     tables = []
@@ -77,8 +67,6 @@ def summary(fit: xarray.DataTree | FitView, var_names: Sequence[str] | None = No
 
 def _list_point(view: FitView, chosen: Sequence[str]) -> pd.DataFrame:
     """Return the summary of a point: its values, and nothing on how sure they are."""
-    import pandas as pd
-
     names: list[str] = []
     values: list[np.ndarray] = []
     for name in chosen:
@@ -98,7 +86,7 @@ def require_draws(view: FitView, what: str) -> None:
         )
 
 
-def describe_draws(draws: xarray.DataArray) -> dict[str, np.ndarray]:
+def describe_draws(draws: xr.DataArray) -> dict[str, np.ndarray]:
     """Return mean, standard deviation and 94% interval of highest density, by the names of their columns.
 
     Of a single draw, which is a point, the last three are nan.
@@ -111,7 +99,6 @@ def describe_draws(draws: xarray.DataArray) -> dict[str, np.ndarray]:
     if draws.sizes["chain"] * draws.sizes["draw"] == 1:
         point = draws.isel(chain=0, draw=0).values
         return {"mean": point} | {name: np.full(point.shape, np.nan) for name in UNKNOWN_OF_A_POINT}
-    import arviz_stats as azs
 
     interval = azs.hdi(draws.rename("of").to_dataset(), prob=HDI_PROB)["of"]
     return {
@@ -122,7 +109,7 @@ def describe_draws(draws: xarray.DataArray) -> dict[str, np.ndarray]:
     }
 
 
-def convergence_of(view: FitView, name: str) -> xarray.DataArray:
+def convergence_of(view: FitView, name: str) -> xr.DataArray:
     """Return ESS and R-hat of a variable, dims (diagnostic, ...); nan where a fit has none, as of an approximation."""
     if view.convergence is not None:
         dims = view.posterior[name].transpose("chain", "draw", ...).dims[2:]

@@ -6,9 +6,10 @@ addition: a `FitPart` of its own where the present ones do not do, `split_data`,
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,19 +17,12 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import listed
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasPopulation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import pandas as pd
-    import xarray
-
-    from bayesanno.fits.view import FitView
-    from bayesanno.modeling.base import AnnotationModel
 
 # The variables of a fit's latent that tables read. Of several dimensions there is one of each, <name>_<dimension>.
 PROBABILITY = "probability"  # (item, state)
@@ -53,8 +47,6 @@ def tabulate_posterior(
     items: Any, states: Sequence[str], probability: np.ndarray, n_annotations: np.ndarray, *, name: str = "label"
 ) -> pd.DataFrame:
     """Return the columns that a table of labels begins with, of posteriors (item, state)."""
-    import pandas as pd
-
     table = pd.DataFrame(
         {
             "item": pd.Series(items, dtype="str"),
@@ -84,11 +76,11 @@ class FitPart:
     """
 
     data: Any
-    latent: xarray.Dataset
+    latent: xr.Dataset
     dimension: str = ""
 
     @property
-    def posterior(self) -> xarray.DataArray:
+    def posterior(self) -> xr.DataArray:
         """The posterior of each item's true label, or of its state where states are no labels: (item, state)."""
         return self.latent[LABEL_PROBABILITY if LABEL_PROBABILITY in self.latent else PROBABILITY]
 
@@ -117,14 +109,12 @@ class FitPart:
         """How unsure an item's label or type is, the entropy of its mean posterior in nats: (item,)."""
         return measure_entropy(self.posterior.values)
 
-    def select(self, draws: xarray.DataArray) -> xarray.DataArray:
+    def select(self, draws: xr.DataArray) -> xr.DataArray:
         """Return the draws of this dimension, from draws that may be of several."""
         return draws.sel(dimension=self.dimension) if "dimension" in draws.dims else draws
 
     def tabulate(self) -> pd.DataFrame:
         """Return the label table, one row per item: the most probable label, or type, and the posterior of each."""
-        import pandas as pd
-
         data, name = self.data, ITEM_TYPE if self.is_of_types else "label"
         n_annotations = np.bincount(data.item, minlength=data.n_items)
         table = tabulate_posterior(list(data.items), self.states, self.posterior.values, n_annotations, name=name)
@@ -143,8 +133,6 @@ class CountPart(FitPart):
 
     def tabulate(self) -> pd.DataFrame:
         """Return the label table: the posterior of each type, and the counts."""
-        import pandas as pd
-
         table = pd.DataFrame({"item": pd.Series(list(self.data.items), dtype="str")})
         for code, state in enumerate(self.states):
             table[f"p[{state}]"] = self.posterior.values[:, code]
@@ -158,23 +146,23 @@ class CountPart(FitPart):
 
 
 @singledispatch
-def split_data(data: Any, latent: xarray.Dataset) -> list[FitPart]:
+def split_data(data: Any, latent: xr.Dataset) -> list[FitPart]:
     """Return the parts of a fit's data, or of new data, each with its own of the latent."""
     raise NotImplementedError(f"{type(data).__name__} has no tables: register it here")  # abstract
 
 
 @split_data.register(AnnotationData)
-def _(data: AnnotationData, latent: xarray.Dataset) -> list[FitPart]:
+def _(data: AnnotationData, latent: xr.Dataset) -> list[FitPart]:
     return [FitPart(data, latent)]
 
 
 @split_data.register(CountData)
-def _(data: CountData, latent: xarray.Dataset) -> list[FitPart]:
+def _(data: CountData, latent: xr.Dataset) -> list[FitPart]:
     return [CountPart(data, latent)]
 
 
 @split_data.register(MultiAnnotationData)
-def _(data: MultiAnnotationData, latent: xarray.Dataset) -> list[FitPart]:
+def _(data: MultiAnnotationData, latent: xr.Dataset) -> list[FitPart]:
     parts: list[FitPart] = []
     for dimension, table in data.by_dimension.items():
         names = {
@@ -294,8 +282,6 @@ def find_positions(what: str, chosen: Sequence[str], names: Sequence[str]) -> li
 
 def concat_parts(parts: Sequence[FitPart], tabulate: Callable[[FitPart], pd.DataFrame]) -> pd.DataFrame:
     """Return a table of each part, one below the other; of several dimensions, with a first column `dimension`."""
-    import pandas as pd
-
     tables = {part.dimension: tabulate(part) for part in parts}
     if "" in tables:
         return tables[""]

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import HDI_PROB, describe_draws, require_draws
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import HasPopulation
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray
-
-    from bayesanno.fits.view import FitView
 
 SEED = 0  # of annotators drawn from the population: the same fit has the same table
 STRANGERS = 4  # for each draw
 
 
-def population_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
+def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     """Return what is known of the population of annotators: of those in the fit, and of any other.
 
     Parameters
@@ -51,8 +45,6 @@ def population_table(fit: xarray.DataTree | FitView) -> pd.DataFrame:
     >>> fit = ba.load("crowd_h")  # doctest: +SKIP
     >>> ba.population_table(fit).query("true_class == response")  # doctest: +SKIP
     """
-    import pandas as pd
-
     view = view_for_table(fit, from_draws=True)
     if not isinstance(view.model, HasPopulation):
         raise FitError(f"annotators are not drawn from a population in {view.model.name}: fit hierarchical_dawid_skene")

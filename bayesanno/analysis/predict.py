@@ -6,32 +6,27 @@ the posterior of the fit, updated by that item, without fitting again (`bayesann
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.parts import recode, split_data
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.inference.diagnosis.explain import MIN_ESS
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import recover
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-    import xarray
-
-    from bayesanno.fits.view import FitView
-
 DRAWS_OF_A_STRANGER = 4  # for each draw of the population
 MIN_SHARE = 0.1  # of the draws: above it, a small number of draws is the fit's, and not for the weights
 
 
-def predict_labels(fit: xarray.DataTree | FitView, new_data: Any, *, random_seed: int | None = None) -> pd.DataFrame:
+def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: int | None = None) -> pd.DataFrame:
     """Return the posterior of the true labels, or the types, of new items.
 
     Each item is predicted from the fit's data and its own answers, as if it had been fitted with them: draws of the
@@ -104,9 +99,7 @@ def predict_labels(fit: xarray.DataTree | FitView, new_data: Any, *, random_seed
     return table
 
 
-def _add_strangers(
-    model: HasPopulation, data: Any, posterior: xarray.Dataset, rng: np.random.Generator
-) -> xarray.Dataset:
+def _add_strangers(model: HasPopulation, data: Any, posterior: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:
     """Return each draw of a posterior several times, with annotators beside the known ones: drawn from the population.
 
     What follows from parameters of annotators is left out.

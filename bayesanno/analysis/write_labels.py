@@ -6,6 +6,8 @@ items lie on a cluster, each worker writes those that it holds.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,21 +19,15 @@ from bayesanno.analysis.predict import predict_labels
 from bayesanno.fits.storage import is_on_dask, model_of, require_tree, totals_of
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import lies_elsewhere
 from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.dask.annotations import DaskAnnotations, quiet, require_distributed
-from bayesanno.modeling.expectation import log_probabilities, read_posterior
+from bayesanno.inference.dask.parts import Part
+from bayesanno.modeling.expectation import Logs, log_probabilities, read_posterior
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Sequence
-
-    import pandas as pd
-    import xarray
     from dask.distributed import Client
-
-    from bayesanno.inference.dask.parts import Part
-    from bayesanno.modeling.expectation import Logs
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ class WrittenLabels:
 
 
 def write_labels(
-    fit: xarray.DataTree,
+    fit: xr.DataTree,
     data: Any,
     folder: str | os.PathLike[str],
     *,
@@ -120,7 +116,7 @@ def write_labels(
         raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
 
 
-def _of_items(fit: xarray.DataTree, data: Any, client: Client | None) -> Callable[[Path], WrittenLabels]:
+def _of_items(fit: xr.DataTree, data: Any, client: Client | None) -> Callable[[Path], WrittenLabels]:
     """Return what writes the labels of items in memory to a folder."""
     if client is not None or isinstance(data, DaskAnnotations) or lies_elsewhere(data):
         raise FitError("this fit holds its items, in memory: give data from read_annotations, or None for its own")
@@ -129,7 +125,7 @@ def _of_items(fit: xarray.DataTree, data: Any, client: Client | None) -> Callabl
     return lambda folder: write_file(table, table["item"].nunique(), folder, 0)
 
 
-def _of_parts(fit: xarray.DataTree, data: DaskAnnotations) -> Callable[[Path], WrittenLabels]:
+def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], WrittenLabels]:
     """Return what has workers write the labels of the items that they hold to a folder."""
     model, known = require_updates(model_of(fit), fit.attrs["method"]), totals_of(fit)
     for what in ("annotators", "labels"):
@@ -147,8 +143,6 @@ def _of_parts(fit: xarray.DataTree, data: DaskAnnotations) -> Callable[[Path], W
 
 def write_part(part: Part, logs: Logs, labels: Sequence[str], folder: Path) -> WrittenLabels:
     """Write the labels of a part, and return how many there are."""
-    import pandas as pd
-
     probability, _ = read_posterior(part.items, logs)
     table = tabulate_posterior(part.names, labels, probability, part.n_annotations)
     if part.gold is not None:

@@ -11,16 +11,14 @@ import typer
 
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, tell, write_results
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import status
 from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted, enumerated
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray
     from matplotlib.figure import Figure
-
-    from bayesanno.data.annotations import AnnotationData
 
 MOST_PAIRED = 500  # annotators of whom every pair is listed, whether they share items or not
 MOST_TOLD = 5  # rows of a table that are told of on the screen
@@ -67,7 +65,7 @@ def agreement(
     with new_folder(out, overwrite=overwrite) as folder:
         with status("agreement", show=show):
             tables = tabulate(answers, ordered=ordered, resamples=resamples, random_seed=chosen)
-        known: AnnotationData | xarray.DataTree = answers
+        known: AnnotationData | xr.DataTree = answers
         if posterior:
             from bayesanno.analysis.behaviour import behaviour_table
             from bayesanno.inference.fit import fit
@@ -128,7 +126,6 @@ def _n_active(data: AnnotationData) -> int:
 
 
 def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
-    import pandas as pd
 
     from bayesanno.agreement.behaviour import find_distances, usage_shares
     from bayesanno.agreement.pairs import pair_table
@@ -146,7 +143,7 @@ def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
     return table[[*order, *(name for name in table.columns if name not in order)]]
 
 
-def draw(data: AnnotationData, subsets: pd.DataFrame, known: AnnotationData | xarray.DataTree) -> dict[str, Figure]:
+def draw(data: AnnotationData, subsets: pd.DataFrame, known: AnnotationData | xr.DataTree) -> dict[str, Figure]:
     """Return the figures that can be drawn, by the names of their files; `known` is a fit, or the data alone."""
     from bayesanno.report.plots.agreement import plot_distances, plot_divergence, plot_subsets, plot_usage
 

@@ -9,22 +9,18 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, tell, write_results
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import known_seed
 from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray
-
-    from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.base import AnnotationModel
 
 WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
 SMALL = 0.05  # a p-value below it is told of
@@ -156,7 +152,7 @@ def check_size(n_items: int, n_draws: int) -> None:
 
 
 def write_comparison(
-    fits: dict[str, xarray.DataTree], folder: Path, *, replicates: int, seed: int, began: float
+    fits: dict[str, xr.DataTree], folder: Path, *, replicates: int, seed: int, began: float
 ) -> dict[str, pd.DataFrame]:
     """Write the files of a comparison to a folder and return its tables by their names."""
     from bayesanno.criticism.calibration import calibration_table
@@ -203,7 +199,6 @@ def write_comparison(
 
 
 def _put_together(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    import pandas as pd
 
     return pd.concat([table.assign(name=spec)[["name", *table]] for spec, table in tables.items()], ignore_index=True)
 

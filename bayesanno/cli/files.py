@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import singledispatch
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.files import write_whole
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.data_kinds import Data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    import pandas as pd
-    import xarray
     from matplotlib.figure import Figure
-
-    from bayesanno.analysis.write_labels import WrittenLabels
-    from bayesanno.fits.view import FitView
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
 
 MOST_OTHERS = 3  # ends of EM or VB, beside the best, that are told of
 NUMBERS = "%.6g"  # how tables are written: six significant digits
@@ -71,7 +68,7 @@ def tell(said: Iterable[str], out: Path, files: Iterable[str]) -> None:
 
 
 def write_fit(
-    fit: xarray.DataTree | FitView,
+    fit: xr.DataTree | FitView,
     folder: Path,
     *,
     began: float,
@@ -135,8 +132,6 @@ def numbers_as_text(table: pd.DataFrame) -> pd.DataFrame:
 
     `DataFrame.to_csv(float_format=...)` writes the same, in five times the time.
     """
-    import pandas as pd
-
     texts = {
         name: pd.Series(["" if value != value else NUMBERS % value for value in column.tolist()], dtype=object)
         for name, column in table.items()
@@ -145,9 +140,7 @@ def numbers_as_text(table: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index(drop=True).assign(**{str(name): text for name, text in texts.items()})
 
 
-def describe_run(
-    fit: xarray.DataTree | FitView, *, total: float, labels: WrittenLabels | None = None
-) -> dict[str, Any]:
+def describe_run(fit: xr.DataTree | FitView, *, total: float, labels: WrittenLabels | None = None) -> dict[str, Any]:
     """Return what a run was and what came of it, as JSON can hold it."""
     from bayesanno.analysis.accuracy import score
     from bayesanno.fits.view import view_of
@@ -221,7 +214,7 @@ def _describe_climb(found: Mapping[str, Any]) -> str:
 
 
 def write_simulation(
-    model: AnnotationModel, data: Data, truth: xarray.Dataset, path: Path, *, seed: int | None
+    model: AnnotationModel, data: Data, truth: xr.Dataset, path: Path, *, seed: int | None
 ) -> list[Path]:
     """Write simulated annotations (CSV with gold) or counts, and beside it what made them (JSON).
 

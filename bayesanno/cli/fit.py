@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_result, new_folder, tell, write_fit
+from bayesanno.ground.lazy import xr
 from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
-
-if TYPE_CHECKING:
-    import xarray
 
 OPTIONS = "; ".join(
     f"of {name} " + ", ".join(f"{option}={value}" for option, value in method.options.items())
@@ -109,7 +107,7 @@ def fit(
         typer.echo(write_report(view, out / "report.html", checks=False))
 
 
-def _fit(*arguments: Any, **settings: Any) -> xarray.DataTree:
+def _fit(*arguments: Any, **settings: Any) -> xr.DataTree:
     from bayesanno.inference.fit import fit as fit_model
 
     return fit_model(*arguments, progressbar=sys.stderr.isatty(), **settings)

@@ -5,10 +5,11 @@ The invariant: an option that the model has no use for is refused, not ignored.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bayesanno.cli.options import parse_labels_by_dimension, split_names
+from bayesanno.cli.options import DataOptions, parse_labels_by_dimension, split_names
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
@@ -18,12 +19,7 @@ from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts
 from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
 from bayesanno.io.text_table import open_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from bayesanno.cli.options import DataOptions
-    from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.base import AnnotationModel
 
 
 def read_for(model: AnnotationModel, source: str, options: DataOptions) -> tuple[Any, str]:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import pandas as pd
 
 MOST_ROWS = 10  # modes that are shown,
 MOST_NAMED = 3  # and parameters on the boundary, of each

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from bayesanno.agreement.noise import bound_noise, bound_noise_of
+from bayesanno.agreement.noise import NoiseBound, bound_noise, bound_noise_of
 from bayesanno.cli import options as opt
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
-
-if TYPE_CHECKING:
-    from bayesanno.agreement.noise import NoiseBound
 
 
 @opt.reads_data(without=opt.OF_MODELS, several=False)

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import typer
 
+from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.cli.for_model import of_one_column
+from bayesanno.cli.options import DataOptions
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import xr
 from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.dask.annotations import connect, distribute_annotations
 from bayesanno.inference.methods import check_method_on_dask
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import xarray
-
-    from bayesanno.analysis.write_labels import WrittenLabels
-    from bayesanno.cli.options import DataOptions
-    from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.base import AnnotationModel
 
 REFUSED = {
     "--unsure": "{option} is for data in memory: with --dask every label is a class; empty those cells, which are then "
@@ -42,7 +38,7 @@ def fit_on_dask(
     coverage: float | None,
     method: str,
     **settings: Any,
-) -> tuple[xarray.DataTree, WrittenLabels]:
+) -> tuple[xr.DataTree, WrittenLabels]:
     """Fit annotations on a Dask cluster, write their labels to a folder, and return the fit, and what was written.
 
     Parameters

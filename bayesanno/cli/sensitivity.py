@@ -5,22 +5,19 @@ import sys
 import time
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, tell, write_results
+from bayesanno.criticism.sensitivity import Study
 from bayesanno.ground.errors import ModelError
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted
 from bayesanno.inference.sampling.nuts import NUTSSettings
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesanno.criticism.sensitivity import Study
-    from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.base import AnnotationModel
 
 MOST_TOLD = 5  # rows of a table that are told of on the screen
 

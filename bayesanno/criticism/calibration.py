@@ -13,24 +13,17 @@ A. C. Davison and D. V. Hinkley (1997), Bootstrap methods and their application,
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parts import concat_parts, parts_of
+from bayesanno.analysis.parts import FitPart, concat_parts, parts_of
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import pandas as pd
-    import xarray
-
-    from bayesanno.analysis.parts import FitPart
-    from bayesanno.fits.view import FitView
+from bayesanno.ground.lazy import pd, xr
 
 BINS = 10
 SCORES = ("accuracy", "log_score", "brier", "calibration_error")
@@ -58,7 +51,7 @@ class Predicted:
     brier: np.ndarray
 
 
-def calibration_table(fit: xarray.DataTree | FitView, *, bins: int = BINS, confidence: float = 0.95) -> pd.DataFrame:
+def calibration_table(fit: xr.DataTree | FitView, *, bins: int = BINS, confidence: float = 0.95) -> pd.DataFrame:
     """Return how often labels are right, by how probable the fit says that they are: a reliability table.
 
     Parameters
@@ -98,7 +91,7 @@ def calibration_table(fit: xarray.DataTree | FitView, *, bins: int = BINS, confi
 
 
 def calibration_scores(
-    fit: xarray.DataTree | FitView,
+    fit: xr.DataTree | FitView,
     *,
     bins: int = BINS,
     confidence: float = 0.95,
@@ -180,8 +173,6 @@ def tabulate_scores(
 
     Items that come in so many units of one size, unit after unit, are drawn again by units.
     """
-    import pandas as pd
-
     n = predicted.right.size
     units = n if units is None else units
     values = _measure(predicted, bins, np.ones((units, 1)))[:, 0]  # (score,)
@@ -229,8 +220,6 @@ def tabulate_reliability(
     `bound_bin` gives the ends of the interval of the share that is right, from which items are in the bin and which are
     right, both (item,).
     """
-    import pandas as pd
-
     bin_of = _find_bins(predicted.sure, bins)
     rows = []
     for number in np.unique(bin_of):

@@ -18,7 +18,7 @@ import copy
 import warnings
 from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,22 +28,18 @@ from bayesanno.criticism.calibration import BINS, check_bins, predict_all, tabul
 from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.counts import CountData
 from bayesanno.fits.storage import is_tree
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import azs, pd, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.explain import MAX_PARETO_K
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.bridge import estimate_marginal_likelihood
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray
-
-    from bayesanno.fits.view import FitView
-
 
 def compare(
-    fits: Mapping[str, xarray.DataTree | FitView], *, bins: int = BINS, random_seed: int | None = None
+    fits: Mapping[str, xr.DataTree | FitView], *, bins: int = BINS, random_seed: int | None = None
 ) -> pd.DataFrame:
     """Compare fits of the same data: how they predict an item from the others, and against gold.
 
@@ -95,8 +91,6 @@ def compare(
     >>> table["name"].tolist()
     ['one_coin', 'model_b']
     """
-    import pandas as pd
-
     check_seed(random_seed)
     check_bins(bins)
     views = _check_fits(fits)
@@ -131,7 +125,7 @@ def compare(
     return table[[*ordered, "note"]].sort_values("elpd_loo", ascending=False, kind="stable", ignore_index=True)
 
 
-def _check_fits(fits: Mapping[str, xarray.DataTree | FitView]) -> dict[str, FitView]:
+def _check_fits(fits: Mapping[str, xr.DataTree | FitView]) -> dict[str, FitView]:
     if is_tree(fits) or not isinstance(fits, Mapping):
         raise FitError(f"fits is of type {type(fits).__name__}: give the fits by name, as in {{'mace': fit, ...}}")
     if len(fits) < 2:
@@ -168,8 +162,6 @@ def _find_gold(views: Mapping[str, FitView]) -> dict[str, Mapping[str, str]]:
 
 def _compare_elpds(elpds: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Return what ArviZ makes of leave-one-out of several fits, by name: differences, and weights of stacking."""
-    import arviz_stats as azs
-
     best = np.max([elpd.elpd_i.values for elpd in elpds.values()], axis=0)  # (item,)
     moved = {}
     for name, elpd in elpds.items():  # changes neither, and keeps items of many answers from having no likelihood left

@@ -11,9 +11,10 @@ D. Hovy, T. Berg-Kirkpatrick, A. Vaswani and E. Hovy (2013), Learning whom to tr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,14 +34,10 @@ from bayesanno.criticism.trials import (
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.running import track
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.simulation.pools import simulate_pool
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
 
 MACE_BY_EM: Fits = {"mace": {"model": "mace", "method": "em"}}
 COVERAGES = tuple(share / 20 for share in range(1, 21))
@@ -274,8 +271,6 @@ def compare_coverage(
     >>> list(table.loc[table["method"] == "mace", "n_items"])
     [225, 300]
     """
-    import pandas as pd
-
     _check(data, "compare_coverage", random_seed)
     for coverage in coverages:
         check_coverage(coverage)
@@ -299,7 +294,6 @@ def _check(data: AnnotationData, function: str, random_seed: int | None) -> None
 
 
 def _cover_by_votes(data: AnnotationData) -> pd.DataFrame:
-    import pandas as pd
 
     answered = data.votes[:, data.class_codes].sum(axis=1) > 0
     most = np.where(answered, data.class_shares.max(axis=1), 0.0)  # (item,)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.histograms import log_binomial_coefficients
 from bayesanno.criticism.quantities import Drawn, ask
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.modeling.posterior import compile_formula
-
-if TYPE_CHECKING:
-    from bayesanno.data.annotations import AnnotationData
 
 
 def expected_by_type(drawn: Drawn) -> np.ndarray:

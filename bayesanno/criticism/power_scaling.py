@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -26,19 +26,12 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
 from bayesanno.criticism.quantities import ACCURACY, CLASS_SHARE, Drawn, class_shares, describe_annotators, says_labels
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import quiet_logger
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import compile_formula
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import pandas as pd
-    import xarray
-
-    from bayesanno.fits.view import FitView
 
 GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # what is scaled, and where a fit holds it
 FLAT = 1e-9  # nats that a density may differ by rounding
@@ -49,7 +42,7 @@ THRESHOLD = 0.05  # of a sensitivity, as its authors have it
 
 
 def power_scaling_table(
-    fit: xarray.DataTree | FitView,
+    fit: xr.DataTree | FitView,
     var_names: Sequence[str] | None = None,
     *,
     prior_var_names: Sequence[str] | None = None,
@@ -89,8 +82,6 @@ def power_scaling_table(
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.power_scaling_table(fit, ["competence"]).nlargest(3, "prior")  # doctest: +SKIP
     """
-    import pandas as pd
-
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "power-scaling")
     priors, chosen = _scaled_priors(view, prior_var_names), _take_variables(view, var_names)
@@ -98,7 +89,7 @@ def power_scaling_table(
     scaled_by = {group: view.tree[group].to_dataset() for group in GROUPS.values()}
     moves = [of for of in GROUPS if np.ptp(scaled[of]) > FLAT]  # no power changes what is the same everywhere
 
-    def measure(draws: xarray.Dataset) -> pd.DataFrame:
+    def measure(draws: xr.Dataset) -> pd.DataFrame:
         return _measure_sensitivity(draws, scaled_by, priors, moves)
 
     with quiet_logger("arviz_stats", logging.ERROR):  # the table says what it would
@@ -122,9 +113,7 @@ def power_scaling_table(
     return table.assign(diagnosis=pd.Series(said, index=found.index, dtype="str")).reset_index(drop=True)
 
 
-def label_power_scaling(
-    fit: xarray.DataTree | FitView, *, prior_var_names: Sequence[str] | None = None
-) -> pd.DataFrame:
+def label_power_scaling(fit: xr.DataTree | FitView, *, prior_var_names: Sequence[str] | None = None) -> pd.DataFrame:
     """Return how much each item's label rests on the prior and on the likelihood.
 
     Parameters
@@ -154,8 +143,6 @@ def label_power_scaling(
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.label_power_scaling(fit).query("abs(doublings) < 1")  # doctest: +SKIP
     """
-    import pandas as pd
-
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "power-scaling")
     found = latents(view.model, view.data)
@@ -193,7 +180,7 @@ def _slope(values: np.ndarray, log_density: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _measure_sensitivity(
-    draws: xarray.Dataset, scaled_by: Mapping[str, xarray.Dataset], priors: Sequence[str], moves: Sequence[str]
+    draws: xr.Dataset, scaled_by: Mapping[str, xr.Dataset], priors: Sequence[str], moves: Sequence[str]
 ) -> pd.DataFrame:
     """Return the sensitivities of each element of draws, a column for each of `GROUPS`; 0 to what does not move."""
     from arviz_base import dataset_to_dataframe
@@ -210,7 +197,7 @@ def _measure_sensitivity(
     return table
 
 
-def _measure_noise(draws: xarray.Dataset, measure: Callable[[xarray.Dataset], pd.DataFrame]) -> dict[str, float]:
+def _measure_noise(draws: xr.Dataset, measure: Callable[[xr.Dataset], pd.DataFrame]) -> dict[str, float]:
     """Return the 95% quantiles of sensitivities of the same draws, out of step with the densities that are scaled.
 
     Each chain's draws meet the densities of another part of another chain, so that nothing but chance relates them.
@@ -234,7 +221,7 @@ def _log_densities(view: FitView, priors: Sequence[str]) -> dict[str, np.ndarray
     return {of: np.sum([part.sum(axis=2) for part in _flatten(data)], axis=0) for of, data in groups.items()}
 
 
-def _flatten(draws: xarray.Dataset) -> list[np.ndarray]:
+def _flatten(draws: xr.Dataset) -> list[np.ndarray]:
     """Return the draws of each variable, (chain, draw, element)."""
     arrays = [draws[name].transpose("chain", "draw", ...).values for name in draws.data_vars]
     return [one.reshape(*one.shape[:2], -1) for one in arrays]
@@ -259,10 +246,10 @@ def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list
     return [rv.name for rv in graph.free_RVs if not free & (set(ancestors([rv])) - {rv})]
 
 
-def _take_variables(view: FitView, var_names: Sequence[str] | None) -> xarray.Dataset:
+def _take_variables(view: FitView, var_names: Sequence[str] | None) -> xr.Dataset:
     """Return the draws of variables, by default of all: the fit's, and of a model of labels what follows from them."""
     drawn = Drawn(view.model, view.data, view.posterior, view.known)
-    follows: dict[str, Callable[[], xarray.DataArray]] = {}
+    follows: dict[str, Callable[[], xr.DataArray]] = {}
     if isinstance(view.data, AnnotationData) and says_labels(view.model, view.data):
         follows[ACCURACY] = lambda: describe_annotators(drawn)[ACCURACY]
         follows[CLASS_SHARE] = lambda: class_shares(drawn)
@@ -272,5 +259,5 @@ def _take_variables(view: FitView, var_names: Sequence[str] | None) -> xarray.Da
         if name not in names:
             raise FitError(f"the fit has no variable {name!r}: it has {', '.join(names)}")
     more = {name: follows[name]() for name in chosen if name not in drawn.draws}
-    taken: xarray.Dataset = drawn.draws.assign(more)[chosen]
+    taken: xr.Dataset = drawn.draws.assign(more)[chosen]
     return taken

@@ -13,10 +13,10 @@ Statistical Society A 143(4), 383-430, doi:10.2307/2982063 (of the prior).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,21 +25,14 @@ from bayesanno.analysis.parameters import require_draws
 from bayesanno.criticism.histogram import expected_by_type, measure_chi_square
 from bayesanno.criticism.quantities import Drawn
 from bayesanno.criticism.statistics import Statistic, Table, histogram, tables_of
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import nearest
-from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.simulation.replicate import draw_prior, replicate, take_draws
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pandas as pd
-    import xarray
-
-    from bayesanno.fits.view import FitView
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
 
 LEVEL = 0.94  # of the predictive intervals
 LEAST_REPLICATES = 20  # of fewer no p-value could be below 0.05
@@ -68,7 +61,7 @@ class PredictiveCheck:
 
 
 def predictive_check(
-    fit: xarray.DataTree | FitView,
+    fit: xr.DataTree | FitView,
     statistic: str | Sequence[str] | None = None,
     *,
     replicates: int = 500,
@@ -139,8 +132,6 @@ def check_draws(drawn: Drawn, chosen: Sequence[Mapping[str, Statistic]], rng: np
     chosen : sequence of mapping of name to Statistic
         The statistics of each table of the data.
     """
-    import pandas as pd
-
     asked = [
         (table, name, one)
         for table, statistics in zip(tables_of(drawn.data), chosen, strict=True)
@@ -222,7 +213,6 @@ def _tabulate_whole(observed: np.ndarray, replicated: np.ndarray) -> pd.DataFram
 
 
 def _make_rows(of: Sequence[str], observed: np.ndarray, replicated: np.ndarray, p: np.ndarray) -> pd.DataFrame:
-    import pandas as pd
 
     low, high = np.quantile(replicated, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     rows = {"of": pd.Series(list(of), dtype="str"), "observed": observed, "mean": replicated.mean(axis=0)}

@@ -8,10 +8,10 @@ The invariant: the rows of a model follow from it, the design and the seed alone
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,23 +22,17 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_seed
-from bayesanno.modeling.base import require_data
+from bayesanno.modeling.base import AnnotationModel, require_data
 from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
+from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.replicate import draw_prior, replicate_with_states
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import pandas as pd
-
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
-
-    Measure = Callable[[np.ndarray, np.ndarray], float]  # from the states of items, and the answers
-    Row = tuple[str, str, str, np.ndarray]  # dimension, quantity, of what, the values
+type Measure = Callable[[np.ndarray, np.ndarray], float]  # from the states of items, and the answers
+type Row = tuple[str, str, str, np.ndarray]  # dimension, quantity, of what, the values
 
 LEVEL = 0.94  # of the intervals
 LEAST_DRAWS = 20
@@ -110,8 +104,6 @@ def describe_prior(
     >>> found.table.query("quantity == 'competence'")[["model", "of"]].to_numpy().tolist()
     [['extreme', ''], ['even', '']]
     """
-    import pandas as pd
-
     check_seed(random_seed)
     if draws < LEAST_DRAWS:
         raise FitError(f"draws is {draws}: it must be at least {LEAST_DRAWS}")

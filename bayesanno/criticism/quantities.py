@@ -10,9 +10,10 @@ that were seen do not enter but by that draw, except in `class_shares`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,15 +21,9 @@ from bayesanno.analysis.parts import ITEM_TYPE
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.lazy import xr
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import compile_formula
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import xarray
-
-    from bayesanno.modeling.base import AnnotationModel
 
 ACCURACY, PREVALENCE, USAGE = "accuracy", "prevalence", "usage"
 CLASS_SHARE = "class_share"  # of the items at hand
@@ -50,7 +45,7 @@ class Drawn(NamedTuple):
 
     model: AnnotationModel
     data: Any
-    draws: xarray.Dataset
+    draws: xr.Dataset
     known: Mapping[str, np.ndarray]
 
 
@@ -59,7 +54,7 @@ def says_labels(model: AnnotationModel, data: Any) -> bool:
     return all(latent.dim != ITEM_TYPE for latent in latents(model, data))
 
 
-def describe_annotators(drawn: Drawn, *, dimension: str = "", who: Sequence[int] | None = None) -> xarray.Dataset:
+def describe_annotators(drawn: Drawn, *, dimension: str = "", who: Sequence[int] | None = None) -> xr.Dataset:
     """Return what each draw says of annotators and of an item that nobody has answered.
 
     Parameters
@@ -101,7 +96,7 @@ def describe_annotators(drawn: Drawn, *, dimension: str = "", who: Sequence[int]
     return _as_dataset(drawn.draws, {name: (dims[name], one) for name, one in values.items()}, named)
 
 
-def describe_pairs(drawn: Drawn, pairs: np.ndarray, *, dimension: str = "") -> xarray.DataArray:
+def describe_pairs(drawn: Drawn, pairs: np.ndarray, *, dimension: str = "") -> xr.DataArray:
     """Return how often the two of each pair (pair, 2), by position, say the same of an item: (chain, draw, pair).
 
     Raises
@@ -113,9 +108,9 @@ def describe_pairs(drawn: Drawn, pairs: np.ndarray, *, dimension: str = "") -> x
     return _as_dataset(drawn.draws, {"agreement": (("pair",), np.array(agree))}, {})["agreement"]
 
 
-def class_shares(drawn: Drawn) -> xarray.DataArray:
+def class_shares(drawn: Drawn) -> xr.DataArray:
     """Return which share of the items at hand is expected to be of each state, by each draw: (chain, draw, state)."""
-    shares: xarray.DataArray = compile_formula(*drawn).count_states() / drawn.data.n_items
+    shares: xr.DataArray = compile_formula(*drawn).count_states() / drawn.data.n_items
     return shares
 
 
@@ -176,8 +171,8 @@ def _(
 
 
 def _as_dataset(
-    draws: xarray.Dataset, values: Mapping[str, tuple[tuple[str, ...], np.ndarray]], named: Mapping[str, list[str]]
-) -> xarray.Dataset:
+    draws: xr.Dataset, values: Mapping[str, tuple[tuple[str, ...], np.ndarray]], named: Mapping[str, list[str]]
+) -> xr.Dataset:
     """Return values (sample, ...) as variables (chain, draw, ...) of the given further dims, with their names."""
     n_chains, n_draws = draws.sizes["chain"], draws.sizes["draw"]
     used = {dim for dims, _ in values.values() for dim in dims}

@@ -19,32 +19,26 @@ calibration checking for Bayesian computation: the choice of test quantities sha
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesanno.criticism.parallel import check_workers, run_all
 from bayesanno.criticism.prior import require_own_prior
 from bayesanno.criticism.trials import hear_doubts
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import BayesannoError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.diagnosis.explain import explain_chains
 from bayesanno.inference.fit import fit
 from bayesanno.inference.split import combine_modes
-from bayesanno.modeling.base import require_data
+from bayesanno.modeling.base import AnnotationModel, require_data
 from bayesanno.modeling.capabilities import latents
+from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.simulate import Simulator
-
-if TYPE_CHECKING:
-    import xarray
-
-    from bayesanno.fits.view import FitView
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
 
 KEPT = 99  # draws that a rank is among: evenly spaced, so that they are nearly independent
 LIKELIHOOD = "log_likelihood"
@@ -61,7 +55,7 @@ def sbc(
     client: Any = None,
     progressbar: bool = True,
     **arguments: Any,
-) -> xarray.Dataset:
+) -> xr.Dataset:
     """Fit a model to data that it has made itself, again and again, and rank the true parameters.
 
     Parameters
@@ -118,14 +112,14 @@ def sbc(
     done = dict(run_all(rank_one, numbers, chosen, design, seed, arguments, **how))
     if len(done) != simulations:
         raise FitError(f"{len(done)} of {simulations} simulations are there: the study is not whole")
-    found: xarray.Dataset = xr.concat([done[number] for number in numbers], dim="simulation").assign_coords(
+    found: xr.Dataset = xr.concat([done[number] for number in numbers], dim="simulation").assign_coords(
         simulation=list(numbers)
     )
     found.attrs |= {"model": chosen.name, "kept": KEPT, "random_seed": seed}
     return found
 
 
-def rank_one(number: int, model: AnnotationModel, design: Data, seed: int, arguments: dict[str, Any]) -> xarray.Dataset:
+def rank_one(number: int, model: AnnotationModel, design: Data, seed: int, arguments: dict[str, Any]) -> xr.Dataset:
     """Simulate one data set, fit the model, and return the ranks of the truth, and what the fit says of the items."""
     of_data, of_fit = (int(one) for one in np.random.SeedSequence([seed, number]).generate_state(2))
     data, truth, state = _simulator(model, design).draw(of_data)
@@ -148,7 +142,7 @@ def _fit(model: AnnotationModel, data: Data, settings: dict[str, Any]) -> tuple[
     return view, {"warned": ((), bool(doubts)), "several_modes": ((), several)}
 
 
-def _rank(view: FitView, truth: xarray.Dataset) -> dict[str, tuple[Any, np.ndarray]]:
+def _rank(view: FitView, truth: xr.Dataset) -> dict[str, tuple[Any, np.ndarray]]:
     at = _spaced(view)
     found = {}
     for name, true in truth.data_vars.items():
@@ -157,7 +151,7 @@ def _rank(view: FitView, truth: xarray.Dataset) -> dict[str, tuple[Any, np.ndarr
     return found
 
 
-def _rank_likelihood(view: FitView, truth: xarray.Dataset) -> np.ndarray:
+def _rank_likelihood(view: FitView, truth: xr.Dataset) -> np.ndarray:
     own = compile_formula(view.model, view.data, truth.expand_dims(chain=[0], draw=[0])).log_likelihood().sum()
     of_items = view.tree["log_likelihood"].to_dataset()
     total = sum(values.transpose("chain", "draw", ...).values.sum(axis=-1) for values in of_items.data_vars.values())
@@ -173,7 +167,7 @@ def _spaced(view: FitView) -> np.ndarray:
     return np.linspace(0, n - 1, KEPT).round().astype(int)
 
 
-def _keep_states(view: FitView, state: np.ndarray) -> xarray.Dataset:
+def _keep_states(view: FitView, state: np.ndarray) -> xr.Dataset:
     """Return what the fit says of the items' states, and which are true, of items that are no controls."""
     each, given = latents(view.model, view.data), getattr(view.data, "controls", {})
     free = [number for number, item in enumerate(view.data.items) if item not in given]

@@ -11,7 +11,7 @@ estimated from survey data, Survey Methodology 24(2), 193-201: exact intervals w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -26,20 +26,15 @@ from bayesanno.criticism.calibration import (
 )
 from bayesanno.criticism.sbc import KEPT, PROBABILITY, STATE
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_made
 from bayesanno.inference.find_modes.objective import name_elements
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pandas as pd
-    import xarray
 
 RANK_BINS = 10  # for the test of uniformity
 LEVELS = (50, 94)  # percent, of central intervals: those whose ends fall between ranks
 
 
-def sbc_table(ranks: xarray.Dataset) -> pd.DataFrame:
+def sbc_table(ranks: xr.Dataset) -> pd.DataFrame:
     """Return, for each parameter, whether its ranks are uniform, and how often central intervals hold the truth.
 
     Parameters
@@ -69,7 +64,6 @@ def sbc_table(ranks: xarray.Dataset) -> pd.DataFrame:
     >>> bool(ba.sbc_table(ranks)["p_adjusted"].min() > 0.01)  # doctest: +SKIP
     True
     """
-    import pandas as pd
     from scipy.stats import chisquare
 
     n = count_simulations(ranks)
@@ -88,7 +82,7 @@ def sbc_table(ranks: xarray.Dataset) -> pd.DataFrame:
     return table.assign(p_adjusted=np.minimum(np.maximum.accumulate(steps), 1.0))
 
 
-def sbc_coverage(ranks: xarray.Dataset, *, confidence: float = 0.95) -> pd.DataFrame:
+def sbc_coverage(ranks: xr.Dataset, *, confidence: float = 0.95) -> pd.DataFrame:
     """Return how often central posterior intervals hold the true values, pooled over annotators, classes and so on.
 
     Parameters
@@ -120,8 +114,6 @@ def sbc_coverage(ranks: xarray.Dataset, *, confidence: float = 0.95) -> pd.DataF
     >>> ranks = ba.sbc("model_b", design, simulations=200, random_seed=1, workers=2)  # doctest: +SKIP
     >>> ba.sbc_coverage(ranks).query("variable == 'accuracy'")  # doctest: +SKIP
     """
-    import pandas as pd
-
     check_resampling(confidence, 0, None)
     rows = []
     for name, _, values in ranks_by_variable(ranks):
@@ -133,7 +125,7 @@ def sbc_coverage(ranks: xarray.Dataset, *, confidence: float = 0.95) -> pd.DataF
     return pd.DataFrame(rows)
 
 
-def sbc_label_table(ranks: xarray.Dataset, *, bins: int = BINS, confidence: float = 0.95) -> pd.DataFrame:
+def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, confidence: float = 0.95) -> pd.DataFrame:
     """Return how often labels are right, by how probable fits say that they are, over all simulations.
 
     Parameters
@@ -176,7 +168,7 @@ def sbc_label_table(ranks: xarray.Dataset, *, bins: int = BINS, confidence: floa
 
 
 def sbc_label_scores(
-    ranks: xarray.Dataset,
+    ranks: xr.Dataset,
     *,
     bins: int = BINS,
     confidence: float = 0.95,
@@ -222,13 +214,13 @@ def sbc_label_scores(
     return tabulate_scores(_score_labels(ranks), bins, confidence, resamples, random_seed, units=units)
 
 
-def count_simulations(ranks: xarray.Dataset) -> int:
+def count_simulations(ranks: xr.Dataset) -> int:
     """Return how many simulations a study has; raise a FitError if it is none."""
     check_made(ranks, "Dataset", "sbc", ["ranked"])
     return int(ranks.sizes["simulation"])
 
 
-def ranks_by_variable(ranks: xarray.Dataset) -> Iterator[tuple[str, list[str], np.ndarray]]:
+def ranks_by_variable(ranks: xr.Dataset) -> Iterator[tuple[str, list[str], np.ndarray]]:
     """Give each variable's name, the names of its elements, and their ranks (simulation, element)."""
     count_simulations(ranks)
     for name in ranks.attrs["ranked"]:
@@ -283,7 +275,7 @@ def _is_covered(ranks: np.ndarray, level: int) -> np.ndarray:
     return covered
 
 
-def _score_labels(ranks: xarray.Dataset) -> Predicted:
+def _score_labels(ranks: xr.Dataset) -> Predicted:
     """Return what fits say of all simulations' items, simulation after simulation."""
     names = [str(name) for name in ranks.data_vars if str(name).split("_")[0] == PROBABILITY]
     names = [name for name in names if name not in ranks.attrs["ranked"]]

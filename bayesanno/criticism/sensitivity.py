@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,17 +24,12 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError, ModelError
 from bayesanno.ground.files import write_whole
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.methods import choose_method
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.registry import get_model
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pandas as pd
-
-    from bayesanno.modeling.base import AnnotationModel
 
 DIAGNOSTICS = ("max_rhat", "min_ess_bulk", "divergences")
 
@@ -221,7 +217,6 @@ def _load(store: Path | None, row: Row) -> dict[str, Any] | None:
 def _tabulate(
     rows: Sequence[Row], results: Sequence[Mapping[str, Any]], data: AnnotationData, fields: Sequence[str]
 ) -> Study:
-    import pandas as pd
 
     own = results[0]
     best, names = own["probability"].argmax(axis=1), np.array(own["states"], dtype=object)

@@ -8,9 +8,10 @@ and two who are unsure agree.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 MOST_PAIRS = 5_000  # of annotators that are told of: a crowd has millions, and replicates of each are held
 

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,15 +19,12 @@ from bayesanno.analysis.parts import ITEM_TYPE, part_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import track
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.registry import get_model
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray
 
 Fits = Mapping[str, Mapping[str, Any]]  # what to call it -> the arguments of `fit`, without the data
 Score = Callable[[np.ndarray, AnnotationData], dict[str, float]]  # of how probably each item is right, (item,)
@@ -46,8 +43,6 @@ class Trial:
 
 def try_all(fits: Fits, trials: Sequence[Trial], score: Score, *, progressbar: bool) -> pd.DataFrame:
     """Return one row for the vote and for each fit, of each data set: setting, `method`, scores and `problem`."""
-    import pandas as pd
-
     for trial in trials[:1]:
         check_fits(fits, trial.data)
     rows: list[dict[str, Any]] = []
@@ -61,7 +56,7 @@ def try_all(fits: Fits, trials: Sequence[Trial], score: Score, *, progressbar: b
     return pd.DataFrame(rows)
 
 
-def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tuple[xarray.DataTree | None, str]:
+def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tuple[xr.DataTree | None, str]:
     """Return a fit, or None, and what is wrong with it, or kept it from being made.
 
     What its design cannot tell is not said again for every row.
@@ -108,7 +103,7 @@ def check_fits(fits: Fits, data: AnnotationData) -> None:
         choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
 
 
-def _right(found: xarray.DataTree, data: AnnotationData) -> np.ndarray:
+def _right(found: xr.DataTree, data: AnnotationData) -> np.ndarray:
     part = part_of(view_of(found), None)
     best = np.array(part.states, dtype=object)[part.posterior.values.argmax(axis=1)]
     return np.array([part.gold.get(item) == label for item, label in zip(data.items, best, strict=True)], dtype=float)

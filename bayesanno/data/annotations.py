@@ -8,24 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from bayesanno.data.described import freeze
-from bayesanno.data.labelled import NO_ANNOTATION, Labelled
+from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled
 from bayesanno.data.names import check_names, check_unsure, name_unsure, order_responses
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, listed, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import pandas as pd
-
-    from bayesanno.data.labelled import Codes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -320,8 +315,6 @@ class AnnotationData(Labelled):
 
     def to_frame(self) -> pd.DataFrame:
         """Return the annotations as a long table: item, annotator, label and, where any is known, gold."""
-        import pandas as pd
-
         names = np.array(self.items, dtype=object)[self.item]
         table: dict[str, Any] = {
             "item": names,

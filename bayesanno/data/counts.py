@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import Described, freeze
+from bayesanno.data.labelled import Codes
 from bayesanno.data.names import check_names
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.data.labelled import Codes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

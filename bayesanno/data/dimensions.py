@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import Described
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pandas as pd
-
-    from bayesanno.data.annotations import AnnotationData
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -152,7 +148,5 @@ class MultiAnnotationData(Described):
 
     def to_frame(self) -> pd.DataFrame:
         """Return the annotations as a long table: dimension, item, annotator, label and, where any is known, gold."""
-        import pandas as pd
-
         parts = {name: part.to_frame() for name, part in self.by_dimension.items()}
         return pd.concat(parts, names=["dimension", None]).reset_index(level="dimension").reset_index(drop=True)

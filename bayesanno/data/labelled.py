@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,7 @@ from bayesanno.data.described import Described
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, enumerated, listed
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
+type Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 NO_ANNOTATION = "there is no annotation: the table has no row with an item, an annotator and a label"
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _WHOLE = re.compile(r"-?\d{1,18}")
 

@@ -6,19 +6,16 @@ once and gathered back per item.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.totals import CodedPart
 
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.data.totals import CodedPart
-
-    Coded = AnnotationData | CodedPart
-    Index = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+type Coded = AnnotationData | CodedPart
+type Index = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)

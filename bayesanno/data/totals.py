@@ -5,20 +5,15 @@ The invariant: what is here of the whole has no dimension of items or annotation
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesanno.data.labelled import NO_ANNOTATION, Labelled
+from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled
 from bayesanno.data.names import check_names
 from bayesanno.ground.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bayesanno.data.labelled import Codes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from functools import singledispatch
 from importlib.metadata import version
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -17,18 +18,10 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataFileError, FitError, SizeWarning, warn
 from bayesanno.ground.files import write_whole
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import pm, xr
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.registry import get_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import pymc
-    import xarray
-
-    from bayesanno.modeling.base import AnnotationModel
-
 
 MAX_GROUP_BYTES = 2 * 2**30  # a group of more, of one number per draw and item, is made only when asked for
 IS_NO_CLASS = "unsure"  # of each response whether it is no class; only where one is none
@@ -36,7 +29,7 @@ KNOWN = {"gold": "gold", "control": "controls"}  # what is known of items: the v
 
 
 @singledispatch
-def data_groups(data: Any) -> dict[str, xarray.Dataset]:
+def data_groups(data: Any) -> dict[str, xr.Dataset]:
     """Return data as the groups `observed_data` and `constant_data` of a fit; `data_of` gives the data back.
 
     A kind of data is written by a function registered here, and read by its entry of `READERS`.
@@ -45,7 +38,7 @@ def data_groups(data: Any) -> dict[str, xarray.Dataset]:
 
 
 @data_groups.register(AnnotationData)
-def _(data: AnnotationData) -> dict[str, xarray.Dataset]:
+def _(data: AnnotationData) -> dict[str, xr.Dataset]:
     variables: dict[str, Any] = {name: ("item", _known_of(data, field)) for name, field in KNOWN.items()}
     if data.unsure:
         variables[IS_NO_CLASS] = ("response", [name in data.unsure for name in data.labels])
@@ -53,7 +46,7 @@ def _(data: AnnotationData) -> dict[str, xarray.Dataset]:
 
 
 @data_groups.register(MultiAnnotationData)
-def _(data: MultiAnnotationData) -> dict[str, xarray.Dataset]:
+def _(data: MultiAnnotationData) -> dict[str, xr.Dataset]:
     names, parts = data.dimensions, list(data.by_dimension.values())
     of = np.repeat(np.arange(len(parts)), [part.n_annotations for part in parts])
     known = {name: (("dimension", "item"), [_known_of(part, field) for part in parts]) for name, field in KNOWN.items()}
@@ -64,7 +57,7 @@ def _(data: MultiAnnotationData) -> dict[str, xarray.Dataset]:
 
 
 @data_groups.register(AnnotationTotals)
-def _(data: AnnotationTotals) -> dict[str, xarray.Dataset]:
+def _(data: AnnotationTotals) -> dict[str, xr.Dataset]:
     variables = {
         "n_annotations": ("annotator", data.by_annotator),
         "label_shares": ("response", data.label_shares),
@@ -77,7 +70,7 @@ def _(data: AnnotationTotals) -> dict[str, xarray.Dataset]:
 
 
 @data_groups.register(CountData)
-def _(data: CountData) -> dict[str, xarray.Dataset]:
+def _(data: CountData) -> dict[str, xr.Dataset]:
     groups = {"observed_data": "successes", "constant_data": "trials"}
     coords = {"item": list(data.items)}
     return {group: xr.Dataset({of: ("item", getattr(data, of))}, coords=coords) for group, of in groups.items()}
@@ -90,7 +83,7 @@ def _known_of(data: AnnotationData, field: str) -> list[str]:
 
 def _annotation_groups(
     parts: list[AnnotationData], variables: Mapping[str, Any], coords: Mapping[str, list[str]]
-) -> dict[str, xarray.Dataset]:
+) -> dict[str, xr.Dataset]:
     """Return the annotations of one or several dimensions, one after the other, with what else is known."""
     long = {name: np.concatenate([getattr(one, name) for one in parts]) for name in ("item", "annotator", "label")}
     constant = {f"annotation_{name}": ("annotation", long[name]) for name in ("item", "annotator")}
@@ -101,13 +94,13 @@ def _annotation_groups(
     }
 
 
-def _read_annotations(observed: xarray.Dataset, constant: xarray.Dataset) -> AnnotationData:
+def _read_annotations(observed: xr.Dataset, constant: xr.Dataset) -> AnnotationData:
     labels = _names(constant, "response")
     is_none = constant[IS_NO_CLASS].values if IS_NO_CLASS in constant else np.zeros(len(labels), dtype=bool)
     return _read_table(observed, constant, labels, unsure=tuple(compress(labels, is_none)))
 
 
-def _read_dimensions(observed: xarray.Dataset, constant: xarray.Dataset) -> MultiAnnotationData:
+def _read_dimensions(observed: xr.Dataset, constant: xr.Dataset) -> MultiAnnotationData:
     dimension = constant["annotation_dimension"].values  # (annotation,)
     parts = {}
     for code, name in enumerate(_names(constant, "dimension")):
@@ -118,7 +111,7 @@ def _read_dimensions(observed: xarray.Dataset, constant: xarray.Dataset) -> Mult
 
 
 def _read_table(
-    observed: xarray.Dataset, constant: xarray.Dataset, labels: tuple[str, ...], unsure: tuple[str, ...] = ()
+    observed: xr.Dataset, constant: xr.Dataset, labels: tuple[str, ...], unsure: tuple[str, ...] = ()
 ) -> AnnotationData:
     """Return one table, of groups that are of no other."""
     items = _names(constant, "item")
@@ -135,19 +128,19 @@ def _read_table(
     )
 
 
-def _read_counts(observed: xarray.Dataset, constant: xarray.Dataset) -> CountData:
+def _read_counts(observed: xr.Dataset, constant: xr.Dataset) -> CountData:
     items = _names(constant, "item")
     return CountData(items=items, successes=observed["successes"].values, trials=constant["trials"].values)
 
 
-READERS: dict[type, Callable[[xarray.Dataset, xarray.Dataset], Any]] = {
+READERS: dict[type, Callable[[xr.Dataset, xr.Dataset], Any]] = {
     AnnotationData: _read_annotations,
     MultiAnnotationData: _read_dimensions,
     CountData: _read_counts,
 }
 
 
-def data_of(fit: xarray.DataTree) -> Any:
+def data_of(fit: xr.DataTree) -> Any:
     """Return the data that a fit was made from: AnnotationData, or of the class that its model is of.
 
     Raises
@@ -165,7 +158,7 @@ def data_of(fit: xarray.DataTree) -> Any:
         raise FitError(f"the data of this fit are not whole: {str(error.args[0]).split('.')[0]}") from None
 
 
-def is_on_dask(fit: xarray.DataTree) -> bool:
+def is_on_dask(fit: xr.DataTree) -> bool:
     """Whether a fit is of annotations that lay on the workers of a cluster: it holds no items."""
     return "e_step" in fit.children
 
@@ -178,7 +171,7 @@ def refuse_items() -> NoReturn:
     )
 
 
-def totals_of(fit: xarray.DataTree) -> AnnotationTotals:
+def totals_of(fit: xr.DataTree) -> AnnotationTotals:
     """Return what is known of the whole of the data of a fit that holds none."""
     constant = fit["constant_data"].to_dataset()
     return AnnotationTotals(
@@ -193,11 +186,11 @@ def totals_of(fit: xarray.DataTree) -> AnnotationTotals:
     )
 
 
-def _names(dataset: xarray.Dataset, dim: str) -> tuple[str, ...]:
+def _names(dataset: xr.Dataset, dim: str) -> tuple[str, ...]:
     return tuple(str(name) for name in dataset[dim].values)
 
 
-def model_of(fit: xarray.DataTree) -> AnnotationModel:
+def model_of(fit: xr.DataTree) -> AnnotationModel:
     """Return the model, with its priors, that a fit was made with.
 
     Raises
@@ -209,7 +202,7 @@ def model_of(fit: xarray.DataTree) -> AnnotationModel:
     return get_model(fit.attrs["model"], json.loads(fit.attrs["fields"]))
 
 
-def diagnostics_of(fit: xarray.DataTree) -> dict[str, Any]:
+def diagnostics_of(fit: xr.DataTree) -> dict[str, Any]:
     """Return a fit's diagnostics: R-hat, ESS, divergences, E-BFMI, relabelling, chains in different modes.
 
     They are stored with the fit: `fit.isel(chain=...)` leaves them those of all chains, and `drop_chains` does not.
@@ -224,7 +217,7 @@ def diagnostics_of(fit: xarray.DataTree) -> dict[str, Any]:
     return found
 
 
-def hyperparameters(graph: pymc.Model, model: AnnotationModel) -> dict[str, np.ndarray]:
+def hyperparameters(graph: pm.Model, model: AnnotationModel) -> dict[str, np.ndarray]:
     """Return the graph's data containers that hold the model's priors."""
     named = {container.name: container.get_value() for container in graph.data_vars}
     options = model.to_fields().items()
@@ -236,7 +229,7 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in ("bayesanno", "pymc", "pytensor", "nutpie", "arviz", "numpy", "xarray")}
 
 
-def save(fit: xarray.DataTree, path: str | Path) -> None:
+def save(fit: xr.DataTree, path: str | Path) -> None:
     """Write a fit to one NetCDF file; the file is whole, or as it was before.
 
     Raises
@@ -254,7 +247,7 @@ def save(fit: xarray.DataTree, path: str | Path) -> None:
         fit.to_netcdf(unfinished, engine="h5netcdf")
 
 
-def load(path: str | Path) -> xarray.DataTree:
+def load(path: str | Path) -> xr.DataTree:
     """Read a fit, whole, so that the file can be rewritten.
 
     Raises
@@ -281,7 +274,7 @@ def load(path: str | Path) -> xarray.DataTree:
     return fit
 
 
-def _refuse_newer(fit: xarray.DataTree, path: Path) -> None:
+def _refuse_newer(fit: xr.DataTree, path: Path) -> None:
     from packaging.version import Version
 
     written, here = (json.loads(fit.attrs["versions"])["bayesanno"], version("bayesanno"))
@@ -303,7 +296,7 @@ def require_tree(fit: Any) -> None:
         raise FitError(f"{what}: what bayesanno.fit returned, or bayesanno.load(path)")
 
 
-def require_fit(fit: xarray.DataTree) -> None:
+def require_fit(fit: xr.DataTree) -> None:
     """Raise a FitError unless this is a fit by bayesanno."""
     require_tree(fit)
     groups = ["posterior", "constant_data", *([] if is_on_dask(fit) else ["latent", "observed_data"])]
@@ -312,9 +305,7 @@ def require_fit(fit: xarray.DataTree) -> None:
         raise FitError(f"this is not a fit by bayesanno: it lacks {', '.join(missing) or 'the name of its model'}")
 
 
-def log_likelihood_group(
-    model: AnnotationModel, data: Data, posterior: xarray.Dataset, values: np.ndarray
-) -> xarray.Dataset:
+def log_likelihood_group(model: AnnotationModel, data: Data, posterior: xr.Dataset, values: np.ndarray) -> xr.Dataset:
     """Return log-likelihoods per draw and item, of shape (chain, draw, item), as the group of a fit."""
     coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
     return xr.Dataset({KINDS[model.data_class].observed: (tuple(coords), values)}, coords=coords)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from bayesanno.fits.storage import (
     data_of,
@@ -20,13 +22,9 @@ from bayesanno.fits.storage import (
     require_tree,
     totals_of,
 )
+from bayesanno.ground.lazy import xr
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import known_parameters
-
-if TYPE_CHECKING:
-    import numpy as np
-    import xarray
-
-    from bayesanno.modeling.base import AnnotationModel
 
 Yields = Literal["mcmc", "approximation", "point", "combination"]
 
@@ -41,7 +39,7 @@ class FitView:
         The fit itself.
     """
 
-    tree: xarray.DataTree
+    tree: xr.DataTree
 
     @cached_property
     def model(self) -> AnnotationModel:
@@ -59,12 +57,12 @@ class FitView:
         return totals_of(self.tree) if is_on_dask(self.tree) else self.data
 
     @cached_property
-    def posterior(self) -> xarray.Dataset:
+    def posterior(self) -> xr.Dataset:
         """The draws of the parameters, dims (chain, draw, ...)."""
         return self._group("posterior")
 
     @cached_property
-    def latent(self) -> xarray.Dataset:
+    def latent(self) -> xr.Dataset:
         """The posterior of the items' states, and what else is read off."""
         if is_on_dask(self.tree):
             refuse_items()
@@ -84,7 +82,7 @@ class FitView:
         return found
 
     @cached_property
-    def convergence(self) -> xarray.Dataset | None:
+    def convergence(self) -> xr.Dataset | None:
         """R-hat and ESS of each variable of the posterior, dims ("diagnostic", ...); None where there are no chains.
 
         The diagnostics are "ess_bulk", "ess_tail" and "r_hat", which is nan of one chain.
@@ -96,14 +94,14 @@ class FitView:
         """What `diagnostics_of` gives."""
         return diagnostics_of(self.tree)
 
-    def _group(self, name: str) -> xarray.Dataset:
+    def _group(self, name: str) -> xr.Dataset:
         if name not in self.tree.children:
             require_fit(self.tree)  # says what is missing
-        group: xarray.Dataset = self.tree[name].to_dataset()
+        group: xr.Dataset = self.tree[name].to_dataset()
         return group
 
 
-def view_of(fit: xarray.DataTree | FitView) -> FitView:
+def view_of(fit: xr.DataTree | FitView) -> FitView:
     """Return a view of a fit, or the view itself.
 
     Raises

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 import types
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from bayesanno.ground.errors import BayesannoError, ModelError
 from bayesanno.ground.wording import closest, html_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesanno.ground.errors import DataError, FitError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 
 def check_seed(random_seed: int | None) -> None:

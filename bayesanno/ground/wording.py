@@ -5,13 +5,10 @@ The invariant: what comes out is one short line, however many names go in and wh
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from html import escape
 from itertools import islice
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def listed(names: Sequence[str], *, most: int = 10) -> str:

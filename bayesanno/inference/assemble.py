@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bayesanno.fits.storage import (
     MAX_GROUP_BYTES,
@@ -14,37 +15,30 @@ from bayesanno.fits.storage import (
     warn_of_size,
 )
 from bayesanno.ground.errors import ConvergenceWarning, warn
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.diagnosis.explain import explain, explain_votes
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.graph.draws import add_deterministics, compute_log_prior
 from bayesanno.inference.modes.chains import record_modes
 from bayesanno.inference.relabelling.align import share_changed
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import known_parameters, remarks
+from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import recover
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pymc
-    import xarray
-
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
 
 
 def assemble(
     model: AnnotationModel,
     data: Data,
-    posterior: xarray.Dataset,
-    sample_stats: xarray.Dataset,
+    posterior: xr.Dataset,
+    sample_stats: xr.Dataset,
     *,
     attrs: Mapping[Any, Any],
-    graph: pymc.Model | None = None,
+    graph: pm.Model | None = None,
     searched: Mapping[str, Any] | None = None,
-    permutation: xarray.DataArray | None = None,
+    permutation: xr.DataArray | None = None,
     more_diagnostics: Mapping[str, Any] | None = None,
-) -> xarray.DataTree:
+) -> xr.DataTree:
     """Compute all groups of a fit from draws of the free parameters; warn of what the diagnostics say.
 
     Deterministics, the log prior, which chains share a mode and the convergence are computed anew, so that they hold
@@ -105,11 +99,11 @@ def assemble(
 def put_together(
     model: AnnotationModel,
     data: Any,
-    groups: Mapping[str, xarray.Dataset],
+    groups: Mapping[str, xr.Dataset],
     attrs: Mapping[Any, Any],
     diagnostics: Mapping[str, Any],
     said: Sequence[str] = (),
-) -> xarray.DataTree:
+) -> xr.DataTree:
     """Make one tree of the groups of a fit; warn of what the diagnostics say, and of a model's own remarks."""
     said = [*said, *(explain_votes(data, groups["latent"]) if "latent" in groups else [])]
     diagnostics = {**diagnostics, **({"remarks": said} if said else {})}

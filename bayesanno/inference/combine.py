@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from bayesanno.fits.storage import is_tree
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.measures import concat_datasets
 from bayesanno.inference.modes.chains import merge_modes, searched_of
-from bayesanno.inference.relabelling.align import compose
+from bayesanno.inference.relabelling.align import Rule, compose
 from bayesanno.inference.relabelling.rules import align_fit
 from bayesanno.modeling.capabilities import is_exchangeable, latents
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
-    import xarray
-
-    from bayesanno.fits.view import FitView
-    from bayesanno.inference.relabelling.align import Rule
-
-
-def concat_chains(fits: Iterable[xarray.DataTree | FitView]) -> xarray.DataTree:
+def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
     """Put the chains of several fits of one model to the same data side by side, and diagnose them together.
 
     Parameters
@@ -89,12 +81,12 @@ def concat_chains(fits: Iterable[xarray.DataTree | FitView]) -> xarray.DataTree:
     return assemble(first.model, first.data, posterior, stats, attrs=attrs, searched=modes)
 
 
-def _number_draws(part: xarray.Dataset) -> xarray.Dataset:
+def _number_draws(part: xr.Dataset) -> xr.Dataset:
     """Give chains and draws new numbers: thinned fits have others, and what differs is not put side by side."""
     return part.assign_coords({dim: range(part.sizes[dim]) for dim in ("chain", "draw")})
 
 
-def _stats(views: Sequence[FitView]) -> list[xarray.Dataset]:
+def _stats(views: Sequence[FitView]) -> list[xr.Dataset]:
     """Return the sample statistics of fits, with a permutation in all if one has been permuted."""
     stats = [view.tree["sample_stats"].to_dataset() for view in views]
     known = [one["permutation"] for one in stats if "permutation" in one]
@@ -108,7 +100,7 @@ def _stats(views: Sequence[FitView]) -> list[xarray.Dataset]:
     ]
 
 
-def _common_settings(trees: Sequence[xarray.DataTree]) -> dict[str, Any]:
+def _common_settings(trees: Sequence[xr.DataTree]) -> dict[str, Any]:
     """Return the settings of fits by one method: a list where they differ."""
     settings = [json.loads(tree.attrs["settings"]) for tree in trees]
     common = {}
@@ -119,11 +111,11 @@ def _common_settings(trees: Sequence[xarray.DataTree]) -> dict[str, Any]:
 
 
 def relabel(
-    fit: xarray.DataTree | FitView,
+    fit: xr.DataTree | FitView,
     *,
     rule: Rule = "accuracy",
-    reference: Mapping[str, Any] | xarray.Dataset | None = None,
-) -> xarray.DataTree:
+    reference: Mapping[str, Any] | xr.Dataset | None = None,
+) -> xr.DataTree:
     """Undo label switching in a fit: per draw, take the permutation of the classes that the rule prefers.
 
     Every variable with a class dimension is permuted; the posterior of the labels, deterministics, log prior and

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from bayesanno.ground.lazy import xr
 from bayesanno.ground.running import lose_no_interrupt, one_blas_thread, status
 from bayesanno.ground.validate import check_seed, known_seed, lies_elsewhere
 from bayesanno.inference.assemble import assemble
@@ -18,21 +21,16 @@ from bayesanno.inference.graph.density import compile_anew_if_broken
 from bayesanno.inference.methods import Method, check_method_on_dask, choose_method
 from bayesanno.inference.modes.chains import place_chains
 from bayesanno.inference.relabelling.align import align_classes, require_class_matrices
+from bayesanno.inference.sampling.nuts import NUTSSampler
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
+from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import exact_arithmetic
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-    import xarray
     from dask.distributed import Client
-
-    from bayesanno.inference.sampling.nuts import NUTSSampler
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
 
 SHARE_OF_GRADIENTS = 0.1  # of those that the method takes: what looking for modes may cost
 LEAST_GRADIENTS = 3_000  # on small data the search costs nothing
@@ -54,7 +52,7 @@ def fit(
     method_options: Mapping[str, Any] | None = None,
     progressbar: bool = True,
     client: Client | None = None,
-) -> xarray.DataTree:
+) -> xr.DataTree:
     """Fit a model to annotations.
 
     Parameters
@@ -168,7 +166,7 @@ def fit(
     seed = known_seed(random_seed)
     if chosen.needs_graph:
 
-        def run() -> xarray.DataTree:
+        def run() -> xr.DataTree:
             return _fit_graph(
                 model, answers, chosen, settings, initvals, seed, relabel=relabel, progressbar=progressbar
             )
@@ -203,7 +201,7 @@ def _fit_graph(
     *,
     relabel: bool,
     progressbar: bool,
-) -> xarray.DataTree:
+) -> xr.DataTree:
     """Fit a graph: prepare (compile, choose starts), sample, assemble."""
     graph = model.build(data)
     exchangeable = relabel and is_exchangeable(model, data)

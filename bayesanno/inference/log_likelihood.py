@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import warnings
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesanno.fits.storage import log_likelihood_group
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import azs, xr
 from bayesanno.modeling.posterior import compile_formula
-
-if TYPE_CHECKING:
-    import xarray
-
-    from bayesanno.fits.view import FitView
 
 SAME = 1e-9  # nats: log-likelihoods that differ by less over all draws differ by rounding
 
 
-def compute_log_likelihood(fit: xarray.DataTree | FitView) -> xarray.DataTree:
+def compute_log_likelihood(fit: xr.DataTree | FitView) -> xr.DataTree:
     """Return a fit with the group `log_likelihood`, log p(an item's annotations | parameters) per draw and item.
 
     A fit has it from the start unless it is larger than 2 GiB: then ask for it here, where there is the memory, or of
@@ -58,7 +53,7 @@ def compute_log_likelihood(fit: xarray.DataTree | FitView) -> xarray.DataTree:
     return whole
 
 
-def leave_one_out(fit: xarray.DataTree | FitView) -> Any:
+def leave_one_out(fit: xr.DataTree | FitView) -> Any:
     """Return PSIS-LOO over the items of a fit (Vehtari, Gelman and Gabry 2017).
 
     Some items have the same likelihood in every draw: those without answers, and in some models those with one. There
@@ -79,8 +74,6 @@ def leave_one_out(fit: xarray.DataTree | FitView) -> Any:
     FitError
         If the fit has no log-likelihoods, which were left out for their size, or is one point.
     """
-    import arviz_stats as azs
-
     view = view_of(fit)
     if view.yields == "point":
         raise FitError(
@@ -97,7 +90,7 @@ def leave_one_out(fit: xarray.DataTree | FitView) -> Any:
     first, back = _find_equal(logp.values)  # what is computed for one of several equal items, is so for all of them
     one_of_each = logp.isel(item=first)
     varies = np.ptp(one_of_each.values, axis=(0, 1)) > SAME  # (item,), of one of each
-    weights: dict[str, xarray.DataArray] = {}
+    weights: dict[str, xr.DataArray] = {}
     with warnings.catch_warnings():  # the Pareto k of each item is in what is returned
         warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)
         warnings.filterwarnings("ignore", "The point-wise LOO is the same", UserWarning)  # of one item it is
@@ -114,14 +107,14 @@ def leave_one_out(fit: xarray.DataTree | FitView) -> Any:
     return found if len(first) == len(back) else _repeat(found, one_of_each, back, logp["item"])
 
 
-def _with_items(tree: xarray.DataTree, items: np.ndarray) -> xarray.DataTree:
+def _with_items(tree: xr.DataTree, items: np.ndarray) -> xr.DataTree:
     """Return a fit with the log-likelihoods of some items alone, by their numbers."""
     some = tree.copy()
     some["log_likelihood"] = type(tree)(tree["log_likelihood"].to_dataset().isel(item=items))
     return some
 
 
-def _repeat(found: Any, logp: xarray.DataArray, back: np.ndarray, items: xarray.DataArray) -> Any:
+def _repeat(found: Any, logp: xr.DataArray, back: np.ndarray, items: xr.DataArray) -> Any:
     """Make leave-one-out of all items from that of one of each set of equal ones; back is each item's set."""
     from scipy.special import logsumexp
 

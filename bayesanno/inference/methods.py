@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bayesanno.fits.view import Yields
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.climbing.em import EMSettings, fit_by_em
 from bayesanno.inference.climbing.vb import VBSettings, fit_by_vb
 from bayesanno.inference.sampling.advi import ADVISettings, approximate
 from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from bayesanno.fits.view import Yields
-    from bayesanno.inference.settings import Settings
+from bayesanno.inference.settings import Settings
 
 ARGUMENTS = ("draws", "tune", "chains", "target_accept", "nuts_sampler")  # the settings that are arguments of `fit`
 

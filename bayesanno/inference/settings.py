@@ -6,13 +6,11 @@ The invariant: an instance of a settings class has values of the types that its 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from bayesanno.ground.errors import BayesannoError, FitError
 from bayesanno.ground.fields import AtLeast, Fields
-
-if TYPE_CHECKING:
-    import xarray
+from bayesanno.ground.lazy import xr
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +49,8 @@ class Draws:
         The method's own diagnostics, beside those of every fit.
     """
 
-    posterior: xarray.Dataset
-    sample_stats: xarray.Dataset
+    posterior: xr.Dataset
+    sample_stats: xr.Dataset
     seconds_compile: float
     seconds_sample: float
     diagnostics: dict[str, Any] = field(default_factory=dict)

@@ -13,34 +13,27 @@ from __future__ import annotations
 
 import json
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import azs, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import enumerated
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.chains import keep_chains, searched_of
-from bayesanno.inference.modes.weigh import require_chains, weigh_modes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import xarray
-
-    from bayesanno.fits.view import FitView
-    from bayesanno.inference.modes.weigh import ModeMass, Weighed
+from bayesanno.inference.modes.weigh import ModeMass, Weighed, require_chains, weigh_modes
 
 Weights = Literal["mass", "stacking"]
 NO_SHARE = 1e-3  # of all draws: of a mode of less, none are taken
 
 
-def drop_chains(fit: xarray.DataTree | FitView, chains: Sequence[int]) -> xarray.DataTree:
+def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTree:
     """Leave chains out of a fit; labels, deterministics, log prior and diagnostics are those of the chains that stay.
 
     Parameters
@@ -86,7 +79,7 @@ def drop_chains(fit: xarray.DataTree | FitView, chains: Sequence[int]) -> xarray
     return _take(view, kept)
 
 
-def split_modes(fit: xarray.DataTree | FitView, *, random_seed: int | None = None) -> list[xarray.DataTree]:
+def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> list[xr.DataTree]:
     """Make a fit of each mode that the chains of a fit are in, and say how much of the posterior's mass it holds.
 
     Parameters
@@ -135,8 +128,8 @@ def split_modes(fit: xarray.DataTree | FitView, *, random_seed: int | None = Non
 
 
 def combine_modes(
-    fit: xarray.DataTree | FitView, weights: Weights = "mass", *, random_seed: int | None = None
-) -> xarray.DataTree:
+    fit: xr.DataTree | FitView, weights: Weights = "mass", *, random_seed: int | None = None
+) -> xr.DataTree:
     """Put the draws of chains in several modes together, each mode with its weight.
 
     Of each mode so many draws are taken, evenly spaced, that the numbers are in proportion to the weights; none is
@@ -231,8 +224,6 @@ def _weigh(weighed: Weighed) -> tuple[np.ndarray, list[dict[str, Any]]]:
 
 def _stack(view: FitView, weighed: Weighed) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """Return the weights of the modes by stacking, and the worst Pareto k of the items in each."""
-    import arviz_stats as azs
-
     elpds = {str(number): leave_one_out(_select(view, mode)) for number, mode in enumerate(weighed.modes)}
     with warnings.catch_warnings():  # of few items, or unreliable ones, the diagnostics of each mode say more
         warnings.simplefilter("ignore", UserWarning)
@@ -246,7 +237,7 @@ def _stack(view: FitView, weighed: Weighed) -> tuple[np.ndarray, list[dict[str, 
     return weight, found
 
 
-def _select(view: FitView, mode: ModeMass) -> xarray.DataTree:
+def _select(view: FitView, mode: ModeMass) -> xr.DataTree:
     """Return what leave-one-out reads of the chains of a mode."""
     groups = ("posterior", "log_likelihood", "latent", "observed_data", "constant_data")
     chosen = {}
@@ -278,7 +269,7 @@ def _effective_number(share: np.ndarray, modes: Sequence[Mapping[str, Any]]) -> 
     return None if None in own or not parts else float(1 / sum(parts))
 
 
-def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination: Mapping[str, Any]) -> xarray.DataTree:
+def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination: Mapping[str, Any]) -> xr.DataTree:
     """Make a fit of these draws, as of one chain, the modes evenly mixed."""
     number = np.concatenate([np.full(len(at), mode) for mode, at in taken])
     place = np.concatenate([(np.arange(len(at)) + 0.5) / max(1, len(at)) for _, at in taken])
@@ -286,11 +277,11 @@ def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination:
     chain, draw = np.concatenate([at for _, at in taken])[order].T
     pick = {"chain": xr.DataArray(chain, dims="sample"), "draw": xr.DataArray(draw, dims="sample")}
 
-    def gather(group: xarray.Dataset) -> xarray.Dataset:
+    def gather(group: xr.Dataset) -> xr.Dataset:
         picked = (
             group.isel(pick).drop_vars(["chain", "draw"], errors="ignore").rename(sample="draw").expand_dims(chain=[0])
         )
-        found: xarray.Dataset = picked.assign_coords(draw=range(order.size)).transpose("chain", "draw", ...)
+        found: xr.Dataset = picked.assign_coords(draw=range(order.size)).transpose("chain", "draw", ...)
         return found
 
     stats = view.tree["sample_stats"].to_dataset()
@@ -303,11 +294,11 @@ def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination:
     return assemble(view.model, view.data, gather(view.posterior), stats, attrs=attrs, more_diagnostics=more)
 
 
-def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = None) -> xarray.DataTree:
+def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = None) -> xr.DataTree:
     """Make a fit of some chains, by position, numbered anew; with `more` attributes, those of a mode."""
 
-    def take(group: xarray.Dataset) -> xarray.Dataset:
-        found: xarray.Dataset = group.isel(chain=list(kept)).assign_coords(chain=range(len(kept)))
+    def take(group: xr.Dataset) -> xr.Dataset:
+        found: xr.Dataset = group.isel(chain=list(kept)).assign_coords(chain=range(len(kept)))
         return found
 
     stats = take(view.tree["sample_stats"].to_dataset())

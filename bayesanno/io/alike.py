@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from bayesanno.ground.errors import NamesWarning, warn
 from bayesanno.ground.wording import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]*)?")
 

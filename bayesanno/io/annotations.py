@@ -6,22 +6,16 @@ and gold labels, whatever their format.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Mapping, Sequence
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import name_unsure, order_responses
 from bayesanno.io.alike import warn_of_alike
 from bayesanno.io.columns import make_annotations, read_known
 from bayesanno.io.formats.registry import choose_format
 from bayesanno.io.read_options import ReadOptions, label_names
-from bayesanno.io.text_table import open_table
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.io.text_table import Source, TextTable
+from bayesanno.io.text_table import Source, TextTable, open_table
 
 
 def read_annotations(

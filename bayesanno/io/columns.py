@@ -6,21 +6,18 @@ named annotator, with the row it came from; no answer is dropped, merged or rena
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.labelled import Codes
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.text_table import ALIASES, TextTable, open_table
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping, Sequence
-
-    from bayesanno.data.labelled import Codes
 
 _MOST_ITEMS = 10_000_000
 

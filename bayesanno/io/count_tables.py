@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.io.columns import check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.text_table import open_table
-
-if TYPE_CHECKING:
-    from bayesanno.io.text_table import Source, TextTable
+from bayesanno.io.text_table import Source, TextTable, open_table
 
 
 def read_counts(

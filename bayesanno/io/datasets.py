@@ -11,14 +11,11 @@ import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.running import quiet_logger
 from bayesanno.ground.wording import listed, nearest
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FOLDER_VARIABLE = "BAYESANNO_DATA"
 
@@ -67,8 +64,6 @@ def list_datasets() -> pd.DataFrame:
     >>> list_datasets().set_index("name").loc["@rte", ["items", "annotators", "labels"]].tolist()
     [800, 164, 2]
     """
-    import pandas as pd
-
     columns = ("items", "annotators", "labels", "source")
     table = {"name": list(_NAMED)} | {what: [getattr(entry, what) for entry in _NAMED.values()] for what in columns}
     return pd.DataFrame(table).astype(dict.fromkeys(("items", "annotators", "labels"), "Int64"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError
@@ -13,13 +13,7 @@ from bayesanno.io.alike import warn_of_alike
 from bayesanno.io.columns import make_annotations
 from bayesanno.io.formats.long import find_long_columns, read_rows
 from bayesanno.io.read_options import ReadOptions, label_names
-from bayesanno.io.text_table import open_table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.io.text_table import Source, TextTable
+from bayesanno.io.text_table import Source, TextTable, open_table
 
 
 def read_multi_annotations(

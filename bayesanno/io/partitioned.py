@@ -7,24 +7,21 @@ first appearance, part by part, and labels in their order, so that numbers are t
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError, DataFileError, ExtraError
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.columns import check_rows
 from bayesanno.io.formats.long import find_long_columns
 from bayesanno.io.text_table import TextTable, as_text, is_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pandas as pd
 
 
 def require_dask() -> None:
@@ -206,8 +203,6 @@ def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
 
 def read_names(column: pd.Series[Any], whole: bool | None = None) -> pd.Series[str]:
     """Return the cells of a column as text, "" where one is missing; see `as_text`."""
-    import pandas as pd
-
     if isinstance(column.dtype, pd.StringDtype):  # as Parquet has it: without a Python object of each cell
         return column.str.strip().fillna("")
     codes, values = pd.factorize(column)
@@ -237,8 +232,6 @@ def encode(
     frame: pd.DataFrame, table: PartitionedTable, annotators: Mapping[str, int], labels: Sequence[str]
 ) -> pd.DataFrame:
     """Return a part with items and gold as text, annotators and labels by number, -1 where missing."""
-    import pandas as pd
-
     numbers = {"annotator": annotators, "label": {label: code for code, label in enumerate(labels)}}
     made: dict[str, Any] = {}
     for role, column in table.columns.items():

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+import os
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from bayesanno.data.names import name_unsure
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.formats.registry import check_format
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, kw_only=True)

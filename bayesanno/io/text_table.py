@@ -14,20 +14,17 @@ import io
 import os
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.datasets import load_named
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    Source = str | os.PathLike[str] | pd.DataFrame
+type Source = str | os.PathLike[str] | pd.DataFrame
 
 SEPARATORS = ",\t;|"
 
@@ -143,8 +140,6 @@ def open_table(source: Source) -> TextTable:
         has rows of unequal width or two columns of one name.
     """
     if not isinstance(source, str | os.PathLike):
-        import pandas as pd
-
         if not isinstance(source, pd.DataFrame):
             raise DataError(
                 f"cannot read annotations from {type(source).__name__}: give a path, '@name' or a pandas DataFrame"
@@ -243,7 +238,6 @@ def _width_error(record: list[str], header: list[str], separator: str, line: int
 
 
 def _from_parquet(raw: bytes, name: str) -> TextTable:
-    import pandas as pd
 
     try:
         frame = pd.read_parquet(io.BytesIO(raw))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
@@ -12,13 +14,8 @@ from bayesanno.data.described import require_kind
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.ground.files import write_whole
+from bayesanno.ground.lazy import pd
 from bayesanno.io.text_table import ALIASES, SEPARATORS
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import pandas as pd
 
 # A column of a wide table may not have one of these names: it would be read as something else.
 _RESERVED = frozenset(name for role in ("item", "annotator", "label", "gold", "count") for name in ALIASES[role])

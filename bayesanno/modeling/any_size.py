@@ -9,12 +9,12 @@ one, which may be there to be stretched.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from bayesanno.ground.lazy import pt
 
 
 def forget_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -61,8 +61,6 @@ def as_data(number: float) -> Any:
     >>> float(as_data(0.5).eval())
     0.5
     """
-    import pytensor.tensor as pt
-
     return pt.as_tensor(np.full(2, number))[0]
 
 

@@ -7,20 +7,15 @@ formula, is a pattern of the data: items with the same answers appear once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bayesanno.ground.fields import Fields
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.ground.fields import Fields
 
 
 class Parameters:
@@ -60,9 +55,9 @@ class Priors:
 
     def __init__(self, model: Fields) -> None:
         self._model = model
-        self._containers: dict[str, TensorVariable] = {}
+        self._containers: dict[str, pt.TensorVariable] = {}
 
-    def __getattr__(self, field: str) -> TensorVariable:
+    def __getattr__(self, field: str) -> pt.TensorVariable:
         if field.startswith("__"):
             raise AttributeError(field)
         if field not in self._containers:
@@ -93,16 +88,16 @@ class Answers:
         The model's own `index_arrays`.
     """
 
-    annotator: TensorVariable
-    item: TensorVariable
-    n_items: TensorVariable
-    all_responses: TensorVariable  # of every annotation of the table,
-    kept: TensorVariable  # and which of those are the annotations here
+    annotator: pt.TensorVariable
+    item: pt.TensorVariable
+    n_items: pt.TensorVariable
+    all_responses: pt.TensorVariable  # of every annotation of the table,
+    kept: pt.TensorVariable  # and which of those are the annotations here
     n_annotators: int
     n_responses: int
     names_class: np.ndarray
-    control: TensorVariable | None = None
-    index: Mapping[str, TensorVariable] = field(default_factory=dict)
+    control: pt.TensorVariable | None = None
+    index: Mapping[str, pt.TensorVariable] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int:
@@ -110,18 +105,18 @@ class Answers:
         return int(self.names_class.shape[0])
 
     @property
-    def response(self) -> TensorVariable:
+    def response(self) -> pt.TensorVariable:
         """How each annotation labels its item; shape (annotation,)."""
         return self.all_responses[self.kept]
 
-    def sum_over_annotations(self, table: TensorVariable) -> TensorVariable:
+    def sum_over_annotations(self, table: pt.TensorVariable) -> pt.TensorVariable:
         """Add up a table of (annotator, response, state) over each item's annotations: shape (item, state)."""
         from bayesanno.modeling.ops.sums import add_rows
 
         cell = self.annotator * as_data(self.n_responses) + self.response  # (annotation,), of annotator and response
         return add_rows(pt.join_dims(table, 0, 2), cell, self.item, self.n_items)
 
-    def sum_by_item(self, values: TensorVariable) -> TensorVariable:
+    def sum_by_item(self, values: pt.TensorVariable) -> pt.TensorVariable:
         """Add up values (annotation, state), where a table by annotator will not do: shape (item, state)."""
         return pt.zeros((self.n_items, values.shape[1]))[self.item].inc(values)
 
@@ -142,13 +137,13 @@ class Design:
         The known true class of each item, -1 where there is none.
     """
 
-    annotator: TensorVariable
-    item: TensorVariable
-    n_items: TensorVariable
+    annotator: pt.TensorVariable
+    item: pt.TensorVariable
+    n_items: pt.TensorVariable
     class_response: np.ndarray
-    control: TensorVariable | None = None
+    control: pt.TensorVariable | None = None
 
-    def with_controls(self, state: TensorVariable) -> TensorVariable:
+    def with_controls(self, state: pt.TensorVariable) -> pt.TensorVariable:
         """Put the known states in place of random ones; shape (item,)."""
         return state if self.control is None else pt.switch(self.control >= 0, self.control, state)
 
@@ -167,10 +162,10 @@ class Counts:
         The model's own `index_arrays`.
     """
 
-    successes: TensorVariable
-    trials: TensorVariable
-    n_items: TensorVariable
-    index: Mapping[str, TensorVariable] = field(default_factory=dict)
+    successes: pt.TensorVariable
+    trials: pt.TensorVariable
+    n_items: pt.TensorVariable
+    index: Mapping[str, pt.TensorVariable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -185,8 +180,8 @@ class CountDesign:
         Number of items.
     """
 
-    trials: TensorVariable
-    n_items: TensorVariable
+    trials: pt.TensorVariable
+    n_items: pt.TensorVariable
 
 
 @dataclass(frozen=True)
@@ -204,7 +199,7 @@ class Dimensions:
     """
 
     by_dimension: Mapping[str, Answers]
-    n_items: TensorVariable
+    n_items: pt.TensorVariable
     n_annotators: int
 
 
@@ -221,4 +216,4 @@ class DimensionsDesign:
     """
 
     by_dimension: Mapping[str, Design]
-    n_items: TensorVariable
+    n_items: pt.TensorVariable

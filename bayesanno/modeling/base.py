@@ -15,23 +15,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.fields import Fields
-from bayesanno.ground.lazy import pm
+from bayesanno.ground.lazy import pm, pt
 from bayesanno.ground.wording import listed
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.capabilities import ConstrainsStates, known_parameters
 from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import observe
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pymc
-    from pytensor.tensor.variable import TensorVariable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +80,12 @@ class AnnotationModel(Fields, ABC):
         What the model has beforehand is in the graph already, under its name.
         """
 
-    def state_logp(self, answers: Any, p: Parameters) -> TensorVariable:
+    def state_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:
         """Return log p(state, the item's answers | parameters), symbolic, of shape (item, state)."""
         raise NotImplementedError  # abstract, but for models of SeveralLatents
 
     @abstractmethod
-    def generate(self, design: Any, p: Parameters) -> tuple[TensorVariable, TensorVariable]:
+    def generate(self, design: Any, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         """Return the generative process: random states of shape (item,) and labels of shape (annotation,)."""
 
     @abstractmethod
@@ -109,7 +106,7 @@ class AnnotationModel(Fields, ABC):
         """Raise a DataError unless this model can be fitted to these data; `fit` asks before anything takes time."""
         require_data(self, data)
 
-    def build(self, data: Any) -> pymc.Model:
+    def build(self, data: Any) -> pm.Model:
         """Return the PyMC model of these annotations, its discrete latents summed out.
 
         Raises
@@ -127,7 +124,7 @@ class AnnotationModel(Fields, ABC):
         return graph
 
 
-def name_dims(graph: pymc.Model) -> None:
+def name_dims(graph: pm.Model) -> None:
     """Give parameters that were declared without dims those of PyMC's and ArviZ's convention: `<name>_dim_0`, ..."""
     for variable in (*graph.free_RVs, *graph.deterministics):
         if variable.ndim and variable.name not in graph.named_vars_to_dims:

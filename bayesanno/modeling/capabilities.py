@@ -7,23 +7,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
-from bayesanno.ground.lazy import pt
-from bayesanno.modeling.expectation import votes_of
+import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-    import xarray
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.modeling.arguments import Parameters
-    from bayesanno.modeling.data_kinds import Arrays, Patterns
-    from bayesanno.modeling.expectation import Expected, Shares, Votes
-
+from bayesanno.ground.lazy import pt, xr
+from bayesanno.modeling.arguments import Parameters
+from bayesanno.modeling.data_kinds import Arrays, Patterns
+from bayesanno.modeling.expectation import Expected, Shares, Votes, votes_of
 
 # Concentrations of a prior that differ by no more than this share of them are meant to be equal: 1/K is typed with few
 # digits. Four decimals are enough (0.3333, 0.1429; of up to 20 classes if they are rounded, 14 if they are cut off),
@@ -64,7 +57,7 @@ class View(NamedTuple):
     """What else is read off, per draw: symbolic values, of which the first dimension is "item" or of annotations."""
 
     dims: tuple[str, ...]
-    values: TensorVariable
+    values: pt.TensorVariable
 
     def of_dimension(self, name: str) -> View:
         """Return the view of one dimension among several, whose annotations and labels are its own."""
@@ -76,7 +69,7 @@ class View(NamedTuple):
 class LatentPosterior:
     """What can be read off per draw: the posterior of each latent's states, (item, state) each, and the views."""
 
-    probability: Mapping[str, TensorVariable]  # by the name of the latent
+    probability: Mapping[str, pt.TensorVariable]  # by the name of the latent
     views: Mapping[str, View]
 
 
@@ -107,7 +100,7 @@ class HasViews(ABC):
     """A model from which more can be read off than its states."""
 
     @abstractmethod
-    def views(self, answers: Any, probability: TensorVariable, p: Parameters) -> dict[str, View]:
+    def views(self, answers: Any, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
         """Return what else can be read off, per draw, from the state posterior (item, state)."""
 
 
@@ -131,7 +124,9 @@ class ConstrainsStates(ABC):
     """A model whose states are not simply the labels, so that a known true label means something of its own."""
 
     @abstractmethod
-    def constrain(self, logp: TensorVariable, control: TensorVariable, answers: Any, p: Parameters) -> TensorVariable:
+    def constrain(
+        self, logp: pt.TensorVariable, control: pt.TensorVariable, answers: Any, p: Parameters
+    ) -> pt.TensorVariable:
         """Take known classes (item,), -1 where unknown, into log p(state, answers); shape (item, state)."""
 
 
@@ -150,7 +145,7 @@ class SeveralLatents(ABC):
         """Return the latents of an item."""
 
     @abstractmethod
-    def item_logp(self, answers: Any, p: Parameters) -> TensorVariable:
+    def item_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:
         """Return log p(the item's answers | parameters), the latents summed out; symbolic, of shape (item,)."""
 
     @abstractmethod
@@ -269,7 +264,7 @@ class HasRemarks(ABC):
     """A model whose posterior can show why chains do not mix."""
 
     @abstractmethod
-    def remarks(self, posterior: xarray.Dataset) -> list[str]:
+    def remarks(self, posterior: xr.Dataset) -> list[str]:
         """Return, in plain words, what in a posterior keeps chains from mixing, and what to do; empty if nothing."""
 
 
@@ -283,7 +278,7 @@ def caveats(model: Any, data: Any) -> list[str]:
     return model.caveats(data) if isinstance(model, HasCaveats) else []
 
 
-def remarks(model: Any, posterior: xarray.Dataset) -> list[str]:
+def remarks(model: Any, posterior: xr.Dataset) -> list[str]:
     """Return what in a posterior keeps a model's chains from mixing."""
     return model.remarks(posterior) if isinstance(model, HasRemarks) else []
 
@@ -312,7 +307,7 @@ def latents(model: Any, data: Any) -> tuple[Latent, ...]:
     return (Latent(model.state_dim, model.states(data)),)
 
 
-def item_logp(model: Any, answers: Any, p: Parameters) -> TensorVariable:
+def item_logp(model: Any, answers: Any, p: Parameters) -> pt.TensorVariable:
     """Return log p(the item's answers | parameters), the states summed out; symbolic, of shape (item,)."""
     from bayesanno.modeling.ops.sums import sum_out_states
 
@@ -332,7 +327,7 @@ def latent_posterior(model: Any, answers: Any, p: Parameters) -> LatentPosterior
     return LatentPosterior({"": probability}, views)
 
 
-def _known_state_logp(model: Any, answers: Any, p: Parameters) -> TensorVariable:
+def _known_state_logp(model: Any, answers: Any, p: Parameters) -> pt.TensorVariable:
     logp = model.state_logp(answers, p)  # (item, state)
     control = getattr(answers, "control", None)
     if control is None:

@@ -8,9 +8,10 @@ there are several.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, override
+from typing import Any, NamedTuple, override
 
 import numpy as np
 
@@ -18,12 +19,8 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.patterns import Layout, find_joint_patterns, find_patterns, lay_out
+from bayesanno.ground.lazy import pt
 from bayesanno.modeling.arguments import Answers, CountDesign, Counts, Design, Dimensions, DimensionsDesign
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pytensor.tensor.variable import TensorVariable
 
 Data = AnnotationData | CountData | MultiAnnotationData
 
@@ -117,11 +114,11 @@ class Kind(ABC):
         """Return the arrays that formula and generative process depend on, the observed values among them."""
 
     @abstractmethod
-    def answers(self, data: Any, given: Mapping[Key, TensorVariable]) -> Any:
+    def answers(self, data: Any, given: Mapping[Key, pt.TensorVariable]) -> Any:
         """Return what a formula sees; of the data only names and sizes are used."""
 
     @abstractmethod
-    def design(self, data: Any, given: Mapping[Key, TensorVariable]) -> Any:
+    def design(self, data: Any, given: Mapping[Key, pt.TensorVariable]) -> Any:
         """Return what a generative process sees; of the data only names and sizes are used."""
 
 
@@ -140,10 +137,10 @@ class AnnotationKind(Kind):
         arrays = {RESPONSE: IndexArray(data.label), **_of_patterns(patterns), **_of_annotations(data, patterns.layout)}
         return arrays | {CONTROL: IndexArray(data.control_codes)}
 
-    def answers(self, data: AnnotationData, given: Mapping[Key, TensorVariable]) -> Answers:
+    def answers(self, data: AnnotationData, given: Mapping[Key, pt.TensorVariable]) -> Answers:
         return _answers(data, given, "")
 
-    def design(self, data: AnnotationData, given: Mapping[Key, TensorVariable]) -> Design:
+    def design(self, data: AnnotationData, given: Mapping[Key, pt.TensorVariable]) -> Design:
         return _design(data, given, "")
 
 
@@ -162,13 +159,13 @@ class CountKind(Kind):
         return {SUCCESSES: IndexArray(data.successes), TRIALS: IndexArray(data.trials), **_of_patterns(patterns)}
 
     @override
-    def answers(self, data: CountData, given: Mapping[Key, TensorVariable]) -> Counts:
+    def answers(self, data: CountData, given: Mapping[Key, pt.TensorVariable]) -> Counts:
         item = given[PATTERN_ITEM]
         own = {key.role: variable for key, variable in given.items()}
         return Counts(given[SUCCESSES][item], given[TRIALS][item], n_items=item.shape[0], index=own)
 
     @override
-    def design(self, data: CountData, given: Mapping[Key, TensorVariable]) -> CountDesign:
+    def design(self, data: CountData, given: Mapping[Key, pt.TensorVariable]) -> CountDesign:
         return CountDesign(trials=given[TRIALS], n_items=given[TRIALS].shape[0])
 
 
@@ -196,11 +193,11 @@ class DimensionsKind(Kind):
             begin += part.n_annotations
         return arrays
 
-    def answers(self, data: MultiAnnotationData, given: Mapping[Key, TensorVariable]) -> Dimensions:
+    def answers(self, data: MultiAnnotationData, given: Mapping[Key, pt.TensorVariable]) -> Dimensions:
         answers = {name: _answers(part, given, name) for name, part in data.by_dimension.items()}
         return Dimensions(answers, given[PATTERN_ITEM].shape[0], data.n_annotators)
 
-    def design(self, data: MultiAnnotationData, given: Mapping[Key, TensorVariable]) -> DimensionsDesign:
+    def design(self, data: MultiAnnotationData, given: Mapping[Key, pt.TensorVariable]) -> DimensionsDesign:
         designs = {name: _design(part, given, name) for name, part in data.by_dimension.items()}
         return DimensionsDesign(designs, given[ITEM_PATTERN].shape[0])
 
@@ -241,7 +238,7 @@ def _of_annotations(data: AnnotationData, layout: Layout, dimension: str = "", b
     return {Key(role, dimension): array for role, array in arrays.items()}
 
 
-def _answers(data: AnnotationData, given: Mapping[Key, TensorVariable], dimension: str) -> Answers:
+def _answers(data: AnnotationData, given: Mapping[Key, pt.TensorVariable], dimension: str) -> Answers:
     own = {key.role: variable for key, variable in given.items() if key.dimension == dimension}
     return Answers(
         annotator=own["kept_annotator"],
@@ -257,7 +254,7 @@ def _answers(data: AnnotationData, given: Mapping[Key, TensorVariable], dimensio
     )
 
 
-def _design(data: AnnotationData, given: Mapping[Key, TensorVariable], dimension: str) -> Design:
+def _design(data: AnnotationData, given: Mapping[Key, pt.TensorVariable], dimension: str) -> Design:
     return Design(
         annotator=given[Key("annotation_annotator", dimension)],
         item=given[Key("annotation_item", dimension)],

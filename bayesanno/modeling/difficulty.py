@@ -18,23 +18,17 @@ difficulty are of one sum over nodes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, override
+from typing import Any, override
 
 import numpy as np
 
-from bayesanno.ground.lazy import pt
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.any_size import as_data
+from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import DIFFICULTY, HasDifficulty, HasIndexArrays, HasRemarks, View
-from bayesanno.modeling.data_kinds import IndexArray, Key
-
-if TYPE_CHECKING:
-    import xarray
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.modeling.arguments import Answers, Parameters
-    from bayesanno.modeling.data_kinds import Arrays, Patterns
+from bayesanno.modeling.data_kinds import Arrays, IndexArray, Key, Patterns
 
 REACH = 5.0  # how far the nodes reach, in standard deviations of the items: one item in two million is beyond
 FAR_REACH = 8.0  # where hard items have next to no right answers, which many answers push an item towards
@@ -87,7 +81,7 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         """How far the nodes of the difficulty reach, in its standard deviations."""
         return REACH
 
-    def log_answers(self, answers: Answers, p: Parameters, z: Any, slope: Any) -> TensorVariable:
+    def log_answers(self, answers: Answers, p: Parameters, z: Any, slope: Any) -> pt.TensorVariable:
         """Return log p(response | true class, node): (annotator, response, true_class, node).
 
         `z` and `slope` are the numbers of an item at each node.
@@ -105,7 +99,7 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         raise NotImplementedError  # abstract, but for models with `log_answers` of their own
 
     @override
-    def remarks(self, posterior: xarray.Dataset) -> list[str]:
+    def remarks(self, posterior: xr.Dataset) -> list[str]:
         spread = float(posterior["spread"].mean())
         if spread <= TOO_WIDE:
             return []
@@ -132,13 +126,13 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         return {key: IndexArray(of) for key, of in zip((Z, SLOPE, LOG_WEIGHT), self.nodes(data), strict=True)}
 
     @override
-    def state_logp(self, answers: Answers, p: Parameters) -> TensorVariable:
+    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         """Return log p(class, answers), the difficulty integrated out: (item, true_class)."""
         log_answer = self.log_answers(answers, p, answers.index[Z.role], answers.index[SLOPE.role])
         return self._integrate(answers, p, log_answer)[0]
 
     @override
-    def views(self, answers: Answers, probability: TensorVariable, p: Parameters) -> dict[str, View]:
+    def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
         """Return the posterior of the items' difficulty, and how often annotators are right on them."""
         z = answers.index[Z.role]  # (node,)
         log_answer = self.log_answers(answers, p, z, answers.index[SLOPE.role])
@@ -155,8 +149,8 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         }
 
     def _integrate(
-        self, answers: Answers, p: Parameters, log_answer: TensorVariable
-    ) -> tuple[TensorVariable, TensorVariable]:
+        self, answers: Answers, p: Parameters, log_answer: pt.TensorVariable
+    ) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         """Return log p(class, answers) (item, true_class), and p(node | class, answers) (item, true_class, node)."""
         from bayesanno.modeling.ops.sums import sum_out_states
 
@@ -168,7 +162,7 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         return pt.log(p.prevalence) + total.reshape(shape), share.reshape((*shape, -1))
 
 
-def _bin(of_z: TensorVariable, z: TensorVariable, spread: TensorVariable) -> TensorVariable:
+def _bin(of_z: pt.TensorVariable, z: pt.TensorVariable, spread: pt.TensorVariable) -> pt.TensorVariable:
     """Return the probability of each bin of spread times z, (item, bin), from that of the nodes, (item, z).
 
     What a node has is spread evenly half a step to both of its sides.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -17,13 +17,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bayesanno.data.patterns import lay_out
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.patterns import Coded, lay_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.data.patterns import Coded
     from bayesanno.modeling.capabilities import HasUpdates
 
 Shares = Mapping[str, np.ndarray]  # parameters: of each, shares of 1 along the last axis

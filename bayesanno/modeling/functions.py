@@ -10,19 +10,16 @@ import logging
 import math
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bayesanno.ground.lazy import pt
 from bayesanno.modeling.any_size import forget_sizes
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-
-    from pytensor.tensor.variable import TensorVariable
-
-    DrawsFunction = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], Iterator[Sequence[np.ndarray]]]
+type DrawsFunction = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], Iterator[Sequence[np.ndarray]]]
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +51,7 @@ def exact_arithmetic() -> Iterator[None]:
 
 
 def compile_once(
-    inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable], *, by_numpy: bool = False
+    inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable], *, by_numpy: bool = False
 ) -> Callable[..., list[np.ndarray]]:
     """Return a function from the inputs to the outputs, made of the one from before if there is one of the same graph.
 
@@ -86,7 +83,7 @@ def compile_once(
 
 
 def read_data(
-    inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable]
+    inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Return the inputs and those for the graph's data, the outputs as functions of them, and the shared variables."""
     from pytensor.compile.sharedvalue import SharedVariable
@@ -97,7 +94,7 @@ def read_data(
     return [*inputs, *read.values()], clone_replace(list(outputs), read), data
 
 
-def name_graph(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable]) -> Hashable:
+def name_graph(inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]) -> Hashable:
     """Return what is equal for two graphs of the same operations, numbers and types, and has a hash."""
     from bayesanno.ground.private.pytensor import FrozenFunctionGraph
 
@@ -106,9 +103,9 @@ def name_graph(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariabl
 
 
 def compile_draws(
-    drawn: Mapping[TensorVariable, np.ndarray],
-    given: Mapping[TensorVariable, np.ndarray],
-    outputs: Sequence[TensorVariable],
+    drawn: Mapping[pt.TensorVariable, np.ndarray],
+    given: Mapping[pt.TensorVariable, np.ndarray],
+    outputs: Sequence[pt.TensorVariable],
 ) -> DrawsFunction:
     """Return a function of many draws: by NumPy where that takes seconds, and else compiled.
 
@@ -149,9 +146,9 @@ def _one_by_one(function: Callable[..., Sequence[np.ndarray]]) -> DrawsFunction:
 
 
 def _of_many(
-    drawn: Mapping[TensorVariable, np.ndarray],
-    given: Mapping[TensorVariable, np.ndarray],
-    outputs: Sequence[TensorVariable],
+    drawn: Mapping[pt.TensorVariable, np.ndarray],
+    given: Mapping[pt.TensorVariable, np.ndarray],
+    outputs: Sequence[pt.TensorVariable],
     expected: Sequence[np.ndarray],
 ) -> Callable[..., list[np.ndarray]] | None:
     """Return a function by NumPy of draws at once, if there is one that gives what is expected of the first draw.
@@ -181,7 +178,9 @@ def _in_blocks(function: Callable[..., list[np.ndarray]], at_once: int) -> Draws
     return evaluate
 
 
-def evaluate_draws(outputs: Sequence[TensorVariable], draws: Mapping[TensorVariable, np.ndarray]) -> list[np.ndarray]:
+def evaluate_draws(
+    outputs: Sequence[pt.TensorVariable], draws: Mapping[pt.TensorVariable, np.ndarray]
+) -> list[np.ndarray]:
     """Return functions of variables at many values of these at once, by NumPy: nothing is compiled for one use.
 
     Parameters
@@ -206,8 +205,8 @@ def evaluate_draws(outputs: Sequence[TensorVariable], draws: Mapping[TensorVaria
 
 
 def _vectorize(
-    drawn: Iterable[TensorVariable], outputs: Sequence[TensorVariable]
-) -> tuple[list[TensorVariable], list[TensorVariable]]:
+    drawn: Iterable[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]
+) -> tuple[list[pt.TensorVariable], list[pt.TensorVariable]]:
     """Return variables for many draws of those drawn, and the outputs of these."""
     from pytensor.graph import vectorize_graph
     from pytensor.tensor import TensorType
@@ -220,7 +219,9 @@ class _TooMuchError(Exception):
     """A draw has more numbers than it may."""
 
 
-def precompute_data(inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable]) -> list[TensorVariable]:
+def precompute_data(
+    inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]
+) -> list[pt.TensorVariable]:
     """Return the outputs as functions of the inputs and of data, where what rests on data alone is computed.
 
     A sampler asks ten thousand times, and what does not depend on where it is is the same each time. What is computed
@@ -276,8 +277,8 @@ def _find_equal(nodes: Sequence[Any]) -> dict[Any, Any]:
 
 
 def evaluate_once(
-    inputs: Sequence[TensorVariable],
-    outputs: Sequence[TensorVariable],
+    inputs: Sequence[pt.TensorVariable],
+    outputs: Sequence[pt.TensorVariable],
     values: Sequence[np.ndarray],
     most: float = math.inf,
 ) -> tuple[list[np.ndarray], int]:
@@ -308,7 +309,7 @@ def evaluate_once(
 
 
 def _compile(
-    inputs: Sequence[TensorVariable], outputs: Sequence[TensorVariable], *, by_numpy: bool
+    inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable], *, by_numpy: bool
 ) -> Callable[..., list[np.ndarray]]:
     import pytensor
 

@@ -6,24 +6,18 @@ prior, of the posterior and of a simulation, or by their prior means where the p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, override
+from collections.abc import Sequence
+from typing import Any, ClassVar, override
 
 import numpy as np
 
+from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError, ModelError
-from bayesanno.ground.lazy import pm, pt
+from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.any_size import as_data
+from bayesanno.modeling.arguments import Counts, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasHardItems, HasKnownParameters, Known, View
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import xarray
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.counts import CountData
-    from bayesanno.modeling.arguments import Counts, Parameters, Priors
 
 FEW = 0.05  # a type with less of the items than this can hardly be seen,
 CLOSE = 0.05  # and so can two whose rates differ by less than this,
@@ -58,7 +52,7 @@ class ItemTypeModel(AnnotationModel, HasHardItems, HasKnownParameters):
         """Return what the model has beforehand: the weight of a single type."""
         return {"weight": Known(np.ones(1), ("item_type",))} if self.n_types == 1 else {}
 
-    def views(self, answers: Any, probability: TensorVariable, p: Parameters) -> dict[str, View]:
+    def views(self, answers: Any, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
         """Return `hard`: P(an item is of the hard type), the one whose rate is nearest to one half in the draw."""
         hard = pt.argmin(pt.abs(self.rate_of(p, answers) - 0.5))
         return {"hard": View(("item",), probability[:, hard])}
@@ -123,7 +117,7 @@ def declare_weight(prior: Priors, n_types: int) -> None:
         pm.Dirichlet("weight", prior.weight_prior * np.ones(n_types), dims="item_type")
 
 
-def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top: float = 1.0) -> TensorVariable:
+def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, top: float = 1.0) -> pt.TensorVariable:
     """Declare a parameter (item_type) that ascends in every draw, from 0 to `top`.
 
     Its gaps, of 0 to the first value, between neighbours, and of the last to `top`, are together 1 after division by
@@ -135,13 +129,13 @@ def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top
     highest = top if top == 1 else as_data(top)
     concentration = pt.concatenate([gap_prior[:1], pt.ones(n_types - 1) * gap_prior[1], gap_prior[:1]])
 
-    def logp(value: TensorVariable, concentration: TensorVariable) -> TensorVariable:
+    def logp(value: pt.TensorVariable, concentration: pt.TensorVariable) -> pt.TensorVariable:
         return pm.logp(pm.Dirichlet.dist(concentration), gaps_of(value / highest)) - n_types * pt.log(highest)
 
-    def dist(concentration: TensorVariable, size: Any) -> TensorVariable:  # noqa: ARG001
+    def dist(concentration: pt.TensorVariable, size: Any) -> pt.TensorVariable:  # noqa: ARG001
         return highest * pt.cumsum(pm.Dirichlet.dist(concentration), axis=-1)[..., :-1]
 
-    def middle(_: TensorVariable, __: Any, concentration: TensorVariable) -> TensorVariable:
+    def middle(_: pt.TensorVariable, __: Any, concentration: pt.TensorVariable) -> pt.TensorVariable:
         return highest * pt.cumsum(concentration / concentration.sum())[:-1]
 
     return pm.CustomDist(
@@ -159,7 +153,7 @@ def declare_ascending(name: str, gap_prior: TensorVariable, n_types: int, *, top
 # --------------------------------------------------------------------------------------------------- the formulas
 
 
-def ordered_answers_logp(counts: Counts, rate: TensorVariable) -> TensorVariable:
+def ordered_answers_logp(counts: Counts, rate: pt.TensorVariable) -> pt.TensorVariable:
     """Return log p(an item's answers, in their order | type): x log p + (n - x) log(1 - p), shape (item, item_type).
 
     0 log 0 is 0: a rate of 0 or 1 excludes items, and gives no nan.
@@ -172,15 +166,15 @@ def ordered_answers_logp(counts: Counts, rate: TensorVariable) -> TensorVariable
     return positive * log_p + negative * log_q
 
 
-def log_orders(counts: Counts) -> TensorVariable:
+def log_orders(counts: Counts) -> pt.TensorVariable:
     """Return log C(n, x), in how many orders x positive answers can come among n: shape (item,)."""
     n, x = counts.trials, counts.successes
     return pt.gammaln(n + 1.0) - pt.gammaln(x + 1.0) - pt.gammaln(n - x + 1.0)
 
 
 def log_between(
-    low: TensorVariable, high: TensorVariable, first: TensorVariable, last: TensorVariable
-) -> TensorVariable:
+    low: pt.TensorVariable, high: pt.TensorVariable, first: pt.TensorVariable, last: pt.TensorVariable
+) -> pt.TensorVariable:
     """Return log(Phi(high) - Phi(low)), accurate in both tails; the `first` has no lower, the `last` no upper end."""
     from pymc.math import logdiffexp
 
@@ -193,7 +187,7 @@ def log_between(
     return pt.switch(inside, between, end)
 
 
-def _log_phi(z: TensorVariable) -> TensorVariable:
+def _log_phi(z: pt.TensorVariable) -> pt.TensorVariable:
     """Return log Phi(z); PyMC's has an error of 1e-8, from a root of 2 in single precision."""
     root = np.sqrt(2.0)
     below, above = pt.minimum(z, -1.0), pt.maximum(z, -1.0)
@@ -221,7 +215,7 @@ def start_rates(data: CountData, n_types: int) -> np.ndarray:
 # ---------------------------------------------------------------------------------------------- what a posterior says
 
 
-def explain_types(posterior: xarray.Dataset, *, rate: str | None, remedy: str) -> list[str]:
+def explain_types(posterior: xr.Dataset, *, rate: str | None, remedy: str) -> list[str]:
     """Say in plain words whether a posterior could do with fewer types, which keeps chains from mixing.
 
     Parameters

@@ -7,6 +7,7 @@ off afterwards. Zero probabilities give -inf, never nan. Controls are -inf outsi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +18,6 @@ from bayesanno.modeling.capabilities import HasIndexArrays, item_logp, known_par
 from bayesanno.modeling.data_kinds import CONTROL, ITEM_PATTERN, KINDS, Arrays, Data, Key, Patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from pytensor.tensor.variable import TensorVariable
-
     from bayesanno.modeling.base import AnnotationModel
 
 
@@ -47,7 +44,7 @@ def observed_arrays(model: AnnotationModel, data: Data) -> dict[str, np.ndarray]
     return {key.name: array.values for key, array in arrays.items()}
 
 
-def observe(model: AnnotationModel, data: Data) -> TensorVariable:
+def observe(model: AnnotationModel, data: Data) -> pt.TensorVariable:
     """Register the observed variable in the graph whose context this is, each item's latent summed out.
 
     It depends on those of the declared parameters that the model's formula or generative process takes.
@@ -66,16 +63,16 @@ def observe(model: AnnotationModel, data: Data) -> TensorVariable:
     keys = list(containers)
     inputs = [*parameters.values(), *containers.values()]
 
-    def split(inputs: Sequence[TensorVariable]) -> tuple[Parameters, dict[Key, TensorVariable]]:
+    def split(inputs: Sequence[pt.TensorVariable]) -> tuple[Parameters, dict[Key, pt.TensorVariable]]:
         values = dict(zip(parameters, inputs[: len(parameters)], strict=True))
         return Parameters(values), dict(zip(keys, inputs[len(parameters) :], strict=True))
 
-    def logp(value: TensorVariable, *inputs: TensorVariable) -> TensorVariable:
+    def logp(value: pt.TensorVariable, *inputs: pt.TensorVariable) -> pt.TensorVariable:
         p, given = split(inputs)
         answers = kind.answers(data, given | {kind.values: value})
         return item_logp(model, answers, p)[given[ITEM_PATTERN]]  # (item,)
 
-    def dist(*inputs_and_size: TensorVariable) -> TensorVariable:
+    def dist(*inputs_and_size: pt.TensorVariable) -> pt.TensorVariable:
         p, given = split(inputs_and_size[:-1])
         return model.generate(kind.design(data, given), p)[1]
 
@@ -93,7 +90,7 @@ def taken_parameters(model: AnnotationModel, data: Data, graph: Any) -> tuple[st
     return tuple(name for name in declared if name in taken)
 
 
-def _declared(model: AnnotationModel, data: Data, graph: Any) -> dict[str, TensorVariable]:
+def _declared(model: AnnotationModel, data: Data, graph: Any) -> dict[str, pt.TensorVariable]:
     names = [*(variable.name for variable in graph.unobserved_RVs), *known_parameters(model, data)]
     return {name: graph[name] for name in names}
 
@@ -101,8 +98,8 @@ def _declared(model: AnnotationModel, data: Data, graph: Any) -> dict[str, Tenso
 def _taken(
     model: AnnotationModel,
     data: Data,
-    declared: Mapping[str, TensorVariable],
-    given: Mapping[Key, TensorVariable],
+    declared: Mapping[str, pt.TensorVariable],
+    given: Mapping[Key, pt.TensorVariable],
 ) -> set[str]:
     kind, p = KINDS[model.data_class], Parameters(declared)
     item_logp(model, kind.answers(data, given), p)
@@ -112,11 +109,11 @@ def _taken(
 
 def generate_in_numpy(
     process: Callable[..., tuple[np.ndarray, np.ndarray]],
-    inputs: Sequence[TensorVariable],
+    inputs: Sequence[pt.TensorVariable],
     *,
-    n_states: TensorVariable,
-    n_annotations: TensorVariable,
-) -> tuple[TensorVariable, TensorVariable]:
+    n_states: pt.TensorVariable,
+    n_annotations: pt.TensorVariable,
+) -> tuple[pt.TensorVariable, pt.TensorVariable]:
     """Put a generative process written in NumPy into a graph, where one has too many turns for symbols.
 
     Parameters
@@ -137,7 +134,7 @@ def generate_in_numpy(
     return drawn[:n_states], drawn[n_states:]
 
 
-def _signature(inputs: Sequence[TensorVariable], *, like_last: bool = False) -> str:
+def _signature(inputs: Sequence[pt.TensorVariable], *, like_last: bool = False) -> str:
     """Name every axis of the inputs; the output has one of its own, or that of the last input."""
     axes = iter(range(sum(variable.ndim for variable in inputs) + 1))
     cores = [",".join(f"axis{next(axes)}" for _ in range(variable.ndim)) for variable in inputs]

@@ -6,27 +6,20 @@ so that memory stays O(item x state) beside the log likelihood.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.arguments import Parameters
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
-from bayesanno.modeling.functions import compile_draws
+from bayesanno.modeling.functions import DrawsFunction, compile_draws
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 from bayesanno.modeling.weighing import RunningMeans, effective_number, normalise_weights, weighted_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import xarray
-
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.functions import DrawsFunction
 
 CHUNK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
 
@@ -46,7 +39,7 @@ class Recovered:
         The effective number of draws under the item's weights: all of them where draws are not weighed.
     """
 
-    latent: xarray.Dataset
+    latent: xr.Dataset
     log_likelihood: np.ndarray | None
     ess_weights: np.ndarray
 
@@ -54,7 +47,7 @@ class Recovered:
 def recover(
     model: AnnotationModel,
     data: Data,
-    posterior: xarray.Dataset,
+    posterior: xr.Dataset,
     known: Mapping[str, np.ndarray] | None = None,
     *,
     with_log_likelihood: bool = True,
@@ -178,7 +171,7 @@ class Formula:
     function: DrawsFunction
     model: AnnotationModel
     data: Data
-    posterior: xarray.Dataset
+    posterior: xr.Dataset
     patterns: Patterns
     arrays: Arrays
     draws: Mapping[str, np.ndarray]  # (sample, ...)
@@ -212,7 +205,7 @@ class Formula:
                 joint = np.where(np.isneginf(total), -np.inf, total + np.log(one.probability[latent]))
             yield joint[self.patterns.back["item"]]
 
-    def draw_states(self, latent: str = "", random_seed: int | np.random.Generator | None = None) -> xarray.DataArray:
+    def draw_states(self, latent: str = "", random_seed: int | np.random.Generator | None = None) -> xr.DataArray:
         """Draw every item's state once per posterior draw: indices of states, dims (chain, draw, item).
 
         `latent` names one of several latents.
@@ -226,7 +219,7 @@ class Formula:
             states.append((u >= below).sum(axis=1))
         return self._as_array(states, "item", self.data.items).rename(chosen.dim)
 
-    def count_states(self) -> xarray.DataArray:
+    def count_states(self) -> xr.DataArray:
         """Return how many items are expected in each state, given the answers and one draw: (chain, draw, state)."""
         (latent,) = latents(self.model, self.data)
         n_items = np.bincount(self.patterns.back["item"], minlength=self.patterns.n_patterns)  # (pattern,)
@@ -251,7 +244,7 @@ class Formula:
     def _by_chain(self, each: Sequence[np.ndarray]) -> np.ndarray:
         return np.stack(each).reshape(self.posterior.sizes["chain"], self.posterior.sizes["draw"], -1)
 
-    def _as_array(self, each: Sequence[np.ndarray], dim: str, names: Sequence[str]) -> xarray.DataArray:
+    def _as_array(self, each: Sequence[np.ndarray], dim: str, names: Sequence[str]) -> xr.DataArray:
         coords = {"chain": self.posterior["chain"], "draw": self.posterior["draw"], dim: list(names)}
         return xr.DataArray(self._by_chain(each), dims=tuple(coords), coords=coords)
 
@@ -262,7 +255,7 @@ class Formula:
 def compile_formula(
     model: AnnotationModel,
     data: Data,
-    posterior: xarray.Dataset,
+    posterior: xr.Dataset,
     known: Mapping[str, np.ndarray] | None = None,
 ) -> Formula:
     """Compile a model's formula for these data and draws.

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesanno.ground.errors import ModelError
 from bayesanno.ground.fields import as_typed
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import closest
 from bayesanno.modeling.base import AnnotationModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pandas as pd
 
 GROUP = "bayesanno.models"
 
@@ -138,8 +134,6 @@ def list_models() -> pd.DataFrame:
     >>> "mace" in set(list_models()["name"])
     True
     """
-    import pandas as pd
-
     return pd.DataFrame(describe_models())
 
 

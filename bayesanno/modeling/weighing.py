@@ -15,13 +15,10 @@ The invariant: nothing overflows, however many answers an item has, and weights 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def normalise_weights(log_weight: np.ndarray) -> np.ndarray:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pandas as pd
-    from matplotlib.figure import Figure
+from bayesanno.ground.lazy import pd
 
 DPI = 144  # of pictures: twice what a page shows, so that they are sharp on any screen
 MOST_CHOICES = 40  # names that a column may have to be filtered by

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.storage import require_fit
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.files import write_whole
+from bayesanno.ground.lazy import xr
 from bayesanno.report.blocks import Section
 from bayesanno.report.sections.annotators import show_annotators, tells_of_annotators
 from bayesanno.report.sections.checks import check_model
@@ -16,14 +17,9 @@ from bayesanno.report.sections.labels import ask_of_items, show_items
 from bayesanno.report.sections.origin import tell_origin
 from bayesanno.report.sections.trust import judge_fit
 
-if TYPE_CHECKING:
-    import xarray
-
-    from bayesanno.fits.view import FitView
-
 
 def write_report(
-    fit: xarray.DataTree | FitView, path: str | Path, *, checks: bool = True, random_seed: int | None = None
+    fit: xr.DataTree | FitView, path: str | Path, *, checks: bool = True, random_seed: int | None = None
 ) -> Path:
     """Write a fit's report: one HTML page that holds all it shows, pictures and tables included.
 

@@ -5,7 +5,8 @@ The invariant: a design is a function of its arguments alone; with a seed it is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.names import name_unsure
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def make_design(

@@ -6,16 +6,14 @@ The invariant: whoever is not good says nothing of the truth.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_seed, check_share
 from bayesanno.simulation.designs import make_design
-
-if TYPE_CHECKING:
-    from bayesanno.data.annotations import AnnotationData
 
 Strategy = Literal["random", "first"]
 

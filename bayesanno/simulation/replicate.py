@@ -8,29 +8,23 @@ function, and are not kept: whoever takes them says what is to be kept of each.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.data_kinds import KINDS, Data, Key
 from bayesanno.modeling.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    import xarray
-
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data, Key
 
 
 def replicate(
     model: AnnotationModel,
     design: Data,
-    draws: xarray.Dataset,
+    draws: xr.Dataset,
     known: Mapping[str, np.ndarray],
     rng: np.random.Generator,
 ) -> Iterator[np.ndarray]:
@@ -59,7 +53,7 @@ def replicate(
 def replicate_with_states(
     model: AnnotationModel,
     design: Data,
-    draws: xarray.Dataset,
+    draws: xr.Dataset,
     known: Mapping[str, np.ndarray],
     rng: np.random.Generator,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -102,7 +96,7 @@ def quietly(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 def draw_prior(
     model: AnnotationModel, data: Data, n: int, rng: np.random.Generator, *, names: Sequence[str] | None = None
-) -> xarray.Dataset:
+) -> xr.Dataset:
     """Draw the parameters of a model, and what follows from them, from its prior: dims (chain, draw, ...), one chain.
 
     Or only those of some names. What a model takes from the data beforehand, such as label frequencies, is not drawn.
@@ -119,11 +113,9 @@ def draw_prior(
     )
 
 
-def take_draws(posterior: xarray.Dataset, n: int) -> xarray.Dataset:
+def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:
     """Return so many draws of a posterior, or all if there are fewer, evenly spaced over its chains, as one chain."""
     whole = posterior.stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
     at = np.linspace(0, whole.sizes["sample"] - 1, min(n, whole.sizes["sample"])).round().astype(int)
-    taken: xarray.Dataset = (
-        whole.isel(sample=at).drop_vars(["chain", "draw"], errors="ignore").rename_dims(sample="draw")
-    )
+    taken: xr.Dataset = whole.isel(sample=at).drop_vars(["chain", "draw"], errors="ignore").rename_dims(sample="draw")
     return taken.expand_dims("chain")

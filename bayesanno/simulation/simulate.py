@@ -5,9 +5,10 @@ The invariant: parameters that are given are kept; what is not given is drawn fr
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,21 +19,13 @@ from bayesanno.ground.errors import ModelError
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.modeling.arguments import Parameters
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
-from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.functions import BY_NUMPY
 from bayesanno.modeling.likelihood import find_patterns, index_arrays, taken_parameters
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.replicate import quietly
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pymc
-    import xarray
-
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
 
 
 def simulate(
@@ -41,7 +34,7 @@ def simulate(
     *,
     parameters: Mapping[str, Any] | None = None,
     random_seed: int | None = None,
-) -> tuple[Any, xarray.Dataset]:
+) -> tuple[Any, xr.Dataset]:
     """Simulate annotations of a design by the generative process of a model.
 
     Parameters
@@ -111,7 +104,7 @@ class Simulator:
         self._draw = quietly(pm.compile, [], outputs)
         self._names = list(drawn)
 
-    def draw(self, random_seed: int) -> tuple[Any, xarray.Dataset, np.ndarray]:
+    def draw(self, random_seed: int) -> tuple[Any, xr.Dataset, np.ndarray]:
         """Return data and the parameters that made them, as `simulate` does, and the items' states, as codes.
 
         Beside the parameters are all deterministics of the graph, such as what annotators' accuracy follows from. The
@@ -137,11 +130,11 @@ def _put_together(model: AnnotationModel, design: Data, parameters: Mapping[str,
 def _name_all(
     process: AnnotationModel,
     design: Data,
-    graph: pymc.Model,
+    graph: pm.Model,
     values: Mapping[str, np.ndarray],
     state: np.ndarray,
     label: np.ndarray,
-) -> tuple[Any, xarray.Dataset]:
+) -> tuple[Any, xr.Dataset]:
     """Return simulated data, and what made them."""
     data = put_labels(design, process, state, label)
     named = process.coords(design)
@@ -157,9 +150,7 @@ def _name_all(
     return data, truth
 
 
-def _check_parameters(
-    model: AnnotationModel, graph: pymc.Model, parameters: Mapping[str, Any]
-) -> dict[str, np.ndarray]:
+def _check_parameters(model: AnnotationModel, graph: pm.Model, parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the parameters that are given as arrays, or raise a ModelError."""
     given = {name: np.asarray(value, dtype=float) for name, value in parameters.items()}
     free = {variable.name: variable for variable in graph.free_RVs}
@@ -172,7 +163,7 @@ def _check_parameters(
     return given
 
 
-def _draw_prior(graph: pymc.Model, given: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
+def _draw_prior(graph: pm.Model, given: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Draw the free parameters that are not given, those that come from given ones as these have it."""
     from pytensor.graph import clone_replace
 
@@ -183,7 +174,7 @@ def _draw_prior(graph: pymc.Model, given: Mapping[str, np.ndarray], rng: np.rand
 
 
 def _derive(
-    model: AnnotationModel, design: Data, graph: pymc.Model, values: Mapping[str, np.ndarray]
+    model: AnnotationModel, design: Data, graph: pm.Model, values: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Return the parameters of the generative process that the model computes from its free ones."""
     from pytensor.graph import clone_replace

@@ -18,22 +18,18 @@ lists the states S that occur, closed under leaving a block out; `distinct_sums`
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.patterns import Layout
 from bayesanno.ground.errors import DataError
 from bayesanno.modeling.data_kinds import Arrays, IndexArray, Key, Per
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.data.patterns import Layout
-
-    Kinds = tuple[int, ...]
+type Kinds = tuple[int, ...]
 
 MOST = 8  # annotations of an item; the number of ways in which they can agree grows as fast as 2**MOST
 THREE = ((2,), (0, 1), (0, 0, 0))  # the blocks that three annotations can form, by size less one

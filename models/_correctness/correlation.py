@@ -6,29 +6,22 @@ construction (`admissible`). Formulas are in the card of `bayesanno.models.model
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pt
-from bayesanno.modeling.arguments import Parameters
+from bayesanno.modeling.arguments import Answers, Dimensions, Parameters
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.models._correctness.blocks import check_blocks
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pytensor.tensor.variable import TensorVariable
-
-    from bayesanno.data.annotations import AnnotationData
-    from bayesanno.data.dimensions import MultiAnnotationData
-    from bayesanno.modeling.arguments import Answers, Dimensions
-    from bayesanno.modeling.base import AnnotationModel
-
-    Pair = tuple[int, int]
+type Pair = tuple[int, int]
 
 TINY = 1e-12  # keeps the length of a direction away from 0, where it has no gradient
 
@@ -38,11 +31,11 @@ class OneDimension:
     """What one dimension says on its own, and how it bears on the others."""
 
     answers: Answers
-    theta: TensorVariable  # (annotator,)
-    logp: TensorVariable  # (item, state)
+    theta: pt.TensorVariable  # (annotator,)
+    logp: pt.TensorVariable  # (item, state)
 
     @cached_property
-    def total_and_probability(self) -> tuple[TensorVariable, TensorVariable]:
+    def total_and_probability(self) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         """Log p(answers) and the posterior of the states by this dimension alone; (item,) and (item, state)."""
         from bayesanno.modeling.ops.sums import sum_out_states
 
@@ -50,7 +43,7 @@ class OneDimension:
         return total, probability
 
     @cached_property
-    def g(self) -> TensorVariable:
+    def g(self) -> pt.TensorVariable:
         """How much more often right than usual each annotator is, in standard deviations; 0 if absent."""
         who, item, n_annotators = self.answers.annotator, self.answers.item, self.theta.shape[0]
         theta, sd = self.theta[who], _deviation(self.theta)[who]  # (annotation,)
@@ -59,7 +52,7 @@ class OneDimension:
         g = cells.inc(pt.switch(sd > 0, excess / pt.switch(sd > 0, sd, 1.0), 0.0))
         return g.reshape((self.answers.n_items, n_annotators))  # (item, annotator)
 
-    def sum_of_u(self, weight: TensorVariable) -> TensorVariable:
+    def sum_of_u(self, weight: pt.TensorVariable) -> pt.TensorVariable:
         """Return sum_l u_l(s) weight_l over the annotators of each item in each state s; (item, state)."""
         who, item, n_states = self.answers.annotator, self.answers.item, self.logp.shape[1]
         right, wrong = _scores(self.theta)
@@ -74,24 +67,24 @@ class Together:
     """All dimensions of the same items, and the correlation of each pair of them."""
 
     each: Sequence[OneDimension]
-    rho: Mapping[Pair, TensorVariable]  # none where dimensions are independent
+    rho: Mapping[Pair, pt.TensorVariable]  # none where dimensions are independent
 
     @property
-    def _n_items(self) -> TensorVariable:
+    def _n_items(self) -> pt.TensorVariable:
         return self.each[0].answers.n_items
 
     @cached_property
-    def surplus(self) -> dict[Pair, TensorVariable]:
+    def surplus(self) -> dict[Pair, pt.TensorVariable]:
         """What each pair of dimensions adds to Xi, given the answers: rho_xy sum_l g_l^x g_l^y; (item,) each."""
         g = [one.g for one in self.each]
         return {(x, y): rho * (g[x] * g[y]).sum(axis=1) for (x, y), rho in self.rho.items()}
 
-    def item_logp(self) -> TensorVariable:
+    def item_logp(self) -> pt.TensorVariable:
         """Return log p(answers in all dimensions), (item,)."""
         alone = pt.add(*(one.total_and_probability[0] for one in self.each))
         return alone + pt.log1p(sum(self.surplus.values(), pt.zeros(self._n_items)))
 
-    def probability(self, x: int) -> TensorVariable:
+    def probability(self, x: int) -> pt.TensorVariable:
         """Return the posterior of the states in dimension x, given the answers in all of them; (item, state)."""
         one = self.each[x]
         total = 1 + sum(self.surplus.values(), pt.zeros(self._n_items))  # (item,)
@@ -120,18 +113,20 @@ def of_dimension(name: str, x: int, p: Parameters) -> Parameters:
     return Parameters({"accuracy": p.accuracy[:, x], "frequency": p[f"frequency_{name}"]})
 
 
-def _deviation(theta: TensorVariable) -> TensorVariable:
+def _deviation(theta: pt.TensorVariable) -> pt.TensorVariable:
     return pt.sqrt(theta * (1 - theta))
 
 
-def _scores(theta: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
+def _scores(theta: pt.TensorVariable) -> tuple[pt.TensorVariable, pt.TensorVariable]:
     """Return u if right and u if wrong (eq. 24), 0 where it is certain which."""
     sd = _deviation(theta)
     safe = pt.switch(sd > 0, sd, 1.0)
     return pt.switch(sd > 0, (1 - theta) / safe, 0.0), pt.switch(sd > 0, -theta / safe, 0.0)
 
 
-def gauge(rho: TensorVariable, accuracy: TensorVariable, together: TensorVariable, n_dimensions: int) -> TensorVariable:
+def gauge(
+    rho: pt.TensorVariable, accuracy: pt.TensorVariable, together: pt.TensorVariable, n_dimensions: int
+) -> pt.TensorVariable:
     """Return gamma(rho), the largest value of 1 - Xi: rho is admissible if it is at most 1.
 
     As the states of different annotators are independent in Xi, the worst of all 8^N states is found annotator by
@@ -155,8 +150,8 @@ def gauge(rho: TensorVariable, accuracy: TensorVariable, together: TensorVariabl
 
 
 def admissible(
-    direction: TensorVariable, accuracy: TensorVariable, together: TensorVariable, n_dimensions: int
-) -> tuple[TensorVariable, TensorVariable]:
+    direction: pt.TensorVariable, accuracy: pt.TensorVariable, together: pt.TensorVariable, n_dimensions: int
+) -> tuple[pt.TensorVariable, pt.TensorVariable]:
     """Return rho in the direction given, and how far it is on the way to the wall of the admissible region.
 
     The length of a normal vector of n numbers is chi distributed: its distribution function, to the power 1 / n, is as

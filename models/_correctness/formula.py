@@ -8,20 +8,14 @@ labels that nobody gave, in proportion to their frequency. Symbols and equations
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from bayesanno.ground.lazy import pt
+from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.models._correctness.blocks import MOST
 
-if TYPE_CHECKING:
-    from pytensor.tensor.variable import TensorVariable
 
-    from bayesanno.modeling.arguments import Answers, Parameters
-
-
-def alpha_and_d(answers: Answers, p: Parameters, *, normalised: bool) -> tuple[TensorVariable, TensorVariable]:
+def alpha_and_d(answers: Answers, p: Parameters, *, normalised: bool) -> tuple[pt.TensorVariable, pt.TensorVariable]:
     """Return alpha and D of every set of blocks, by their sizes, or by their members where annotators draw differently.
 
     Parameters
@@ -51,15 +45,19 @@ def alpha_and_d(answers: Answers, p: Parameters, *, normalised: bool) -> tuple[T
     return (alpha if normalised else (index["coincide"] * alpha).sum(axis=1)), sums[:, n_labels]
 
 
-def truth_frequency(p: Parameters) -> TensorVariable:
+def truth_frequency(p: Parameters) -> pt.TensorVariable:
     """Return how frequent each true label is: omega, or its mean over annotations; shape (response,)."""
     share = p.get("share")
     return p.frequency if share is None else (share[:, None] * p.frequency).sum(axis=0)
 
 
 def distinct_sums(
-    weights: TensorVariable, part: TensorVariable, child: TensorVariable, times: TensorVariable, n_labels: int
-) -> TensorVariable:
+    weights: pt.TensorVariable,
+    part: pt.TensorVariable,
+    child: pt.TensorVariable,
+    times: pt.TensorVariable,
+    n_labels: int,
+) -> pt.TensorVariable:
     """Run a recurrence over the labels.
 
     Parameters
@@ -84,7 +82,7 @@ def distinct_sums(
     return total
 
 
-def spread_unsaid(answers: Answers, truth: TensorVariable) -> TensorVariable:
+def spread_unsaid(answers: Answers, truth: pt.TensorVariable) -> pt.TensorVariable:
     """Return each label's share of "none of those said", in proportion to its frequency `truth`; (item, response)."""
     unsaid = truth * (1 - answers.index["possible"][:, : answers.n_responses])
     total = unsaid.sum(axis=1, keepdims=True)
@@ -92,8 +90,8 @@ def spread_unsaid(answers: Answers, truth: TensorVariable) -> TensorVariable:
 
 
 def constrain_to_known(
-    logp: TensorVariable, control: TensorVariable, answers: Answers, truth: TensorVariable
-) -> TensorVariable:
+    logp: pt.TensorVariable, control: pt.TensorVariable, answers: Answers, truth: pt.TensorVariable
+) -> pt.TensorVariable:
     """Take known labels (item,), -1 where unknown, into log p(state, answers).
 
     A known label that nobody gave leaves "none of those said", and is one of several labels that it could be.
@@ -107,7 +105,7 @@ def constrain_to_known(
     return pt.switch((control < 0)[:, None], logp, pt.switch(here, logp + pt.log(weight), -np.inf))
 
 
-def label_posterior(answers: Answers, probability: TensorVariable, truth: TensorVariable) -> TensorVariable:
+def label_posterior(answers: Answers, probability: pt.TensorVariable, truth: pt.TensorVariable) -> pt.TensorVariable:
     """Return the posterior of the true label, "none of those said" spread over the others; (item, response)."""
     n_labels = answers.n_responses
     spread = spread_unsaid(answers, truth)

@@ -14,22 +14,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from bayesanno.data.labelled import Labelled
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.fields import AtLeast, Range
 from bayesanno.ground.running import track
 from bayesanno.inference.settings import Settings
 from bayesanno.modeling.capabilities import HasUpdates
+from bayesanno.modeling.expectation import AddsUp, Shares
 from bayesanno.modeling.registry import list_model_classes
-
-if TYPE_CHECKING:
-    from typing import ClassVar
-
-    from bayesanno.data.labelled import Labelled
-    from bayesanno.modeling.expectation import AddsUp, Shares
 
 LEAST_SHARE = 0.01  # in a start: from nearer to 0, steps take long to come away
 GROWTH = 4.0  # of the longest extrapolation, where it was taken, and where it failed

@@ -11,38 +11,32 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.labelled import Labelled
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.fields import AtLeast
+from bayesanno.ground.lazy import xr
 from bayesanno.inference.climbing.climb import (
     REST,
     Ascent,
     ClimbSettings,
+    Point,
     Problem,
     Step,
     away_from_zero,
     require_updates,
     to_shares,
 )
-from bayesanno.inference.climbing.restarts import find_best
+from bayesanno.inference.climbing.restarts import Found, find_best
 from bayesanno.inference.climbing.without_graph import make_fit, of_draws
 from bayesanno.inference.dask.annotations import items_of
-from bayesanno.modeling.capabilities import Relabels, is_exchangeable
-from bayesanno.modeling.expectation import expect
-
-if TYPE_CHECKING:
-    import xarray
-
-    from bayesanno.data.labelled import Labelled
-    from bayesanno.inference.climbing.climb import Point
-    from bayesanno.inference.climbing.restarts import Found
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.capabilities import HasUpdates
-    from bayesanno.modeling.expectation import AddsUp, Shares
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import HasUpdates, Relabels, is_exchangeable
+from bayesanno.modeling.expectation import AddsUp, Shares, expect
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +141,7 @@ def fit_by_em(
     relabel: bool,
     random_seed: int,
     progressbar: bool,
-) -> xarray.DataTree:
+) -> xr.DataTree:
     """Fit a model by EM; the arguments are those of `fit`.
 
     The first start is near the majority vote ("auto", "vote"), or the given point; the others are drawn from the prior,

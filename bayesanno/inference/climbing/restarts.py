@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bayesanno.data.labelled import Labelled
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.running import one_blas_thread
-from bayesanno.inference.climbing.climb import away_from_zero, climb_from_all
+from bayesanno.inference.climbing.climb import Ascent, Point, Problem, away_from_zero, climb_from_all
 from bayesanno.inference.relabelling.align import align_classes
-from bayesanno.modeling.expectation import Items, count_differing, count_votes, log_probabilities, read_items
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import xarray
-
-    from bayesanno.data.labelled import Labelled
-    from bayesanno.inference.climbing.climb import Ascent, Point, Problem
-    from bayesanno.modeling.expectation import Shares
+from bayesanno.modeling.expectation import Items, Shares, count_differing, count_votes, log_probabilities, read_items
 
 AGREE = 1e-2  # nats between the ends of starts that found the same maximum: more than the tolerance leaves
 
@@ -143,13 +136,13 @@ def _name_classes(problem: Problem, data: Labelled, end: Ascent) -> tuple[Ascent
     return replace(end, point=point), permutation
 
 
-def as_draw(problem: Problem, data: Labelled, shares: Shares) -> xarray.Dataset:
+def as_draw(problem: Problem, data: Labelled, shares: Shares) -> xr.Dataset:
     """Return parameters as the one draw of one chain."""
     values = {name: value[None] for name, value in problem.as_values(shares).items()}
     return as_draws(problem.model.parameter_dims, data, values)
 
 
-def as_draws(dims: Mapping[str, Sequence[str]], data: Labelled, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
+def as_draws(dims: Mapping[str, Sequence[str]], data: Labelled, values: Mapping[str, np.ndarray]) -> xr.Dataset:
     """Return values (draw, ...) of parameters as the draws of one chain, those of most dimensions first.
 
     In another order, ArviZ 1.3's summary mixes up the rows of a variable: see `bayesanno.inference.assemble`.

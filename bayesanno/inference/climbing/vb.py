@@ -26,34 +26,35 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.labelled import Labelled
 from bayesanno.fits.storage import MAX_GROUP_BYTES, warn_of_size
 from bayesanno.ground.errors import SizeWarning, warn
 from bayesanno.ground.fields import AtLeast
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.running import one_blas_thread
-from bayesanno.inference.climbing.climb import REST, Ascent, ClimbSettings, Problem, Step, require_updates, to_shares
+from bayesanno.inference.climbing.climb import (
+    REST,
+    Ascent,
+    ClimbSettings,
+    Point,
+    Problem,
+    Step,
+    require_updates,
+    to_shares,
+)
 from bayesanno.inference.climbing.em import start_at_point
 from bayesanno.inference.climbing.restarts import as_draws, find_best
 from bayesanno.inference.climbing.without_graph import make_fit, of_draws
 from bayesanno.inference.dask.annotations import items_of
 from bayesanno.inference.diagnosis.measures import find_pareto_k
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import is_exchangeable
-from bayesanno.modeling.expectation import Items, expect, log_probabilities, sum_classes, sum_log_likelihood
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import xarray
-
-    from bayesanno.data.labelled import Labelled
-    from bayesanno.inference.climbing.climb import Point
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.expectation import Shares
+from bayesanno.modeling.expectation import Items, Shares, expect, log_probabilities, sum_classes, sum_log_likelihood
 
 LEAST = np.finfo(float).tiny  # of exp(E log share), which is 0 as a double where a concentration is below 1/700
 MAX_BYTES = 320 * 2**20  # of the draws that are kept: their parameters, and a log likelihood of each item
@@ -191,7 +192,7 @@ def fit_by_vb(
     relabel: bool,
     random_seed: int,
     progressbar: bool,
-) -> xarray.DataTree:
+) -> xr.DataTree:
     """Fit a model by variational Bayes; the arguments are those of `fit`.
 
     Starts are those of EM; "em" begins at the best point that EM finds for the posterior density.
@@ -320,7 +321,7 @@ def _values_for_views(problem: VB, q: Point) -> dict[str, np.ndarray]:
     return problem.as_values({name: to_shares(s) if problem.is_pair(name) else s for name, s in shares.items()})
 
 
-def _repeat(permutation: np.ndarray, n_draws: int, classes: Sequence[str]) -> xarray.DataArray:
+def _repeat(permutation: np.ndarray, n_draws: int, classes: Sequence[str]) -> xr.DataArray:
     """Return one permutation (true_class,) as that of every draw."""
     coords = {"chain": [0], "draw": np.arange(n_draws), "true_class": list(classes)}
     return xr.DataArray(np.tile(permutation, (1, n_draws, 1)), dims=tuple(coords), coords=coords)

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.labelled import Labelled
 from bayesanno.fits.storage import data_groups
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.assemble import put_together
-from bayesanno.inference.climbing.restarts import as_draws
+from bayesanno.inference.climbing.climb import Point, Problem
+from bayesanno.inference.climbing.restarts import Found, as_draws
 from bayesanno.inference.diagnosis.measures import find_extremes
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.capabilities import HasViews
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
-    import xarray
-
-    from bayesanno.data.labelled import Labelled
-    from bayesanno.inference.climbing.climb import Point, Problem
-    from bayesanno.inference.climbing.restarts import Found
-
-
-def tabulate_parameters(problem: Problem, data: Labelled, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
+def tabulate_parameters(problem: Problem, data: Labelled, values: Mapping[str, np.ndarray]) -> xr.Dataset:
     """Return draws of the parameters on their own scale, (draw, ...), with what follows from them, as one chain."""
     model, names_class = problem.model, problem.items.names_class
     each = [
@@ -39,7 +33,7 @@ def tabulate_parameters(problem: Problem, data: Labelled, values: Mapping[str, n
 
 def tabulate_items(
     problem: Problem, data: AnnotationData, probability: np.ndarray, values: Mapping[str, np.ndarray]
-) -> xarray.Dataset:
+) -> xr.Dataset:
     """Return the posterior of each item's class (item, true_class), its entropy, and the views under parameters."""
     from scipy.special import entr
 
@@ -63,7 +57,7 @@ def tabulate_items(
     return xr.Dataset(variables, coords={"item": list(data.items), "true_class": list(data.classes)})
 
 
-def tabulate_e_step(problem: Problem, data: Labelled, point: Point) -> xarray.Dataset:
+def tabulate_e_step(problem: Problem, data: Labelled, point: Point) -> xr.Dataset:
     """Return the shares that an item's posterior is computed with: of a fit that holds no items, all of its labels.
 
     Of a probability there are two, along a last dimension `<name>_share`; see `HasUpdates`.
@@ -81,15 +75,15 @@ def make_fit(
     found: Found,
     data: Labelled,
     values: Mapping[str, np.ndarray],
-    stats: xarray.Dataset,
+    stats: xr.Dataset,
     *,
     views_at: Mapping[str, np.ndarray],
     log_likelihood: np.ndarray | None,
     seconds: float,
     random_seed: int,
-    groups: Mapping[str, xarray.Dataset] | None = None,
+    groups: Mapping[str, xr.Dataset] | None = None,
     diagnostics: Mapping[str, Any],
-) -> xarray.DataTree:
+) -> xr.DataTree:
     """Make the fit of what was found, with draws (draw, ...) of the parameters; the groups given are added.
 
     The views are those under `views_at`; log likelihoods are (draw, item), of items in memory.
@@ -112,7 +106,7 @@ def make_fit(
     return put_together(model, data, groups | data_groups(data), attrs, diagnosed | dict(diagnostics))
 
 
-def of_draws(values: Mapping[str, np.ndarray], items: Sequence[str] | None = None) -> xarray.Dataset:
+def of_draws(values: Mapping[str, np.ndarray], items: Sequence[str] | None = None) -> xr.Dataset:
     """Return numbers of draws, (draw,) or (draw, item), as the variables of one chain."""
     dims = ("chain", "draw", "item")
     n_draws = len(next(iter(values.values())))

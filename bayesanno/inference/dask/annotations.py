@@ -15,6 +15,7 @@ import json
 import logging
 import math
 import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.labelled import Labelled
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import lies_elsewhere
@@ -51,11 +53,7 @@ from bayesanno.io.read_options import label_names
 from bayesanno.modeling.expectation import AddsUp, make_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from dask.distributed import Client, Future
-
-    from bayesanno.data.labelled import Labelled
 
 PART_ROWS = 1_000_000  # annotations of a part: some tens of megabytes
 LEAST_ROWS = 10_000  # of a part that is there only so that every thread has one

@@ -5,22 +5,17 @@ The invariant: a part follows from its rows alone, in whatever order they come.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from bayesanno.agreement.skew import LabelCounts, count_labels
 from bayesanno.data.totals import CodedPart
 from bayesanno.ground.errors import DataError
-from bayesanno.modeling.expectation import Items, make_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import pandas as pd
-
-    from bayesanno.modeling.expectation import Block
+from bayesanno.ground.lazy import pd
+from bayesanno.modeling.expectation import Block, Items, make_blocks
 
 
 @dataclass(frozen=True)
@@ -91,8 +86,6 @@ def make_part(frame: pd.DataFrame, number: int, n_annotators: int, labels: Seque
     DataError
         If an item has two gold labels.
     """
-    import pandas as pd
-
     item, names = pd.factorize(frame["item"], sort=True)
     item = item.astype(np.int64)
     answered = frame["label"].to_numpy() >= 0
@@ -120,8 +113,6 @@ def make_part(frame: pd.DataFrame, number: int, n_annotators: int, labels: Seque
 
 def _gold_of(frame: pd.DataFrame, item: np.ndarray, names: pd.Index[str], table: str) -> np.ndarray:
     """Return the true label of each item, "" where it is not known; shape (item,)."""
-    import pandas as pd
-
     codes, distinct = pd.factorize(frame["gold"])
     labels: np.ndarray = np.array([*distinct, ""], dtype=object)
     known = np.flatnonzero(labels[codes] != "")

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.labelled import Labelled
 from bayesanno.ground.errors import IdentifiabilityWarning, warn
 from bayesanno.inference.dask.annotations import DaskAnnotations
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bayesanno.data.labelled import Labelled
-    from bayesanno.modeling.data_kinds import Data
-    from bayesanno.modeling.expectation import Block
+from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.expectation import Block
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,13 @@ again of a fit that was loaded.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, enumerated
-
-if TYPE_CHECKING:
-    import xarray
 
 MAX_RHAT = 1.01  # of chains that agree; Vehtari et al. 2021, doi:10.1214/20-BA1221
 MIN_ESS = 400.0  # the same: 100 per chain, of four
@@ -316,7 +314,7 @@ bayesanno.split_modes(fit) takes them apart
 # -------------------------------------------------------------------------------- labels against votes
 
 
-def explain_votes(data: object, latent: xarray.Dataset) -> list[str]:
+def explain_votes(data: object, latent: xr.Dataset) -> list[str]:
     """Say so where the most probable labels are not those of most annotators.
 
     Parameters

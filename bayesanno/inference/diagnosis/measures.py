@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from bayesanno.ground.lazy import xr
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import xarray
+from bayesanno.ground.lazy import azs, xr
 
 ROUNDING = 1e-9  # nats: of log densities that are equal
 MIN_DRAWS = 4  # ArviZ has no R-hat and no ESS of fewer
@@ -20,7 +16,7 @@ MAX_DEPTH = ("maxdepth_reached", "reached_max_treedepth")  # whether a draw's pa
 EXTREMES = {"min_ess_bulk": ("ess_bulk", min), "min_ess_tail": ("ess_tail", min), "max_rhat": ("r_hat", max)}
 
 
-def measure_convergence(posterior: xarray.Dataset) -> xarray.Dataset:
+def measure_convergence(posterior: xr.Dataset) -> xr.Dataset:
     """Compute R-hat and ESS of every parameter, once for all that reads them.
 
     Parameters
@@ -43,8 +39,6 @@ def measure_convergence(posterior: xarray.Dataset) -> xarray.Dataset:
     >>> found["x"].dims, found["diagnostic"].values.tolist()
     (('diagnostic',), ['ess_bulk', 'ess_tail', 'r_hat'])
     """
-    import arviz_stats as azs
-
     unknown = xr.full_like(posterior.isel(chain=0, draw=0, drop=True), np.nan, dtype=float)
     found = {"ess_bulk": unknown, "ess_tail": unknown, "r_hat": unknown}
     if posterior.sizes["draw"] >= MIN_DRAWS:
@@ -54,7 +48,7 @@ def measure_convergence(posterior: xarray.Dataset) -> xarray.Dataset:
     return concat_datasets(list(found.values()), "diagnostic", list(found))
 
 
-def measure_within_modes(posterior: xarray.Dataset, groups: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
+def measure_within_modes(posterior: xr.Dataset, groups: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
     """Compute R-hat and ESS among the chains that share a mode, where there are several modes.
 
     Parameters
@@ -76,10 +70,10 @@ def measure_within_modes(posterior: xarray.Dataset, groups: Sequence[Sequence[in
     return [{"chains": group} | find_extremes(measure_convergence(posterior.isel(chain=group))) for group in measured]
 
 
-def concat_datasets(parts: Sequence[xarray.Dataset], dim: str, names: Sequence[Any]) -> xarray.Dataset:
+def concat_datasets(parts: Sequence[xr.Dataset], dim: str, names: Sequence[Any]) -> xr.Dataset:
     """Put datasets side by side along a dimension, numbered anew; of the variables, those that all have."""
     shared = [name for name in parts[0].data_vars if all(name in part for part in parts)]
-    whole: xarray.Dataset = xr.concat([part[shared] for part in parts], dim=dim)
+    whole: xr.Dataset = xr.concat([part[shared] for part in parts], dim=dim)
     return whole.assign_coords({dim: list(names)})
 
 
@@ -94,8 +88,8 @@ def find_pareto_k(log_ratio: np.ndarray) -> float:
 
 
 def diagnose(
-    convergence: xarray.Dataset | None,
-    sample_stats: xarray.Dataset,
+    convergence: xr.Dataset | None,
+    sample_stats: xr.Dataset,
     *,
     modes: Mapping[str, Any],
     relabelled_fraction: float,
@@ -115,8 +109,6 @@ def diagnose(
         (draws whose path was cut off; counts), `min_bfmi`, `relabelled_fraction`, and `modes` as
         `record_modes` gives them. What a method of fitting does not have is None.
     """
-    import arviz_stats as azs
-
     cut_off = next((name for name in MAX_DEPTH if name in sample_stats), None)
     return find_extremes(convergence) | {
         "n_chains": None if convergence is None else sample_stats.sizes["chain"],
@@ -129,7 +121,7 @@ def diagnose(
     }
 
 
-def find_extremes(convergence: xarray.Dataset | None) -> dict[str, Any]:
+def find_extremes(convergence: xr.Dataset | None) -> dict[str, Any]:
     """Return the worst R-hat and ESS of what `measure_convergence` gives, and which parameters they are of."""
     found: dict[str, Any] = dict.fromkeys(EXTREMES)
     worst: dict[str, str] = {}
@@ -141,7 +133,7 @@ def find_extremes(convergence: xarray.Dataset | None) -> dict[str, Any]:
     return found | {"worst": worst}
 
 
-def _extreme(values: xarray.Dataset, choose: Callable[..., Any]) -> tuple[float | None, str]:
+def _extreme(values: xr.Dataset, choose: Callable[..., Any]) -> tuple[float | None, str]:
     """Return the extreme over all elements of all variables and the name of that element; constants do not count."""
     candidates = []
     for name, variable in values.data_vars.items():

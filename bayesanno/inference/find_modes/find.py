@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import pd, pm
 from bayesanno.ground.running import one_blas_thread, status, track
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.find_modes.maximise import End, ascend, find_better, polish
@@ -25,18 +27,11 @@ from bayesanno.inference.find_modes.objective import Surface, Target, check_targ
 from bayesanno.inference.find_modes.starts import choose_mode_starts
 from bayesanno.inference.graph.density import compile_anew_if_broken
 from bayesanno.inference.graph.draws import add_deterministics, as_chains
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasSpreads
+from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import Formula, compile_formula
 from bayesanno.modeling.registry import get_model
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-    import pymc
-
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
 
 SAME_VALUE = 1e-6  # nats between ends that may be one
 SAME_ITEMS = 1e-4  # by how much they may differ in any item's log likelihood, and in any probability of a state
@@ -198,7 +193,7 @@ def _find(
 class _Reader:
     """What points on a surface say: of the items, and as parameters under their names."""
 
-    def __init__(self, model: AnnotationModel, data: Data, graph: pymc.Model, surface: Surface) -> None:
+    def __init__(self, model: AnnotationModel, data: Data, graph: pm.Model, surface: Surface) -> None:
         import pytensor
 
         self.graph, self.surface = graph, surface
@@ -269,7 +264,6 @@ def _put_in_order(modes: Sequence[Explanation], reader: _Reader, competence: str
 
 
 def _tabulate(modes: Sequence[Explanation], reader: _Reader, attrs: dict[str, Any]) -> pd.DataFrame:
-    import pandas as pd
 
     edges = reader.surface.edges
     first = [next(number for number, other in enumerate(modes) if _alike(one, other)) for one in modes]

@@ -6,20 +6,17 @@ they move. Of the likelihood it is the observed variable alone, controls include
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import pm
 from bayesanno.inference.find_modes.maximise import Region
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import pymc
 
 Target = Literal["ml", "map"]
 INTERVALS = ("logodds", "probit")  # PyMC's transform of a number between 0 and 1, and ours
@@ -110,7 +107,7 @@ class Surface:
         If a free variable has another support than `FreeVariable` knows.
     """
 
-    def __init__(self, graph: pymc.Model, target: Target) -> None:
+    def __init__(self, graph: pm.Model, target: Target) -> None:
         from bayesanno.ground.private.pymc import remove_value_transforms
 
         self.parts = _find_parts(graph)
@@ -158,7 +155,7 @@ def name_elements(name: str, coords: Sequence[Sequence[Any]]) -> tuple[str, ...]
     return tuple(f"{name}[{each}]" for each in inner) if coords else (name,)
 
 
-def _find_parts(graph: pymc.Model) -> tuple[FreeVariable, ...]:
+def _find_parts(graph: pm.Model) -> tuple[FreeVariable, ...]:
     kinds = dict.fromkeys(INTERVALS, "share") | {"simplex": "simplex", "ascending": "ascending", "log": "positive"}
     parts = []
     for variable in graph.free_RVs:
@@ -178,7 +175,7 @@ def _find_parts(graph: pymc.Model) -> tuple[FreeVariable, ...]:
     return tuple(parts)
 
 
-def _compile(graph: pymc.Model, names: Sequence[str], target: Target) -> Any:
+def _compile(graph: pm.Model, names: Sequence[str], target: Target) -> Any:
     """Return a function from the values of the named variables to the log of the target and its gradients."""
     import pytensor
 

@@ -5,25 +5,21 @@ A start near a mode that only an odd view of the data suggests finds it at once,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.ground.lazy import pm
+from bayesanno.inference.find_modes.objective import FreeVariable, Surface
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import BY_NUMPY
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pymc
-
-    from bayesanno.inference.find_modes.objective import FreeVariable, Surface
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
 
 NOBODY_KNOWS = 0.02  # the competence of everybody where all are taken for spammers
 JITTER = 1.0  # standard deviation of a start around another, on the scale of logarithms
@@ -31,7 +27,7 @@ LEAST = 1e-4  # how near to the boundary a start comes
 
 
 def choose_mode_starts(
-    model: AnnotationModel, data: Data, graph: pymc.Model, surface: Surface, n_starts: int, rng: np.random.Generator
+    model: AnnotationModel, data: Data, graph: pm.Model, surface: Surface, n_starts: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Return points to look for modes from, shape (start, coordinate).
 
@@ -110,7 +106,7 @@ def _spam(part: FreeVariable, value: Any, competence: str | None) -> np.ndarray:
     return np.asarray(value)
 
 
-def _mirror(part: FreeVariable, value: Any, graph: pymc.Model) -> np.ndarray:
+def _mirror(part: FreeVariable, value: Any, graph: pm.Model) -> np.ndarray:
     """Return a parameter that says the opposite."""
     value = np.asarray(value, dtype=float)
     if part.kind == "share":
@@ -126,7 +122,7 @@ def _move_inside(surface: Surface, z: np.ndarray) -> np.ndarray:
     return surface.region.normalise(np.maximum(z, LEAST))
 
 
-def _draw_prior(graph: pymc.Model, n_draws: int, random_seed: int) -> Mapping[str, np.ndarray]:
+def _draw_prior(graph: pm.Model, n_draws: int, random_seed: int) -> Mapping[str, np.ndarray]:
     """Return draws of the free variables from the prior, shape (draw, ...) each; by NumPy, nothing is compiled."""
     from pymc import draw
 

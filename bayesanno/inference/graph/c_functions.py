@@ -18,16 +18,14 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from itertools import batched
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import ops
 from bayesanno.modeling.any_size import forget_sizes
 from bayesanno.modeling.functions import precompute_data
-
-if TYPE_CHECKING:
-    import pymc
 
 WRITERS = ("bayesanno", "nutpie", "pymc", "pytensor", "numba", "llvmlite")  # whose code ends up in compiled functions
 DOUBLES = ctypes.POINTER(ctypes.c_double)
@@ -112,7 +110,7 @@ class CFunctions:
         return None if failed else kept
 
 
-def make_functions(graph: pymc.Model, flat: FlatGraph, shared: Sequence[Any]) -> CFunctions:
+def make_functions(graph: pm.Model, flat: FlatGraph, shared: Sequence[Any]) -> CFunctions:
     """Make the functions of a graph; what Numba compiles of them is found on disk, if it was made before.
 
     Parameters
@@ -200,7 +198,7 @@ class FlatGraph:
     values: list[Any]
 
 
-def flatten(graph: pymc.Model) -> FlatGraph:
+def flatten(graph: pm.Model) -> FlatGraph:
     """Return a graph without its sizes, and with what rests on data alone computed."""
     free = {variable.name for variable in graph.free_RVs}
     sampled = [graph.rvs_to_values[variable] for variable in graph.free_RVs]
@@ -209,7 +207,7 @@ def flatten(graph: pymc.Model) -> FlatGraph:
     return FlatGraph(logp, {value.name: output for value, output in zip(own, kept, strict=True)}, values)
 
 
-def compile_flat(graph: pymc.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
+def compile_flat(graph: pm.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
     """Compile a graph by Numba.
 
     Returns
@@ -221,7 +219,6 @@ def compile_flat(graph: pymc.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
     layout : shared variable
         How a point is cut, which both functions take; see `lay_out`.
     """
-    import pytensor.tensor as pt
     from pytensor.graph import rewrite_graph
     from pytensor.graph.replace import clone_replace
 
@@ -245,7 +242,6 @@ def compile_flat(graph: pymc.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
 
 def _cut_point(values: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
     import pytensor
-    import pytensor.tensor as pt
 
     point, layout = pt.dvector("point"), pytensor.shared(np.zeros(0, dtype=np.int64), name="layout", shape=(None,))
     parts: list[Any] = []

@@ -17,20 +17,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesanno.ground.errors import CacheWarning, FitError, warn
+from bayesanno.ground.lazy import pm
 from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, compile_flat, flatten, lay_out, make_functions
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasSpreads
+from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import BY_NUMPY, exact_arithmetic, name_graph, read_data
-
-if TYPE_CHECKING:
-    import pymc
-
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
 
 MAX_KEPT = 32  # designs whose functions a process keeps
 HOLD = 0.1  # standard deviation of what is held
@@ -132,7 +129,7 @@ class HeldDensity(Density):
         return value - 0.5 * float(away @ away), np.where(self._held, -away / HOLD, gradient)
 
 
-def hold_spreads(density: Density, model: Any, graph: pymc.Model) -> Density:
+def hold_spreads(density: Density, model: Any, graph: pm.Model) -> Density:
     """Return a density that has its modes where its mass is: how far a model's parameters lie apart is held."""
     if not isinstance(model, HasSpreads) or not model.spreads():
         return density
@@ -174,12 +171,12 @@ def _is_of_cache(error: Exception) -> bool:
     return is_of_cache(error)
 
 
-def compile_model(model: AnnotationModel, data: Data, graph: pymc.Model) -> Density:
+def compile_model(model: AnnotationModel, data: Data, graph: pm.Model) -> Density:
     """Compile the graph of a model, to begin where the model starts."""
     return compile_graph(graph, {name: np.asarray(value, dtype=float) for name, value in model.start(data).items()})
 
 
-def compile_graph(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Density:
+def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
     """Compile the log density of a graph.
 
     Parameters
@@ -222,7 +219,7 @@ def compile_graph(graph: pymc.Model, start: Mapping[str, np.ndarray]) -> Density
         return Density(*_compile_plainly(graph, flat, layout), parts, names, point)
 
 
-def _compile_plainly(graph: pymc.Model, flat: FlatGraph, layout: np.ndarray) -> tuple[Any, Any]:
+def _compile_plainly(graph: pm.Model, flat: FlatGraph, layout: np.ndarray) -> tuple[Any, Any]:
     """Return the log density with its gradient, and the values that are kept, as PyTensor compiles functions."""
     logp, kept, of_layout = compile_flat(graph, flat)
     of_layout.set_value(layout)
@@ -234,7 +231,7 @@ def _compile_plainly(graph: pymc.Model, flat: FlatGraph, layout: np.ndarray) -> 
     return call_logp, lambda point: kept(point)[0]
 
 
-def _shape_of(graph: pymc.Model, name: str) -> tuple[int, ...]:
+def _shape_of(graph: pm.Model, name: str) -> tuple[int, ...]:
     """Return the shape of a variable of a graph, by its dimensions or else by computing it."""
     dims = graph.named_vars_to_dims.get(name)
     if dims is not None and all(graph.coords.get(dim) is not None for dim in dims):

@@ -5,22 +5,15 @@ PyTensor gives the graph a dimension of draws, and evaluates it by NumPy: nothin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.functions import evaluate_draws
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
-    import pymc
-    import xarray
-    from pytensor.tensor.variable import TensorVariable
-
-
-def name_draws(graph: pymc.Model, values: Mapping[str, np.ndarray]) -> xarray.Dataset:
+def name_draws(graph: pm.Model, values: Mapping[str, np.ndarray]) -> xr.Dataset:
     """Return draws of a graph's variables, (chain, draw, ...) each, under the names of their dimensions.
 
     A dimension that has no name is `<variable>_dim_0`, as ArviZ has it; its coordinates are numbers. What has fewer
@@ -38,23 +31,23 @@ def name_draws(graph: pymc.Model, values: Mapping[str, np.ndarray]) -> xarray.Da
     return xr.Dataset(variables, coords={"chain": range(n_chains), "draw": range(n_draws)} | coords)
 
 
-def as_chains(graph: pymc.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xarray.Dataset:
+def as_chains(graph: pm.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xr.Dataset:
     """Return points, each by variable, as draws of the free parameters: a chain of one draw for each."""
     return name_draws(graph, {one.name: np.stack([p[one.name] for p in points])[:, None] for one in graph.free_RVs})
 
 
-def as_one_chain(graph: pymc.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xarray.Dataset:
+def as_one_chain(graph: pm.Model, points: Sequence[Mapping[str, np.ndarray]]) -> xr.Dataset:
     """Return points, each by variable, as draws of the free parameters: one chain of as many draws."""
     return name_draws(graph, {one.name: np.stack([p[one.name] for p in points])[None] for one in graph.free_RVs})
 
 
-def add_deterministics(graph: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:
+def add_deterministics(graph: pm.Model, free: xr.Dataset) -> xr.Dataset:
     """Return draws of the free parameters with the graph's deterministics beside them."""
     graph = _on_own_scale(graph)
     return free.assign(_evaluate(graph, graph.deterministics, graph.replace_rvs_by_values(graph.deterministics), free))
 
 
-def compute_log_prior(graph: pymc.Model, free: xarray.Dataset) -> xarray.Dataset:
+def compute_log_prior(graph: pm.Model, free: xr.Dataset) -> xr.Dataset:
     """Return the log prior density of each free parameter in each draw, on its own scale: dims (chain, draw, ...).
 
     A distribution over a dimension, as a Dirichlet, has one density for all of it.
@@ -63,7 +56,7 @@ def compute_log_prior(graph: pymc.Model, free: xarray.Dataset) -> xarray.Dataset
     return _evaluate(graph, graph.free_RVs, graph.logp(vars=graph.free_RVs, sum=False), free)
 
 
-def unconstrain(graph: pymc.Model, posterior: xarray.Dataset) -> np.ndarray:
+def unconstrain(graph: pm.Model, posterior: xr.Dataset) -> np.ndarray:
     """Return draws of the free parameters as points on the scale that they are sampled on, (chain, draw, dimension)."""
     from pytensor.graph import ancestors
     from pytensor.graph.replace import clone_replace
@@ -85,15 +78,15 @@ def unconstrain(graph: pymc.Model, posterior: xarray.Dataset) -> np.ndarray:
     return np.concatenate(columns, axis=2)
 
 
-def _on_own_scale(graph: pymc.Model) -> pymc.Model:
+def _on_own_scale(graph: pm.Model) -> pm.Model:
     from bayesanno.ground.private.pymc import remove_value_transforms
 
     return remove_value_transforms(graph)
 
 
 def _evaluate(
-    graph: pymc.Model, variables: Sequence[TensorVariable], outputs: Sequence[TensorVariable], free: xarray.Dataset
-) -> xarray.Dataset:
+    graph: pm.Model, variables: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable], free: xr.Dataset
+) -> xr.Dataset:
     """Return functions of the free parameters' values, under the names and dimensions of some variables."""
     ordered = {variable: free[variable.name].transpose("chain", "draw", ...).values for variable in graph.free_RVs}
     draws = {graph.rvs_to_values[of]: values.reshape(-1, *values.shape[2:]) for of, values in ordered.items()}

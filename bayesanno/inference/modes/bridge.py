@@ -15,25 +15,20 @@ sampling techniques, The Econometrics Journal 7, 143-167, doi:10.1111/j.1368-423
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesanno.data.counts import CountData
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.inference.diagnosis.explain import MAX_PARETO_K, MAX_RHAT
 from bayesanno.inference.diagnosis.measures import find_pareto_k
 from bayesanno.inference.graph.density import compile_model
 from bayesanno.inference.graph.draws import unconstrain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import xarray
-
-    from bayesanno.fits.view import FitView
 
 MAX_ROUNDS = 1_000  # of the iteration; it takes tens
 TOLERANCE = 1e-10  # of the log, and so relative to the marginal likelihood
@@ -57,9 +52,7 @@ class MarginalLikelihood(NamedTuple):
     reason: str
 
 
-def estimate_marginal_likelihood(
-    fit: xarray.DataTree | FitView, *, random_seed: int | None = None
-) -> MarginalLikelihood:
+def estimate_marginal_likelihood(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> MarginalLikelihood:
     """Estimate the log marginal likelihood of a fit of counts by bridge sampling (Meng and Wong 1996).
 
     The bridge is to a multivariate t with 5 degrees of freedom, on the unconstrained scale; the first half of each
@@ -224,7 +217,7 @@ def _bridge(proposed: np.ndarray, kept: np.ndarray) -> tuple[float, float]:
     return level + estimate, float(np.sqrt(sum(variances)))
 
 
-def require_counts(fit: xarray.DataTree | FitView) -> CountData:
+def require_counts(fit: xr.DataTree | FitView) -> CountData:
     """Return the counts that a fit was made from.
 
     Raises

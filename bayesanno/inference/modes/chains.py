@@ -9,23 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.graph.density import Density, hold_spreads
 from bayesanno.inference.graph.draws import add_deterministics, as_chains, unconstrain
 from bayesanno.inference.modes.explore import EQUAL, Explored, weigh_labellings
 from bayesanno.inference.relabelling.align import align_classes, class_permutations, sum_class_matrices
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import is_exchangeable
+from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import compile_formula
-
-if TYPE_CHECKING:
-    import pymc
-    import xarray
-
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
 
 LOOKS = 5  # draws of each chain whose modes are found, where there are several
 FAR = 3.0  # how many within-chain standard deviations of the log density set two modes apart
@@ -33,7 +29,7 @@ SEARCHED = ("n_starts", "unfinished", "rough", "lost", "crossing", "found")  # w
 
 
 def record_modes(
-    posterior: xarray.Dataset,
+    posterior: xr.Dataset,
     log_density: np.ndarray,
     competence: str | None = None,
     searched: Mapping[str, Any] | None = None,
@@ -71,7 +67,7 @@ def searched_of(diagnostics: Mapping[str, Any]) -> dict[str, Any] | None:
     return {name: modes[name] for name in SEARCHED} if "found" in modes else None
 
 
-def compare_chains(posterior: xarray.Dataset, log_density: np.ndarray, competence: str | None = None) -> dict[str, Any]:
+def compare_chains(posterior: xr.Dataset, log_density: np.ndarray, competence: str | None = None) -> dict[str, Any]:
     """Compare the chains of a fit: log densities, the permutation of classes each prefers, and how competent all are.
 
     Classes are compared by the variables over true_class and response, if there are any. Parameters are those of
@@ -120,10 +116,10 @@ def compare_chains(posterior: xarray.Dataset, log_density: np.ndarray, competenc
 def place_chains(
     model: AnnotationModel,
     data: Data,
-    graph: pymc.Model,
+    graph: pm.Model,
     density: Density,
     explored: Explored | None,
-    draws: xarray.Dataset,
+    draws: xr.Dataset,
 ) -> dict[str, Any] | None:
     """Describe the modes that were looked for before sampling, and find those that the chains are in.
 
@@ -195,7 +191,7 @@ def place_chains(
     return described
 
 
-def _compare(model: AnnotationModel, data: Data, values: xarray.Dataset) -> list[dict[str, Any]]:
+def _compare(model: AnnotationModel, data: Data, values: xr.Dataset) -> list[dict[str, Any]]:
     """Say of each mode, given as chains of one draw, how it differs from the first."""
     preferred, states = _preferred_classes(values), _probable_states(model, data, values)
     found: list[dict[str, Any]] = [{}]
@@ -209,7 +205,7 @@ def _compare(model: AnnotationModel, data: Data, values: xarray.Dataset) -> list
     return found
 
 
-def _probable_states(model: AnnotationModel, data: Data, points: xarray.Dataset) -> np.ndarray:
+def _probable_states(model: AnnotationModel, data: Data, points: xr.Dataset) -> np.ndarray:
     """Return the most probable state of each item in each draw, for the first of several latents: (draw, item)."""
     formula = compile_formula(model, data, points)
     back = formula.patterns.back["item"]
@@ -280,7 +276,7 @@ def _add_modes(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, An
     return dict(one) | summed | {"found": found}
 
 
-def _competence_levels(posterior: xarray.Dataset, competence: str | None) -> tuple[np.ndarray, float] | None:
+def _competence_levels(posterior: xr.Dataset, competence: str | None) -> tuple[np.ndarray, float] | None:
     """Return each chain's mean competence over all annotators, shape (chain,), and its spread within a chain."""
     if competence is None:
         return None
@@ -288,13 +284,13 @@ def _competence_levels(posterior: xarray.Dataset, competence: str | None) -> tup
     return overall.mean("draw").values, float(np.sqrt(overall.var("draw").mean()))
 
 
-def _name_swapped(posterior: xarray.Dataset, best: np.ndarray, other: np.ndarray) -> dict[str, str]:
+def _name_swapped(posterior: xr.Dataset, best: np.ndarray, other: np.ndarray) -> dict[str, str]:
     """Return which class stands for which in a chain, given its permutation and the best chain's."""
     names = [str(name) for name in posterior["true_class"].values]
     return {names[there]: names[here] for here, there in zip(best, other, strict=True) if here != there}
 
 
-def _preferred_classes(posterior: xarray.Dataset) -> np.ndarray | None:
+def _preferred_classes(posterior: xr.Dataset) -> np.ndarray | None:
     """Return each chain's own best permutation, shape (chain, true_class), if there are matrices of classes."""
     matrices = sum_class_matrices(posterior)
     return None if matrices is None else class_permutations(matrices.mean("draw").values)

@@ -15,18 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesanno.ground.lazy import pm
+from bayesanno.inference.graph.density import Density
+from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import is_exchangeable
-
-if TYPE_CHECKING:
-    import pymc
-
-    from bayesanno.inference.graph.density import Density
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.data_kinds import Data
 
 SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained scale
 NEAR = 0.5  # how far two ends of one mode lie apart at the most, in any number
@@ -274,7 +270,7 @@ def _differentiate(density: Density, point: np.ndarray, direction: np.ndarray) -
 
 
 def weigh_labellings(
-    model: AnnotationModel, data: Data, graph: pymc.Model, density: Density, modes: Sequence[Mode]
+    model: AnnotationModel, data: Data, graph: pm.Model, density: Density, modes: Sequence[Mode]
 ) -> tuple[list[list[int]], np.ndarray]:
     """Put the labellings of a mode together, and share out the mass.
 
@@ -296,7 +292,7 @@ def weigh_labellings(
     return groups, share_out(np.array(log_mass))
 
 
-def count_labellings(graph: pymc.Model, values: Mapping[str, np.ndarray]) -> int:
+def count_labellings(graph: pm.Model, values: Mapping[str, np.ndarray]) -> int:
     """Return how many points a point becomes when its classes are permuted in all ways.
 
     Parameters

@@ -9,15 +9,18 @@ that eq. 56 of Rzhetsky et al. (2008) prefers: every mode is there once in each 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import pm
 from bayesanno.inference.diagnosis.explain import LEAST_MASS, MAX_RHAT
-from bayesanno.inference.graph.density import compile_anew_if_broken, compile_model, hold_spreads
+from bayesanno.inference.graph.density import Density, compile_anew_if_broken, compile_model, hold_spreads
 from bayesanno.inference.graph.draws import as_chains, unconstrain
 from bayesanno.inference.modes.bridge import LogMass, estimate_log_mass, shape_proposal
 from bayesanno.inference.modes.chains import compare_chains
@@ -31,14 +34,6 @@ from bayesanno.inference.modes.explore import (
 )
 from bayesanno.inference.relabelling.align import align_classes, class_permutations, sum_class_matrices
 from bayesanno.modeling.capabilities import is_exchangeable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import pymc
-
-    from bayesanno.fits.view import FitView
-    from bayesanno.inference.graph.density import Density
 
 LEAST_IN_MODE = 0.02  # of a chain's draws: one with fewer in a mode says nothing of it
 ROUNDS = 20  # in which draws are shared out among modes; a few settle it
@@ -270,7 +265,7 @@ def _divide(z: np.ndarray, groups: Sequence[Sequence[int]]) -> _Parts:
     return parts
 
 
-def _are_aligned(graph: pymc.Model, density: Density, points: np.ndarray) -> np.ndarray:
+def _are_aligned(graph: pm.Model, density: Density, points: np.ndarray) -> np.ndarray:
     """Return whether points (sample, dimension) are in the labelling that eq. 56 prefers."""
     values = as_chains(graph, [density.values_at(point) for point in points])
     matrices = sum_class_matrices(values)

@@ -15,17 +15,13 @@ apart: a permuted draw would then have another density. Rules that compare draws
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Literal, get_args
 
 import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
-
-    import xarray
 
 Rule = Literal["accuracy", "weighted", "stephens", "pivot"]
 MATRIX = {"true_class", "response"}  # the dims of a matrix that says which class is which label
@@ -71,7 +67,7 @@ def require_class_matrices(dims: Iterable[Sequence[Hashable]]) -> None:
         raise FitError(NO_MATRIX)
 
 
-def sum_class_matrices(posterior: xarray.Dataset) -> xarray.DataArray | None:
+def sum_class_matrices(posterior: xr.Dataset) -> xr.DataArray | None:
     """Return the sum of all variables over true classes and responses, over all that they have beside.
 
     Parameters
@@ -92,20 +88,20 @@ def sum_class_matrices(posterior: xarray.Dataset) -> xarray.DataArray | None:
             sums.append(variable.transpose("chain", "draw", *beside, "true_class", "response").sum(beside))
     if not sums:
         return None
-    total: xarray.DataArray = sum(sums[1:], sums[0])
+    total: xr.DataArray = sum(sums[1:], sums[0])
     if "response" in total.coords:  # without names, responses are the classes
         total = total.reindex(response=total["true_class"].values, fill_value=0.0)
     return total
 
 
-def find_class_weights(posterior: xarray.Dataset) -> xarray.DataArray | None:
+def find_class_weights(posterior: xr.Dataset) -> xr.DataArray | None:
     """Return the prevalence of the classes, (chain, draw, true_class): the variable that is a distribution over them.
 
     What else has the one dimension of classes (a concentration for each) does not sum to one.
     """
     for variable in posterior.data_vars.values():
         if set(variable.dims) - {"chain", "draw"} == {"true_class"} and np.allclose(variable.sum("true_class"), 1.0):
-            found: xarray.DataArray = variable.transpose("chain", "draw", "true_class")
+            found: xr.DataArray = variable.transpose("chain", "draw", "true_class")
             return found
     return None
 
@@ -117,8 +113,8 @@ def check_rule(rule: str, among: Sequence[str] = get_args(Rule)) -> None:
 
 
 def align_classes(
-    posterior: xarray.Dataset, rule: Literal["accuracy", "weighted"] = "accuracy"
-) -> tuple[xarray.Dataset, xarray.DataArray]:
+    posterior: xr.Dataset, rule: Literal["accuracy", "weighted"] = "accuracy"
+) -> tuple[xr.Dataset, xr.DataArray]:
     """Permute the classes of every draw of a posterior, wherever a variable has them, each draw by itself.
 
     Parameters
@@ -157,7 +153,7 @@ def align_classes(
     return permute_classes(posterior, permutations)
 
 
-def permute_classes(posterior: xarray.Dataset, permutations: np.ndarray) -> tuple[xarray.Dataset, xarray.DataArray]:
+def permute_classes(posterior: xr.Dataset, permutations: np.ndarray) -> tuple[xr.Dataset, xr.DataArray]:
     """Permute the classes of every draw, wherever a variable has them.
 
     Parameters
@@ -183,11 +179,11 @@ def permute_classes(posterior: xarray.Dataset, permutations: np.ndarray) -> tupl
     return aligned, xr.DataArray(permutations.reshape(shape), dims=tuple(coords), coords=coords)
 
 
-def compose(first: xarray.DataArray, then: xarray.DataArray) -> xarray.DataArray:
+def compose(first: xr.DataArray, then: xr.DataArray) -> xr.DataArray:
     """Return the permutation that two permutations (chain, draw, true_class), one after the other, amount to."""
     return then.copy(data=np.take_along_axis(first.values, then.values, axis=2))
 
 
-def share_changed(permutation: xarray.DataArray) -> float:
+def share_changed(permutation: xr.DataArray) -> float:
     """Return the share of draws whose permutation is not the identity."""
     return float((permutation.values != np.arange(permutation.shape[2])).any(axis=2).mean())

@@ -29,10 +29,12 @@ Handbook of Statistics 25, 459-507, doi:10.1016/S0169-7161(05)25016-2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Mapping
+from typing import Any, get_args
 
 import numpy as np
 
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.relabelling.align import (
@@ -48,20 +50,13 @@ from bayesanno.inference.relabelling.align import (
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import compile_formula
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import xarray
-
-    from bayesanno.fits.view import FitView
-
 MAX_ROUNDS = 100  # of Stephens' iteration; it takes a few
 MAX_BYTES = 512 * 2**20  # of class probabilities that are held; of more items, so many that are evenly spaced
 
 
 def align_fit(
-    view: FitView, rule: Rule, reference: Mapping[str, Any] | xarray.Dataset | None = None
-) -> tuple[xarray.Dataset, xarray.DataArray]:
+    view: FitView, rule: Rule, reference: Mapping[str, Any] | xr.Dataset | None = None
+) -> tuple[xr.Dataset, xr.DataArray]:
     """Permute the classes of every draw of a fit by a rule.
 
     Parameters
@@ -166,7 +161,7 @@ def _assign(gain: np.ndarray, before: np.ndarray) -> np.ndarray:
     return np.where(better[:, None], found, before)
 
 
-def _name_classes(posterior: xarray.Dataset, permutations: np.ndarray) -> np.ndarray:
+def _name_classes(posterior: xr.Dataset, permutations: np.ndarray) -> np.ndarray:
     """Give the classes, which are the same in all draws by now, the names of eq. 56 over all draws."""
     matrices = sum_class_matrices(permute_classes(posterior, permutations)[0])
     if matrices is None:
@@ -178,7 +173,7 @@ def _name_classes(posterior: xarray.Dataset, permutations: np.ndarray) -> np.nda
 # ------------------------------------------------------------------------------------------------------- one draw
 
 
-def _by_pivot(view: FitView, reference: Mapping[str, Any] | xarray.Dataset | None) -> np.ndarray:
+def _by_pivot(view: FitView, reference: Mapping[str, Any] | xr.Dataset | None) -> np.ndarray:
     posterior = view.posterior
     matrices = {str(name): one for name, one in posterior.data_vars.items() if set(one.dims) >= MATRIX}
     if not matrices:
@@ -197,7 +192,7 @@ def _by_pivot(view: FitView, reference: Mapping[str, Any] | xarray.Dataset | Non
     return np.stack([_assign(one[None], np.arange(one.shape[1])[None])[0] for one in gain])
 
 
-def _read_pivot(reference: Any, matrix: xarray.DataArray) -> np.ndarray:
+def _read_pivot(reference: Any, matrix: xr.DataArray) -> np.ndarray:
     """Return a reference's matrices, (annotator, class, response), in the order of the fit's."""
     given = reference.to_dataset() if isinstance(reference, xr.DataTree) else reference
     if matrix.name not in given:

@@ -12,27 +12,21 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.fields import AtLeast
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import pm, xr
 from bayesanno.ground.running import track
 from bayesanno.inference.diagnosis.measures import find_pareto_k
 from bayesanno.inference.graph.density import Density
 from bayesanno.inference.graph.draws import as_one_chain
+from bayesanno.inference.sampling.starts import Starts
 from bayesanno.inference.settings import Draws, GraphSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pymc
-
-    from bayesanno.inference.graph.density import Density
-    from bayesanno.inference.sampling.starts import Starts
 
 ROUND = 2_000  # steps between two looks at the ELBO
 LEARNING_RATE = 1e-2
@@ -66,7 +60,7 @@ class ADVISettings(GraphSettings):
 
 
 def approximate(
-    graph: pymc.Model,
+    graph: pm.Model,
     start: Starts,
     settings: ADVISettings,
     *,

@@ -6,10 +6,11 @@ The invariant: the same seed on the same machine gives the same draws, bit for b
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -18,16 +19,10 @@ from bayesanno.ground.fields import AtLeast, Range
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.private.nutpie import make_compiled_model
 from bayesanno.ground.running import hold_interrupts
+from bayesanno.inference.graph.density import Density
 from bayesanno.inference.graph.draws import name_draws
+from bayesanno.inference.sampling.starts import Starts
 from bayesanno.inference.settings import Draws, GraphSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pymc
-
-    from bayesanno.inference.graph.density import Density
-    from bayesanno.inference.sampling.starts import Starts
 
 PER_DRAW = 15  # gradients, where a posterior is well-behaved
 NUTSSampler = Literal["nutpie", "pymc", "numpyro", "blackjax"]
@@ -64,7 +59,7 @@ class NUTSSettings(GraphSettings):
 
 
 def sample_nuts(
-    graph: pymc.Model,
+    graph: pm.Model,
     start: Starts,
     settings: NUTSSettings,
     *,
@@ -81,7 +76,7 @@ def sample_nuts(
 
 
 def _sample_nutpie(
-    graph: pymc.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool
+    graph: pm.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool
 ) -> Draws:
     begin = time.perf_counter()
     if start.among is not None:
@@ -178,9 +173,7 @@ def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
     return seeds
 
 
-def _sample_pymc(
-    graph: pymc.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool
-) -> Draws:
+def _sample_pymc(graph: pm.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool) -> Draws:
     begin = time.perf_counter()
     nuts: dict[str, object] = {"target_accept": settings.target_accept}
     if settings.nuts_sampler != "pymc":

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import pm
 from bayesanno.inference.climbing.em import start_at_point
 from bayesanno.inference.diagnosis.explain import LEAST_MASS
 from bayesanno.inference.graph.density import Density, compile_graph, hold_spreads
 from bayesanno.inference.modes.explore import Explored, Mode, explore, weigh_labellings
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import BY_NUMPY
-
-if TYPE_CHECKING:
-    import pymc
-
-    from bayesanno.modeling.base import AnnotationModel
-    from bayesanno.modeling.data_kinds import Data
 
 Begin = Literal["auto", "vote", "prior", "em"]
 SCALES = (1.0, 0.3, 0.1, 0.01)  # of the jitter: the first at which there is a density
@@ -81,7 +78,7 @@ class Starts:
 
 
 def choose_starts(
-    graph: pymc.Model,
+    graph: pm.Model,
     model: AnnotationModel,
     data: Data,
     initvals: Begin | Mapping[str, Any],
@@ -211,14 +208,14 @@ def _has_density(density: Density, point: np.ndarray) -> bool:
     return bool(np.isfinite(value) and np.isfinite(gradient).all())
 
 
-def _from_prior(graph: pymc.Model) -> Callable[[int], np.ndarray]:
+def _from_prior(graph: pm.Model) -> Callable[[int], np.ndarray]:
     from bayesanno.ground.private.pymc import draw_initial_point
 
     draw = draw_initial_point(graph)
     return lambda seed: np.concatenate([np.ravel(value) for value in draw(seed % 2**32).values()]).astype(float)
 
 
-def _checked(start: Mapping[str, Any], graph: pymc.Model) -> dict[str, np.ndarray]:
+def _checked(start: Mapping[str, Any], graph: pm.Model) -> dict[str, np.ndarray]:
     shapes = {variable.name: _shape_of(variable, graph) for variable in graph.free_RVs}
     for name, value in start.items():
         if name not in shapes:
@@ -228,7 +225,7 @@ def _checked(start: Mapping[str, Any], graph: pymc.Model) -> dict[str, np.ndarra
     return {name: np.asarray(value, dtype=float) for name, value in start.items()}
 
 
-def _shape_of(variable: Any, graph: pymc.Model) -> tuple[int, ...]:
+def _shape_of(variable: Any, graph: pm.Model) -> tuple[int, ...]:
     dims = graph.named_vars_to_dims.get(variable.name)
     lengths = variable.type.shape if dims is None else [len(graph.coords[dim] or ()) for dim in dims]
     return tuple(lengths) if all(lengths) else tuple(map(int, variable.shape.eval(mode=BY_NUMPY)))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from bayesanno.io.columns import NamedAnswers
+from bayesanno.io.text_table import TextTable
 
-    from bayesanno.io.columns import NamedAnswers
+if TYPE_CHECKING:
     from bayesanno.io.read_options import ReadOptions
-    from bayesanno.io.text_table import TextTable
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bayesanno.io.columns import NamedAnswers
 from bayesanno.io.formats.format import Format
 from bayesanno.io.formats.wide import read_wide
+from bayesanno.io.text_table import TextTable
 
 if TYPE_CHECKING:
-    from bayesanno.io.columns import NamedAnswers
     from bayesanno.io.read_options import ReadOptions
-    from bayesanno.io.text_table import TextTable
 
 
 def looks_grouped(table: TextTable, _: ReadOptions) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +11,10 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import NamedAnswers, check_distinct, check_rows, collect_gold, find_positions
 from bayesanno.io.formats.format import Format
+from bayesanno.io.text_table import TextTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bayesanno.io.read_options import ReadOptions
-    from bayesanno.io.text_table import TextTable
 
 ROLES = ("item", "annotator", "label")
 

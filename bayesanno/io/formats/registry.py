@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.formats.format import Format
 from bayesanno.io.formats.grouped import GROUPED
 from bayesanno.io.formats.long import LONG
 from bayesanno.io.formats.snow import SNOW
 from bayesanno.io.formats.wide import WIDE
+from bayesanno.io.text_table import TextTable
 
 if TYPE_CHECKING:
-    from bayesanno.io.formats.format import Format
     from bayesanno.io.read_options import ReadOptions
-    from bayesanno.io.text_table import TextTable
 
 FORMATS = {each.name: each for each in (SNOW, LONG, GROUPED, WIDE)}  # the last takes what no other does
 FORMAT_NAMES = ("auto", *FORMATS)

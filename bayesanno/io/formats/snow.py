@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bayesanno.io.columns import NamedAnswers
 from bayesanno.io.formats.format import Format
 from bayesanno.io.formats.long import read_long
+from bayesanno.io.text_table import TextTable
 
 if TYPE_CHECKING:
-    from bayesanno.io.columns import NamedAnswers
     from bayesanno.io.read_options import ReadOptions
-    from bayesanno.io.text_table import TextTable
 
 ITEM, ANNOTATOR, LABEL = "orig_id", "!amt_worker_ids", "response"
 

@@ -10,10 +10,10 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import NamedAnswers, check_distinct, collect_gold, expand_rows, filled, find_positions
 from bayesanno.io.formats.format import Format
+from bayesanno.io.text_table import TextTable
 
 if TYPE_CHECKING:
     from bayesanno.io.read_options import ReadOptions
-    from bayesanno.io.text_table import TextTable
 
 # From so many rows on, a table whose columns look nothing like answers is not taken for a wide one unasked.
 _ROWS_TO_JUDGE = 10

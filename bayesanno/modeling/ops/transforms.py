@@ -9,7 +9,7 @@ in every graph anew, much longer to compile. Values, draws and names of variable
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -20,9 +20,6 @@ from pytensor.graph import Apply
 from bayesanno.ground.private.pymc import SimplexTransform, Transform
 from bayesanno.ground.private.pytensor import LoopOp
 from bayesanno.modeling.ops.right_response import join_right, split_right
-
-if TYPE_CHECKING:
-    from pytensor.tensor.variable import TensorVariable
 
 LEAST = 1e-15  # how near to 0 and 1 a share comes: nearer, 1 - share is 0 in double precision
 N_PARAMETERS = 4  # of rows around a common row
@@ -129,16 +126,16 @@ class Probit(Transform):  # type: ignore[misc]
 
     name = "probit"
 
-    def forward(self, value: TensorVariable, *_: Any) -> TensorVariable:
+    def forward(self, value: pt.TensorVariable, *_: Any) -> pt.TensorVariable:
         """Return the quantile of the normal distribution."""
         tail = pt.minimum(value, 1 - value)  # small, and so with all its digits
         return pt.sign(value - 0.5) * np.sqrt(2) * pt.erfcinv(2 * tail)
 
-    def backward(self, value: TensorVariable, *_: Any) -> TensorVariable:
+    def backward(self, value: pt.TensorVariable, *_: Any) -> pt.TensorVariable:
         """Return the share, rounded."""
         return pt.clip(0.5 * pt.erfc(-value / np.sqrt(2)), LEAST, 1 - LEAST)
 
-    def log_jac_det(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
+    def log_jac_det(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return log |d share / d value|, and what rounding the share took from the density of the Beta."""
         alpha, beta = inputs[-2:]
         low, share = value < 0, self.backward(value)
@@ -147,13 +144,13 @@ class Probit(Transform):  # type: ignore[misc]
         return -0.5 * (value**2 + np.log(2 * np.pi)) + (pt.switch(low, alpha, beta) - 1) * lost
 
 
-def log_odds(rows: TensorVariable, right: TensorVariable) -> TensorVariable:
+def log_odds(rows: pt.TensorVariable, right: pt.TensorVariable) -> pt.TensorVariable:
     """Return the log odds of wrong responses against the right one, shape (..., row, response - 1)."""
     wrong, own = split_right(pt.log(rows), right)
     return wrong - own[..., None]
 
 
-def rows_of(odds: TensorVariable, right: TensorVariable, like: TensorVariable) -> TensorVariable:
+def rows_of(odds: pt.TensorVariable, right: pt.TensorVariable, like: pt.TensorVariable) -> pt.TensorVariable:
     """Return the rows that have these log odds, shape (..., row, response): the opposite of `log_odds`.
 
     There are as many log odds in a row as `like` has entries in its last axis.
@@ -164,8 +161,12 @@ def rows_of(odds: TensorVariable, right: TensorVariable, like: TensorVariable) -
 
 
 def draw_around(
-    centre: TensorVariable, spread: TensorVariable, right: TensorVariable, centring: TensorVariable, size: Any
-) -> TensorVariable:
+    centre: pt.TensorVariable,
+    spread: pt.TensorVariable,
+    right: pt.TensorVariable,
+    centring: pt.TensorVariable,
+    size: Any,
+) -> pt.TensorVariable:
     """Draw rows whose log odds are normal around those of a centre."""
     mean = log_odds(centre, right)  # (..., row, wrong response)
     shape = centring.shape if size is None or getattr(size, "data", 0) is None else (*size, centring.shape[-1])
@@ -174,8 +175,12 @@ def draw_around(
 
 
 def log_density_around(
-    rows: TensorVariable, centre: TensorVariable, spread: TensorVariable, right: TensorVariable, _: TensorVariable
-) -> TensorVariable:
+    rows: pt.TensorVariable,
+    centre: pt.TensorVariable,
+    spread: pt.TensorVariable,
+    right: pt.TensorVariable,
+    _: pt.TensorVariable,
+) -> pt.TensorVariable:
     """Return the log density of each row, with respect to all of its probabilities but one."""
     deviation = (log_odds(rows, right) - log_odds(centre, right)) / spread[..., None]
     of_odds = -0.5 * deviation**2 - 0.5 * np.log(2 * np.pi) - pt.log(spread[..., None])
@@ -188,26 +193,26 @@ class LogOddsOfWrong(Transform):  # type: ignore[misc]
     name = "logodds"
     ndim_supp = 1
 
-    def forward(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
+    def forward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return u of rows."""
         centre, spread, right, centring = inputs[1 : 1 + N_PARAMETERS]
         mean, scale = log_odds(centre, right), spread[..., None] ** (1 - centring)
         return centring * mean + (log_odds(pt.as_tensor(value), right) - mean) / scale
 
-    def backward(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
+    def backward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return the rows of u."""
         centre, spread, right, centring = inputs[1 : 1 + N_PARAMETERS]
         mean, scale = log_odds(centre, right), spread[..., None] ** (1 - centring)
         return rows_of(mean + scale * (value - centring * mean), right, value)
 
-    def log_jac_det(self, value: TensorVariable, *inputs: Any) -> TensorVariable:
+    def log_jac_det(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return log |d row / d value|: of the row in its log odds, and of these in the value."""
         _, spread, _, centring = inputs[1 : 1 + N_PARAMETERS]
         rows = self.backward(value, *inputs)
         return pt.log(rows).sum(axis=-1) + ((1 - centring) * pt.log(spread[..., None])).sum(axis=-1)
 
 
-def gaps_of(value: TensorVariable) -> TensorVariable:
+def gaps_of(value: pt.TensorVariable) -> pt.TensorVariable:
     """Return the gaps of ascending values between 0 and 1: shape (item_type + 1,)."""
     zero = pt.zeros_like(value[..., :1])
     return pt.diff(pt.concatenate([zero, value, zero + 1], axis=-1), axis=-1)
@@ -225,21 +230,21 @@ class Ascending(Transform):  # type: ignore[misc]
     def __init__(self, top: float, highest: Any) -> None:
         self.top, self.highest = top, highest  # as a number, and in formulas
 
-    def forward(self, value: TensorVariable, *_: Any) -> TensorVariable:
+    def forward(self, value: pt.TensorVariable, *_: Any) -> pt.TensorVariable:
         """Return the log odds of each value's share of the way that is left."""
         gaps = gaps_of(value / self.highest)[..., :-1]
         return pt.log(gaps) - pt.log1p(-value / self.highest)
 
-    def backward(self, value: TensorVariable, *_: Any) -> TensorVariable:
+    def backward(self, value: pt.TensorVariable, *_: Any) -> pt.TensorVariable:
         """Return the values."""
         return -self.highest * pt.expm1(_log_above(value))
 
-    def log_jac_det(self, value: TensorVariable, *_: Any) -> TensorVariable:
+    def log_jac_det(self, value: pt.TensorVariable, *_: Any) -> pt.TensorVariable:
         """Return log |d values / d value|."""
         each = _log_above(value) - pt.softplus(-value)
         return each.sum(axis=-1) + value.shape[-1] * pt.log(self.highest)
 
 
-def _log_above(value: TensorVariable) -> TensorVariable:
+def _log_above(value: pt.TensorVariable) -> pt.TensorVariable:
     """Return the log of what each value leaves of the way to the top."""
     return -pt.cumsum(pt.softplus(value), axis=-1)

@@ -15,19 +15,14 @@ the density of the row is that of its log odds whatever w is. Draws hold the row
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
 
-if TYPE_CHECKING:
-    from pytensor.tensor.variable import TensorVariable
-
 SMALL = 0.2  # a spread as small as there may be in a posterior: rows are themselves told by more than even it says
 
 
-def beta_by_probit(name: str, prior: TensorVariable, *, dims: str | tuple[str, ...]) -> TensorVariable:
+def beta_by_probit(name: str, prior: pt.TensorVariable, *, dims: str | tuple[str, ...]) -> pt.TensorVariable:
     """Declare a parameter with a Beta prior that is sampled on the probit scale.
 
     Parameters
@@ -106,13 +101,13 @@ def draw_rows(centre: np.ndarray, spread: np.ndarray, right: np.ndarray, rng: np
 
 def logistic_normal(
     name: str,
-    centre: TensorVariable,
-    spread: TensorVariable,
+    centre: pt.TensorVariable,
+    spread: pt.TensorVariable,
     right: np.ndarray,
     *,
     dims: tuple[str, ...],
-    centring: TensorVariable | float = 0.0,
-) -> TensorVariable:
+    centring: pt.TensorVariable | float = 0.0,
+) -> pt.TensorVariable:
     """Declare rows of probabilities whose log odds are normal around those of a centre.
 
     Parameters

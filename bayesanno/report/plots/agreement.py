@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from bayesanno.agreement.behaviour import check_base, find_distances, usage_shares, usage_table
 from bayesanno.agreement.groups import group_annotators
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_made
 from bayesanno.report.plots.style import (
     ACCENT,
@@ -25,13 +27,6 @@ from bayesanno.report.plots.style import (
     new_figure,
     write_legend,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray
-    from matplotlib.figure import Figure
-
-    from bayesanno.fits.view import FitView
 
 MEASURES = {
     "leverage": "leverage over the mean of all annotators",
@@ -73,7 +68,7 @@ def plot_usage(data: AnnotationData) -> Figure:
 
 
 def plot_divergence(
-    source: AnnotationData | xarray.DataTree | FitView, *, measure: str = "kld", base: float = math.e
+    source: AnnotationData | xr.DataTree | FitView, *, measure: str = "kld", base: float = math.e
 ) -> Figure:
     """Draw how far each annotator's use of the labels is from the others', with intervals if they are known.
 

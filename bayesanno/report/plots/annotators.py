@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bayesanno.analysis.annotators import annotator_table, low_competence_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.parts import part_of
+from bayesanno.fits.view import FitView
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted
 from bayesanno.report.plots.elements import find_codes
 from bayesanno.report.plots.style import (
@@ -27,16 +32,6 @@ from bayesanno.report.plots.style import (
     new_grid,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-    import xarray
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from bayesanno.fits.view import FitView
-
 LOW = 0.5  # a competence below it is low, and an annotator of whom that is more probable than this is marked
 MOST_MATRICES = 12
 MATRIX_COLUMNS = 4
@@ -45,7 +40,7 @@ HARDLY = 0.05  # an interval that ends below it is not drawn as a line: it would
 MOST_PRINTED = 5  # labels up to which the numbers are printed into the cells
 
 
-def plot_annotators(fit: xarray.DataTree | FitView, *, dimension: str | None = None) -> Figure:
+def plot_annotators(fit: xr.DataTree | FitView, *, dimension: str | None = None) -> Figure:
     """Draw the competence of every annotator, the most competent on top.
 
     A point is larger where an annotator gave more answers, and hollow where competence is more probably below one half
@@ -128,7 +123,7 @@ def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
 
 
 def plot_confusion(
-    fit: xarray.DataTree | FitView, annotators: Sequence[str] | None = None, *, dimension: str | None = None
+    fit: xr.DataTree | FitView, annotators: Sequence[str] | None = None, *, dimension: str | None = None
 ) -> Figure:
     """Draw the confusion matrices of annotators: how often each says what of items of each class.
 

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from bayesanno.analysis.caution import view_for_table
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.report.plots.elements import choose_elements, take_elements
+from bayesanno.report.plots.elements import Elements, choose_elements, take_elements
 from bayesanno.report.plots.style import cut_name, shades
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import xarray
     from arviz_plots import PlotCollection
-    from matplotlib.figure import Figure
-
-    from bayesanno.fits.view import FitView
-    from bayesanno.report.plots.elements import Elements
 
 MOST_PARAMETERS = 8
 MOST_LETTERS = 32  # of a parameter's name
 WIDTH, ROW = 7.5, 1.4  # inches, of the figure and of a row
 
 
-def plot_traces(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
+def plot_traces(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
     """Draw the draws of every chain, one after the other, and the densities, of the parameters that mix worst.
 
     Chains that mix look alike, and none of their paths drifts or sticks.
@@ -71,7 +67,7 @@ def plot_traces(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] |
     return figure
 
 
-def plot_chain_ranks(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
+def plot_chain_ranks(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
     """Draw how the ranks of each chain's draws among all draws are spread, of the parameters that mix worst.
 
     Of chains that mix, the ranks of each are uniform, and its line stays near 0: what is drawn is how far the
@@ -117,7 +113,7 @@ def plot_chain_ranks(fit: xarray.DataTree | FitView, var_names: str | Sequence[s
     return figure
 
 
-def _choose(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None) -> xarray.DataTree:
+def _choose(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None) -> xr.DataTree:
     """Return the draws of parameters that are asked for, each a variable of its own, and which of them diverged."""
     view = view_for_table(fit)
     convergence = view.convergence
@@ -132,11 +128,11 @@ def _choose(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | Non
     groups = {"posterior": xr.Dataset(variables, coords=coords)}
     if "sample_stats" in view.tree.children and "diverging" in view.tree["sample_stats"]:
         groups["sample_stats"] = view.tree["sample_stats"].to_dataset()[["diverging"]]
-    chosen: xarray.DataTree = xr.DataTree.from_dict(groups)
+    chosen: xr.DataTree = xr.DataTree.from_dict(groups)
     return chosen
 
 
-def _find_worst(posterior: xarray.Dataset, convergence: xarray.Dataset, elements: Elements) -> Elements:
+def _find_worst(posterior: xr.Dataset, convergence: xr.Dataset, elements: Elements) -> Elements:
     """Return the parameters that mix worst, by R-hat and by ESS in turn; what never varies is none of them."""
     measured = convergence.sel(diagnostic=["r_hat", "ess_bulk"]).rename(diagnostic="draw").expand_dims("chain")
     values = take_elements(elements, measured, posterior)[0]  # (diagnostic, parameter)
@@ -148,7 +144,7 @@ def _find_worst(posterior: xarray.Dataset, convergence: xarray.Dataset, elements
 
 
 def _draw(
-    plot: Callable[..., PlotCollection], chosen: xarray.DataTree, title: str, *, columns: int = 1, **options: Any
+    plot: Callable[..., PlotCollection], chosen: xr.DataTree, title: str, *, columns: int = 1, **options: Any
 ) -> Figure:
     """Let ArviZ draw chains, with a title and a legend, and names as they are: no formulas, cut if they are long.
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bayesanno.criticism.calibration import BINS, calibration_table
+from bayesanno.criticism.predictive import PredictiveCheck
+from bayesanno.fits.view import FitView
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_made
 from bayesanno.report.plots.elements import name_fits
 from bayesanno.report.plots.style import (
@@ -22,17 +27,6 @@ from bayesanno.report.plots.style import (
     shades,
     write_legend,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pandas as pd
-    import xarray
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from bayesanno.criticism.predictive import PredictiveCheck
-    from bayesanno.fits.view import FitView
 
 LEAST_HEIGHT = 4.0  # inches
 PANELS = 3  # side by side
@@ -110,7 +104,7 @@ def _draw_rows(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def plot_calibration(
-    fits: xarray.DataTree | FitView | Mapping[str, xarray.DataTree | FitView],
+    fits: xr.DataTree | FitView | Mapping[str, xr.DataTree | FitView],
     *,
     bins: int = BINS,
     confidence: float = 0.95,

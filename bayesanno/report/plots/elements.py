@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
 from bayesanno.fits.storage import is_tree
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.inference.find_modes.objective import name_elements
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import xarray
-
-    from bayesanno.fits.view import FitView
 
 Elements = dict[str, tuple[str, int]]  # name -> of which variable, and where among its numbers
 
 
 def name_fits(
-    fits: xarray.DataTree | FitView | Mapping[str, xarray.DataTree | FitView],
-) -> dict[str, xarray.DataTree | FitView]:
+    fits: xr.DataTree | FitView | Mapping[str, xr.DataTree | FitView],
+) -> dict[str, xr.DataTree | FitView]:
     """Return fits by name, a single one under no name; raise a FitError if there is none."""
     named = cast("Any", {"": fits} if is_tree(fits) or not isinstance(fits, Mapping) else dict(fits))
     if not named:
@@ -49,7 +44,7 @@ def find_codes(what: str, asked: Sequence[str], names: Sequence[str], otherwise:
     return [code_of[name] for name in asked]
 
 
-def choose_elements(posterior: xarray.Dataset, asked: str | Sequence[str] | None) -> Elements:
+def choose_elements(posterior: xr.Dataset, asked: str | Sequence[str] | None) -> Elements:
     """Return the single parameters that are asked for, by variables or by their own names; all if nothing is.
 
     Raises
@@ -72,13 +67,13 @@ def choose_elements(posterior: xarray.Dataset, asked: str | Sequence[str] | None
     return found
 
 
-def _list_elements(name: str, posterior: xarray.Dataset) -> Elements:
+def _list_elements(name: str, posterior: xr.Dataset) -> Elements:
     variable = posterior[name].transpose("chain", "draw", ...)
     names = name_elements(name, [variable[dim].values.tolist() for dim in variable.dims[2:]])
     return {element: (name, place) for place, element in enumerate(names)}
 
 
-def take_elements(elements: Mapping[str, tuple[str, int]], draws: xarray.Dataset, like: xarray.Dataset) -> np.ndarray:
+def take_elements(elements: Mapping[str, tuple[str, int]], draws: xr.Dataset, like: xr.Dataset) -> np.ndarray:
     """Return draws of single parameters, (chain, draw, parameter).
 
     Parameters

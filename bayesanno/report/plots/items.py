@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.accuracy import coverage_table, measure_coverage
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import n_kept
 from bayesanno.analysis.parts import measure_entropy, part_of
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
 from bayesanno.report.plots.elements import find_codes, name_fits
 from bayesanno.report.plots.style import (
     ACCENT,
@@ -30,15 +35,6 @@ from bayesanno.report.plots.style import (
     write_legend,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import xarray
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from bayesanno.fits.view import FitView
-
 MOST_ITEMS = 30  # that are drawn unless some are asked for
 MOST_GOLD = 14  # letters of a known label beside its bar
 LETTER = 0.014  # of the width of a bar, with a little room
@@ -48,7 +44,7 @@ MANY = 50  # items in one bin from which on their number is drawn on a logarithm
 
 
 def plot_labels(
-    fit: xarray.DataTree | FitView, *, items: Sequence[str] | None = None, dimension: str | None = None
+    fit: xr.DataTree | FitView, *, items: Sequence[str] | None = None, dimension: str | None = None
 ) -> Figure:
     """Draw how probable each label is of the items that are most unsure, the least sure on top.
 
@@ -144,7 +140,7 @@ def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Seq
     axes.text(1.01, 1.0, "gold", fontsize=8, transform=axes.transAxes, va="bottom")
 
 
-def plot_entropy(fit: xarray.DataTree | FitView, *, dimension: str | None = None) -> Figure:
+def plot_entropy(fit: xr.DataTree | FitView, *, dimension: str | None = None) -> Figure:
     """Draw how many items are how unsure, and where the surest 75% and 90% of them end.
 
     Parameters
@@ -195,7 +191,7 @@ def plot_entropy(fit: xarray.DataTree | FitView, *, dimension: str | None = None
 
 
 def plot_coverage(
-    fits: xarray.DataTree | FitView | Mapping[str, xarray.DataTree | FitView],
+    fits: xr.DataTree | FitView | Mapping[str, xr.DataTree | FitView],
     *,
     coverages: Sequence[float] | None = None,
     dimension: str | None = None,

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.report.plots.elements import choose_elements, take_elements
+from bayesanno.fits.view import FitView
+from bayesanno.ground.lazy import xr
+from bayesanno.report.plots.elements import Elements, choose_elements, take_elements
 from bayesanno.report.plots.style import ACCENT, PALE, cut_name, new_grid
 from bayesanno.simulation.replicate import draw_prior
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import xarray
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from bayesanno.fits.view import FitView
-    from bayesanno.report.plots.elements import Elements
 
 MOST_DRAWS, LEAST_DRAWS = 1_000, 100
 MOST_NUMBERS = 2_000_000  # that are drawn of all parameters together
@@ -29,7 +24,7 @@ COLUMNS = 4
 BINS = 30
 
 
-def plot_prior_posterior(fit: xarray.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
+def plot_prior_posterior(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
     """Draw the posterior of parameters over their prior: what the data have changed, and what rests on the prior.
 
     Parameters

@@ -9,26 +9,22 @@ doi:10.1007/s11222-022-10090-6: the bands.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bayesanno.agreement.resampling import check_resampling
 from bayesanno.criticism.sbc import KEPT
 from bayesanno.criticism.sbc_tables import count_simulations, ranks_by_variable
+from bayesanno.ground.lazy import xr
 from bayesanno.report.plots.style import ACCENT, INK, LINES, PALE, new_figure, write_legend
-
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PANEL = 2.8  # inches
 MOST_SIMULATED = 40_000  # uniform samples that the band is made from,
 IN_TAIL = 100  # of which so many are to be outside it
 
 
-def plot_ranks(ranks: xarray.Dataset, *, confidence: float = 0.95, random_seed: int | None = 1) -> Figure:
+def plot_ranks(ranks: xr.Dataset, *, confidence: float = 0.95, random_seed: int | None = 1) -> Figure:
     """Draw how the ranks of true values are distributed, less what uniform ones would be; a panel for each variable.
 
     A line is the empirical distribution function of one parameter's ranks less the uniform one. Of a calibrated study

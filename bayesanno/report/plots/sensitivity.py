@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bayesanno.criticism.power_scaling import THRESHOLD
+from bayesanno.criticism.prior import PriorDescription
+from bayesanno.criticism.sensitivity import Study
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.fields import as_typed
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_made
 from bayesanno.report.plots.style import (
     ACCENT,
@@ -22,14 +27,6 @@ from bayesanno.report.plots.style import (
     shades,
     write_legend,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from bayesanno.criticism.prior import PriorDescription
-    from bayesanno.criticism.sensitivity import Study
 
 LONGEST_PRIOR = 64  # of the fields of a prior, which tell rows apart by their ends
 LONGEST = 44  # letters of a name that says what a row is of

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from bayesanno.agreement.histograms import count_histogram
 from bayesanno.analysis.caution import view_for_table
@@ -14,24 +15,19 @@ from bayesanno.criticism.histogram import expected_by_type, expected_of_annotato
 from bayesanno.criticism.quantities import Drawn
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.capabilities import HasHardItems
 from bayesanno.report.plots.style import ACCENT, INK, LINES, MARKERS, PALE, cut_name, new_figure, shades, write_legend
 from bayesanno.simulation.replicate import take_draws
 
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.figure import Figure
-
-    from bayesanno.fits.view import FitView
-
 MOST_DRAWS = 500
 MOST_TYPES = 5  # with a line each; of more, those that expect the fewest items are drawn as one
 TOGETHER = "all together"
 
 
-def plot_types(fit: xarray.DataTree | FitView, *, label: str | None = None) -> Figure:
+def plot_types(fit: xr.DataTree | FitView, *, label: str | None = None) -> Figure:
     """Draw how many items have how many positive answers, and over it what each type of item predicts.
 
     Figures 1 to 4 of Beigman Klebanov and Beigman (2010), https://aclanthology.org/N10-1067, with uncertainty.
@@ -112,14 +108,14 @@ def _join_small(names: list[str], expected: np.ndarray) -> tuple[list[str], np.n
 
 @singledispatch
 def predict_counts(
-    data: Any, view: FitView, draws: xarray.Dataset, label: str | None
+    data: Any, view: FitView, draws: xr.Dataset, label: str | None
 ) -> tuple[np.ndarray, np.ndarray, str]:
     """Return a histogram of counts (bin,), what draws expect of it by type (draw, type, bin), and what is counted."""
     raise NotImplementedError(f"{type(data).__name__} has no histogram: register it here")  # abstract
 
 
 @predict_counts.register(CountData)
-def _(data: CountData, view: FitView, draws: xarray.Dataset, label: str | None) -> tuple[np.ndarray, np.ndarray, str]:
+def _(data: CountData, view: FitView, draws: xr.Dataset, label: str | None) -> tuple[np.ndarray, np.ndarray, str]:
     if label is not None:
         raise DataError(f"these data are counts of one label, and label is {label!r}: leave it out")
     asked = data.trials[data.trials > 0]
@@ -133,9 +129,7 @@ def _(data: CountData, view: FitView, draws: xarray.Dataset, label: str | None) 
 
 
 @predict_counts.register(AnnotationData)
-def _(
-    data: AnnotationData, view: FitView, draws: xarray.Dataset, label: str | None
-) -> tuple[np.ndarray, np.ndarray, str]:
+def _(data: AnnotationData, view: FitView, draws: xr.Dataset, label: str | None) -> tuple[np.ndarray, np.ndarray, str]:
     if label is None:
         code = 1 if data.n_labels == 2 else int(np.bincount(data.label, minlength=data.n_labels).argmax())
     elif label in data.labels:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.parts import parts_of
 from bayesanno.analysis.population import population_table
+from bayesanno.fits.view import FitView
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.report.blocks import Block, Heading, Text, draw, grid_of
 from bayesanno.report.plots.agreement import plot_divergence, plot_usage
 from bayesanno.report.plots.annotators import LOW, draw_annotators, plot_confusion, tabulate_low
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesanno.fits.view import FitView
 
 CONFUSION = "confusion"  # the parameter of models whose annotators confuse labels,
 USAGE = "usage"  # and of those that say how labels are used

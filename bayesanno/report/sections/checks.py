@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bayesanno.analysis.accuracy import score
 from bayesanno.analysis.parts import parts_of
 from bayesanno.criticism.calibration import calibration_scores
 from bayesanno.criticism.power_scaling import THRESHOLD, power_scaling_table
 from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.view import FitView
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.report.blocks import Block, Heading, Text, draw, table_of
 from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
 from bayesanno.report.plots.prior import plot_prior_posterior
 from bayesanno.report.plots.types import plot_types
-
-if TYPE_CHECKING:
-    from bayesanno.fits.view import FitView
 
 SMALL = 0.05  # a p-value below it is told of
 REPLICATES = 200  # tables that are simulated: enough to see a p-value below that

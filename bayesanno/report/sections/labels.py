@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from bayesanno.analysis.accuracy import score_part
 from bayesanno.analysis.difficulty import difficulty_table
 from bayesanno.analysis.labels import label_table
-from bayesanno.analysis.parts import concat_parts, parts_of
+from bayesanno.analysis.parts import FitPart, concat_parts, parts_of
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.view import FitView
+from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 from bayesanno.modeling.capabilities import HasDifficulty
 from bayesanno.report.blocks import Block, Heading, Text, draw, grid_of, table_of
 from bayesanno.report.plots.items import plot_coverage, plot_entropy, plot_labels
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesanno.analysis.parts import FitPart
-    from bayesanno.fits.view import FitView
 
 CHOSEN = ("dimension", "label", "item_type", "type", "gold", "right")  # columns that rows are chosen by
 MOST_HARD = 5  # items that are named as the hardest
@@ -102,8 +96,6 @@ def _tell_hardest(view: FitView) -> list[Block]:
 
 def _count_states(part: FitPart, state: str) -> pd.DataFrame:
     """Return how many items have each label or type, expected and by the most probable one."""
-    import pandas as pd
-
     probability, states = part.posterior.values, part.states
     table = pd.DataFrame({state: states, "items, expected": probability.sum(axis=0).round(1)})
     table["items, most probable"] = np.bincount(probability.argmax(axis=1), minlength=len(states))
@@ -122,8 +114,6 @@ def item_rows(view: FitView) -> pd.DataFrame:
         The columns of `label_table` without `p[...]`: the most probable state and its probability first, then
         `runner_up`, its probability `p_runner_up`, `said` (the votes, most first) and, where gold is known, `right`.
     """
-    import pandas as pd
-
     table = label_table(view)
     table = table.drop(columns=[name for name in table if str(name).startswith("p[")])
     first = concat_parts(parts_of(view), _rank_states)
@@ -137,8 +127,6 @@ def item_rows(view: FitView) -> pd.DataFrame:
 
 def _rank_states(part: FitPart) -> pd.DataFrame:
     """Return the first columns of `item_rows`, and of counts, whose table has the probabilities alone, the entropy."""
-    import pandas as pd
-
     probability, states = part.posterior.values, np.array(part.states, dtype=object)
     first, second = np.argsort(-probability, axis=1, kind="stable")[:, :2].T
     state = "type" if part.votes is None else "item_type" if part.is_of_types else "label"

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
 
+from bayesanno.fits.view import FitView
 from bayesanno.ground.fields import as_typed
 from bayesanno.report.blocks import Block, Card, Heading, Table
-
-if TYPE_CHECKING:
-    from bayesanno.fits.view import FitView
 
 
 def tell_origin(view: FitView) -> list[Block]:

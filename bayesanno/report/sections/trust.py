@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.view import FitView
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.design import design_problems, tables_of
 from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.modeling.capabilities import caveats
 from bayesanno.report.blocks import Block, Heading, Problems, Table, Verdict, draw
 from bayesanno.report.plots.chains import plot_traces
-
-if TYPE_CHECKING:
-    from bayesanno.fits.view import FitView
 
 
 def judge_fit(view: FitView) -> list[Block]:
