@@ -80,7 +80,7 @@ REFUSED = {
                         "nuts has no method option 'steps': it has starts"),
     "malformed option": (LONG, "mace answers.csv --out run --method advi --method-option steps",
                          "--method-option steps: write NAME=VALUE, as in --method-option steps=10000"),
-    "target accept": (LONG, "mace answers.csv --out run --target-accept 1", r"target_accept is 1\.0: it must be a number"),
+    "target accept": (LONG, "mace answers.csv --out run --target-accept 1", r"target_accept is 1\.0: it must be a n"),
     "coverage": (LONG, "mace answers.csv --out run --coverage 0", r"coverage is 0\.0: it must be above 0 and at"),
     "negative seed": (LONG, "mace answers.csv --out run --seed -1", "seed is -1"),
     "huge seed": (LONG, "mace answers.csv --out run --seed 99999999999999999999", "seed is 99999999999999999999"),
