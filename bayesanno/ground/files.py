@@ -33,7 +33,12 @@ def write_whole(path: Path) -> Iterator[Path]:
         yield unfinished
         if unfinished.is_dir() and path.exists():
             path.replace(old)
-        unfinished.replace(path)
+        try:
+            unfinished.replace(path)
+        except OSError:
+            if old.exists():
+                old.replace(path)
+            raise
         shutil.rmtree(old, ignore_errors=True)
     finally:
         if unfinished.is_dir():

@@ -208,13 +208,13 @@ def test_an_interrupted_fit_says_so_and_leaves_nothing(tmp_path):
     (tmp_path / "answers.csv").write_text("\n".join(["item,annotator,label", *rows]))
     command = [COMMAND, "fit", "model_b", "answers.csv", "--out", "run", "--draws", "10000000"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        seen = [running.stderr.readline(), running.stderr.readline()]
-        assert "annotations of" in seen[0]
-        assert seen[1].startswith("warning: there are only 2 annotators: agreement of fewer than three does not tell")
-        assert any(path.name.startswith(".run-") for path in tmp_path.iterdir())
-        time.sleep(3)  # it builds and compiles the model now
-        running.send_signal(signal.SIGINT)
         try:
+            seen = [running.stderr.readline(), running.stderr.readline()]
+            assert "annotations of" in seen[0]
+            assert seen[1].startswith("warning: there are only 2 annotators: agreement of fewer than three does not")
+            assert any(path.name.startswith(".run.") for path in tmp_path.iterdir())
+            time.sleep(3)  # it builds and compiles the model now
+            running.send_signal(signal.SIGINT)
             out, rest = running.communicate(timeout=120)
         finally:
             running.kill()  # which would otherwise go on for hours

@@ -84,7 +84,7 @@ class TestSpread:
         here, far = fit_both(model, crowd[0], there, method)
         for name, values in here["posterior"].data_vars.items():
             np.testing.assert_allclose(far["posterior"][name], values, rtol=0, atol=1e-8)
-        one, other = (ba.diagnostics_of(fit)[method] for fit in (here, far))
+        one, other = (ba.diagnostics_of(fit)["climb"] for fit in (here, far))
         assert one["total_steps"] == other["total_steps"]
         assert one["objective"] == pytest.approx(other["objective"], rel=1e-12)
         assert [end["items_differ"] for end in one["others"]] == [end["items_differ"] for end in other["others"]]

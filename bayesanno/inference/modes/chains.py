@@ -83,7 +83,7 @@ def compare_chains(posterior: xr.Dataset, log_density: np.ndarray, competence: s
         chain and in that one.
     """
     mean = log_density.mean(axis=1)  # (chain,)
-    spread = float(np.sqrt(log_density.var(axis=1).mean()))
+    sd = float(np.sqrt(log_density.var(axis=1).mean()))  # within chains
     best = int(np.argmax(mean))
     preferred = _preferred_classes(posterior)
     levels = _competence_levels(posterior, competence)
@@ -92,7 +92,7 @@ def compare_chains(posterior: xr.Dataset, log_density: np.ndarray, competence: s
         """Say in what a chain is in another mode: its classes, its annotators, its density."""
         permuted = preferred is not None and (preferred[chain] != preferred[leader]).any()
         shifted = levels is not None and abs(levels[0][chain] - levels[0][leader]) > FAR * levels[1]
-        return bool(permuted), bool(shifted), bool(mean[leader] - mean[chain] > FAR * spread)
+        return bool(permuted), bool(shifted), bool(mean[leader] - mean[chain] > FAR * sd)
 
     groups: list[list[int]] = []
     for chain in np.argsort(-mean, kind="stable").tolist():
