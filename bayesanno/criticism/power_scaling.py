@@ -36,7 +36,7 @@ from bayesanno.modeling.posterior import compile_formula
 GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # what is scaled, and where a fit holds it
 FLAT = 1e-9  # nats that a density may differ by rounding
 CONFLICT, STRONG = "potential prior-data conflict", "potential strong prior or weak likelihood"
-UNSURE = "too few draws to tell"
+TOO_FEW_DRAWS = "too few draws to tell"
 UNRELATED = 200  # sensitivities of which the noise is known
 THRESHOLD = 0.05  # of a sensitivity, as its authors have it
 
@@ -109,7 +109,7 @@ def power_scaling_table(
     table.insert(0, "parameter", pd.Series(found.index, index=found.index, dtype="str"))
     counts = {of: (found[of] >= THRESHOLD) & (found[of] > noise[of]) for of in GROUPS}
     conditions = [counts["prior"] & counts["likelihood"], counts["prior"], found["prior"] >= THRESHOLD]
-    said = np.select(conditions, [CONFLICT, STRONG, UNSURE], "")
+    said = np.select(conditions, [CONFLICT, STRONG, TOO_FEW_DRAWS], "")
     return table.assign(diagnosis=pd.Series(said, index=found.index, dtype="str")).reset_index(drop=True)
 
 

@@ -10,7 +10,7 @@
                  graph/c_functions              these functions, without the sizes of the data
                  modes/explore                  climbs from random points; each mode's mass by Laplace's method
 2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
-               climbing/fit_em, fit_vb        EM and VB need no graph: NumPy, in memory or on Dask, and make their fit
+               climbing/em, climbing/vb       EM and VB need no graph: NumPy, in memory or on Dask, and make their fit
                                               themselves (climbing/without_graph)
 3.  Assemble.  relabelling/align              classes under their names, draw by draw, where that is legitimate
                modes/chains                   which chains are in which mode: one record
@@ -26,7 +26,7 @@ What is done with a fit afterwards, and gives another fit:
 Beside fits: find_modes/ lists all maxima of a likelihood (find, from starts, by maximise, on an objective); dask/ holds
 annotations that lie on a cluster.
 
-Where to add: a method of fitting, one file beside sampling/nuts or climbing/fit_em, and a line in methods; a warning, a
+Where to add: a method of fitting, one file beside sampling/nuts or climbing/em, and a line in methods; a warning, a
 function in diagnosis/explain, which is given a fit's diagnostics, and the number it rests on in diagnosis/measures; a
 rule of relabelling, relabelling/rules.
 """

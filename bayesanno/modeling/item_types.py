@@ -19,7 +19,7 @@ from bayesanno.modeling.arguments import Counts, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasHardItems, HasKnownParameters, Known, View
 
-FEW = 0.05  # a type with less of the items than this can hardly be seen,
+RARE = 0.05  # a type with less of the items than this can hardly be seen,
 CLOSE = 0.05  # and so can two whose rates differ by less than this,
 OFTEN = 0.1  # if it is so in more of the draws than this
 
@@ -229,7 +229,7 @@ def explain_types(posterior: xr.Dataset, *, rate: str | None, remedy: str) -> li
     """
     if "weight" not in posterior or posterior.sizes["item_type"] < 2:
         return []
-    small = (posterior["weight"] < FEW).any("item_type").values  # (chain, draw)
+    small = (posterior["weight"] < RARE).any("item_type").values  # (chain, draw)
     near = np.zeros_like(small)
     if rate is not None and rate in posterior:
         near = (posterior[rate].diff("item_type") < CLOSE).any("item_type").values
@@ -237,7 +237,7 @@ def explain_types(posterior: xr.Dataset, *, rate: str | None, remedy: str) -> li
     if share <= OFTEN:
         return []
     n_types = posterior.sizes["item_type"]
-    why = [f"a type holds less than {FEW:.0%} of the items in {small.mean():.0%} of them"] if small.any() else []
+    why = [f"a type holds less than {RARE:.0%} of the items in {small.mean():.0%} of them"] if small.any() else []
     why += [f"two rates are within {CLOSE} of each other in {near.mean():.0%}"] if near.any() else []
     return [
         f"in {share:.0%} of the draws one of the {n_types} types is hardly needed ({', '.join(why)}): the data do not "

@@ -8,7 +8,7 @@ import bayesanno as ba
 from bayesanno import AnnotationData, CountData
 from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.inference.find_modes.maximise import Region, ascend, find_better, polish
-from bayesanno.inference.find_modes.objective import Surface
+from bayesanno.inference.find_modes.objective import Objective
 from bayesanno.inference.find_modes.starts import choose_mode_starts, oppose
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.model_a import ModelA
@@ -66,7 +66,7 @@ def test_modes_under_the_alphas_and_frequencies_of_the_data(table9, omega):
     model = ModelA(alpha="unnormalised")
     graph = model.build(table9)
     pm.set_data({"frequency": np.array(omega)}, graph)
-    surface = Surface(graph, "ml")
+    surface = Objective(graph, "ml")
     rng = np.random.default_rng(1)
     starts = choose_mode_starts(model, table9, graph, surface, 25, rng)
     ends = [polish(surface, surface.region, ascend(surface, surface.region, start)) for start in starts]
@@ -277,7 +277,7 @@ def test_starts_are_reproducible_and_of_many_kinds():
     data = AnnotationData.from_records(TINY_RECORDS)
     model = ModelB()
     graph = model.build(data)
-    surface = Surface(graph, "ml")
+    surface = Objective(graph, "ml")
     one, again, other = (
         choose_mode_starts(model, data, graph, surface, 12, np.random.default_rng(seed)) for seed in (1, 1, 2)
     )
@@ -306,7 +306,7 @@ def test_the_minority_has_the_vote_in_opposed_data():
 def test_a_point_on_a_saddle_is_left():
     """A class nobody is of has no slope of its own; the way up shows once its row is somewhere else."""
     data = ba.read_annotations("@table14")
-    surface = Surface(ModelB().build(data), "ml")
+    surface = Objective(ModelB().build(data), "ml")
     alike = {"prevalence": [0.5, 0.5], "confusion": np.full((3, 2, 2), 0.5)}
     region = surface.region
     saddle = polish(surface, region, ascend(surface, region, surface.coordinates_of(alike)))

@@ -23,7 +23,7 @@ from bayesanno.ground.lazy import pd, pm
 from bayesanno.ground.running import one_blas_thread, status, track
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.find_modes.maximise import End, ascend, find_better, polish
-from bayesanno.inference.find_modes.objective import Surface, Target, check_target, name_elements
+from bayesanno.inference.find_modes.objective import Objective, Target, check_target, name_elements
 from bayesanno.inference.find_modes.starts import choose_mode_starts
 from bayesanno.inference.graph.density import compile_anew_if_broken
 from bayesanno.inference.graph.draws import add_deterministics, as_chains
@@ -148,21 +148,21 @@ def _find(
     rng = np.random.default_rng(seed)
     with status("compiling", show=progressbar):
         graph = model.build(data)
-        surface = Surface(graph, objective)
-        points = choose_mode_starts(model, data, graph, surface, n_starts, rng)
-        reader = _Reader(model, data, graph, surface)
-    region = surface.region
-    climbed = [ascend(surface, region, point) for point in track(list(points), "climbing", show=progressbar)]
+        function = Objective(graph, objective)
+        points = choose_mode_starts(model, data, graph, function, n_starts, rng)
+        reader = _Reader(model, data, graph, function)
+    region = function.region
+    climbed = [ascend(function, region, point) for point in track(list(points), "climbing", show=progressbar)]
     found = [end for end in climbed if np.isfinite(end.value)]
     groups = _merge(reader.explain(found, [1] * len(found)), tolerance=NEARLY)
-    ends = [polish(surface, region, one.end) for one in track(groups, "to the last digits", show=progressbar)]
+    ends = [polish(function, region, one.end) for one in track(groups, "to the last digits", show=progressbar)]
     pairs = [(end, one.visits) for end, one in zip(ends, groups, strict=True)]
     unbounded: Counter[str] = Counter()
     tried: list[End] = []
     for _ in range(MOST_ROUNDS):
         for end, visits in pairs:
             for which in end.singular:
-                name, limit = surface.edges[which]
+                name, limit = function.edges[which]
                 unbounded[f"{name} -> {limit}"] += visits
         bounded = [(end, visits) for end, visits in pairs if not end.singular]
         modes = _merge(reader.explain(*map(list, zip(*bounded, strict=True)))) if bounded else []
@@ -170,7 +170,7 @@ def _find(
         if not new:
             break
         better = {
-            id(one.end): find_better(surface, region, one.end, rng)
+            id(one.end): find_better(function, region, one.end, rng)
             for one in track(new, "looking beside each mode", show=progressbar)
         }
         tried += [one.end for one in new if better[id(one.end)] is one.end]
@@ -191,25 +191,25 @@ def _find(
 
 
 class _Reader:
-    """What points on a surface say: of the items, and as parameters under their names."""
+    """What points on a function say: of the items, and as parameters under their names."""
 
-    def __init__(self, model: AnnotationModel, data: Data, graph: pm.Model, surface: Surface) -> None:
+    def __init__(self, model: AnnotationModel, data: Data, graph: pm.Model, function: Objective) -> None:
         import pytensor
 
-        self.graph, self.surface = graph, surface
-        middle = surface.region.inside(np.ones(surface.region.owner.size))
+        self.graph, self.function = graph, function
+        middle = function.region.inside(np.ones(function.region.owner.size))
         with pytensor.config.change_flags(mode="FAST_COMPILE"):  # it is evaluated a few hundred times at most
             self._formula: Formula = compile_formula(model, data, self.parameters([middle]))
 
     def parameters(self, points: Sequence[np.ndarray]) -> Any:
         """Return the parameters at points, deterministics among them, one chain for each point."""
-        return add_deterministics(self.graph, as_chains(self.graph, [self.surface.values_at(z) for z in points]))
+        return add_deterministics(self.graph, as_chains(self.graph, [self.function.values_at(z) for z in points]))
 
     def explain(self, ends: Sequence[End], visits: Sequence[int]) -> list[Explanation]:
         """Say what each end makes of the items."""
         if not ends:
             return []
-        draws = self.parameters([self.surface.region.inside(end.point) for end in ends])
+        draws = self.parameters([self.function.region.inside(end.point) for end in ends])
         values = {name: draws[name].values[:, 0] for name in self._formula.draws}  # (end, ...)
         read = dataclasses.replace(self._formula, draws=values).evaluate()
         return [
@@ -265,7 +265,7 @@ def _put_in_order(modes: Sequence[Explanation], reader: _Reader, competence: str
 
 def _tabulate(modes: Sequence[Explanation], reader: _Reader, attrs: dict[str, Any]) -> pd.DataFrame:
 
-    edges = reader.surface.edges
+    edges = reader.function.edges
     first = [next(number for number, other in enumerate(modes) if _alike(one, other)) for one in modes]
     columns = {
         "objective": [one.end.value for one in modes],
@@ -277,7 +277,7 @@ def _tabulate(modes: Sequence[Explanation], reader: _Reader, attrs: dict[str, An
         "flat": [len(one.end.flat) for one in modes],
         "same_as": pd.array([1 + at if at < number else None for number, at in enumerate(first)], dtype="Int64"),
     }
-    points = [one.end.point for one in modes] or [np.ones(reader.surface.region.owner.size)]
+    points = [one.end.point for one in modes] or [np.ones(reader.function.region.owner.size)]
     parameters = reader.parameters(points).isel(draw=0, drop=True)  # (chain, ...), the modes
     named: dict[str, np.ndarray] = {}
     for name, variable in parameters.data_vars.items():

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 FLOOR = 1e-15  # what a coordinate at 0 is taken for: 1 less this is not yet 1
 NOTHING = 1e-9  # a coordinate below this is put at 0 whatever its slope, which is seen better from there
@@ -112,7 +112,7 @@ class End:
 
 
 def ascend(
-    objective: Objective, region: Region, start: np.ndarray, *, most: int = 1_000, first_step: float = 1.0
+    objective: Function, region: Region, start: np.ndarray, *, most: int = 1_000, first_step: float = 1.0
 ) -> End:
     """Return where L-BFGS ends on the logarithms of the coordinates: near a maximum, or on the way to a boundary.
 
@@ -149,7 +149,7 @@ def ascend(
     return End(_from_logs(region, first_step * found.x), -float(found.fun))
 
 
-def polish(objective: Objective, region: Region, end: End) -> End:
+def polish(objective: Function, region: Region, end: End) -> End:
     """Return the maximum that a climb was on the way to, to the last digits.
 
     Returns
@@ -197,7 +197,7 @@ def polish(objective: Objective, region: Region, end: End) -> End:
     return End(z, value, maximum=done and at_rest, flat=flat)
 
 
-def find_better(objective: Objective, region: Region, end: End, rng: np.random.Generator, *, tries: int = 4) -> End:
+def find_better(objective: Function, region: Region, end: End, rng: np.random.Generator, *, tries: int = 4) -> End:
     """Return an end that is higher, reached from points beside this one; itself if none is.
 
     Where the function is flat, points anywhere on the level are tried, three times as many: at some of them there may
@@ -220,7 +220,7 @@ def find_better(objective: Objective, region: Region, end: End, rng: np.random.G
     return end
 
 
-def _find_idle(objective: Objective, region: Region, z: np.ndarray) -> np.ndarray:
+def _find_idle(objective: Function, region: Region, z: np.ndarray) -> np.ndarray:
     """Return whether a coordinate is of a simplex that could as well be somewhere else, shape (coordinate,)."""
     value, gradient = evaluate(objective, region, z)
     elsewhere = region.normalise(1.0 + np.arange(z.size))
@@ -231,7 +231,7 @@ def _find_idle(objective: Objective, region: Region, z: np.ndarray) -> np.ndarra
     return np.asarray(idle[region.owner])
 
 
-def evaluate(objective: Objective, region: Region, z: np.ndarray) -> tuple[float, np.ndarray]:
+def evaluate(objective: Function, region: Region, z: np.ndarray) -> tuple[float, np.ndarray]:
     """Return value and gradient at a point; -inf where either is none."""
     value, gradient = objective(region.inside(z))
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
@@ -249,7 +249,7 @@ def _weight(region: Region, z: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     return np.maximum(1.0, np.abs(region.total(z * gradient)))
 
 
-def _put_on_boundary(objective: Objective, region: Region, z: np.ndarray) -> np.ndarray:
+def _put_on_boundary(objective: Function, region: Region, z: np.ndarray) -> np.ndarray:
     """Put those coordinates at 0 that are near it, and would not leave it."""
     z = _drop_least(region, z)
     value, gradient = evaluate(objective, region, z)
@@ -268,7 +268,7 @@ def _drop_least(region: Region, z: np.ndarray) -> np.ndarray:
     return region.normalise(np.where(region.half | (z >= NOTHING), z, 0.0))
 
 
-def _find_singular(objective: Objective, region: Region, z: np.ndarray) -> tuple[int, ...]:
+def _find_singular(objective: Function, region: Region, z: np.ndarray) -> tuple[int, ...]:
     """Return the coordinates at 0 where the function is still growing as their logarithm falls."""
     zero = z <= FLOOR
     if not zero.any():
@@ -280,7 +280,7 @@ def _find_singular(objective: Objective, region: Region, z: np.ndarray) -> tuple
 
 
 def _release(
-    objective: Objective, region: Region, z: np.ndarray, value: float, gradient: np.ndarray
+    objective: Function, region: Region, z: np.ndarray, value: float, gradient: np.ndarray
 ) -> np.ndarray | None:
     """Return a higher point at which coordinates have left 0, or None if none wants to."""
     inside = region.inside(z)
@@ -296,7 +296,7 @@ def _release(
 
 
 def _newton_step(
-    objective: Objective, region: Region, z: np.ndarray, gradient: np.ndarray
+    objective: Function, region: Region, z: np.ndarray, gradient: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Return a step to the maximum of the quadratic that fits at a point, among coordinates that are not 0.
 
@@ -349,7 +349,7 @@ def _newton_step(
 
 
 def _move(
-    objective: Objective, region: Region, z: np.ndarray, value: float, step: np.ndarray, curved: np.ndarray | None
+    objective: Function, region: Region, z: np.ndarray, value: float, step: np.ndarray, curved: np.ndarray | None
 ) -> np.ndarray | None:
     """Return a point that is no lower, along a step as far as it goes, or along a direction that curves upwards."""
     ways = [step]

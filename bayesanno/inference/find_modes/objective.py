@@ -87,7 +87,7 @@ class FreeVariable:
         return [(name, "0") for name in names]
 
 
-class Surface:
+class Objective:
     """The likelihood of a graph, or its posterior density, over its free variables.
 
     Parameters

@@ -16,7 +16,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.lazy import pm
-from bayesanno.inference.find_modes.objective import FreeVariable, Surface
+from bayesanno.inference.find_modes.objective import FreeVariable, Objective
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import BY_NUMPY
@@ -27,7 +27,12 @@ LEAST = 1e-4  # how near to the boundary a start comes
 
 
 def choose_mode_starts(
-    model: AnnotationModel, data: Data, graph: pm.Model, surface: Surface, n_starts: int, rng: np.random.Generator
+    model: AnnotationModel,
+    data: Data,
+    graph: pm.Model,
+    function: Objective,
+    n_starts: int,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """Return points to look for modes from, shape (start, coordinate).
 
@@ -42,22 +47,22 @@ def choose_mode_starts(
     odd = [
         vote,
         some | model.start(oppose(data)),
-        {part.name: _spam(part, vote[part.name], model.competence) for part in surface.parts},
-        {part.name: _mirror(part, vote[part.name], graph) for part in surface.parts},
+        {part.name: _spam(part, vote[part.name], model.competence) for part in function.parts},
+        {part.name: _mirror(part, vote[part.name], graph) for part in function.parts},
     ]
-    views = [_move_inside(surface, surface.coordinates_of(values)) for values in odd]
+    views = [_move_inside(function, function.coordinates_of(values)) for values in odd]
     points = list(views)
     for number in range(n_starts - len(points)):
         kind, turn = number % 3, number // 3
         if kind == 0:
             point = views[turn % len(views)]
-            points.append(surface.region.normalise(point * np.exp(JITTER * rng.standard_normal(point.size))))
+            points.append(function.region.normalise(point * np.exp(JITTER * rng.standard_normal(point.size))))
         elif kind == 1:
             values = {name: each[(1 + turn) % n_prior] for name, each in from_prior.items()}
-            points.append(surface.coordinates_of(values))
+            points.append(function.coordinates_of(values))
         else:
-            points.append(surface.region.draw(rng))
-    return np.array([_move_inside(surface, point) for point in points[:n_starts]])
+            points.append(function.region.draw(rng))
+    return np.array([_move_inside(function, point) for point in points[:n_starts]])
 
 
 @singledispatch
@@ -117,9 +122,9 @@ def _mirror(part: FreeVariable, value: Any, graph: pm.Model) -> np.ndarray:
     return np.asarray(np.flip(value, axis=dims.index("true_class")) if "true_class" in dims else value)
 
 
-def _move_inside(surface: Surface, z: np.ndarray) -> np.ndarray:
+def _move_inside(function: Objective, z: np.ndarray) -> np.ndarray:
     """Return a point that is not nearer to the boundary than starts come."""
-    return surface.region.normalise(np.maximum(z, LEAST))
+    return function.region.normalise(np.maximum(z, LEAST))
 
 
 def _draw_prior(graph: pm.Model, n_draws: int, random_seed: int) -> Mapping[str, np.ndarray]:

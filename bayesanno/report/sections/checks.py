@@ -18,7 +18,8 @@ from bayesanno.report.plots.types import plot_types
 SMALL = 0.05  # a p-value below it is told of
 REPLICATES = 200  # tables that are simulated: enough to see a p-value below that
 MOST_ROWS = 10  # parameters that are listed
-FEW = 20  # elements of a variable that is scaled beside competence: the more there are, the more are so by chance
+# Elements of a variable that is scaled beside competence: the more there are, the more are so by chance.
+MOST_OF_ONE = 20
 SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", "diagnosis"]
 
 
@@ -76,7 +77,7 @@ def _scale(view: FitView) -> list[Block]:
         Heading("How much did the prior matter?"),
         draw(plot_prior_posterior(view), said),
     ]
-    few = [str(name) for name, values in view.posterior.items() if values[0, 0].size <= FEW]
+    few = [str(name) for name, values in view.posterior.items() if values[0, 0].size <= MOST_OF_ONE]
     competence = view.model.competence
     names = [competence, *few] if competence is not None and competence not in few else few
     table = power_scaling_table(view, names)

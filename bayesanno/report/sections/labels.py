@@ -18,7 +18,7 @@ from bayesanno.report.plots.items import plot_coverage, plot_entropy, plot_label
 
 CHOSEN = ("dimension", "label", "item_type", "type", "gold", "right")  # columns that rows are chosen by
 MOST_HARD = 5  # items that are named as the hardest
-UNSURE = 0.9  # a label less probable than that may need another look
+LEAST_SURE = 0.9  # a label less probable than that may need another look
 
 
 def ask_of_items(view: FitView) -> str:
@@ -71,10 +71,10 @@ def _show_part(view: FitView, part: FitPart) -> list[Block]:
 
 def _tell_certainty(part: FitPart, state: str) -> str:
     best = part.posterior.values.max(axis=1)
-    unsure, wrong = int((best < UNSURE).sum()), (1 - best).sum()
+    unsure, wrong = int((best < LEAST_SURE).sum()), (1 - best).sum()
     return (
         f"Of {counted(best.size, 'item')}, {unsure:,} ({unsure / best.size:.0%}) have no {state} of probability "
-        f"{UNSURE} or more. If the probabilities are right, {wrong:,.1f} of the most probable {state}s are wrong."
+        f"{LEAST_SURE} or more. If the probabilities are right, {wrong:,.1f} of the most probable {state}s are wrong."
     )
 
 
