@@ -142,6 +142,9 @@ def fit(
         If the design cannot tell who is right, or the model cannot learn all of its parameters from such data.
     ConvergenceWarning
         If a diagnostic says not to believe the posterior yet: what, and what to do.
+    CacheWarning
+        If compiled code cannot be kept on disk, or nutpie, PyTensor or Numba are others than this was made for: the fit
+        is slower.
     SizeWarning
         If log_likelihood would take more than 2 GiB and is left out: `compute_log_likelihood` adds it. If VB keeps
         fewer draws than were asked for.
