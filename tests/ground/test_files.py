@@ -1,5 +1,7 @@
 """A file or a folder is whole or not there."""
 
+from pathlib import Path
+
 import pytest
 
 from bayesanno.ground.files import write_whole
@@ -49,3 +51,20 @@ def test_a_file_takes_no_folder_s_place(tmp_path):
         unfinished.touch()
     assert names(tmp_path) == ["run"]
     assert names(tmp_path / "run") == ["notes.txt"]
+
+
+def test_a_folder_that_cannot_take_the_place_leaves_the_old_one(tmp_path, monkeypatch):
+    path, rename = tmp_path / "run", Path.replace
+    with write_whole(path) as unfinished:
+        unfinished.mkdir()
+        (unfinished / "old").touch()
+
+    def refuse(self, target):
+        if self.suffix == ".tmp":
+            raise OSError("the disk is full")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(OSError, match="the disk is full"), write_whole(path) as unfinished:
+        unfinished.mkdir()
+    assert (names(tmp_path), names(path)) == (["run"], ["old"])
