@@ -78,3 +78,16 @@ def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
     left = "style='text-align: left'"
     body = "".join(f"<tr><th {left}>{escape(what)}</th><td {left}>{escape(value)}</td></tr>" for what, value in rows)
     return f"<table><caption>{escape(caption)}</caption><tbody>{body}</tbody></table>"
+
+
+def name_error(error: BaseException) -> str:
+    r"""Return what an error is and the first line of what it says: that of a compiler has dozens.
+
+    Examples
+    --------
+    >>> from bayesanno.ground.wording import name_error
+    >>> name_error(ValueError("no such type\nDuring: typing of argument"))
+    'ValueError: no such type'
+    """
+    said = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {said[0].strip()}" if said else type(error).__name__

@@ -64,8 +64,9 @@ def test_pytensors_jit_fn_and_jitable_func_and_cached_src_functions():
     inner = of_pytensor.inner_function(one)
     assert type(inner) is type(numba.njit(lambda x: x))
     assert inner is not one.vm.jit_fn
-    assert of_pytensor.name_function(one) == of_pytensor.name_function(same) is not None
-    assert of_pytensor.name_function(one) != of_pytensor.name_function(other)
+    name = of_pytensor.name_function(one)
+    assert isinstance(name, str)
+    assert name == of_pytensor.name_function(same) != of_pytensor.name_function(other)
 
 
 def test_pytensors_numba_cache_path():

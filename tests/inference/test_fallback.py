@@ -1,8 +1,15 @@
 """A fit where a library is not what it was: with each private name gone in turn it ends, slower, and says so once."""
 
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
 import numpy as np
 import nutpie
+import pymc as pm
 import pytest
+from pytensor.graph import Apply, Op
 
 import bayesanno as ba
 from bayesanno.ground.errors import CacheWarning, FitError
@@ -10,6 +17,8 @@ from bayesanno.ground.private import numba as of_numba
 from bayesanno.ground.private import pytensor as of_pytensor
 from bayesanno.inference.graph import density as compiled
 from bayesanno.inference.graph.density import compile_graph
+from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
+from bayesanno.inference.sampling.starts import Modes, start_near
 from tests.samples import SHORT, tiny_data
 
 NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
@@ -86,6 +95,65 @@ def test_without_what_makes_functions_of_c(monkeypatch, expected, library, gone)
     line = check(fit_model_b(), expected)
     assert "this PyTensor or Numba is not the one that bayesanno was made for" in line
     assert gone in line
+
+
+@NOISY
+def test_it_is_said_once_where_nutpie_is_asked_for_its_seeds_as_well(monkeypatch):
+    """As it is where chains are shared out among modes: two runs, one line; and of an error of many lines the first."""
+    monkeypatch.setattr(
+        nutpie.compile_pymc, "CompiledPyMCModel", lambda **_: (_ for _ in ()).throw(TypeError("no\nsuch\nthing"))
+    )
+    graph = ba.get_model("model_b").build(tiny_data())
+    near = start_near(compile_graph(graph, ba.get_model("model_b").start(tiny_data())))
+    points = near.centre + np.array([[0.0], [0.1]])
+    modes = Modes(points, np.full(points.shape, 0.1), np.array([0.5, 0.5]))
+    with pytest.warns(CacheWarning) as said:
+        sample_nuts(
+            graph, replace(near, among=modes), NUTSSettings(draws=20, tune=20), random_seed=1, progressbar=False
+        )
+    assert [str(one.message).count("(TypeError: no)") for one in said] == [1]
+
+
+class WithoutGradient(Op):
+    """Of a user's own; a sampler cannot do without its gradient."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, _, inputs, output_storage):
+        output_storage[0][0] = inputs[0]
+
+
+def test_an_error_of_the_model_is_its_own_and_not_of_libraries():
+    with pm.Model() as graph:
+        pm.Potential("own", WithoutGradient()(pm.Normal("x", shape=2)).sum())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CacheWarning)
+        with pytest.raises(Exception, match="WithoutGradient"):
+            compile_graph(graph, {"x": np.zeros(2)})
+
+
+def test_chains_that_ask_at_once_get_their_own_answers(monkeypatch):
+    """PyTensor's function holds its inputs and outputs while it runs."""
+    monkeypatch.delattr(of_numba, "pointer_to")
+    with pm.Model() as graph:
+        pm.Normal("x", 0.0, 1.0, shape=2000)
+    with pytest.warns(CacheWarning, match="the fit is slower"):
+        density = compile_graph(graph, {"x": np.zeros(2000)})
+    points = [np.full(2000, float(k)) for k in range(8)]
+
+    def ask(k):
+        return all(np.array_equal(density(points[k])[1], -points[k]) for _ in range(200))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that threads take turns within a call
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(ask, range(8)))
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_values_that_cannot_be_computed_are_an_error_and_no_memory_of_something_else(refuses):

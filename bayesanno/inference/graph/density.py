@@ -23,6 +23,7 @@ import numpy as np
 
 from bayesanno.ground.errors import CacheWarning, FitError, warn
 from bayesanno.ground.lazy import pm
+from bayesanno.ground.wording import name_error
 from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, compile_flat, flatten, lay_out, make_functions
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasSpreads
@@ -151,7 +152,7 @@ def compile_anew_if_broken[T](run: Callable[[], T]) -> T:
     except Exception as error:
         if not _is_of_cache(error):
             raise
-        why = f"{type(error).__name__}: {error}"
+        why = name_error(error)
     from bayesanno.ground.private.pytensor import find_cache_folder
 
     warn(
@@ -211,24 +212,38 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
         except Exception as error:  # the insides of PyTensor and Numba may have changed in any way
             if _is_of_cache(error):
                 raise
-            warn(
-                f"this PyTensor or Numba is not the one that bayesanno was made for ({type(error).__name__}: {error}): "
-                "the model is compiled by other means, and the fit is slower",
-                CacheWarning,
-            )
-        return Density(*_compile_plainly(graph, flat, layout), parts, names, point)
+            why = name_error(error)
+        density = Density(*_compile_plainly(graph, flat, layout), parts, names, point)
+        density.values_at(point)  # what is wrong with the model itself is an error here, and no matter of libraries
+        density(point)
+        warn(
+            f"this PyTensor or Numba is not the one that bayesanno was made for ({why}): the model is compiled by "
+            "other means, and the fit is slower",
+            CacheWarning,
+        )
+        return density
 
 
 def _compile_plainly(graph: pm.Model, flat: FlatGraph, layout: np.ndarray) -> tuple[Any, Any]:
-    """Return the log density with its gradient, and the values that are kept, as PyTensor compiles functions."""
+    """Return the log density with its gradient, and the values that are kept, as PyTensor compiles functions.
+
+    Chains call them at once, and a function of PyTensor's holds its inputs and outputs while it runs: one at a time.
+    """
     logp, kept, of_layout = compile_flat(graph, flat)
     of_layout.set_value(layout)
+    one_at_a_time = threading.Lock()
 
     def call_logp(point: np.ndarray) -> tuple[float, np.ndarray] | None:
-        value, gradient = logp(point)
+        with one_at_a_time:
+            value, gradient = logp(point)
         return (float(value), gradient) if np.isfinite(value) and np.isfinite(gradient).all() else None
 
-    return call_logp, lambda point: kept(point)[0]
+    def call_kept(point: np.ndarray) -> np.ndarray:
+        with one_at_a_time:
+            found: np.ndarray = kept(point)[0]
+            return found
+
+    return call_logp, call_kept
 
 
 def _shape_of(graph: pm.Model, name: str) -> tuple[int, ...]:

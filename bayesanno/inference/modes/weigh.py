@@ -160,12 +160,12 @@ def _share_mass(view: FitView, modes: list[ModeMass]) -> Weighed:
     modes.sort(key=lambda mode: -mode.log_mass if np.isfinite(mode.log_mass) else np.inf)
     log_mass, error = np.array([mode.log_mass for mode in modes]), np.array([mode.error for mode in modes])
     share, unsampled = np.ones(1), _unsampled(view)
-    spread = np.zeros(1)
+    share_error = np.zeros(1)
     if len(modes) > 1:  # the delta method
         share = share_out(log_mass)
-        spread = share * np.sqrt((1 - 2 * share) * error**2 + (share**2 * error**2).sum())
-    spread = np.hypot((1 - unsampled) * spread, share * unsampled * (1 - unsampled) * ROUGH)
-    return Weighed(tuple(modes), (1 - unsampled) * share, spread, unsampled)
+        share_error = share * np.sqrt((1 - 2 * share) * error**2 + (share**2 * error**2).sum())
+    share_error = np.hypot((1 - unsampled) * share_error, share * unsampled * (1 - unsampled) * ROUGH)
+    return Weighed(tuple(modes), (1 - unsampled) * share, share_error, unsampled)
 
 
 def require_chains(view: FitView, what: str) -> None:

@@ -19,6 +19,7 @@ from bayesanno.ground.fields import AtLeast, Range
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.private.nutpie import make_compiled_model
 from bayesanno.ground.running import hold_interrupts
+from bayesanno.ground.wording import name_error
 from bayesanno.inference.graph.density import Density
 from bayesanno.inference.graph.draws import name_draws
 from bayesanno.inference.sampling.starts import Starts
@@ -131,9 +132,10 @@ def _make_sampler(density: Density, start: Callable[[int], np.ndarray], **settin
         try:
             return nutpie.sample(make_compiled_model(functions, density.parts, density.n_dim, start), **settings)
         except (AttributeError, ImportError, TypeError) as error:
+            density.functions = None  # this is said once of a fit, and not of each time that it asks nutpie
             warn(
-                f"this nutpie is not the one that bayesanno was made for ({type(error).__name__}: {error}): it samples "
-                "by functions of Python, and the fit is slower",
+                f"this nutpie is not the one that bayesanno was made for ({name_error(error)}): it samples by "
+                "functions of Python, and the fit is slower",
                 CacheWarning,
             )
     shapes = [density.parts[name][1] for name in density.names]
