@@ -6,10 +6,10 @@ from typing import Any
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
-from bayesanno.analysis.parts import ITEM_TYPE
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.modeling.capabilities import ITEM_TYPE
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.posterior import compile_formula
 

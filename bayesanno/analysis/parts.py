@@ -22,7 +22,7 @@ from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import listed
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasPopulation
+from bayesanno.modeling.capabilities import ITEM_TYPE, HasPopulation
 
 # The variables of a fit's latent that tables read. Of several dimensions there is one of each, <name>_<dimension>.
 PROBABILITY = "probability"  # (item, state)
@@ -31,8 +31,6 @@ ENTROPY = "entropy"  # (item,), nats
 LABEL_PROBABILITY = "label_probability"  # (item, label), where the last state is that nobody gave the true label
 HARD = "hard"  # (item,), P(the item is of the hard type)
 DIFFICULTY = "difficulty"  # (item,), the expected difficulty, where items have one
-
-ITEM_TYPE = "item_type"  # the dimension of states that are types of items, and no labels
 
 
 def measure_entropy(probability: np.ndarray) -> np.ndarray:

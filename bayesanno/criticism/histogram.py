@@ -6,10 +6,10 @@ import numpy as np
 
 from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.histograms import log_binomial_coefficients
-from bayesanno.criticism.quantities import Drawn, ask
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.modeling.posterior import compile_formula
+from bayesanno.simulation.quantities import Drawn, ask
 
 
 def expected_by_type(drawn: Drawn) -> np.ndarray:

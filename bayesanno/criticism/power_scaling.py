@@ -24,7 +24,6 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
-from bayesanno.criticism.quantities import ACCURACY, CLASS_SHARE, Drawn, class_shares, describe_annotators, says_labels
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
@@ -32,6 +31,7 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import quiet_logger
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.posterior import compile_formula
+from bayesanno.simulation.quantities import ACCURACY, CLASS_SHARE, Drawn, class_shares, describe_annotators, says_labels
 
 GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # what is scaled, and where a fit holds it
 FLAT = 1e-9  # nats that a density may differ by rounding

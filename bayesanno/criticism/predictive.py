@@ -23,8 +23,6 @@ import numpy as np
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import require_draws
 from bayesanno.criticism.histogram import expected_by_type, measure_chi_square
-from bayesanno.criticism.quantities import Drawn
-from bayesanno.criticism.statistics import Statistic, Table, histogram, tables_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
@@ -32,7 +30,9 @@ from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import nearest
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import KINDS, Data
+from bayesanno.simulation.quantities import Drawn
 from bayesanno.simulation.replicate import draw_prior, replicate, take_draws
+from bayesanno.simulation.statistics import Statistic, Table, histogram, tables_of
 
 LEVEL = 0.94  # of the predictive intervals
 LEAST_REPLICATES = 20  # of fewer no p-value could be below 0.05

@@ -17,7 +17,6 @@ import numpy as np
 
 from bayesanno.agreement.vote import split_vote
 from bayesanno.criticism import quantities as of_annotators
-from bayesanno.criticism.statistics import OF_COUNTS, Statistic, Table, tables_of, unanimous
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
@@ -30,6 +29,7 @@ from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.replicate import draw_prior, replicate_with_states
+from bayesanno.simulation.statistics import OF_COUNTS, Statistic, Table, tables_of, unanimous
 
 type Measure = Callable[[np.ndarray, np.ndarray], float]  # from the states of items, and the answers
 type Row = tuple[str, str, str, np.ndarray]  # dimension, quantity, of what, the values

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.analysis.parts import ITEM_TYPE, part_of
+from bayesanno.analysis.parts import part_of
 from bayesanno.criticism.parallel import check_workers, run_all
 from bayesanno.criticism.trials import try_fit
 from bayesanno.data.annotations import AnnotationData
@@ -28,7 +28,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import latents
+from bayesanno.modeling.capabilities import ITEM_TYPE, latents
 from bayesanno.modeling.registry import get_model
 
 DIAGNOSTICS = ("max_rhat", "min_ess_bulk", "divergences")

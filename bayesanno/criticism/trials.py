@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.agreement.vote import vote_right
-from bayesanno.analysis.parts import ITEM_TYPE, part_of
+from bayesanno.analysis.parts import part_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
@@ -23,7 +23,7 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import track
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
-from bayesanno.modeling.capabilities import latents
+from bayesanno.modeling.capabilities import ITEM_TYPE, latents
 from bayesanno.modeling.registry import get_model
 
 Fits = Mapping[str, Mapping[str, Any]]  # what to call it -> the arguments of `fit`, without the data

@@ -15,7 +15,7 @@ from bayesanno.inference.diagnosis.measures import concat_datasets
 from bayesanno.inference.modes.chains import merge_modes, searched_of
 from bayesanno.inference.relabelling.align import Rule, compose
 from bayesanno.inference.relabelling.rules import align_fit
-from bayesanno.modeling.capabilities import is_exchangeable, latents
+from bayesanno.modeling.capabilities import ITEM_TYPE, is_exchangeable, latents
 
 
 def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
@@ -157,7 +157,7 @@ def relabel(
     """
     view = view_of(fit)
     model, data = view.model, view.data
-    if any(latent.dim == "item_type" for latent in latents(model, data)):
+    if any(latent.dim == ITEM_TYPE for latent in latents(model, data)):
         raise FitError(f"items are of types in {model.name}, and types keep their order: there is nothing to relabel")
     if not is_exchangeable(model, data):
         why = (

@@ -23,6 +23,8 @@ from bayesanno.modeling.expectation import Expected, Shares, Votes, votes_of
 # three (0.333) are not: of many annotators, such a prior does tell the classes apart.
 AS_TYPED = 1e-3
 
+ITEM_TYPE = "item_type"  # the dimension of states that are types of items, and no labels
+
 
 class Known(NamedTuple):
     """A parameter that a model has before it is fitted: its value and its dimensions."""

@@ -17,7 +17,7 @@ from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Counts, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasHardItems, HasKnownParameters, Known, View
+from bayesanno.modeling.capabilities import ITEM_TYPE, HasHardItems, HasKnownParameters, Known, View
 
 RARE = 0.05  # a type with less of the items than this can hardly be seen,
 CLOSE = 0.05  # and so can two whose rates differ by less than this,
@@ -27,7 +27,7 @@ OFTEN = 0.1  # if it is so in more of the draws than this
 class ItemTypeModel(AnnotationModel, HasHardItems, HasKnownParameters):
     """A model whose items are of types 1, 2, ..., by ascending rate of positive answers."""
 
-    state_dim: ClassVar[str] = "item_type"
+    state_dim: ClassVar[str] = ITEM_TYPE
     types: int  # a field, of models that ask for as many
 
     @property
@@ -50,7 +50,7 @@ class ItemTypeModel(AnnotationModel, HasHardItems, HasKnownParameters):
     @override
     def known_parameters(self, data: Any) -> dict[str, Known]:
         """Return what the model has beforehand: the weight of a single type."""
-        return {"weight": Known(np.ones(1), ("item_type",))} if self.n_types == 1 else {}
+        return {"weight": Known(np.ones(1), (ITEM_TYPE,))} if self.n_types == 1 else {}
 
     def views(self, answers: Any, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
         """Return `hard`: P(an item is of the hard type), the one whose rate is nearest to one half in the draw."""
@@ -114,7 +114,7 @@ def check_given_types(
 def declare_weight(prior: Priors, n_types: int) -> None:
     """Declare `weight` (item_type), its prior a symmetric Dirichlet; the weight of a single type is known to be 1."""
     if n_types > 1:
-        pm.Dirichlet("weight", prior.weight_prior * np.ones(n_types), dims="item_type")
+        pm.Dirichlet("weight", prior.weight_prior * np.ones(n_types), dims=ITEM_TYPE)
 
 
 def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, top: float = 1.0) -> pt.TensorVariable:
@@ -145,7 +145,7 @@ def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, 
         dist=dist,
         support_point=middle,
         signature="(gap)->(type)",
-        dims="item_type",
+        dims=ITEM_TYPE,
         default_transform=Ascending(top, highest),
     )
 
@@ -227,16 +227,16 @@ def explain_types(posterior: xr.Dataset, *, rate: str | None, remedy: str) -> li
     remedy : str
         What to do about it.
     """
-    if "weight" not in posterior or posterior.sizes["item_type"] < 2:
+    if "weight" not in posterior or posterior.sizes[ITEM_TYPE] < 2:
         return []
-    small = (posterior["weight"] < RARE).any("item_type").values  # (chain, draw)
+    small = (posterior["weight"] < RARE).any(ITEM_TYPE).values  # (chain, draw)
     near = np.zeros_like(small)
     if rate is not None and rate in posterior:
-        near = (posterior[rate].diff("item_type") < CLOSE).any("item_type").values
+        near = (posterior[rate].diff(ITEM_TYPE) < CLOSE).any(ITEM_TYPE).values
     share = float((small | near).mean())
     if share <= OFTEN:
         return []
-    n_types = posterior.sizes["item_type"]
+    n_types = posterior.sizes[ITEM_TYPE]
     why = [f"a type holds less than {RARE:.0%} of the items in {small.mean():.0%} of them"] if small.any() else []
     why += [f"two rates are within {CLOSE} of each other in {near.mean():.0%}"] if near.any() else []
     return [

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.criticism.statistics import tables_of
 from bayesanno.fits.storage import data_of
 from bayesanno.ground.errors import DataError
+from bayesanno.simulation.statistics import tables_of
 from tests.samples import simulate_unsure, tiny_data
 
 pytestmark = pytest.mark.filterwarnings("ignore:the approximation is far from the posterior")

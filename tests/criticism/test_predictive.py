@@ -11,12 +11,12 @@ from scipy.stats import binom, kstest
 
 import bayesanno as ba
 from bayesanno.criticism.predictive import check_draws, choose_statistics, predictive_check
-from bayesanno.criticism.quantities import Drawn
-from bayesanno.criticism.statistics import OF_ANNOTATIONS, tables_of
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.models import EasyHard, ModelAMulti, ModelB, OneCoin
+from bayesanno.simulation.quantities import Drawn
 from bayesanno.simulation.replicate import draw_prior, replicate, take_draws
+from bayesanno.simulation.statistics import OF_ANNOTATIONS, tables_of
 from tests.samples import TINY_RECORDS, tiny_data
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
@@ -68,7 +68,7 @@ def test_of_more_than_two_labels_each_is_counted():
 
 
 def test_of_many_pairs_those_with_most_answers_are_kept(monkeypatch):
-    monkeypatch.setattr("bayesanno.criticism.statistics.MOST_PAIRS", 1)
+    monkeypatch.setattr("bayesanno.simulation.statistics.MOST_PAIRS", 1)
     data = ba.AnnotationData.from_records(THREE)
     one = OF_ANNOTATIONS["pair_agreement"](data)
     assert one.of == ("ada & bo",)

@@ -7,10 +7,10 @@ from scipy.stats import beta
 
 import bayesanno as ba
 from bayesanno.criticism.prior import describe_prior
-from bayesanno.criticism.quantities import Drawn, describe_annotators, describe_pairs
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.models import MACE, BinomialMixture, EasyHard, LabelUsage, ModelA, ModelAMulti, ModelB, OneCoin
+from bayesanno.simulation.quantities import Drawn, describe_annotators, describe_pairs
 from bayesanno.simulation.replicate import replicate_with_states
 
 DRAWS = 500

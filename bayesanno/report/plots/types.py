@@ -12,7 +12,6 @@ from bayesanno.agreement.histograms import count_histogram
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.criticism.histogram import expected_by_type, expected_of_annotators
-from bayesanno.criticism.quantities import Drawn
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.fits.view import FitView
@@ -20,6 +19,7 @@ from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.capabilities import HasHardItems
 from bayesanno.report.plots.style import ACCENT, INK, LINES, MARKERS, PALE, cut_name, new_figure, shades, write_legend
+from bayesanno.simulation.quantities import Drawn
 from bayesanno.simulation.replicate import take_draws
 
 MOST_DRAWS = 500

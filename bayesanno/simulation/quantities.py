@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno.analysis.parts import ITEM_TYPE
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import latents
+from bayesanno.modeling.capabilities import ITEM_TYPE, latents
 from bayesanno.modeling.posterior import compile_formula
 
 ACCURACY, PREVALENCE, USAGE = "accuracy", "prevalence", "usage"
