@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from bayesanno.agreement.vote import split_vote
-from bayesanno.criticism import quantities as of_annotators
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
@@ -28,6 +27,7 @@ from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.registry import get_model
+from bayesanno.simulation import quantities as of_annotators
 from bayesanno.simulation.replicate import draw_prior, replicate_with_states
 from bayesanno.simulation.statistics import OF_COUNTS, Statistic, Table, tables_of, unanimous
 
