@@ -70,7 +70,7 @@ def agreement(
             from bayesanno.analysis.behaviour import behaviour_table
             from bayesanno.inference.fit import fit
 
-            known = fit("label_usage", answers, random_seed=chosen, progressbar=show)
+            known = fit("label_usage", answers, random_seed=chosen, check=False, progressbar=show)
             divergence = behaviour_table(known).drop(columns=["annotator", "n_annotations"])
             tables["annotators.csv"] = tables["annotators.csv"].join(divergence)
         figures = draw(answers, tables["subsets.csv"], known) if plots else {}

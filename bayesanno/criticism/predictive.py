@@ -32,7 +32,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.simulation.quantities import Drawn
 from bayesanno.simulation.replicate import draw_prior, replicate, take_draws
-from bayesanno.simulation.statistics import Statistic, Table, histogram, tables_of
+from bayesanno.simulation.statistics import Statistic, Table, histogram, measure_distance, tables_of
 
 LEVEL = 0.94  # of the predictive intervals
 LEAST_REPLICATES = 20  # of fewer no p-value could be below 0.05
@@ -150,7 +150,7 @@ def check_draws(drawn: Drawn, chosen: Sequence[Mapping[str, Statistic]], rng: np
                 expected = expected_by_type(drawn).sum(axis=1)  # (draw, bin)
                 far = measure_chi_square(observed, expected), measure_chi_square(replicated, expected)
             else:
-                far = _measure_distance(observed, replicated)
+                far = measure_distance(observed, replicated)
             rows = pd.concat([_tabulate_whole(*far), rows])
             replicated = np.column_stack([far[1], replicated])
         rows.insert(0, "statistic", name)
@@ -217,16 +217,3 @@ def _make_rows(of: Sequence[str], observed: np.ndarray, replicated: np.ndarray, 
     low, high = np.quantile(replicated, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     rows = {"of": pd.Series(list(of), dtype="str"), "observed": observed, "mean": replicated.mean(axis=0)}
     return pd.DataFrame(rows | {"low": low, "high": high, "p": p})
-
-
-def _measure_distance(observed: np.ndarray, replicated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how far numbers are from those of all, together, of what was seen (1,) and of replicates (replicate,).
-
-    What was seen is among those by which means and standard deviations are known, so that all are treated alike.
-    """
-    every = np.vstack([observed, replicated])
-    spread = every.std(axis=0)
-    varies = spread > 0
-    away = (every - every.mean(axis=0))[:, varies] / spread[varies]
-    far = (away**2).mean(axis=1) if varies.any() else every[:, 0]
-    return far[:1], far[1:]

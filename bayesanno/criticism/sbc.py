@@ -134,7 +134,7 @@ def rank_one(number: int, model: AnnotationModel, design: Data, seed: int, argum
 def _fit(model: AnnotationModel, data: Data, settings: dict[str, Any]) -> tuple[FitView, dict[str, Any]]:
     """Fit, weigh modes if there are several, and say whether either was so and whether the fit warned."""
     with hear_doubts() as doubts:
-        view = view_of(fit(model, data, **settings))
+        view = view_of(fit(model, data, check=False, **settings))
         several = bool(explain_chains(view.diagnostics))
         if several:
             with suppress(BayesannoError):  # what modes weigh cannot always be told: then all draws count alike

@@ -63,7 +63,7 @@ def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tu
     """
     try:
         with hear_doubts() as doubts:
-            found = fit(data=data, **{"random_seed": seed, "progressbar": False, **arguments})
+            found = fit(data=data, **{"random_seed": seed, "progressbar": False, "check": False, **arguments})
     except BayesannoError as error:
         return None, str(error)
     return found, "; ".join(doubts)

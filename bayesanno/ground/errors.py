@@ -53,6 +53,10 @@ class IdentifiabilityWarning(UserWarning):
     """A design from which a quantity cannot be learnt, however long one samples."""
 
 
+class MisfitWarning(UserWarning):
+    """Answers that are not as the fitted model predicts them, so that its labels are not to be taken at their word."""
+
+
 class NamesWarning(UserWarning):
     """Names in a table that are taken for two, and are spelt so alike that they may be meant as one."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,6 +87,19 @@ def _(data: MultiAnnotationData) -> list[Table]:
     return tables
 
 
+def measure_distance(observed: np.ndarray, replicated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how far numbers are from those of all, together, of what was seen (1,) and of replicates (replicate,).
+
+    What was seen is among those by which means and standard deviations are known, so that all are treated alike.
+    """
+    every = np.vstack([observed, replicated])
+    spread = every.std(axis=0)
+    varies = spread > 0
+    away = (every - every.mean(axis=0))[:, varies] / spread[varies]
+    far = (away**2).mean(axis=1) if varies.any() else every[:, 0]
+    return far[:1], far[1:]
+
+
 # --------------------------------------------------------------------------------------------------- of annotations
 
 
@@ -129,20 +142,52 @@ def label_counts(data: AnnotationData) -> Statistic:
     return Statistic(tuple(f"{who}: {data.labels[code]}" for who in data.annotators for code in labels), measure)
 
 
+class Matched(NamedTuple):
+    """Pairs of annotators, and every two answers by them to the same item.
+
+    Attributes
+    ----------
+    who : array of int, shape (pair, 2)
+    n : array of int, shape (pair,)
+        How many two answers.
+    left, right : array of int, shape (match,)
+        Positions among the annotations.
+    pair : array of int, shape (match,)
+    """
+
+    who: np.ndarray
+    n: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    pair: np.ndarray
+
+    def count_same(self, label: np.ndarray) -> np.ndarray:
+        """Return how often the two say the same, (pair,)."""
+        return np.bincount(self.pair, weights=label[self.left] == label[self.right], minlength=self.n.size)
+
+
+def match_pairs(data: AnnotationData, items: np.ndarray | None = None) -> Matched:
+    """Match the answers of the pairs that share most, to all items or to those that a mask (item,) keeps."""
+    left, right = match_answers(data)
+    if items is not None:
+        kept = items[data.item[left]]
+        left, right = left[kept], right[kept]
+    codes = data.annotator[left] * data.n_annotators + data.annotator[right]
+    code, pair, n = np.unique(codes, return_inverse=True, return_counts=True)
+    most = np.sort(np.argsort(-n, kind="stable")[:MOST_PAIRS])
+    place = np.full(n.size, -1)
+    place[most] = np.arange(most.size)
+    kept = place[pair] >= 0
+    who = np.stack(np.divmod(code[most], data.n_annotators), axis=1)
+    return Matched(who, n[most], left[kept], right[kept], place[pair[kept]])
+
+
 def pair_agreement(data: AnnotationData) -> Statistic:
     """Take how often two annotators agree on the items that both answered, of the pairs that share most answers."""
     shared_items(data.votes)
-    left, right = match_answers(data)
-    codes = data.annotator[left] * data.n_annotators + data.annotator[right]
-    code, pair, n = np.unique(codes, return_inverse=True, return_counts=True)
-    kept = np.sort(np.argsort(-n, kind="stable")[:MOST_PAIRS])
-    names = [tuple(data.annotators[who] for who in divmod(int(one), data.n_annotators)) for one in code[kept]]
-
-    def measure(label: np.ndarray) -> np.ndarray:
-        agreed = np.bincount(pair, weights=label[left] == label[right], minlength=code.size)
-        return agreed[kept] / n[kept]
-
-    return Statistic(tuple(f"{first} & {second}" for first, second in names), measure)
+    matched = match_pairs(data)
+    names = [" & ".join(data.annotators[code] for code in two) for two in matched.who]
+    return Statistic(tuple(names), lambda label: matched.count_same(label) / matched.n)
 
 
 def rest_agreement(data: AnnotationData) -> Statistic:

@@ -1,0 +1,111 @@
+"""What a fit says of answers that are not as it predicts them, in plain language; all thresholds are here as well.
+
+The invariant: as in `explain`, a text is made of what a fit holds, so that it can be said again of one that was loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+MOST_P = 0.01  # that a number of this size, or a larger one, comes about by chance: of more, nothing is said
+MOST_Z = 2.33  # the same of a number whose distribution is near normal
+# Of very many answers, chance explains hardly anything, and what is off may be too small to matter:
+SHARE_OFF = 0.05  # of the items
+DESIGN_EFFECT = 1.1  # how many answers are worth as much as one that is independent of others
+
+CANNOT_SEE = (
+    "That does not show what all who answer an item get wrong together, nor errors that two answers an item are too "
+    "few to show: only true labels can (bayesanno.recalibrate)."
+)
+
+
+def explain_misfit(diagnostics: Mapping[str, Any]) -> list[str]:
+    """Say what of the answers is not as the fit predicts it, what follows, and what to do; empty if nothing is.
+
+    Examples
+    --------
+    >>> from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+    >>> errors = {"correlation": 0.21, "expected": 0.0, "z": 98.7, "n_answers": 121.0, "worth": 4.6}
+    >>> print(*explain_misfit({"misfit": [{"dimension": "", "errors": errors}]}))
+    the answers are not as this model predicts them: errors on an item correlate by 0.21 (z 98.7), so that its 121 \
+answers are worth 4.6 independent ones; the labels are then too sure: recalibrate them by some true labels \
+(bayesanno.recalibrate), or see whether another model fits better (bayesanno.compare; in item_difficulty, items differ)
+    """
+    return [text for one in diagnostics.get("misfit", []) if (text := _explain(one))]
+
+
+def _explain(found: Mapping[str, Any]) -> str:
+    errors, votes, pairs = _is_off_errors(found), _is_off_votes(found), _is_off_pairs(found)
+    off = [
+        *([_say_errors(found["errors"])] if errors else []),
+        *([_say_votes(found["votes"])] if votes else []),
+        *([_say_pairs(found["pairs"])] if pairs else []),
+    ]
+    if not off:
+        return ""
+    of = f" to {found['dimension']!r}" if found["dimension"] else ""
+    return f"the answers{of} are not as this model predicts them: {'; '.join(off)}; {_advise(found)}"
+
+
+def _advise(found: Mapping[str, Any]) -> str:
+    if "errors" not in found:
+        return (
+            "what it says of items rests on that: bayesanno.predictive_check(fit) shows more, and bayesanno.compare "
+            "says whether another model predicts better"
+        )
+    sure = "the labels are then too sure" if _is_off_errors(found) or _is_off_pairs(found) else "labels may be too sure"
+    return (
+        f"{sure}: recalibrate them by some true labels (bayesanno.recalibrate), or see whether another model fits "
+        "better (bayesanno.compare; in item_difficulty, items differ)"
+    )
+
+
+def _is_off_errors(found: Mapping[str, Any]) -> bool:
+    errors = found.get("errors", {"z": 0.0})
+    return bool(errors["z"] > MOST_Z and errors["n_answers"] >= DESIGN_EFFECT * errors["worth"])
+
+
+def _is_off_votes(found: Mapping[str, Any]) -> bool:
+    votes = found.get("votes", {"p": 1.0})
+    return bool(votes["p"] < MOST_P and abs(votes["observed"] - votes["predicted"]) >= SHARE_OFF)
+
+
+def _is_off_pairs(found: Mapping[str, Any]) -> bool:
+    return bool(found.get("pairs", {}).get("close"))
+
+
+def _say_errors(errors: Mapping[str, Any]) -> str:
+    more = errors["correlation"] - errors["expected"]
+    return (
+        f"errors on an item correlate by {more:.2g} (z {errors['z']:.1f}), so that its {errors['n_answers']:.3g} "
+        f"answers are worth {errors['worth']:.2g} independent ones"
+    )
+
+
+def _say_votes(votes: Mapping[str, Any]) -> str:
+    number, _, label = votes["at_most"].partition(" x ")
+    what = f"votes for {label!r}" if label else "successes"
+    return f"{votes['observed']:.0%} of the items have at most {number} {what} ({votes['predicted']:.0%} are predicted)"
+
+
+def _say_pairs(pairs: Mapping[str, Any]) -> str:
+    first = pairs["named"][0]
+    one, other = first["annotators"]
+    return (
+        f"{pairs['close']} of {pairs['n']} pairs of annotators agree beyond what their labels explain, most of all "
+        f"{one!r} and {other!r} (on {first['observed']:.0%} of {first['n']} items; {first['predicted']:.0%} are "
+        "predicted): they share more than the truth, or it is the others who copy one another"
+    )
+
+
+def describe_misfit(found: Mapping[str, Any]) -> str:
+    """Return in words how near answers are to what is predicted, where nothing is off."""
+    said = []
+    if votes := found.get("votes"):
+        said.append(f"votes of items p {votes['p']:.2f}")
+    if errors := found.get("errors"):
+        said.append(f"errors on an item correlate by {errors['correlation'] - errors['expected']:.2f}")
+    if pairs := found.get("pairs"):
+        said.append(f"none of {pairs['n']} pairs of annotators agrees beyond its labels")
+    return "; ".join(said)

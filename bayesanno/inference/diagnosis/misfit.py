@@ -1,0 +1,245 @@
+"""Do the answers look like those that a fit predicts? Three numbers, which need no true label.
+
+votes   How many items have 0, 1, 2, ... votes for a label (of counts: successes), beside what the fit predicts.
+errors  How the errors of two annotators on an item correlate, given the item's class: by the model not at all, unless
+        its items differ in more than their class. A correlation r makes n answers worth n / (1 + (n - 1) r) (Kish).
+pairs   How often two annotators say the same, beside what their classes and confusions predict: copies and cliques.
+
+The invariant: the answers that are predicted are to the same design, each replicate by one draw of the parameters with
+new classes of the items; what was seen and what is predicted are measured by one function of answers and draw, so that
+the estimated classes, which are drawn to errors that several share, are as wrong in both.
+
+References
+----------
+A. Gelman, X.-L. Meng and H. Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies,
+Statistica Sinica 6, 733-807.
+L. Kish (1965), Survey Sampling, Wiley, section 5.4 (the design effect).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.errors import DataError
+from bayesanno.modeling.data_kinds import Data
+from bayesanno.simulation.quantities import Drawn, ask, describe_pairs, says_labels
+from bayesanno.simulation.replicate import replicate, take_draws
+from bayesanno.simulation.statistics import Table, match_pairs, measure_distance, tables_of
+
+REPLICATES = 100
+FEW_DRAWS = 50  # for the agreement of pairs, of which each draw gives the exact probability
+MOST_ANSWERS = 20_000  # that are replicated: of more, those to items drawn at random
+LEAST_SHARED = 10  # items that two annotators both answered
+MOST_NAMED = 5  # pairs that are kept by name
+# A pair is close if so many equal answers, or more, had this chance in any of the pairs, and if the two disagree less
+# by this share of what is predicted:
+PAIRS_P = 0.005
+CLOSE_PAIR = 0.2
+
+
+def measure_misfit(drawn: Drawn, random_seed: int | Sequence[int]) -> list[dict[str, Any]]:
+    """Hold the answers that were seen against those that the draws of a fit predict.
+
+    Parameters
+    ----------
+    drawn : Drawn
+        All draws of a fit, with its data.
+    random_seed : int or sequence of int
+
+    Returns
+    -------
+    list of dict
+        Of each table of answers `dimension`, and as far as such data and such a model have them `votes`: the distance
+        of the statistic as a whole from what is predicted, over the mean of replicates (`spread`), its `p`, and the
+        largest difference between two cumulative shares of items, with what these are; `errors`: `correlation` of those
+        seen and `expected`, `z` of the difference, `n_answers` of an item, and what these are `worth`; `pairs`: how
+        many were compared, the least `p`, times their number, and of those that agree most beyond what is predicted the
+        annotators, the items they share, and the agreement `observed` and `predicted`.
+    """
+    rng = np.random.default_rng(random_seed)
+    data = drawn.data if "item" in drawn.draws.dims else _draw_items(drawn.data, rng)
+    some = drawn._replace(data=data, draws=take_draws(drawn.draws, REPLICATES))
+    replicates = list(replicate(*some, rng))
+    found = [_measure_table(table, some, replicates) for table in tables_of(data)]
+    few = drawn._replace(draws=take_draws(drawn.draws, FEW_DRAWS))
+    for one, table in zip(found, tables_of(drawn.data), strict=True):
+        one |= _measure_pairs(table, few)
+    return found
+
+
+def _draw_items(data: Data, rng: np.random.Generator) -> Data:
+    """Return the answers to items drawn at random, about as many as are replicated, or all if there are no more."""
+    if not isinstance(data, AnnotationData) or data.n_annotations <= MOST_ANSWERS:
+        return data
+    n_items = max(1, round(data.n_items * MOST_ANSWERS / data.n_annotations))
+    chosen = np.sort(rng.choice(data.n_items, n_items, replace=False))
+    place = np.full(data.n_items, -1)
+    place[chosen] = np.arange(n_items)
+    kept = place[data.item] >= 0
+    items = tuple(data.items[code] for code in chosen)
+    return replace(
+        data,
+        items=items,
+        item=place[data.item[kept]],
+        annotator=data.annotator[kept],
+        label=data.label[kept],
+        gold={},
+        controls={item: data.controls[item] for item in items if item in data.controls},
+    )
+
+
+def _measure_table(table: Table, drawn: Drawn, replicates: list[np.ndarray]) -> dict[str, Any]:
+    found: dict[str, Any] = {"dimension": table.dimension}
+    own = [answers[table.own] for answers in replicates]
+    with suppress(DataError):  # trials that differ have no histogram
+        found["votes"] = _measure_votes(table, own)
+    if isinstance(table.data, AnnotationData) and says_labels(drawn.model, drawn.data):
+        with suppress(DataError):  # of a model that cannot take items of one annotation
+            found |= _measure_errors(table, drawn, own)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------- votes
+
+
+def _measure_votes(table: Table, replicates: list[np.ndarray]) -> dict[str, Any]:
+    of_labels = isinstance(table.data, AnnotationData)
+    statistic = table.statistics["votes_per_item" if of_labels else "histogram"](table.data)
+    seen = table.data.label if of_labels else table.data.successes
+    observed = np.asarray(statistic.measure(seen), dtype=float)
+    replicated = np.array([statistic.measure(answers) for answers in replicates], dtype=float)
+    far, of_replicates = measure_distance(observed, replicated)
+    first = np.flatnonzero([name.startswith("0 x ") for name in statistic.of]) if of_labels else np.zeros(1, dtype=int)
+    shares = [
+        np.concatenate([np.cumsum(part) for part in np.split(counts, first[1:])]) / table.data.n_items
+        for counts in (observed, replicated.mean(axis=0))
+    ]
+    at = int(np.abs(shares[0] - shares[1]).argmax())
+    return {
+        "spread": float(far[0] / max(of_replicates.mean(), 1e-9)),
+        "p": float(((of_replicates >= far[0]).sum() + 1) / (of_replicates.size + 1)),
+        "at_most": statistic.of[at],
+        "observed": float(shares[0][at]),
+        "predicted": float(shares[1][at]),
+    }
+
+
+# ------------------------------------------------------------------------------------------------------------ errors
+
+
+def _measure_errors(table: Table, drawn: Drawn, replicates: list[np.ndarray]) -> dict[str, Any]:
+    """Return how errors correlate, and what an item's answers are worth; nothing where no item has two answers."""
+    data = table.data
+    n_answers = np.bincount(data.item, minlength=data.n_items)
+    if not (n_answers > 1).any():
+        return {}
+    seen, predicted = [], []
+    for joint, answers in zip(_ask_each(drawn, table), replicates, strict=True):
+        seen.append(correlate_errors(data, data.label, joint))
+        predicted.append(correlate_errors(data, answers, joint))
+    more = np.array(seen) - np.array(predicted)
+    if not np.isfinite(more).all() or not more.std():
+        return {}
+    n, excess = float(n_answers[n_answers > 1].mean()), float(more.mean())
+    return {
+        "errors": {
+            "correlation": float(np.mean(seen)),
+            "expected": float(np.mean(predicted)),
+            "z": float(excess / more.std()),
+            "n_answers": n,
+            "worth": float(n / (1 + (n - 1) * max(excess, 0.0))),
+        }
+    }
+
+
+def _ask_each(drawn: Drawn, table: Table) -> Any:
+    who = np.arange(table.data.n_annotators)[:, None]
+    return ask(drawn, who, dimension=table.dimension)  # (annotator, response, state)
+
+
+def correlate_errors(data: AnnotationData, label: np.ndarray, joint: np.ndarray) -> float:
+    """Return the correlation of two errors on the same item, given its class, over all pairs of answers.
+
+    The class of an item has the posterior that answers independent given the class would give it.
+
+    Parameters
+    ----------
+    data : AnnotationData
+        The design.
+    label : array of int, shape (annotation,)
+    joint : array, shape (annotator, response, state)
+        p(state, answer) of an item that the annotator alone answers.
+    """
+    state = joint.sum(axis=(0, 1)) / len(joint)  # (state,)
+    n_states = state.size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        answer = np.nan_to_num(joint / joint.sum(axis=1, keepdims=True))  # p(answer | state)
+        log_answer, log_state = np.log(answer), np.log(state)
+    logp = np.stack([_sum_by_item(data, log_answer[data.annotator, label, k]) for k in range(n_states)], axis=1)
+    logp += log_state
+    known = data.control_codes
+    logp[known >= 0] = np.where(np.arange(n_states) == known[known >= 0, None], 0.0, -np.inf)
+    logp -= np.maximum(logp.max(axis=1, keepdims=True), np.finfo(float).min)
+    weight = np.exp(logp)
+    weight /= np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    together = possible = 0.0
+    for k in range(n_states):
+        right = data.class_codes[k] if k < data.n_classes else -1  # in the last state of some models nobody is right
+        chance = 1 - answer[:, right, k] if right >= 0 else np.ones(len(joint))  # that an annotator errs
+        away = (label != right) - chance[data.annotator]
+        spread = np.sqrt(chance * (1 - chance))[data.annotator]
+        together += weight[:, k] @ _pair_products(data, away)
+        possible += weight[:, k] @ _pair_products(data, spread)
+    return float(together / possible) if possible > 0 else float("nan")
+
+
+def _sum_by_item(data: AnnotationData, values: np.ndarray) -> np.ndarray:
+    return np.bincount(data.item, weights=values, minlength=data.n_items)
+
+
+def _pair_products(data: AnnotationData, values: np.ndarray) -> np.ndarray:
+    """Return twice the sum of products over the pairs of an item's answers, (item,)."""
+    products: np.ndarray = _sum_by_item(data, values) ** 2 - _sum_by_item(data, values**2)
+    return products
+
+
+# ------------------------------------------------------------------------------------------------------------- pairs
+
+
+def _measure_pairs(table: Table, drawn: Drawn) -> dict[str, Any]:
+    """Return which pairs agree beyond what the draws predict; nothing where none shares enough items."""
+    from scipy.stats import binom
+
+    if not isinstance(table.data, AnnotationData):
+        return {}
+    data, unknown = table.data, table.data.control_codes < 0
+    matched = match_pairs(data, unknown)
+    often = matched.n >= LEAST_SHARED
+    who, n, same = matched.who[often], matched.n[often], matched.count_same(data.label)[often]
+    if not n.size:
+        return {}
+    try:
+        predicted = describe_pairs(drawn, who, dimension=table.dimension).values.reshape(-1, n.size)  # (sample, pair)
+    except DataError:  # of a model that cannot take items of two annotations
+        return {}
+    p = binom.sf(same - 1, n, np.clip(predicted, 0, 1)).mean(axis=0) * n.size  # of so many equal answers, or more
+    observed, mean = same / n, predicted.mean(axis=0)
+    close = (p < PAIRS_P) & (observed - mean > CLOSE_PAIR * (1 - mean))
+    first = np.flatnonzero(close)
+    first = first[np.argsort(p[first], kind="stable")][:MOST_NAMED]
+    named = [
+        {
+            "annotators": [data.annotators[code] for code in who[at]],
+            "n": int(n[at]),
+            "observed": float(observed[at]),
+            "predicted": float(mean[at]),
+        }
+        for at in first
+    ]
+    return {"pairs": {"n": int(n.size), "least_p": float(min(1.0, p.min())), "close": int(close.sum()), "named": named}}
