@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
+from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import check_coverage, n_kept
 from bayesanno.analysis.parts import FitPart, concat_parts, parts_of
@@ -59,9 +60,14 @@ def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None
 
 
 def _cover_part(part: FitPart, coverages: Sequence[float]) -> pd.DataFrame:
-    gold = np.array([part.gold.get(item, "") for item in part.data.items], dtype=object)  # (item,)
-    best = np.array(part.states, dtype=object)[part.posterior.values.argmax(axis=1)]  # (item,)
-    return measure_coverage(part.entropy, np.where(gold != "", gold == best, np.nan), coverages)
+    return measure_coverage(part.entropy, _is_right(part), coverages)
+
+
+def _is_right(part: FitPart) -> np.ndarray:
+    """Return whether the most probable label of each item is right, nan where the truth is not known; (item,)."""
+    gold = np.array([part.gold.get(item, "") for item in part.data.items], dtype=object)
+    best = np.array(part.states, dtype=object)[part.posterior.values.argmax(axis=1)]
+    return np.where(gold != "", gold == best, np.nan).astype(float)
 
 
 def measure_coverage(entropy: np.ndarray, right: np.ndarray, coverages: Sequence[float]) -> pd.DataFrame:
@@ -110,3 +116,58 @@ def score_part(part: FitPart) -> dict[str, float]:
     if not part.gold or part.is_of_types:
         return {}
     return dict(zip(SCORED, _cover_part(part, list(SCORED.values()))["accuracy"].tolist(), strict=True))
+
+
+class Errors(NamedTuple):
+    """How many labels are expected to be wrong where the truth is known, and how many are.
+
+    Attributes
+    ----------
+    n : int
+        Items whose true label is known.
+    expected, made : float
+        The sum of 1 - p over the most probable labels, and how many of these are wrong.
+    p : float
+        The chance of so many errors, or more, if the probabilities were right: of a Poisson number, whose spread is a
+        little larger than that of the sum.
+    vote : float
+        How many errors the majority vote makes, a tie that holds the truth being a share of one.
+    p_vote : float
+        The chance that labels are worse than the vote by so much, or more, if both were as good: by the normal
+        distribution, over items.
+    """
+
+    n: int
+    expected: float
+    made: float
+    p: float
+    vote: float
+    p_vote: float
+
+
+def count_errors(part: FitPart) -> Errors | None:
+    """Count errors that are expected and made; None where no true label is known, or the states are types.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> from bayesanno.analysis.accuracy import count_errors
+    >>> from bayesanno.analysis.parts import part_of
+    >>> from bayesanno.fits.view import view_of
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> errors = count_errors(part_of(view_of(fit), None))
+    >>> errors.n, errors.made, round(errors.vote)
+    (300, 16.0, 28)
+    """
+    from scipy.stats import norm, poisson
+
+    if not part.gold or part.is_of_types:
+        return None
+    right, probability = _is_right(part), part.posterior.values.max(axis=1)
+    known = np.isfinite(right)
+    made, expected = float((1 - right[known]).sum()), float((1 - probability[known]).sum())
+    by_vote = np.nan_to_num(vote_right(part.data)[known])
+    worse = by_vote - right[known]
+    p_vote = norm.sf(worse.sum() / np.sqrt((worse**2).sum())) if worse.any() else 1.0
+    vote = float((1 - by_vote).sum())
+    return Errors(int(known.sum()), expected, made, float(poisson.sf(made - 1, expected)), vote, float(p_vote))

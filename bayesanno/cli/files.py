@@ -22,6 +22,7 @@ from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted
+from bayesanno.inference.diagnosis.explain_misfit import describe_misfit, explain_misfit
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
 
@@ -197,6 +198,10 @@ def describe_result(run: Mapping[str, Any]) -> list[str]:
     if "climb" in found:
         lines.append(_describe_climb(found["climb"]))
         what = found["climb"]["method"]
+    if not explain_misfit(found):  # which was warned of
+        lines += [
+            f"the answers are as predicted: {near}" for one in found.get("misfit", ()) if (near := describe_misfit(one))
+        ]
     return [*lines, f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"]
 
 

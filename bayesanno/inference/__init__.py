@@ -1,6 +1,6 @@
 """From a model and data to a fit. This page is the map.
 
-`fit.fit` reads as three steps, and those who want to know where something happens can go by them.
+`fit.fit` reads as four steps, and those who want to know where something happens can go by them.
 
 1.  Prepare.   methods.choose_method          one table of methods: settings, function, what it yields
                diagnosis/design               what the design, or the model, cannot learn from such data: said at once
@@ -16,6 +16,8 @@
                modes/chains                   which chains are in which mode: one record
                assemble.assemble              deterministics, labels (modeling/posterior), log prior, diagnostics
                diagnosis/measures, explain    the numbers, and the words that a fit warns with; all thresholds
+4.  Check.     check.check_answers            the answers beside those that the fit predicts (simulation/)
+                 diagnosis/misfit               the numbers; diagnosis/explain_misfit has the words and thresholds
 
 What is done with a fit afterwards, and gives another fit:
 

@@ -31,11 +31,25 @@ def find_alike(names: Iterable[str]) -> list[tuple[str, ...]]:
 
 def warn_of_alike(table: str, **names: Iterable[str]) -> None:
     """Warn of names, by what they are of, that are taken for two and may be meant as one."""
+    for said in explain_alike(**names):
+        warn(f"{table}: {said}", NamesWarning)
+
+
+def explain_alike(**names: Iterable[str]) -> list[str]:
+    """Say which names, by what they are of, are taken for two and may be meant as one: a line for each kind of name.
+
+    Examples
+    --------
+    >>> from bayesanno.io.alike import explain_alike
+    >>> explain_alike(labels=["yes", "Yes", "no"], annotators=["ada", "bo"])
+    ["labels 'yes' and 'Yes' count as two: if they are one, spell it alike"]
+    """
+    said = []
     for what, several in names.items():
         found = find_alike(several)
         if found:
             first, second = found[0][:2]
             others = sum(len(group) for group in found) - 2
             more = f" (and {counted(others, 'other name')})" if others else ""
-            said = f"{table}: {what} {first!r} and {second!r} count as two{more}: if they are one, spell it alike"
-            warn(said, NamesWarning)
+            said.append(f"{what} {first!r} and {second!r} count as two{more}: if they are one, spell it alike")
+    return said

@@ -15,8 +15,8 @@ SHARE_OFF = 0.05  # of the items
 DESIGN_EFFECT = 1.1  # how many answers are worth as much as one that is independent of others
 
 CANNOT_SEE = (
-    "That does not show what all who answer an item get wrong together, nor errors that two answers an item are too "
-    "few to show: only true labels can (bayesanno.recalibrate)."
+    "That cannot show what all who answer an item get wrong together, nor what few answers per item hide: only true "
+    "labels can."
 )
 
 
@@ -85,7 +85,7 @@ def _say_errors(errors: Mapping[str, Any]) -> str:
 
 def _say_votes(votes: Mapping[str, Any]) -> str:
     number, _, label = votes["at_most"].partition(" x ")
-    what = f"votes for {label!r}" if label else "successes"
+    what = ("vote" if number == "1" else "votes") + f" for {label!r}" if label else "successes"
     return f"{votes['observed']:.0%} of the items have at most {number} {what} ({votes['predicted']:.0%} are predicted)"
 
 
@@ -103,9 +103,12 @@ def describe_misfit(found: Mapping[str, Any]) -> str:
     """Return in words how near answers are to what is predicted, where nothing is off."""
     said = []
     if votes := found.get("votes"):
-        said.append(f"votes of items p {votes['p']:.2f}")
+        said.append(f"votes per item, p {votes['p']:.2f}")
     if errors := found.get("errors"):
-        said.append(f"errors on an item correlate by {errors['correlation'] - errors['expected']:.2f}")
+        said.append(
+            f"errors on an item correlate by {errors['correlation'] - errors['expected']:.2f}, z {errors['z']:.1f}"
+        )
     if pairs := found.get("pairs"):
         said.append(f"none of {pairs['n']} pairs of annotators agrees beyond its labels")
-    return "; ".join(said)
+    of = f"{found['dimension']}: " if found["dimension"] else ""
+    return f"{of}{'; '.join(said)}" if said else ""

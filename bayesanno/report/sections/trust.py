@@ -1,4 +1,4 @@
-"""Can I trust this fit? What the diagnostics say, in words, and the numbers they are."""
+"""Can I trust this fit? Whether the model fits the answers, whether its draws are to be believed, and the numbers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.modeling.capabilities import caveats
 from bayesanno.report.blocks import Block, Heading, Problems, Table, Verdict, draw
 from bayesanno.report.plots.chains import plot_traces
+from bayesanno.report.sections.misfit import judge_answers
 
 
 def judge_fit(view: FitView) -> list[Block]:
@@ -21,7 +22,7 @@ def judge_fit(view: FitView) -> list[Block]:
     cannot = list(caveats(view.model, view.named_data))
     if not isinstance(view.named_data, AnnotationTotals):
         cannot = [*dict.fromkeys(one for table in tables_of(view.data) for one in design_problems(table)), *cannot]
-    blocks: list[Block] = [Verdict(_judge(view, problems), well=not problems)]
+    blocks: list[Block] = [*judge_answers(view), Verdict(_judge(view, problems), well=not problems)]
     if problems:
         blocks.append(Problems(problems))
     if cannot:
@@ -49,7 +50,7 @@ def _judge(view: FitView, problems: list[str]) -> str:
     chains = f"{counted(found['n_chains'], 'chain')} agree" if found.get("n_chains") else "the draws are"
     rhat = f" (largest R-hat {found['max_rhat']:.3f})" if found.get("max_rhat") is not None else ""
     ess = f", worth {found['min_ess_bulk']:,.0f} independent draws at the least" if found.get("min_ess_bulk") else ""
-    return f"Nothing speaks against it: {chains}{rhat}{ess}, {found.get('divergences') or 'no'} divergences."
+    return f"Nothing speaks against the draws: {chains}{rhat}{ess}, {found.get('divergences') or 'no'} divergences."
 
 
 def _facts_of(view: FitView) -> dict[str, str]:

@@ -1,0 +1,115 @@
+"""How sure labels are, and how sure they should be, on real tables with true labels.
+
+    uv run python tests/benchmarks/sureness.py @crowd @rte @temporal @wsd [TABLE.csv ...]
+
+A table has the columns item, annotator, label, gold; each named one comes with the package or is fetched. Each model is
+fitted by each method, and what its labels say is set beside the truth: the temperature that makes the true labels most
+probable when the log odds of the labels are divided by it (1 where labels are as sure as they should be), the mean log
+score of the true labels before and after, errors expected and made, those of the vote, and what the fit sees of itself
+without any true label: how errors on an item correlate, and what an item's answers are worth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+import bayesanno as ba
+
+MODELS = ("model_b", "mace", "hierarchical_dawid_skene", "item_difficulty")
+METHODS = {"em": {"method_options": {"objective": "map"}}, "vb": {}, "nuts": {"draws": 500, "tune": 500}}
+MOST_TEMPERATURE = 1000.0
+
+
+def read(source: str) -> ba.AnnotationData:
+    """Read a table; gold that nobody said is left out, since no label can be that."""
+    if source.startswith("@"):
+        return ba.read_annotations(source)
+    table = pd.read_csv(source, dtype=str, keep_default_na=False)
+    data = ba.read_annotations(table[["item", "annotator", "label"]])
+    known = table[(table["gold"] != "") & table["gold"].isin(data.labels)].groupby("item")["gold"].first()
+    return replace(data, gold=known.to_dict())
+
+
+def score(fit: object, data: ba.AnnotationData) -> dict[str, float]:
+    """Return what labels say beside the truth, of the items whose truth is known."""
+    known = data.gold_codes >= 0
+    log_p, truth = fit["latent"]["log_probability"].values[known], data.gold_codes[known]
+    rows = np.arange(truth.size)
+
+    def log_score(log_temperature: float) -> float:
+        scaled = np.maximum(log_p, -1e6) / np.exp(log_temperature)
+        return float(log_softmax(scaled, axis=1)[rows, truth].mean())
+
+    best = minimize_scalar(lambda t: -log_score(t), bounds=(np.log(0.1), np.log(MOST_TEMPERATURE)), method="bounded")
+    p = np.exp(log_p)
+    return {
+        "temperature": float(np.exp(best.x)),
+        "log_score": log_score(0.0),
+        "tempered": -float(best.fun),
+        "expected": float((1 - p.max(axis=1)).sum()),
+        "made": int((p.argmax(axis=1) != truth).sum()),
+        "vote": float((1 - ba.majority_vote(data)["right"]).sum()),
+    }
+
+
+def look(fit: object) -> dict[str, object]:
+    """Return what the fit saw of itself, without true labels."""
+    found = ba.diagnostics_of(fit).get("misfit")
+    if not found:
+        return {}
+    errors, votes, pairs = found[0].get("errors", {}), found[0]["votes"], found[0].get("pairs", {})
+    return {
+        "r": errors.get("correlation", np.nan) - errors.get("expected", np.nan),
+        "z": errors.get("z", np.nan),
+        "answers": errors.get("n_answers", np.nan),
+        "worth": errors.get("worth", np.nan),
+        "votes_p": votes["p"],
+        "pairs": pairs.get("close", 0),
+    }
+
+
+def run(options: argparse.Namespace) -> pd.DataFrame:
+    """Fit every model to every table by every method; one row each."""
+    rows = []
+    for source in options.tables:
+        data = read(source)
+        for model in options.models:
+            for method in options.methods:
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    try:
+                        settings = METHODS[method] | {"random_seed": options.seed, "progressbar": False}
+                        fit = ba.fit(model, data, method=method, **settings)
+                    except ba.BayesannoError:  # a model without updates
+                        continue
+                warned = any(one.category is ba.MisfitWarning for one in caught)
+                name = source.split("/")[-1].split(".")[0]
+                rows.append(
+                    {"table": name, "model": model, "method": method}
+                    | score(fit, data)
+                    | look(fit)
+                    | {"warned": warned}
+                )
+                print(pd.DataFrame(rows[-1:]).to_string(index=False, header=len(rows) == 1), flush=True)
+    return pd.DataFrame(rows)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="+")
+    parser.add_argument("--models", nargs="+", default=list(MODELS))
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", help="a CSV file")
+    options = parser.parse_args()
+    found = run(options)
+    print(found.round(3).to_string(index=False))
+    if options.out:
+        found.to_csv(options.out, index=False)

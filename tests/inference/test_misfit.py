@@ -1,0 +1,184 @@
+"""A fit looks at itself: it warns where annotators err together, and not where the model itself made the answers."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import bayesanno as ba
+from bayesanno.fits.view import view_of
+from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.inference.diagnosis.misfit import correlate_errors, measure_misfit
+from bayesanno.simulation.quantities import Drawn
+
+QUICK = {"draws": 200, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False}
+
+
+def table(answers, truth, n_labels):
+    """Annotations of answers (item, annotator), codes of labels, -1 where there is none."""
+    item, annotator = np.nonzero(answers >= 0)
+    items = tuple(f"item {code:03d}" for code in range(len(answers)))
+    labels = tuple("abcd"[:n_labels])
+    return ba.AnnotationData(
+        item=item,
+        annotator=annotator,
+        label=answers[item, annotator],
+        items=items,
+        annotators=tuple(f"a{code:02d}" for code in range(answers.shape[1])),
+        labels=labels,
+        gold={name: labels[code] for name, code in zip(items, truth, strict=True)},
+    )
+
+
+def noisy(truth, accuracy, n_labels, rng):
+    """Answers that are right with a probability, and otherwise any other label."""
+    wrong = (truth + rng.integers(1, n_labels, truth.size)) % n_labels
+    return np.where(rng.random(truth.size) < accuracy, truth, wrong)
+
+
+@pytest.fixture(scope="module")
+def copies():
+    """Five good annotators, and five who copy one bad one: the majority is wrong where that one is."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(3, size=200)
+    bad = noisy(truth, 0.6, 3, rng)
+    copied = [np.where(rng.random(200) < 0.95, bad, noisy(truth, 0.6, 3, rng)) for _ in range(5)]
+    return table(np.column_stack([*(noisy(truth, 0.75, 3, rng) for _ in range(5)), *copied]), truth, 3)
+
+
+def misfit_of(fit):
+    return ba.diagnostics_of(fit)["misfit"]
+
+
+@pytest.mark.parametrize("method", ["vb", "nuts"])
+def test_copies_are_seen_and_named(copies, method):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit = ba.fit("model_b", copies, method=method, **QUICK)
+    (said,) = [str(one.message) for one in caught if one.category is ba.MisfitWarning]
+    assert "pairs of annotators agree beyond" in said
+    assert "too sure" in said
+    assert len(said.splitlines()) == 1
+    (found,) = misfit_of(fit)
+    labels = ba.label_table(fit)
+    assert (labels["label"] != labels["gold"]).sum() > 10 * (1 - labels["probability"]).sum()  # far too sure
+    assert found["pairs"]["close"] >= 8
+    assert found["errors"]["z"] > 5
+    assert found["errors"]["worth"] < 6 < found["errors"]["n_answers"] == 10
+
+
+def test_answers_that_the_model_made_are_not_warned_of():
+    for seed in range(4):
+        design = ba.make_design(items=150, annotators=8, labels=["a", "b", "c"], per_item=(3, 6), random_seed=seed)
+        data, _ = ba.simulate("model_b", design, random_seed=seed)
+        fit = _quiet_fit("model_b", data, method="vb")
+        assert not explain_misfit(ba.diagnostics_of(fit))
+
+
+@pytest.fixture(scope="module")
+def tickets():
+    return ba.read_annotations("@crowd")
+
+
+def test_the_crowd_is_not_warned_of_and_check_false_says_nothing(tickets):
+    fit = _quiet_fit("mace", tickets, draws=500)
+    (found,) = misfit_of(fit)
+    assert abs(found["errors"]["z"]) < 2
+    assert found["votes"]["p"] > 0.05
+    assert "misfit" not in ba.diagnostics_of(_quiet_fit("mace", tickets, check=False))
+
+
+def test_the_same_seed_sees_the_same(copies):
+    view = view_of(_quiet_fit("one_coin", copies, method="vb"))
+    drawn = Drawn(view.model, view.data, view.posterior, view.known)
+    assert measure_misfit(drawn, 3) == measure_misfit(drawn, 3) != measure_misfit(drawn, 4)
+
+
+def _quiet_fit(model, data, **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return ba.fit(model, data, **QUICK | settings)
+
+
+def test_chains_left_out_are_looked_at_anew_and_relabelling_changes_nothing(copies):
+    fit = _quiet_fit("model_b", copies)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        fewer = ba.drop_chains(fit, [1])
+        both = ba.concat_chains([fit, fit])
+        unchecked = ba.drop_chains(_quiet_fit("model_b", copies, check=False), [1])
+    assert misfit_of(fewer) != misfit_of(fit)
+    assert misfit_of(fewer)[0]["pairs"]["n"] == misfit_of(fit)[0]["pairs"]["n"]
+    assert misfit_of(both)[0]["pairs"]["close"] == misfit_of(fit)[0]["pairs"]["close"]
+    assert "misfit" not in ba.diagnostics_of(unchecked)
+
+
+def test_one_point_does_not_look(tickets):
+    assert "misfit" not in ba.diagnostics_of(_quiet_fit("mace", tickets, method="em"))
+
+
+def test_errors_that_correlate_are_measured(rng):
+    """Of annotators whose errors are known to correlate by .3, and of such as err alone."""
+    truth, n = rng.integers(2, size=4000), 6
+    design = table(np.zeros((4000, n), dtype=int), truth, 2)
+    design = ba.AnnotationData(**{**vars_of(design), "controls": design.gold})  # classes known: no estimate between
+    joint = np.full((n, 2, 2), 0.5)
+    joint *= np.array([[0.8, 0.2], [0.2, 0.8]])
+    shared = rng.random((4000, n)) < np.sqrt(0.3)  # takes the item's own coin, or one's own
+    coin = rng.random((4000, 1)) < 0.2
+    for errs, expected in (
+        (np.where(shared, coin, rng.random((4000, n)) < 0.2), 0.3),
+        (rng.random((4000, n)) < 0.2, 0),
+    ):
+        label = np.where(errs, 1 - truth[:, None], truth[:, None]).ravel()
+        assert correlate_errors(design, label, joint) == pytest.approx(expected, abs=0.03)
+
+
+def vars_of(data):
+    return {
+        name: getattr(data, name) for name in ("item", "annotator", "label", "items", "annotators", "labels", "gold")
+    }
+
+
+@pytest.mark.parametrize("answers", ["one answer", "one label", "rare", "nobody"])
+def test_thin_tables_are_looked_at_in_silence(answers, rng):
+    truth = (rng.random(60) < (0.05 if answers == "rare" else 0.4)).astype(int)
+    said = np.column_stack([noisy(truth, 0.9, 2, rng) for _ in range(4)])
+    if answers == "one answer":
+        said[:, 3] = -1
+        said[0, 3] = 1
+    elif answers == "one label":
+        said[:, 3] = 0
+    elif answers == "nobody":
+        said[7] = -1
+    fit = _quiet_fit("model_b", table(said, truth, 2))
+    assert not explain_misfit(ba.diagnostics_of(fit))
+
+
+def test_no_item_with_two_answers_has_no_errors_to_compare(rng):
+    truth = rng.integers(2, size=40)
+    said = np.full((40, 2), -1)
+    said[:20, 0], said[20:, 1] = truth[:20], truth[20:]
+    (found,) = misfit_of(_quiet_fit("one_coin", table(said, truth, 2), method="vb"))
+    assert set(found) == {"dimension", "votes"}
+
+
+def test_counts_and_dimensions_are_looked_at():
+    counts = ba.CountData(items=tuple(map(str, range(80))), successes=np.repeat([1, 4], 40), trials=np.full(80, 5))
+    (found,) = misfit_of(_quiet_fit("binomial_mixture", counts))
+    assert set(found) == {"dimension", "votes"}
+    rng = np.random.default_rng(2)
+    truth = rng.integers(2, size=40)
+    said = table(np.column_stack([noisy(truth, 0.8, 2, rng) for _ in range(3)]), truth, 2)
+    other = table(np.column_stack([noisy(truth, 0.8, 2, rng) for _ in range(3)]), truth, 2)
+    found = misfit_of(_quiet_fit("model_a_multi", ba.MultiAnnotationData(by_dimension={"tone": said, "topic": other})))
+    assert [one["dimension"] for one in found] == ["tone", "topic"]
+
+
+def test_large_tables_are_sampled(monkeypatch, copies):
+    view = view_of(_quiet_fit("one_coin", copies, method="vb"))
+    drawn = Drawn(view.model, view.data, view.posterior, view.known)
+    monkeypatch.setattr("bayesanno.inference.diagnosis.misfit.MOST_ANSWERS", 500)
+    (found,) = measure_misfit(drawn, 1)
+    assert found["errors"]["n_answers"] == 10
+    assert found["pairs"]["named"][0]["n"] == 200  # of pairs, all items
