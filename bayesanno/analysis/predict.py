@@ -41,7 +41,8 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     have none. Where few draws carry the weight, the answers are a surprise to the fit, or there are very many of them.
 
     A model with a population of annotators, as `hierarchical_dawid_skene`, takes those that the fit has not seen: each
-    draw of the population gives four of what such an annotator may be, and the weights are over all of these.
+    draw of the population gives four of what such an annotator may be, and the weights are over all of these. In
+    `ess_weights` these four are one draw, whose weight is their sum.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     -------
     pandas.DataFrame
         As `label_table`, and last `ess_weights`: the effective number of draws that an item's prediction rests on,
-        1 / sum_s w_s^2 (Kong 1992), which is at most the number of draws.
+        1 / sum_s w_s^2 (Kong 1992), which is at most the fit's number of draws.
 
     Raises
     ------
@@ -89,11 +90,14 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
         )
     check_seed(random_seed)
     recoded = recode(view.data, new_data, view.model)
-    posterior = view.posterior
+    posterior, copies = view.posterior, 1
     if isinstance(view.model, HasPopulation) and recoded.annotators != view.data.annotators:
         posterior = _add_strangers(view.model, recoded, posterior, np.random.default_rng(random_seed))
-    found = recover(view.model, recoded, posterior, view.known, with_log_likelihood=False, weigh_draws=True)
-    _check_weights(recoded.items, found.ess_weights, posterior.sizes["chain"] * posterior.sizes["draw"])
+        copies = DRAWS_OF_A_STRANGER
+    found = recover(
+        view.model, recoded, posterior, view.known, with_log_likelihood=False, weigh_draws=True, copies=copies
+    )
+    _check_weights(recoded.items, found.ess_weights, view.posterior.sizes["chain"] * view.posterior.sizes["draw"])
     table = tabulate_labels(split_data(recoded, found.latent))
     table["ess_weights"] = table["item"].map(dict(zip(recoded.items, found.ess_weights, strict=True)))
     return table

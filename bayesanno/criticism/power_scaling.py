@@ -6,12 +6,17 @@ The derivative of a posterior mean by alpha needs no weights: of E[f], with L th
     d E[f] / d log2(alpha)  =  ln 2  Cov(f, L)                                                   at alpha = 1
 
 so that a prior of twice the strength moves the mean by about that much. The more parameters a model has, the more L
-varies whatever f is, and the more uncertain the slopes of few draws are: tables say by how much.
+varies whatever f is, and the more uncertain the slopes of few draws are: tables say by how much. A sensitivity is a
+distance, which chance alone keeps above 0. What chance brings is seen in the same draws, shifted against L, so that
+nothing relates them; and as a table has many rows, of which chance will bring some far, the rows that are told of are
+chosen so that few of them are false (Benjamini and Hochberg).
 
 References
 ----------
 N. Kallioinen, T. Paananen, P.-C. Bürkner and A. Vehtari (2024), Detecting and diagnosing prior and likelihood
 sensitivity with power-scaling, Statistics and Computing 34, 57, doi:10.1007/s11222-023-10366-5.
+Y. Benjamini and Y. Hochberg (1995), Controlling the false discovery rate: a practical and powerful approach to multiple
+testing, Journal of the Royal Statistical Society B 57(1), 289-300, doi:10.1111/j.2517-6161.1995.tb02031.x.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import batched
 
 import numpy as np
 
@@ -37,8 +43,11 @@ GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # what is scale
 FLAT = 1e-9  # nats that a density may differ by rounding
 CONFLICT, STRONG = "potential prior-data conflict", "potential strong prior or weak likelihood"
 TOO_FEW_DRAWS = "too few draws to tell"
-UNRELATED = 200  # sensitivities of which the noise is known
+SHIFTS = 8  # of draws against what is scaled, at least
+UNRELATED = 400  # sensitivities of shifted draws, at least: of few parameters there are more shifts
+MOST_SHIFTED = 500  # parameters whose draws are shifted, of more so many that are evenly spaced
 THRESHOLD = 0.05  # of a sensitivity, as its authors have it
+FALSE_SHARE = 0.05  # of the rows that are told of, those that chance alone may bring
 
 
 def power_scaling_table(
@@ -66,10 +75,12 @@ def power_scaling_table(
         One row per parameter: `parameter`, `mean`, `sd`; `prior` and `likelihood`, the sensitivities of Kallioinen et
         al. (2024), a distance of distribution functions per doubling; `prior_noise` and `likelihood_noise`, which 19 in
         20 of such parameters would stay below by chance, by so many draws, if they had nothing to do with what is
-        scaled; `prior_slope` and `likelihood_slope`, by how much a doubling of its strength moves the mean, each with
-        its Monte Carlo standard error, `_mcse`; and `diagnosis`: "potential prior-data conflict" where both
-        sensitivities are above 0.05 and above the noise, "potential strong prior or weak likelihood" where only the
-        prior's is, "too few draws to tell" where the prior's is above 0.05 and not above the noise, else empty.
+        scaled; `prior_p_adjusted` and `likelihood_p_adjusted`, which share of those come as far as this row, adjusted
+        for the number of rows by Benjamini and Hochberg: of rows at 0.05 or less, about one in 20 may be chance's;
+        `prior_slope` and `likelihood_slope`, by how much a doubling of its strength moves the mean, each with its Monte
+        Carlo standard error, `_mcse`; and `diagnosis`. A sensitivity counts if it is 0.05 or more, with an adjusted p
+        of 0.05 or less. "potential prior-data conflict": both count; "potential strong prior or weak likelihood": only
+        the prior's does; "too few draws to tell": the prior's is 0.05 or more, and does not count; else empty.
 
     Raises
     ------
@@ -94,7 +105,7 @@ def power_scaling_table(
 
     with quiet_logger("arviz_stats", logging.ERROR):  # the table says what it would
         found = measure(chosen)
-        noise = _measure_noise(chosen, measure)
+        unrelated = _measure_unrelated(chosen, measure)
     parts = []
     for values in _flatten(chosen):
         part = {"mean": values.mean(axis=(0, 1)), "sd": values.std(axis=(0, 1), ddof=1)}
@@ -103,11 +114,12 @@ def power_scaling_table(
         parts.append(pd.DataFrame(part))
     slopes = pd.concat(parts).set_axis(found.index, axis=0)
     table = slopes[["mean", "sd"]].join(found[list(GROUPS)])
-    table = table.assign(**{f"{of}_noise": level for of, level in noise.items()}).join(
-        slopes.drop(columns=["mean", "sd"])
-    )
+    adjusted = {of: _adjust_p(found[of].to_numpy(), unrelated[of]) for of in GROUPS}
+    table = table.assign(**{f"{of}_noise": np.quantile(unrelated[of], 0.95) for of in GROUPS})
+    table = table.assign(**{f"{of}_p_adjusted": p for of, p in adjusted.items()})
+    table = table.join(slopes.drop(columns=["mean", "sd"]))
     table.insert(0, "parameter", pd.Series(found.index, index=found.index, dtype="str"))
-    counts = {of: (found[of] >= THRESHOLD) & (found[of] > noise[of]) for of in GROUPS}
+    counts = {of: (found[of] >= THRESHOLD) & (adjusted[of] <= FALSE_SHARE) for of in GROUPS}
     conditions = [counts["prior"] & counts["likelihood"], counts["prior"], found["prior"] >= THRESHOLD]
     said = np.select(conditions, [CONFLICT, STRONG, TOO_FEW_DRAWS], "")
     return table.assign(diagnosis=pd.Series(said, index=found.index, dtype="str")).reset_index(drop=True)
@@ -197,21 +209,35 @@ def _measure_sensitivity(
     return table
 
 
-def _measure_noise(draws: xr.Dataset, measure: Callable[[xr.Dataset], pd.DataFrame]) -> dict[str, float]:
-    """Return the 95% quantiles of sensitivities of the same draws, out of step with the densities that are scaled.
+def _measure_unrelated(draws: xr.Dataset, measure: Callable[[xr.Dataset], pd.DataFrame]) -> dict[str, np.ndarray]:
+    """Return sensitivities of the same draws, out of step with the densities that are scaled, (unrelated,) each.
 
     Each chain's draws meet the densities of another part of another chain, so that nothing but chance relates them.
     """
     values = np.concatenate(_flatten(draws), axis=2)  # (chain, draw, element)
     values = values[:, :, values.std(axis=(0, 1)) > 0]  # what never varies has no sensitivity
-    if not values.shape[2]:
-        return dict.fromkeys(GROUPS, 0.0)
-    values = values[:, :, np.unique(np.linspace(0, values.shape[2] - 1, UNRELATED).round().astype(int))]
-    times = -(-UNRELATED // values.shape[2])
-    steps = [round(values.shape[1] * number / (times + 1)) for number in range(1, times + 1)]
-    unrelated = np.concatenate([np.roll(values, (1, step), axis=(0, 1)) for step in steps], axis=2)
-    found = measure(xr.Dataset({"unrelated": (("chain", "draw", "element"), unrelated)}))
-    return {of: float(found[of].quantile(0.95)) for of in GROUPS}
+    n_chains, n_draws, n = values.shape
+    if not n:
+        return dict.fromkeys(GROUPS, np.zeros(1))
+    values = values[:, :, np.unique(np.linspace(0, n - 1, MOST_SHIFTED).round().astype(int))]
+    shifts = max(SHIFTS, -(-UNRELATED // values.shape[2]))
+    steps = np.linspace(0, n_draws, shifts + 2)[1:-1].round().astype(int).clip(1, max(1, n_draws - 1))
+    parts = []
+    for some in batched(enumerate(steps), MOST_SHIFTED // values.shape[2]):  # a call takes long, whatever it is of
+        rolled = [np.roll(values, (1 + number % max(1, n_chains - 1), step), axis=(0, 1)) for number, step in some]
+        unrelated = np.concatenate(rolled, axis=2)
+        parts.append(measure(xr.Dataset({"unrelated": (("chain", "draw", "element"), unrelated)})))
+    return {of: np.concatenate([part[of].to_numpy() for part in parts]) for of in GROUPS}
+
+
+def _adjust_p(sensitivity: np.ndarray, unrelated: np.ndarray) -> np.ndarray:
+    """Return p-values of sensitivities (row,) among unrelated ones, adjusted for how many rows there are."""
+    from scipy.stats import false_discovery_control
+
+    as_far = len(unrelated) - np.searchsorted(np.sort(unrelated), sensitivity)  # (row,)
+    p = np.where(np.isnan(sensitivity), 1.0, (1 + as_far) / (1 + len(unrelated)))
+    adjusted: np.ndarray = false_discovery_control(p)
+    return adjusted
 
 
 def _log_densities(view: FitView, priors: Sequence[str]) -> dict[str, np.ndarray]:

@@ -4,6 +4,10 @@ Parameters are drawn from the prior, data from the parameters, and the model is 
 rank of the true value among draws of its posterior is as often any number as any other, for each parameter, and for the
 log likelihood, which depends on data and parameters both and notices what parameters alone do not.
 
+Where a prior is exchangeable in the classes, the posterior has a copy of itself for each naming of them, and the truth
+may be of any, whereas chains begin in one, that of the vote, and need not leave it. Each draw is as probable under all
+of the namings. So it is ranked under one at random, and a label's probability is its mean over all of them.
+
 The invariant: a simulation's data and fit follow from the seed and its number alone; every one of them is there, or the
 study raises.
 
@@ -28,13 +32,15 @@ from bayesanno.criticism.prior import require_own_prior
 from bayesanno.criticism.trials import hear_doubts
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import BayesannoError, FitError
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import pm, xr
 from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.diagnosis.explain import explain_chains
 from bayesanno.inference.fit import fit
+from bayesanno.inference.graph.draws import add_deterministics
+from bayesanno.inference.relabelling.align import permute_classes
 from bayesanno.inference.split import combine_modes
 from bayesanno.modeling.base import AnnotationModel, require_data
-from bayesanno.modeling.capabilities import latents
+from bayesanno.modeling.capabilities import is_exchangeable, latents
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.registry import get_model
@@ -73,7 +79,8 @@ def sbc(
         A cluster that fits instead.
     progressbar : bool
     arguments
-        Of `bayesanno.fit`, such as draws and tune. Classes are never relabelled.
+        Of `bayesanno.fit`, such as draws and tune. Classes are never relabelled by a rule: where they are exchangeable,
+        each draw is ranked under names of the classes at random, its own.
 
     Returns
     -------
@@ -84,7 +91,8 @@ def sbc(
         chains were in several modes, whose draws were weighed by mass (`combine_modes`), where that could be told.
         Where items have several states, their labels or types, `probability` (simulation, item, state), in single
         precision, and `state` (simulation, item), the number of the true one; of several dimensions, one of each,
-        `probability_<dimension>`. Items whose label is a control are left out of these.
+        `probability_<dimension>`. Items whose label is a control are left out of these. Exchangeable classes have no
+        names that data could tell, so that each is as probable as the others, and tables of labels say nothing of fits.
 
     Raises
     ------
@@ -121,11 +129,14 @@ def sbc(
 
 def rank_one(number: int, model: AnnotationModel, design: Data, seed: int, arguments: dict[str, Any]) -> xr.Dataset:
     """Simulate one data set, fit the model, and return the ranks of the truth, and what the fit says of the items."""
-    of_data, of_fit = (int(one) for one in np.random.SeedSequence([seed, number]).generate_state(2))
+    of_data, of_fit, of_names = (int(one) for one in np.random.SeedSequence([seed, number]).generate_state(3))
     data, truth, state = _simulator(model, design).draw(of_data)
     view, flags = _fit(model, data, {"progressbar": False, **arguments, "random_seed": of_fit, "relabel": False})
     names = [str(name) for name in view.posterior.data_vars if name in truth]
-    ranks = _rank(view, truth[names]) | {LIKELIHOOD: ((), _rank_likelihood(view, truth[names]))}
+    draws = view.posterior
+    if is_exchangeable(model, data):
+        draws = _name_at_random(draws, _simulator(model, design).graph, np.random.default_rng(of_names))
+    ranks = _rank(draws, truth[names], _spaced(view)) | {LIKELIHOOD: ((), _rank_likelihood(view, truth[names]))}
     coords = {dim: truth[dim].values for name in names for dim in truth[name].dims}
     found = xr.Dataset({**ranks, **flags}, coords=coords).merge(_keep_states(view, state))
     return found.assign_attrs(ranked=list(ranks))
@@ -142,11 +153,18 @@ def _fit(model: AnnotationModel, data: Data, settings: dict[str, Any]) -> tuple[
     return view, {"warned": ((), bool(doubts)), "several_modes": ((), several)}
 
 
-def _rank(view: FitView, truth: xr.Dataset) -> dict[str, tuple[Any, np.ndarray]]:
-    at = _spaced(view)
+def _name_at_random(draws: xr.Dataset, graph: pm.Model, rng: np.random.Generator) -> xr.Dataset:
+    """Permute the classes of each draw at random, each permutation as probable as any, and what follows from them."""
+    n_samples, n_classes = draws.sizes["chain"] * draws.sizes["draw"], draws.sizes["true_class"]
+    permutations = rng.permuted(np.tile(np.arange(n_classes), (n_samples, 1)), axis=1)  # (sample, true_class)
+    free, _ = permute_classes(draws[[variable.name for variable in graph.free_RVs]], permutations)
+    return add_deterministics(graph, free)
+
+
+def _rank(posterior: xr.Dataset, truth: xr.Dataset, at: np.ndarray) -> dict[str, tuple[Any, np.ndarray]]:
     found = {}
     for name, true in truth.data_vars.items():
-        draws = view.posterior[name].stack(sample=("chain", "draw")).transpose("sample", ...).values[at]
+        draws = posterior[name].stack(sample=("chain", "draw")).transpose("sample", ...).values[at]
         found[str(name)] = (true.dims, (draws < true.values).sum(axis=0))
     return found
 
@@ -175,9 +193,18 @@ def _keep_states(view: FitView, state: np.ndarray) -> xr.Dataset:
     for latent, true in zip(each, state.reshape(len(each), -1), strict=True):
         if len(latent.states) > 1:
             probability = view.latent[latent.variable(PROBABILITY)].transpose("item", latent.dim)
+            if is_exchangeable(view.model, view.data):
+                probability = _share_among_classes(probability, view.posterior["true_class"].values)
             kept[latent.variable(PROBABILITY)] = probability.isel(item=free).astype(np.float32)
             kept[latent.variable(STATE)] = ("item", true[free])
     return kept
+
+
+def _share_among_classes(probability: xr.DataArray, classes: np.ndarray) -> xr.DataArray:
+    """Return the mean over all permutations of the classes; states that are no class (item, state) are as they were."""
+    of_class = np.isin(probability[probability.dims[1]].values, classes)  # (state,)
+    mean = probability.values[:, of_class].mean(axis=1)  # (item,)
+    return probability.copy(data=np.where(of_class, mean[:, None], probability.values))
 
 
 _simulators: dict[tuple[AnnotationModel, str], Simulator] = {}  # of this process: the last one

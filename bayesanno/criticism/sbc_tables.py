@@ -49,7 +49,9 @@ def sbc_table(ranks: xr.Dataset) -> pd.DataFrame:
         too low), `spread` (the variance of ranks against that of uniform ones: above 1 the posterior is too narrow),
         `covers_50` and `covers_94`, the shares of simulations in which central intervals of 50% and 94% hold the true
         value, `p`, of a chi-square test of ten bins, and `p_adjusted` for the number of parameters (Holm 1979). The
-        study as a whole fails where the least `p_adjusted` is small.
+        study as a whole fails where the least `p_adjusted` is small. Last, and the same in all rows, of how many
+        simulations the study is, `simulations`, and of how many of them the fit warned that it is not to be believed,
+        `warned`. They are ranked with the others: to leave them out would choose among the data.
 
     Raises
     ------
@@ -79,7 +81,8 @@ def sbc_table(ranks: xr.Dataset) -> pd.DataFrame:
             rows.append(row | {"p": float(chisquare(counts).pvalue)})
     table = pd.DataFrame(rows).sort_values("p", kind="stable", ignore_index=True)
     steps = table["p"].to_numpy() * np.arange(len(table), 0, -1)
-    return table.assign(p_adjusted=np.minimum(np.maximum.accumulate(steps), 1.0))
+    table = table.assign(p_adjusted=np.minimum(np.maximum.accumulate(steps), 1.0))
+    return table.assign(simulations=n, warned=int(ranks["warned"].sum()))
 
 
 def sbc_coverage(ranks: xr.Dataset, *, confidence: float = 0.95) -> pd.DataFrame:

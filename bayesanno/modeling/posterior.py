@@ -36,7 +36,8 @@ class Recovered:
     log_likelihood : array, shape (chain, draw, item), or None
         Log p(the item's answers | parameters), its state summed out; None if it was not asked for.
     ess_weights : array, shape (item,)
-        The effective number of draws under the item's weights: all of them where draws are not weighed.
+        The effective number of draws under the item's weights: all of them where draws are not weighed. Draws that are
+        there several times count once.
     """
 
     latent: xr.Dataset
@@ -52,6 +53,7 @@ def recover(
     *,
     with_log_likelihood: bool = True,
     weigh_draws: bool = False,
+    copies: int = 1,
 ) -> Recovered:
     """Average p(state | answers, parameters) over the draws of a posterior, a chunk of items at a time.
 
@@ -73,6 +75,8 @@ def recover(
     weigh_draws : bool, default False
         Whether the items are new to the posterior. An item whose answers no draw can explain (all weights are 0) has
         nan everywhere, and an effective number of 0.
+    copies : int, default 1
+        How often each draw is there, one copy after the other, with annotators of its own in each.
     """
     formula = compile_formula(model, data, posterior, known)
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
@@ -102,7 +106,8 @@ def recover(
         averaged = views.means()
         weight = None if log_weight is None else normalise_weights(log_weight)  # (sample, pattern)
         n_patterns = chunk.stop - chunk.start
-        effective.append(np.full(n_patterns, float(n_samples)) if weight is None else effective_number(weight))
+        alike = np.full(n_patterns, n_samples / copies)
+        effective.append(alike if weight is None else effective_number(weight, copies))
         for name, p in probability.items():  # (sample, pattern, state)
             mean, spread = (p.sum(axis=0) / n_samples, p) if weight is None else weighted_mean(weight, p)
             mcse = _mcse(spread.reshape(n_chains, n_draws, *p.shape[1:]))

@@ -37,12 +37,22 @@ def normalise_weights(log_weight: np.ndarray) -> np.ndarray:
     return normalised
 
 
-def effective_number(weight: np.ndarray) -> np.ndarray:
+def effective_number(weight: np.ndarray, copies: int = 1) -> np.ndarray:
     """Return Kish's effective number of draws, (item,), from weights of mean 1, (sample, item); 0 where they are nan.
 
-    Of equal weights it is the number of draws, of one weight alone it is 1.
+    Of equal weights it is the number of draws, of one weight alone it is 1. Where each draw comes `copies` times, one
+    after the other, its weight is the sum of theirs: a draw that is repeated says no more of what all of them share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.modeling.weighing import effective_number
+    >>> effective_number(np.ones((6, 1)), copies=3).tolist()
+    [2.0]
     """
-    return np.nan_to_num(len(weight) / (weight**2).mean(axis=0))
+    of_draw = weight.reshape(-1, copies, *weight.shape[1:]).mean(axis=1)  # (draw, item), of mean 1
+    # sum(w)^2 / sum(w^2), written so that no rounding makes it more than the number of draws
+    return np.nan_to_num(len(of_draw) / (1 + ((of_draw - 1) ** 2).mean(axis=0)))
 
 
 def weighted_mean(weight: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

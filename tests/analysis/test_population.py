@@ -132,6 +132,19 @@ def test_the_label_by_an_annotator_never_seen_is_that_of_the_population(fit, cro
     assert (again["p[bad]"] == table["p[bad]"]).all()
 
 
+def test_a_draw_that_is_repeated_for_annotators_never_seen_counts_once(fit, crowd):
+    """Four strangers per draw are no four draws: an item that none of them answered keeps its effective number."""
+    beside = [*NEW, ("n5", "zoe", "bad"), ("n5", "zoe", "fair"), ("n5", "zoe", "good")]
+    items = [*dict.fromkeys(item for item, *_ in beside), "silent"]
+    new = ba.AnnotationData.from_records(beside, labels=crowd.labels, items=items)
+    found = ba.predict_labels(fit, new, random_seed=1).set_index("item")["ess_weights"]
+    alone = ba.predict_labels(fit, ba.AnnotationData.from_records([NEW[3]], labels=crowd.labels))["ess_weights"][0]
+    assert found["n3"] == pytest.approx(alone, rel=1e-9)
+    assert found["silent"] == pytest.approx(600, rel=1e-9)
+    assert (found <= 600).all()
+    assert found["n5"] < found["n1"] < 600  # what strangers say tells some of the draws from others
+
+
 def test_other_models_refuse_annotators_never_seen_and_have_no_population(crowd, refuses):
     plain = ba.fit("model_b", crowd, method="em", random_seed=1, progressbar=False)
     with refuses(FitError, "annotators are not drawn from a population in model_b"):

@@ -147,6 +147,9 @@ def test_weights_of_hundreds_of_nats_neither_overflow_nor_vanish(rng):
     assert np.isnan(weight[:, 1]).all()
     np.testing.assert_array_equal(weight[:, 2], [0, 2])
     np.testing.assert_allclose(effective_number(weight), [4 / (share**2 + (2 - share) ** 2), 0, 1])
+    copied = np.array([0.0, 2.0, 1.0, 1.0, 0.5, 1.5])[:, None]  # three draws, twice each
+    np.testing.assert_array_equal(effective_number(copied, copies=2), [3])
+    assert effective_number(copied) == pytest.approx(36 / 8.5)
     values = np.array([[1.0, 1.0, np.nan], [3.0, 1.0, 5.0]])  # nothing is to be had of a draw that cannot be
     running = RunningMeans({"x": np.arange(3)}, 3)
     for one, own in zip(values, log_weight, strict=True):

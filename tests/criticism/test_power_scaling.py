@@ -5,6 +5,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.agreement.behaviour import count_usage
+from bayesanno.criticism.power_scaling import _adjust_p
 from bayesanno.ground.errors import FitError
 from bayesanno.models.label_usage import LabelUsage
 from tests.inference.exact import exact_posterior
@@ -73,21 +74,55 @@ def test_what_is_no_parameter_is_derived_from_them(tiny_fit, slopes):
     assert (np.abs(share["prior_slope"] - expected) < 4.5 * share["prior_slope_mcse"]).all()
 
 
-def test_sensitivities_that_chance_may_bring_are_not_told_of(tiny_fit, mace_fit):
-    """The same draws in another order have nothing to do with the prior; of fewer draws chance brings more."""
-    table = ba.power_scaling_table(tiny_fit)
-    conflict = table["prior"] > np.maximum(table["prior_noise"], 0.05)
-    assert conflict.any()
-    assert (table.loc[conflict, "diagnosis"].str.startswith("potential")).all()
-    mixed = tiny_fit.copy()
+def out_of_step(fit, rng):
+    """The same draws in another order: they have nothing to do with the prior, or the likelihood."""
+    mixed = fit.copy()
     posterior = mixed["posterior"].to_dataset()
-    other = posterior.isel(draw=np.random.default_rng(1).permutation(posterior.sizes["draw"]))
+    other = posterior.isel(draw=rng.permutation(posterior.sizes["draw"]))
     mixed["posterior"] = other.assign_coords(draw=posterior["draw"])
-    unrelated = ba.power_scaling_table(mixed)
+    return mixed
+
+
+def test_none_of_many_parameters_that_rest_on_nothing_is_told_of(mace_fit, rng):
+    """Of 120, more than one in 20 come farther than 19 in 20 do by chance."""
+    some = mace_fit.isel(draw=slice(0, 1000, 2))
+    own = ba.power_scaling_table(some, ["competence", "strategy"])
+    table = ba.power_scaling_table(out_of_step(some, rng), ["competence", "strategy"])
+    assert len(table) == 120
+    assert not table["diagnosis"].str.startswith("potential").any()
+    assert own["diagnosis"].str.startswith("potential").sum() > 5
+    for of in ("prior", "likelihood"):
+        assert 0 < ((table[of] > table[f"{of}_noise"]) & (table[of] >= 0.05)).sum() < 0.15 * 120
+        assert table[f"{of}_p_adjusted"].min() > 0.05
+        assert own[f"{of}_p_adjusted"].min() < 0.05
+
+
+def test_p_values_are_empirical_and_adjusted_for_the_rows():
+    unrelated = np.random.default_rng(1).permutation(np.arange(1, 100) / 100)  # .01 to .99
+    found = _adjust_p(np.array([0.5, 1.0, np.nan, 0.98]), unrelated)
+    np.testing.assert_allclose(found, [4 / 3 * 0.51, 4 * 0.01, 1.0, 4 / 2 * 0.03])  # by Benjamini and Hochberg
+
+
+def test_few_parameters_are_told_from_chance_by_more_shifts(tiny_fit):
+    table = ba.power_scaling_table(tiny_fit, ["accuracy"])
+    assert len(table) == 3
+    assert (table["prior_p_adjusted"] < 0.01).all()  # by eight shifts of three, .04 is the least
+    assert table["diagnosis"].str.startswith("potential").all()
+
+
+def test_sensitivities_that_chance_may_bring_are_not_told_of(tiny_fit, mace_fit, rng):
+    """Of fewer draws chance brings more."""
+    table = ba.power_scaling_table(tiny_fit)
+    counts = (table["prior"] >= 0.05) & (table["prior_p_adjusted"] <= 0.05)
+    assert counts.any()
+    assert (table["diagnosis"].str.startswith("potential") == counts).all()
+    both = counts & (table["likelihood"] >= 0.05) & (table["likelihood_p_adjusted"] <= 0.05)
+    assert ((table["diagnosis"] == "potential prior-data conflict") == both).all()
+    unrelated = ba.power_scaling_table(out_of_step(tiny_fit, rng))
     assert (unrelated["prior"] > unrelated["prior_noise"]).mean() < 0.3  # 1 in 20, of parameters that go together
     many, few = (ba.power_scaling_table(mace_fit.isel(draw=slice(0, 1000, step)), ["competence"]) for step in (1, 10))
     assert (few["prior_noise"] > 2 * many["prior_noise"]).all()
-    unsure = (few["prior"] > 0.05) & (few["prior"] <= few["prior_noise"])
+    unsure = (few["prior"] >= 0.05) & (few["prior_p_adjusted"] > 0.05)
     assert unsure.any()
     assert (few.loc[unsure, "diagnosis"] == "too few draws to tell").all()
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.stats import chisquare
 
 import bayesanno as ba
 from bayesanno.criticism import sbc as module
@@ -65,6 +66,45 @@ def test_what_fits_say_of_items_is_kept_and_what_follows_from_parameters_ranked(
     )
     free = [data.items.index(item) for item in ranks["item"].values]
     assert ranks["state"].isel(simulation=1).values.tolist() == state[free].tolist()
+
+
+def test_exchangeable_classes_are_ranked_under_names_at_random():
+    """Each draw under its own; all that has classes goes with them, and what follows is computed anew."""
+    model = ba.models.ModelB(confusion_accuracy=1 / 3)
+    data, _, _ = Simulator(model, DESIGN).draw(3)
+    settings = {"method": "vb", "draws": 200, "random_seed": 1, "relabel": False, "progressbar": False}
+    draws = module._fit(model, data, settings)[0].posterior
+    named = module._name_at_random(draws, model.build(data), np.random.default_rng(2))
+    assert set(named.data_vars) == set(draws.data_vars)
+    own, other = (one["prevalence"].transpose("chain", "draw", ...).values.reshape(-1, 3) for one in (draws, named))
+    where = (other[:, :, None] == own[:, None]).argmax(axis=2)  # (sample, true_class): the class that is called so
+    assert (np.sort(where, axis=1) == np.arange(3)).all()
+    _, times = np.unique(where, axis=0, return_counts=True)
+    assert times.size == 6
+    assert chisquare(times).pvalue > 1e-3
+    dims = ("chain", "draw", "annotator", "true_class", "response")
+    own, other = (one["confusion"].transpose(*dims).values.reshape(-1, 2, 3, 3) for one in (draws, named))
+    np.testing.assert_array_equal(other, np.take_along_axis(own, where[:, None, :, None], axis=2))
+    right = (named["confusion"] * xr.DataArray(np.eye(3), dims=("true_class", "response"))).sum("response")
+    np.testing.assert_allclose(named["accuracy"], (right * named["prevalence"]).sum("true_class"))
+    assert not np.allclose(named["accuracy"], draws["accuracy"])
+
+
+def test_only_exchangeable_classes_are_named_anew(monkeypatch):
+    """What a fit says under the names of the vote is no posterior where all names are alike; elsewhere it is."""
+    asked = []
+    monkeypatch.setattr(module, "_name_at_random", lambda draws, *_: asked.append(1) or draws)
+    settings = {"simulations": 2, "random_seed": 1, "method": "vb", "progressbar": False}
+    alike = ba.sbc(ba.models.ModelB(confusion_accuracy=1 / 3), DESIGN, **settings)
+    assert len(asked) == 2
+    np.testing.assert_allclose(alike["probability"], 1 / 3, rtol=1e-6)
+    labels = ba.sbc_label_table(alike)
+    assert labels["predicted"].tolist() == pytest.approx([1 / 3], rel=1e-6)
+    controlled = replace(DESIGN, controls={"i2": "1"})  # names a class
+    for model, design in (("model_b", DESIGN), (ba.models.ModelB(confusion_accuracy=1 / 3), controlled)):
+        told = ba.sbc(model, design, **settings)
+        assert np.ptp(told["probability"].values) > 0.3
+    assert len(asked) == 2
 
 
 @pytest.mark.slow
@@ -142,6 +182,18 @@ def test_models_are_calibrated(model, design):
     if model != MODEL:  # of which items have no labels
         labels = ba.sbc_label_table(ranks, bins=10, confidence=1 - LEVEL / 10)
         assert ((labels["low"] <= labels["predicted"]) & (labels["predicted"] <= labels["high"])).all()
+
+
+@pytest.mark.slow
+def test_exchangeable_classes_are_calibrated_though_chains_stay_where_they_begin():
+    """Of data that hold chains in the naming of the vote: ranked as drawn, 94% intervals hold 81% of accuracies."""
+    design = ba.make_design(items=60, annotators=6, labels=3, per_item=6, random_seed=1)
+    model = ba.models.ModelB(confusion_accuracy=1 / 3, confusion_strength=3)
+    settings = {"draws": 100, "tune": 200, "chains": 2, "initvals": "vote", "progressbar": False}
+    ranks = ba.sbc(model, design, simulations=60, random_seed=1, **settings)
+    assert ba.sbc_table(ranks)["p_adjusted"].min() > 0.01
+    coverage = ba.sbc_coverage(ranks, confidence=0.999)
+    assert ((coverage["low"] <= coverage["level"]) & (coverage["level"] <= coverage["high"])).all()
 
 
 @pytest.mark.slow

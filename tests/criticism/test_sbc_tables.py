@@ -36,6 +36,15 @@ def test_uniform_ranks_pass_and_others_do_not(rng):
     assert low.loc["usage[bo]", "mean_rank"] < 0.3
 
 
+def test_how_many_fits_warned_is_said_beside_what_is_tested(rng):
+    found = study(rng.integers(100, size=(60, 2)))
+    warned = np.arange(60) < 7
+    table = ba.sbc_table(found.assign(warned=("simulation", warned)))
+    assert table["simulations"].tolist() == [60, 60]
+    assert table["warned"].tolist() == [7, 7]
+    assert ba.sbc_table(found)["warned"].tolist() == [0, 0]
+
+
 def test_few_simulations_are_not_tested(refuses):
     with refuses(FitError, "there are 49 simulations: a test of their ranks needs 50 or more"):
         ba.sbc_table(study(np.zeros((49, 2), dtype=int)))

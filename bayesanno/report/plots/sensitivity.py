@@ -140,10 +140,10 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     Returns
     -------
     matplotlib.figure.Figure
-        On the left the sensitivities, with a line at 0.05, from which on they count, and shaded as far as chance alone
-        may bring the prior's, by so many draws. On the right by how much a prior,
-        or likelihood, of twice the strength would move the mean, in standard deviations of the posterior, with two
-        Monte Carlo standard errors on either side.
+        On the left the sensitivities, with a line at 0.05, below which none counts, and shaded as far as chance alone
+        brings 19 in 20 of the prior's, by so many draws; of many, some come farther by chance, and the table's
+        `diagnosis` says which count. On the right by how much a prior, or likelihood, of twice the strength would move
+        the mean, in standard deviations of the posterior, with two Monte Carlo standard errors on either side.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
         right.hlines(place + shift, slope - error, slope + error, color=style["color"], linewidth=1)
         right.plot(slope, place + shift, linestyle="", **style)
     left.axvline(THRESHOLD, color=INK, linewidth=0.8, linestyle=":")
-    left.axvspan(0, shown["prior_noise"].max(), color=ACCENT, alpha=0.1, linewidth=0, label="prior, by chance")
+    left.axvspan(0, shown["prior_noise"].max(), color=ACCENT, alpha=0.1, linewidth=0, label="prior, 19 in 20 by chance")
     right.axvline(0, color=INK, linewidth=0.8)
     name_rows(left, shown["parameter"].tolist(), longest=LONGEST)
     left.set_xlim(0, None)
