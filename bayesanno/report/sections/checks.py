@@ -83,7 +83,8 @@ def _scale(view: FitView) -> list[Block]:
     table = power_scaling_table(view, names)
     told = table[table["diagnosis"].str.startswith("potential")]
     moved = f"Of {counted(len(table), 'parameter')}, {len(told):,} would move noticeably with a stronger prior"
-    blocks.append(Text(f"{moved} (power-scaling: a sensitivity above {THRESHOLD} and beyond chance, Kallioinen et al. 2024)."))
+    how = f"power-scaling: a sensitivity above {THRESHOLD} and beyond chance, Kallioinen et al. 2024"
+    blocks.append(Text(f"{moved} ({how})."))
     if len(told):
         blocks.append(table_of(told.nlargest(MOST_ROWS, "prior")[SENSITIVITY], caption="Those that move most"))
     return blocks
