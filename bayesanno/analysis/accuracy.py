@@ -157,7 +157,7 @@ def count_errors(part: FitPart) -> Errors | None:
     >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
     >>> errors = count_errors(part_of(view_of(fit), None))
     >>> errors.n, errors.made, round(errors.vote)
-    (300, 16.0, 28)
+    (300, 20.0, 28)
     """
     from scipy.stats import norm, poisson
 

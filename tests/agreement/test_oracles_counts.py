@@ -38,7 +38,7 @@ THREE = {"weight": [0.540916, 0.429113, 0.029970], "rate": [0.350225, 0.823121, 
 MODEL_M = DiligentLazy(  # the paper's figure 3
     weight_mean=(343 / 800, 159 / 800, 298 / 800), rate_mean=(0.1978, 0.5487, 0.8942), known=True
 )
-SETTINGS = {"random_seed": 1, "progressbar": False}
+SETTINGS = {"check": False, "random_seed": 1, "progressbar": False}
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,8 @@ def test_results_go_to_stdout_and_the_rest_to_stderr(fitted):
     assert json.loads((folder / "run.json").read_text())["files"] == FILES
     assert out[0].startswith("accuracy against gold 0.")
     assert out[1].startswith("max R-hat 1.")
-    assert out[2].endswith("sampling; seed 1")
+    assert out[2].startswith("the answers are as predicted: votes per item, p 0.")
+    assert out[3].endswith("sampling; seed 1")
     assert len(out) == 9
     first, *others = done.stderr.splitlines()
     n = len(read(folder.parent / "answers.csv"))

@@ -22,7 +22,7 @@ HISTOGRAM = np.array([9, 12, 7, 3, 4, 9, 8])  # 0 to 6 successes: two types, nea
 ITEMS, TRIALS = int(HISTOGRAM.sum()), HISTOGRAM.size - 1
 BINS = np.arange(TRIALS + 1)
 SUCCESSES = int(HISTOGRAM @ BINS)
-SETTINGS = {"draws": 1000, "tune": 500, "chains": 4, "random_seed": 1, "progressbar": False}
+SETTINGS = {"draws": 1000, "tune": 500, "chains": 4, "check": False, "random_seed": 1, "progressbar": False}
 DATA = CountData(
     items=tuple(f"s{i}" for i in range(ITEMS)), successes=np.repeat(BINS, HISTOGRAM), trials=np.full(ITEMS, TRIALS)
 )

@@ -155,7 +155,8 @@ def repeat(n, **values):
 def p_after_fitting(data):
     found = []
     for one in data:
-        fit = ba.fit(OneCoin(), one, method="vb", method_options={"restarts": 2}, draws=100, chains=1, **QUIET)
+        settings = {"method": "vb", "method_options": {"restarts": 2}, "draws": 100, "chains": 1, "check": False}
+        fit = ba.fit(OneCoin(), one, **settings, **QUIET)
         found.append(p_of(predictive_check(fit, ["votes_per_item", "label_counts"], replicates=100, random_seed=1)))
     return pd.DataFrame(found)
 

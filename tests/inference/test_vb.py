@@ -25,7 +25,7 @@ FEW = {"draws": 50, "chains": 2}
 
 def vb(model, data, *, initvals="auto", relabel=True, draws=1000, chains=4, **options):
     more = {"method_options": options, "initvals": initvals, "relabel": relabel, "draws": draws, "chains": chains}
-    return ba.fit(model, data, method="vb", **more, **ONE)
+    return ba.fit(model, data, method="vb", check=False, **more, **ONE)
 
 
 def problem_of(model, data, size=None, **settings):

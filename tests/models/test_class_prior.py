@@ -6,6 +6,8 @@ import pytest
 import bayesanno as ba
 from bayesanno.models import MACE
 
+SETTINGS = {"draws": 500, "tune": 500, "check": False, "random_seed": 1, "progressbar": False}
+
 
 def answers(truth, sayings, labels=("no", "yes")):
     """Answers of annotators to items, one row each: what the annotator says to every item, or None."""
@@ -42,7 +44,7 @@ def test_a_rare_class_is_taken_for_a_habit_by_the_uniform_prior_alone():
     accuracy, competence = {}, {}
     for prior in ("learnt", "uniform"):
         with pytest.warns(ba.IdentifiabilityWarning, match="94% of the answers are 'no'"):
-            fit = ba.fit(MACE(class_prior=prior), data, draws=500, tune=500, random_seed=1, progressbar=False)
+            fit = ba.fit(MACE(class_prior=prior), data, **SETTINGS)
         labels = ba.label_table(fit)
         accuracy[prior] = (labels["label"] == labels["gold"]).mean()
         competence[prior] = ba.annotator_table(fit)["competence_mean"]

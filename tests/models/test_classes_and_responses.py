@@ -259,7 +259,7 @@ FAR = pytest.mark.filterwarnings("ignore:the approximation is far from the poste
 
 
 def log_score(data, model="model_b"):
-    fit = ba.fit(model, data, method="vb", random_seed=1, progressbar=False)
+    fit = ba.fit(model, data, method="vb", check=False, random_seed=1, progressbar=False)
     scores = ba.calibration_scores(fit, resamples=0).set_index("score")["value"]
     return scores["log_score"]
 

@@ -259,6 +259,7 @@ def test_attributes_are_text_and_numbers(fitted):
         "divergences",
         "maxdepth_reached",
         "min_bfmi",
+        "misfit",
         "relabelled_fraction",
     }
 

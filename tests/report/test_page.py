@@ -10,7 +10,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import DataFileError, FitError, IdentifiabilityWarning
-from bayesanno.report.blocks import grid_of, table_of
+from bayesanno.report.blocks import Verdict, grid_of, table_of
 from bayesanno.report.sections.labels import list_votes
 from bayesanno.report.sections.trust import judge_fit
 
@@ -91,7 +91,7 @@ def test_names_from_data_are_never_markup(tmp_path):
 
 
 def test_doubts_are_on_top_and_their_chains_drawn(tiny_fit, page, tmp_path):
-    assert "Nothing speaks against it: 4 chains agree" in page
+    assert "Nothing speaks against the draws: 4 chains agree" in page
     doubtful = tiny_fit.copy()
     diagnostics = json.loads(doubtful.attrs["diagnostics"])
     doubtful.attrs["diagnostics"] = json.dumps(diagnostics | {"divergences": 7})
@@ -159,6 +159,8 @@ def test_nothing_is_written_where_it_cannot_be(tiny_fit, tmp_path):
 def test_the_verdict_counts_what_is_wrong(tiny_fit):
     from bayesanno.fits.view import view_of
 
-    first = judge_fit(view_of(tiny_fit))[0]
-    assert first.well
-    assert "no divergences" in first.text
+    answers, draws = [block for block in judge_fit(view_of(tiny_fit)) if isinstance(block, Verdict)]
+    assert answers.well
+    assert "as the model predicts them" in answers.text
+    assert draws.well
+    assert "no divergences" in draws.text

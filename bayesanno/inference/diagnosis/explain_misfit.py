@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 MOST_P = 0.01  # that a number of this size, or a larger one, comes about by chance: of more, nothing is said
-MOST_Z = 2.33  # the same of a number whose distribution is near normal
+# The same of a number whose distribution is near normal in large tables, and skewed in small ones, where the share of
+# replicates that are larger says so:
+MOST_Z, MOST_SHARE = 2.33, 0.03
 # Of very many answers, chance explains hardly anything, and what is off may be too small to matter:
 SHARE_OFF = 0.05  # of the items
 DESIGN_EFFECT = 1.1  # how many answers are worth as much as one that is independent of others
@@ -26,7 +28,7 @@ def explain_misfit(diagnostics: Mapping[str, Any]) -> list[str]:
     Examples
     --------
     >>> from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
-    >>> errors = {"correlation": 0.21, "expected": 0.0, "z": 98.7, "n_answers": 121.0, "worth": 4.6}
+    >>> errors = {"correlation": 0.21, "expected": 0, "z": 98.7, "p": 0.0099, "n_answers": 121.0, "worth": 4.6}
     >>> print(*explain_misfit({"misfit": [{"dimension": "", "errors": errors}]}))
     the answers are not as this model predicts them: errors on an item correlate by 0.21 (z 98.7), so that its 121 \
 answers are worth 4.6 independent ones; the labels are then too sure: recalibrate them by some true labels \
@@ -63,7 +65,8 @@ def _advise(found: Mapping[str, Any]) -> str:
 
 def _is_off_errors(found: Mapping[str, Any]) -> bool:
     errors = found.get("errors", {"z": 0.0})
-    return bool(errors["z"] > MOST_Z and errors["n_answers"] >= DESIGN_EFFECT * errors["worth"])
+    far = errors["z"] > MOST_Z and errors["p"] < MOST_SHARE
+    return bool(far and errors["n_answers"] >= DESIGN_EFFECT * errors["worth"])
 
 
 def _is_off_votes(found: Mapping[str, Any]) -> bool:
@@ -78,8 +81,8 @@ def _is_off_pairs(found: Mapping[str, Any]) -> bool:
 def _say_errors(errors: Mapping[str, Any]) -> str:
     more = errors["correlation"] - errors["expected"]
     return (
-        f"errors on an item correlate by {more:.2g} (z {errors['z']:.1f}), so that its {errors['n_answers']:.3g} "
-        f"answers are worth {errors['worth']:.2g} independent ones"
+        f"errors on an item correlate by {min(more, 1.0):.2g} (z {errors['z']:.1f}), so that its "
+        f"{errors['n_answers']:.3g} answers are worth {errors['worth']:.2g} independent ones"
     )
 
 

@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.errors import DataError
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.simulation.quantities import Drawn, ask, describe_pairs, says_labels
 from bayesanno.simulation.replicate import replicate, take_draws
@@ -58,10 +59,13 @@ def measure_misfit(drawn: Drawn, random_seed: int | Sequence[int]) -> list[dict[
         Of each table of answers `dimension`, and as far as such data and such a model have them `votes`: the distance
         of the statistic as a whole from what is predicted, over the mean of replicates (`spread`), its `p`, and the
         largest difference between two cumulative shares of items, with what these are; `errors`: `correlation` of those
-        seen and `expected`, `z` of the difference, `n_answers` of an item, and what these are `worth`; `pairs`: how
-        many were compared, the least `p`, times their number, and of those that agree most beyond what is predicted the
-        annotators, the items they share, and the agreement `observed` and `predicted`.
+        seen and `expected`, `z` of the difference and its `p`, `n_answers` of an item, and what these are `worth`;
+        `pairs`: how many were compared, the least `p`, times their number, and of those that agree most beyond what is
+        predicted the annotators, the items they share, and the agreement `observed` and `predicted`. Nothing of a model
+        that is of annotators alone, and to which every item is like the others.
     """
+    if all(len(latent.states) == 1 for latent in latents(drawn.model, drawn.data)):
+        return []
     rng = np.random.default_rng(random_seed)
     data = drawn.data if "item" in drawn.draws.dims else _draw_items(drawn.data, rng)
     some = drawn._replace(data=data, draws=take_draws(drawn.draws, REPLICATES))
@@ -100,7 +104,7 @@ def _measure_table(table: Table, drawn: Drawn, replicates: list[np.ndarray]) -> 
     with suppress(DataError):  # trials that differ have no histogram
         found["votes"] = _measure_votes(table, own)
     if isinstance(table.data, AnnotationData) and says_labels(drawn.model, drawn.data):
-        with suppress(DataError):  # of a model that cannot take items of one annotation
+        with suppress(DataError, FitError):  # of a model that cannot take items of one annotation, or other items
             found |= _measure_errors(table, drawn, own)
     return found
 
@@ -152,8 +156,9 @@ def _measure_errors(table: Table, drawn: Drawn, replicates: list[np.ndarray]) ->
             "correlation": float(np.mean(seen)),
             "expected": float(np.mean(predicted)),
             "z": float(excess / more.std()),
+            "p": float(((more <= 0).sum() + 1) / (more.size + 1)),
             "n_answers": n,
-            "worth": float(n / (1 + (n - 1) * max(excess, 0.0))),
+            "worth": float(n / (1 + (n - 1) * np.clip(excess, 0.0, 1.0))),
         }
     }
 
@@ -226,7 +231,7 @@ def _measure_pairs(table: Table, drawn: Drawn) -> dict[str, Any]:
         return {}
     try:
         predicted = describe_pairs(drawn, who, dimension=table.dimension).values.reshape(-1, n.size)  # (sample, pair)
-    except DataError:  # of a model that cannot take items of two annotations
+    except (DataError, FitError):  # of a model that cannot take items of two annotations, or other items
         return {}
     p = binom.sf(same - 1, n, np.clip(predicted, 0, 1)).mean(axis=0) * n.size  # of so many equal answers, or more
     observed, mean = same / n, predicted.mean(axis=0)
