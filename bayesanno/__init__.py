@@ -22,6 +22,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "analysis.annotators": ["annotator_table", "compare_annotators", "low_competence_table"],
         "analysis.behaviour": ["behaviour_table", "confusion_table", "differ_more_probability"],
         "analysis.decisions": ["decide_labels", "sample_labels"],
+        "analysis.dependence": ["dependence_table"],
         "analysis.difficulty": ["difficulty_table"],
         "analysis.item_types": ["type_table"],
         "analysis.parameters": ["summary"],
