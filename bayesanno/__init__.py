@@ -63,6 +63,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "report.page": ["write_report"],
         "report.plots.criticism": ["plot_calibration", "plot_predictive_check"],
         "report.plots.annotators": ["plot_annotators", "plot_confusion"],
+        "report.plots.dependence": ["plot_dependence"],
         "report.plots.items": ["plot_coverage", "plot_entropy", "plot_labels"],
         "report.plots.types": ["plot_types"],
         "report.plots.chains": ["plot_chain_ranks", "plot_traces"],

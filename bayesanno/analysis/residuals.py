@@ -15,12 +15,14 @@ import numpy as np
 
 from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.resampling import split_rows
+from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.parts import FitPart
 from bayesanno.fits.view import FitView
+from bayesanno.ground.errors import FitError
 from bayesanno.simulation.quantities import Drawn, ask
 from bayesanno.simulation.replicate import take_draws
 
-MOST_DRAWS = 100  # of which error chances are the mean
+MOST_DRAWS = 100  # of the posterior, of which what annotators say is the mean
 LEAST_PROBABILITY = 1e-9  # of a class of an item, for it to be looked at
 DENSE = 0.05  # the share of cells that are not zero from which a sparse product is slower than a dense one
 
@@ -133,7 +135,7 @@ def find_residuals(view: FitView, part: FitPart, truth: np.ndarray) -> Residuals
 
 
 def error_chances(view: FitView, part: FitPart) -> np.ndarray:
-    """Return how probable it is that an annotator errs on an item of a class, the posterior mean.
+    """Return how probable it is that an annotator errs on an item of a class, by the posterior mean.
 
     Where nobody may have said the truth, as in model A, and of classes that no item can be of, it is the same for all
     classes. An answer that is unsure is none.
@@ -144,16 +146,31 @@ def error_chances(view: FitView, part: FitPart) -> np.ndarray:
     """
     data = part.data
     classes = np.arange(data.n_classes)
-    drawn = Drawn(view.model, view.data, take_draws(view.posterior, MOST_DRAWS), view.known)
-    total, n = np.zeros((data.n_annotators, data.n_classes)), 0
-    for joint in ask(drawn, np.arange(data.n_annotators)[:, None], dimension=part.dimension):
-        sure = joint[:, data.class_codes]  # (annotator, response, state)
-        right = sure[:, classes, classes]  # (annotator, true_class)
-        overall = (right.sum(axis=1) / sure.sum(axis=(1, 2)))[:, None]
-        of_class = divide(right, sure.sum(axis=1)) if sure.shape[2] == classes.size else np.full(right.shape, np.nan)
-        total += 1 - np.where(np.isfinite(of_class), of_class, overall)
-        n += 1
-    return np.clip(total / n, 0, 1)
+    sure = mean_answers(view, part)[:, data.class_codes]  # (annotator, response, state)
+    right = sure[:, classes, classes]  # (annotator, true_class)
+    overall = 1 - divide(right.sum(axis=1), sure.sum(axis=(1, 2)))[:, None]
+    of_class = 1 - divide(right, sure.sum(axis=1)[:, classes])
+    if sure.shape[2] != classes.size:
+        of_class[:] = np.nan
+    chance: np.ndarray = np.clip(np.where(np.isfinite(of_class), of_class, overall), 0, 1)
+    return chance
+
+
+def mean_answers(view: FitView, part: FitPart) -> np.ndarray:
+    """Return the posterior mean of p(state, answer) of each annotator, (annotator, response, state).
+
+    Of models with confusion matrices it is that of p(answer | state), for which nothing has to be compiled.
+    """
+    everybody = np.arange(part.data.n_annotators)
+    try:
+        require_confusion(view)
+    except FitError:
+        drawn = Drawn(view.model, view.data, take_draws(view.posterior, MOST_DRAWS), view.known)
+        total: Any = sum(ask(drawn, everybody[:, None], dimension=part.dimension))
+        mean: np.ndarray = total / drawn.draws.sizes["draw"]
+        return mean
+    confusion = find_confusion(view, everybody.tolist(), most=MOST_DRAWS).mean(("chain", "draw"))
+    return np.swapaxes(confusion.values, 1, 2)
 
 
 def count_answers(part: FitPart) -> Any:
