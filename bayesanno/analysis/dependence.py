@@ -76,7 +76,8 @@ def dependence_table(
         What errors are measured by: "gold", known true labels, on the items that have one; or "posterior", each item's,
         over whose classes products are averaged. By default gold where there is any. The posterior comes from the same
         answers and takes an error that most share for the truth: so it understates dependence, and where most err
-        together, it is the others who seem to.
+        together, it is the others who seem to. Of few answers, some 5 an item and 50 by each annotator, it finds about
+        0.02 where errors are independent.
     dimension : str, optional
         Which dimension, where several were annotated together.
     least_items : int, default 20
@@ -265,7 +266,7 @@ def _list_rows(
     if names != [""]:
         sums, own = residuals.of_groups(members), residuals.within(members)
         of_own = Products(*(csr_array(each.sum(axis=0)[None]) for each in own))
-        across = Products(*(whole - part for whole, part in zip(of_all, of_own, strict=True)))
+        across = Products(*(whole - own_sum for whole, own_sum in zip(of_all, of_own, strict=True)))
         head += [of_own, across, own]
         several, any_ = (sums.answered >= 2).astype(int), (sums.answered > 0).astype(int)  # (group, item)
         n_own, n_pairs = sharing.n_pairs.diagonal(), sharing.n_pairs.tocoo()

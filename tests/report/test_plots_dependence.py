@@ -50,7 +50,7 @@ def test_it_shows_the_table_and_a_clique_side_by_side(clique_fit, tmp_path):
     places = sorted(names.index(name) for name in ("a0", "a1", "a2"))
     assert places[2] - places[0] == 2
     title = figure.axes[0].get_title(loc="left")
-    assert f"10 answers an item are worth {table.loc[0, 'worth']:.1f} independent ones" in title
+    assert f"10 answers an item are worth\n{table.loc[0, 'worth']:.1f} independent ones" in title
     assert "by known labels" in title
     write_png(figure, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 5_000

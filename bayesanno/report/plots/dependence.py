@@ -110,7 +110,8 @@ def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: st
         _print_numbers(axes, shown, low + DARK * (high - low))
     axes.set(xlabel=what, ylabel=what)
     which = "" if by_group or len(names) == n else f"; the {len(names)} of {n:,} who most surely do"
-    begin_title(axes, f"who errs with whom, by {by_words(whole['truth'])}{which}\n{tell_worth(whole)}", dimension)
+    worth = tell_worth(whole).replace(" are worth ", " are worth\n")  # as wide as a figure of few rows
+    begin_title(axes, f"who errs with whom, by {by_words(whole['truth'])}{which}\n{worth}", dimension)
     return figure
 
 

@@ -16,6 +16,7 @@ from bayesanno.report.plots.dependence import RESAMPLES, draw_dependence, tell_w
 
 LEAST_ITEMS = 20  # that annotators share: of fewer nothing is said
 MOST_ROWS = 10  # pairs that are listed
+LITTLE = 0.03  # a correlation that the fit's own labels may show of independent annotators with few answers each
 SHOWN = {"first": "annotator", "second": "and", "n_items": "items", "correlation": "correlation"}
 
 
@@ -57,7 +58,7 @@ def _show_part(view: FitView, part: FitPart, table: pd.DataFrame) -> list[Block]
         f"By {how}, errors of two annotators correlate by {values[0]} ({values[1]} to {values[2]}) beyond what "
         f"{view.model.name} predicts, which takes them to be independent: {tell_worth(whole)}."
     ]
-    if whole["correlation_low"] > 0:
+    if whole["correlation_low"] > (0 if by == "gold" else LITTLE):
         sentences.append("So labels are surer than they should be.")
     if by == "posterior":
         sentences.append("The fit takes an error that most share for the truth, so that dependence may be larger.")
