@@ -86,3 +86,30 @@ def simulate_unsure(rng, *, items=200, careful=8, careless=4, per_item=4):
             records.append((f"i{item}", f"{'careful' if who < careful else 'careless'}{who}", labels[said]))
     gold = {f"i{item}": str(labels[int(is_yes)]) for item, is_yes in enumerate(truth)}
     return ba.AnnotationData.from_records(records, unsure="unsure", gold=gold)
+
+
+def simulate_clique(
+    rng, *, annotators=10, items=400, clique=0, copies=0.6, accuracy=(0.6, 0.9), per_item=None, share=0.5
+):
+    """Annotations of two classes, with gold, and the errors (item, annotator).
+
+    The first so many annotators err by one coin, each on an item with probability `copies`, else by their own.
+    """
+    truth = rng.random(items) < share
+    right = rng.uniform(*accuracy, annotators)
+    copied = (np.arange(annotators) < clique) & (rng.random((items, annotators)) < copies)
+    wrong = np.where(copied, rng.random((items, 1)), rng.random((items, annotators))) > right
+    said = truth[:, None] ^ wrong
+    kept = rng.random((items, annotators)).argsort(axis=1).argsort(axis=1) < (per_item or annotators)
+    item, annotator = np.nonzero(kept)
+    labels = np.array(["no", "yes"])
+    data = ba.AnnotationData(
+        item=item,
+        annotator=annotator,
+        label=said[kept].astype(int),
+        items=tuple(f"i{number}" for number in range(items)),
+        annotators=tuple(f"a{number}" for number in range(annotators)),
+        labels=tuple(labels),
+        gold={f"i{number}": str(labels[int(is_yes)]) for number, is_yes in enumerate(truth)},
+    )
+    return data, wrong

@@ -17,7 +17,7 @@ of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X1
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,7 +31,6 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import pd
 
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful where labels have an order
-COEFFICIENTS = ("agreement", "scott_pi", "cohen_kappa", *WEIGHTED, "g_index", "gwet_ac1", "krippendorff_alpha")
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,9 @@ class Pairs:
     n_labels : int
     answers : sparse array, shape (pair * label * label, item)
         How often the first gave the one label and the second the other.
+    errors : sparse array, shape (pair * 2 * 2, item), or None
+        How often the first and the second were right (0) or wrong (1), of items whose true label is known; None if none
+        is.
     """
 
     first: np.ndarray
@@ -54,6 +56,7 @@ class Pairs:
     n_items: np.ndarray
     n_labels: int
     answers: Any
+    errors: Any = None
 
     @cached_property
     def tables(self) -> np.ndarray:
@@ -65,13 +68,28 @@ class Pairs:
         """Return each coefficient (pair,), or of items with weights (item, resample): (pair, resample)."""
         if weights is None:
             return measure_tables(self.tables)
-        found: dict[str, list[np.ndarray]] = {name: [] for name in COEFFICIENTS}
-        for rows in split_rows(self.first.size, weights.shape[1] * self.n_labels**2):
-            cells = self.answers[rows.start * self.n_labels**2 : rows.stop * self.n_labels**2] @ weights
-            tables = cells.reshape(-1, self.n_labels, self.n_labels, weights.shape[1]).transpose(0, 3, 1, 2)
-            for name, values in measure_tables(tables).items():
-                found[name].append(values)
-        return {name: np.concatenate(values) for name, values in found.items()}
+        return _measure_weighted(measure_tables, self.answers, self.n_labels, weights)
+
+    def error_correlation(self, weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """Return the correlation of errors as `coefficients` does; nothing where no true label is known."""
+        if self.errors is None:
+            return {}
+        if weights is None:
+            return measure_errors(np.asarray(self.errors.sum(axis=1), dtype=float).reshape(-1, 2, 2))
+        return _measure_weighted(measure_errors, self.errors, 2, weights)
+
+
+def _measure_weighted(
+    measure: Callable[[np.ndarray], dict[str, np.ndarray]], counts: Any, n: int, weights: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return what is measured of tables (pair * n * n, item), a part at a time, of items with weights."""
+    found: dict[str, list[np.ndarray]] = {}
+    for rows in split_rows(counts.shape[0] // n**2, weights.shape[1] * n**2):
+        cells = counts[rows.start * n**2 : rows.stop * n**2] @ weights
+        tables = cells.reshape(-1, n, n, weights.shape[1]).transpose(0, 3, 1, 2)
+        for name, values in measure(tables).items():
+            found.setdefault(name, []).append(values)
+    return {name: np.concatenate(values) for name, values in found.items()}
 
 
 def find_pairs(data: AnnotationData) -> Pairs:
@@ -87,7 +105,13 @@ def find_pairs(data: AnnotationData) -> Pairs:
     answers = csr_array((np.ones(cell.size), (cell, item[left])), shape=shape)
     shared = np.unique(np.stack([pair, item[left]]), axis=1)[0]
     n_items = np.bincount(shared, minlength=code.size)
-    return Pairs(code // data.n_annotators, code % data.n_annotators, n_items, data.n_labels, answers)
+    errors, gold = None, data.gold_codes[item[left]]
+    known = gold >= 0
+    if known.any():
+        wrong = (pair * 2 + (label[left] != gold)) * 2 + (label[right] != gold)
+        at = (wrong[known], item[left][known])
+        errors = csr_array((np.ones(at[0].size), at), shape=(code.size * 4, data.n_items))
+    return Pairs(code // data.n_annotators, code % data.n_annotators, n_items, data.n_labels, answers, errors)
 
 
 def match_answers(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
@@ -150,6 +174,21 @@ def measure_tables(tables: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
+def measure_errors(tables: np.ndarray) -> dict[str, np.ndarray]:
+    """Return `error_correlation`, phi, of how often the first (rows) and the second are right and wrong, (..., 2, 2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.agreement.pairs import measure_errors
+    >>> measure_errors(np.array([[70.0, 10.0], [10.0, 10.0]]))["error_correlation"].round(4).tolist()
+    0.375
+    """
+    rows, columns = tables.sum(axis=-1).prod(axis=-1), tables.sum(axis=-2).prod(axis=-1)
+    more = tables[..., 0, 0] * tables[..., 1, 1] - tables[..., 0, 1] * tables[..., 1, 0]
+    return {"error_correlation": divide(more, np.sqrt(rows * columns))}
+
+
 def _beyond(observed: np.ndarray, expected: np.ndarray, all_: np.ndarray) -> np.ndarray:
     """Return agreement beyond chance, (observed - expected) / (1 - expected), of which all are given as numbers."""
     return divide(observed - expected, all_ - expected)
@@ -195,8 +234,10 @@ def pair_table(
         One row per pair with a common item: `annotator_1`, `annotator_2`, `n` (items), and the coefficients:
         `agreement`, `scott_pi`, `cohen_kappa`, `cohen_kappa_linear` and `cohen_kappa_quadratic` (by the places of the
         labels, for labels that have an order), `g_index`, `gwet_ac1`, `krippendorff_alpha` (nominal). nan where one is
-        not defined: kappa, pi and alpha where both gave one label throughout. With resamples, each one's `_low` and
-        `_high`.
+        not defined: kappa, pi and alpha where both gave one label throughout. Where true labels are known (gold), also
+        `error_correlation`: phi of the one's errors and the other's, on the items whose label is known, nan where one
+        of them always errs there or never does; unlike that of `dependence_table` it is also due to classes that both
+        find hard. With resamples, each one's `_low` and `_high`.
 
     Raises
     ------
@@ -214,8 +255,12 @@ def pair_table(
     data = require_shared(data, "pair_table")
     pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
     who = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
-    drawn = [pairs.coefficients(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
-    return who.assign(n=pairs.n_items, **_with_bounds(pairs.coefficients(), drawn, confidence))
+
+    def measure(weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        return pairs.coefficients(weights) | pairs.error_correlation(weights)
+
+    drawn = [measure(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
+    return who.assign(n=pairs.n_items, **_with_bounds(measure(), drawn, confidence))
 
 
 def annotator_agreement(
@@ -259,7 +304,8 @@ def annotator_agreement(
     table["n_partners"] = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=n)
 
     def average(weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        return {name: average_over_partners(pairs, each, n) for name, each in pairs.coefficients(weights).items()}
+        found = pairs.coefficients(weights) | pairs.error_correlation(weights)
+        return {name: average_over_partners(pairs, each, n) for name, each in found.items()}
 
     drawn = [average(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
     return table.assign(**_with_bounds(average(), drawn, confidence))
@@ -270,9 +316,9 @@ def _with_bounds(
 ) -> dict[str, np.ndarray]:
     """Return columns: each coefficient and, if items were drawn again, its bounds."""
     columns: dict[str, np.ndarray] = {}
-    for name in COEFFICIENTS:
-        columns[name] = values[name]
+    for name, each in values.items():
+        columns[name] = each
         if drawn:
             every = np.concatenate([one[name] for one in drawn], axis=1)  # (row, resample)
-            columns[f"{name}_low"], columns[f"{name}_high"] = bound(values[name], every, confidence)
+            columns[f"{name}_low"], columns[f"{name}_high"] = bound(each, every, confidence)
     return columns

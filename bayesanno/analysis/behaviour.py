@@ -152,11 +152,11 @@ def require_confusion(view: FitView) -> None:
         raise FitError(f"a fit of {model.name} has no confusion matrices: fit model_b")
 
 
-def find_confusion(view: FitView, annotators: Sequence[int]) -> xr.DataArray:
+def find_confusion(view: FitView, annotators: Sequence[int], *, most: int = MOST_DERIVED) -> xr.DataArray:
     """Return draws of what annotators, by their codes, say of items of each class.
 
     They are in the fit, or follow from it where a model says how probable an answer is under each class; of such a
-    model, from no more than 1,000 draws, evenly spaced.
+    model, from no more than so many draws, evenly spaced.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def find_confusion(view: FitView, annotators: Sequence[int]) -> xr.DataArray:
     require_confusion(view)
     model, data = cast("Any", view.model), view.named_data
     names_class = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
-    draws = take_draws(view.posterior, MOST_DERIVED)
+    draws = take_draws(view.posterior, most)
     shares = {}
     for name, prior in model.concentrations(data).items():
         values = draws[name].transpose("chain", "draw", *model.parameter_dims[name])

@@ -31,7 +31,7 @@ SHORTER = {
 }
 
 
-@opt.reads_data(without=("gold", "gold_file", *opt.OF_MODELS), several=False)
+@opt.reads_data(without=opt.OF_MODELS, several=False)
 def agreement(
     data: opt.DataSource,
     out: opt.OutFolder,

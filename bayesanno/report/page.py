@@ -13,6 +13,7 @@ from bayesanno.ground.lazy import xr
 from bayesanno.report.blocks import Section
 from bayesanno.report.sections.annotators import show_annotators, tells_of_annotators
 from bayesanno.report.sections.checks import check_model
+from bayesanno.report.sections.dependence import show_dependence
 from bayesanno.report.sections.labels import ask_of_items, show_items
 from bayesanno.report.sections.origin import tell_origin
 from bayesanno.report.sections.trust import judge_fit
@@ -90,6 +91,8 @@ def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Sect
     ]
     if tells_of_annotators(view):
         sections.append(Section("annotators", "Who are the annotators?", show_annotators(view)))
+    if together := show_dependence(view, random_seed=random_seed):
+        sections.append(Section("dependence", "Do annotators err together?", together))
     said = check_model(view, checks=checks, random_seed=random_seed)
     sections.append(Section("model", "What does the model say about itself?", said))
     sections.append(Section("made", "How was it made?", tell_origin(view)))

@@ -330,3 +330,41 @@ def test_agreement_that_cannot_be_measured_is_refused(refuses, call, error, matc
 def test_no_answers_in_common_are_nan_and_no_error():
     found = measure_tables(np.zeros((1, 2, 2)))
     assert all(np.isnan(values).all() for values in found.values())
+
+
+class TestErrorCorrelation:
+    def test_it_is_phi_of_errors_on_items_with_gold(self, crowd):
+        data = crowd[0]
+        table = ba.pair_table(data)
+        wrong = data.to_frame().assign(wrong=lambda frame: (frame["label"] != frame["gold"]) * 1.0)
+        wide = wrong.pivot(index="item", columns="annotator", values="wrong")
+        for row in table.head(40).itertuples():
+            both = wide[[row.annotator_1, row.annotator_2]].dropna()
+            assert len(both) == row.n
+            expected = both.corr().iloc[0, 1]
+            np.testing.assert_allclose(row.error_correlation, expected, atol=1e-12)
+        assert table["error_correlation"].notna().sum() > 20
+        own = ba.annotator_agreement(data).set_index("annotator")["error_correlation"]
+        of_one = table[(table["annotator_1"] == own.index[0]) | (table["annotator_2"] == own.index[0])]
+        np.testing.assert_allclose(own.iloc[0], of_one["error_correlation"].mean())
+
+    def test_items_without_gold_are_left_out_and_without_any_there_is_no_column(self):
+        said = {"s1": "yy", "s2": "yn", "s3": "ny", "s4": "nn", "s5": "yy", "s6": "nn"}
+        records = [(item, who, label) for item, both in said.items() for who, label in zip("ab", both, strict=True)]
+        assert "error_correlation" not in ba.pair_table(ba.AnnotationData.from_records(records))
+        data = ba.AnnotationData.from_records(records, gold={"s1": "y", "s2": "y", "s3": "n", "s4": "n"})
+        # right of a: 1, 1, 1, 1; of b: 1, 0, 0, 1
+        assert np.isnan(ba.pair_table(data)["error_correlation"].item())
+        data = ba.AnnotationData.from_records(records, gold={"s1": "n", "s2": "n", "s3": "n", "s4": "n"})
+        # wrong of a: 1, 1, 0, 0; of b: 1, 0, 1, 0
+        assert ba.pair_table(data)["error_correlation"].item() == 0
+        data = ba.AnnotationData.from_records(records, gold={"s1": "n", "s2": "n", "s4": "n"})
+        # wrong of a: 1, 1, 0; of b: 1, 0, 0
+        assert ba.pair_table(data)["error_correlation"].item() == pytest.approx(0.5)
+
+    def test_it_has_intervals_as_the_others_have(self, crowd):
+        table = ba.pair_table(crowd[0], resamples=100, random_seed=1)
+        known = table.dropna(subset=["error_correlation_low"])
+        assert len(known)
+        assert (known["error_correlation_low"] <= known["error_correlation"]).all()
+        assert (known["error_correlation"] <= known["error_correlation_high"]).all()

@@ -26,7 +26,7 @@ def fits(data):
         "check": False,
         "random_seed": 1,
         "progressbar": False,
-    }  # errors go together in hard items
+    }  # hard items
     return {name: ba.fit(name, data, **settings) for name in ("model_b", "mace")}
 
 

@@ -102,3 +102,22 @@ def test_what_is_there_is_replaced_only_if_it_is_said(run):
     code, _, err = run("crowd.csv --out found --no-plots --resamples 0")
     assert (code, err.splitlines()[-1]) == (1, "error: found exists: choose another --out, or --overwrite")
     assert run("crowd.csv --out found --no-plots --resamples 0 --overwrite")[0] == 0
+
+
+def test_where_gold_is_known_pairs_have_the_correlation_of_their_errors(run, tmp_path):
+    data = simulate_crowd()[0]
+    (tmp_path / "gold.csv").write_text(
+        "item,gold\n" + "".join(f"{item},{label}\n" for item, label in data.gold.items())
+    )
+    table = data.to_frame().drop(columns="gold")
+    table.to_csv(tmp_path / "plain.csv", index=False)
+    for given in ("plain.csv --gold-file gold.csv", "crowd.csv"):
+        code, _, _ = run(f"{given} --out found --seed 1 --resamples 0 --no-plots --overwrite")
+        assert code == 0
+        pairs = pd.read_csv(tmp_path / "found" / "pairs.csv").dropna(subset=["error_correlation"])
+        expected = ba.pair_table(data).dropna(subset=["error_correlation"])
+        np.testing.assert_allclose(
+            np.sort(pairs["error_correlation"]), np.sort(expected["error_correlation"]), atol=1e-5
+        )
+    run("plain.csv --out found --seed 1 --resamples 0 --no-plots --overwrite")
+    assert "error_correlation" not in pd.read_csv(tmp_path / "found" / "pairs.csv")

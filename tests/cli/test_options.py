@@ -19,7 +19,7 @@ LACKING = {
     modes: {"gold", "gold_file"},
     sensitivity: {"successes", "trials"},
     noise: {*OF_MODELS},
-    agreement: {"gold", "gold_file", *OF_MODELS},
+    agreement: {*OF_MODELS},
 }
 
 

@@ -137,6 +137,7 @@ class TestSpread:
             ba.label_table,
             ba.data_of,
             ba.coverage_table,
+            ba.dependence_table,
             ba.plot_labels,
             ba.plot_entropy,
             ba.plot_coverage,

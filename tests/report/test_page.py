@@ -13,6 +13,7 @@ from bayesanno.ground.errors import DataFileError, FitError, IdentifiabilityWarn
 from bayesanno.report.blocks import Verdict, grid_of, table_of
 from bayesanno.report.sections.labels import list_votes
 from bayesanno.report.sections.trust import judge_fit
+from tests.samples import SHORT, simulate_clique
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
 
@@ -164,3 +165,32 @@ def test_the_verdict_counts_what_is_wrong(tiny_fit):
     assert "as the model predicts them" in answers.text
     assert draws.well
     assert "no divergences" in draws.text
+
+
+class TestWhoErrsTogether:
+    def test_it_says_what_answers_are_worth_and_lists_who_does(self, tmp_path):
+        data, _ = simulate_clique(np.random.default_rng(1), items=120, clique=4, copies=0.9)
+        fit = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
+        page = html.unescape(written(fit, tmp_path))
+        (section,) = re.findall(r"<h2>Do annotators err together\?</h2>(.*?)</section>", page, re.DOTALL)
+        table = ba.dependence_table(fit, resamples=0)
+        assert f"120 items, errors of two annotators correlate by {table.loc[0, 'correlation']:.2f} (" in section
+        assert f"10 answers an item are worth {table.loc[0, 'worth']:.1f} independent ones" in section
+        assert "So labels are surer than they should be." in section
+        assert section.count("<img") == 1
+        assert {"a0", "a1", "a2", "a3"} <= set(re.findall(r"<td>(a\d)</td>", section))
+
+    def test_without_gold_it_says_what_that_misses(self, tmp_path):
+        data, _ = simulate_clique(np.random.default_rng(1), items=120, per_item=3)
+        without = ba.AnnotationData.from_records(data.to_frame()[["item", "annotator", "label"]].to_numpy())
+        fit = ba.fit("one_coin", without, method="em", random_seed=1, progressbar=False)
+        page = html.unescape(written(fit, tmp_path))
+        assert "By the fit's own labels of 120 items" in page
+        assert "dependence may be larger" in page
+        assert "No two annotators share 20 items" in page
+
+    @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
+    def test_of_few_items_or_types_nothing_is_said(self, page, tmp_path):
+        counts = ba.simulate("binomial_mixture", ba.make_count_design(items=60, per_item=8), random_seed=2)[0]
+        for one in (page, written(ba.fit("binomial_mixture", counts, **SHORT), tmp_path)):
+            assert "Do annotators err together?" not in one

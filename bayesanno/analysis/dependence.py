@@ -1,0 +1,306 @@
+"""Who errs with whom: the correlation of annotators' errors beyond what a model predicts, and what answers are worth.
+
+Every model here takes annotators for independent, given an item's class. Let e_ij be 1 where annotator j errs on item
+i, and p_ij the chance of that on an item of its class. What is not predicted is e_ij - p_ij, and of a pair j, k, or of
+any set of pairs, over the items that both answered,
+
+    r = sum (e_ij - p_ij) (e_ik - p_ik) / sum s_ij s_ik        with s_ij^2 = p_ij (1 - p_ij).
+
+If errors correlate by rho whatever the class, r estimates rho. The denominator is what the model expects and not the
+squares that are seen: with these two annotators who hardly ever err would correlate by 1 where neither errs. It is no
+less than the sum of the products without their signs, so that r stays within -1 and 1 with few items as well.
+
+p_ij is the model's chance, as if it had been seen in one answer, and the errors that are seen: (errors + chance) /
+(answers + 1), over the annotator's items of that class. For if all annotators err more often than the model takes them
+to, because its prior or a wrong majority says so, that alone would look like dependence.
+
+Of n answers with errors that correlate by r, the mean varies as that of n / (1 + (n - 1) r) independent ones.
+
+References
+----------
+L. Kish (1965), Survey Sampling, Wiley, section 5.4: the design effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bayesanno.agreement.alpha import divide
+from bayesanno.agreement.resampling import bound, check_resampling, resample_items
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.parts import FitPart, part_of
+from bayesanno.analysis.residuals import Products, Residuals, Sharing, count_answers, find_residuals, find_sharing
+from bayesanno.fits.view import FitView
+from bayesanno.ground.errors import DataError, FitError, SizeWarning, warn
+from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.wording import counted
+
+Truth = Literal["gold", "posterior"]
+type Groups = Mapping[str, Any] | pd.Series | pd.DataFrame
+
+COLUMNS = (
+    *("level", "first", "second", "n_items", "n_pairs", "correlation", "correlation_low", "correlation_high"),
+    *("n_answers", "worth", "worth_low", "worth_high", "truth"),
+)
+MOST_PAIRS = 10_000  # of annotators, or of groups, that have rows of their own
+
+
+def dependence_table(
+    fit: xr.DataTree | FitView,
+    groups: Groups | None = None,
+    *,
+    truth: Truth | None = None,
+    dimension: str | None = None,
+    least_items: int = 20,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    random_seed: int | None = None,
+) -> pd.DataFrame:
+    """Return how far annotators err together beyond what the model predicts, and how many independent ones they are.
+
+    A model takes errors to be independent given an item's class. Where they are not, its labels are surer than they
+    should be: n answers are worth n / (1 + (n - 1) r) independent ones if errors correlate by r (Kish 1965, the design
+    effect). The formulas are at the head of `bayesanno.analysis.dependence`.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Of a model whose states are labels, such as `model_b`, `mace` or `one_coin`.
+    groups : mapping, Series or DataFrame, optional
+        The group of each annotator, by name: base model, agency, desk. Of a DataFrame the columns `annotator` and
+        `group`, as `group_annotators` returns them.
+    truth : str, optional
+        What errors are measured by: "gold", known true labels, on the items that have one; or "posterior", each item's,
+        over whose classes products are averaged. By default gold where there is any. The posterior comes from the same
+        answers and takes an error that most share for the truth: so it understates dependence, and where most err
+        together, it is the others who seem to. Of few answers, some 5 an item and 50 by each annotator, it finds about
+        0.02 where errors are independent.
+    dimension : str, optional
+        Which dimension, where several were annotated together.
+    least_items : int, default 20
+        How many items two annotators share to have a row of their own.
+    confidence : float, default 0.95
+        Of the intervals.
+    resamples : int, default 1000
+        How often items are drawn again for the intervals, with error chances as they are; 0 for none. An interval
+        without 0 is also beyond what independent errors would give that often.
+    random_seed : int, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows are, by `level`: "all" annotators, first; of groups "within" (all pairs of one group, whichever) and
+        "between" (all pairs of two groups), then the same of each group and of every two groups; and "pair", each two
+        annotators who share enough items, those whose interval begins highest first, so that chance puts nobody on top.
+        Of more than 10,000 pairs those that share most items have rows; all count above. A group, or two, of whom no
+        two annotators share an item has no row.
+
+        `level`; `first`, `second`: the groups or annotators, empty of more than these; `n_items`: on which at least two
+        of them answered; `n_pairs`: of annotators who share an item; `correlation` from -1 to 1, nan where no errors
+        are possible, of several pairs their mean, each weighed by the denominator of its own; `correlation_low`,
+        `correlation_high`; `n_answers`: by how many of them an item is answered that any of them answers, on average,
+        gold or not, and `worth`: how many independent ones that is, with `worth_low`, `worth_high`, no more than
+        `n_answers`, as a negative correlation counts as 0 there, and nan between groups; `truth`: what errors are
+        measured by.
+
+    Raises
+    ------
+    FitError
+        If the states of the model's items are no labels, the fit holds no items (it was made on Dask), the model cannot
+        be asked about items that are not in the fit, or there is no such dimension or truth.
+    DataError
+        If no two annotators share an item, or with gold one whose label is known; an annotator has no group, or two; or
+        an argument is out of its range.
+
+    Warns
+    -----
+    SizeWarning
+        If pairs have no row for being too many.
+
+    References
+    ----------
+    L. Kish (1965), Survey Sampling, Wiley, section 5.4.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> table = ba.dependence_table(fit, random_seed=1)
+    >>> table.loc[0, ["correlation", "n_answers", "worth"]].astype(float).round(2).tolist()  # independent by design
+    [-0.0, 5.13, 5.13]
+    """
+    check_resampling(confidence, resamples, random_seed)
+    if least_items < 1:
+        raise DataError(f"least_items is {least_items}: it must be 1 or more")
+    view = view_for_table(fit)
+    part = part_of(view, dimension)
+    probability, by = _find_truth(view, part, truth)
+    codes, names = code_groups(groups, part)
+    residuals = find_residuals(view, part, probability)
+    if not residuals.cells.shape[1]:
+        raise DataError(_explain_lack(by))
+    sharing = find_sharing(residuals.answered, codes, least=least_items, most=MOST_PAIRS)
+    if sharing.n_enough > sharing.first.size and not isinstance(fit, FitView):
+        warn(
+            f"{counted(sharing.n_enough, 'pair')} of annotators share {counted(least_items, 'item')} or more: the "
+            f"{sharing.first.size:,} that share most have rows; raise least_items for fewer",
+            SizeWarning,
+        )
+    rows, products = _list_rows(residuals, sharing, codes, names, part)
+    found, by_chance = (np.concatenate(each) for each in zip(*(one.measure() for one in products()), strict=True))
+    weights = resample_items(residuals.cells.shape[1], resamples, random_seed)
+    drawn = [np.concatenate([one.correlation(each) for one in products()]) for each in weights]
+    low, high = _bound(found, by_chance, drawn, confidence)
+    table = rows.assign(correlation=found, correlation_low=low, correlation_high=high)
+    for worth, correlation in (("worth", found), ("worth_low", high), ("worth_high", low)):
+        table[worth] = count_independent(table["n_answers"].to_numpy(), correlation)
+    table = table[table["n_pairs"] > 0].assign(truth=pd.Series(by, index=table.index, dtype="str"))
+    is_pair = table["level"] == "pair"
+    by_surest = "correlation_low" if resamples else "correlation"
+    pairs = table[is_pair].sort_values(by_surest, ascending=False, kind="stable")
+    return pd.concat([table[~is_pair], pairs], ignore_index=True)[[*COLUMNS]]
+
+
+def count_independent(n: np.ndarray, correlation: np.ndarray) -> np.ndarray:
+    """Return how many independent answers n are worth whose errors correlate: no more than n (Kish 1965).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> count_independent(np.array([10.0, 10.0, 10.0]), np.array([0.0, 0.5, -0.1])).round(2).tolist()
+    [10.0, 1.82, 10.0]
+    """
+    worth: np.ndarray = n / (1 + (n - 1) * np.maximum(correlation, 0))
+    return worth
+
+
+def _bound(
+    found: np.ndarray, by_chance: np.ndarray, drawn: list[np.ndarray], confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of intervals (row,), of resamples (row, resample) each; nan if there are none.
+
+    Where a correlation is no further from 0 than independent errors leave it, whose standard deviation is known, so is
+    the interval no narrower: of annotators who never err on the same item, because both hardly ever err, no resample
+    does.
+    """
+    from scipy.special import ndtri
+
+    if not drawn:
+        return np.full(found.size, np.nan), np.full(found.size, np.nan)
+    low, high = bound(found, np.concatenate(drawn, axis=1), confidence)
+    away = by_chance * ndtri((1 + confidence) / 2)
+    none = np.abs(found) < away
+    ends = np.minimum(low, found - away), np.maximum(high, found + away)
+    return np.where(none, np.maximum(ends[0], -1), low), np.where(none, np.minimum(ends[1], 1), high)
+
+
+def _find_truth(view: FitView, part: FitPart, truth: Truth | None) -> tuple[np.ndarray, Truth]:
+    """Return how probable each class of an item is, (item, true_class), and what says so."""
+    if truth is not None and truth not in get_args(Truth):
+        raise FitError(f"there is no truth {truth!r}: choose one of {', '.join(get_args(Truth))}")
+    if part.is_of_types or part.posterior.shape[1] != part.data.n_classes:
+        raise FitError(
+            f"a fit of {view.model.name} does not say which labels are true, so that nobody errs: fit model_b"
+        )
+    gold = np.equal.outer(part.data.gold_codes, np.arange(part.data.n_classes)).astype(float)
+    if truth == "gold" and not gold.any():
+        raise DataError("no item has a known true label: read them with gold, or leave truth out for the posterior's")
+    by: Truth = truth or ("gold" if gold.any() else "posterior")
+    return (gold if by == "gold" else part.posterior.values), by
+
+
+def _explain_lack(by: Truth) -> str:
+    """Return why nothing can be said of annotators who share no item."""
+    if by == "gold":
+        return 'no item with a known true label was answered by two annotators: truth="posterior" takes all items'
+    return "no item was answered by two annotators, so that nobody can be seen to err together"
+
+
+def code_groups(groups: Groups | None, part: FitPart) -> tuple[np.ndarray, list[str]]:
+    """Return the group of each annotator, (annotator,), and the names of groups; one without a name if none are given.
+
+    Raises
+    ------
+    DataError
+        If these are no groups of annotators, or somebody who answered has none or two.
+    """
+    annotators = list(part.data.annotators)
+    if groups is None:
+        return np.zeros(len(annotators), dtype=np.int64), [""]
+    if isinstance(groups, pd.DataFrame):
+        lacking = [column for column in ("annotator", "group") if column not in groups]
+        if lacking:
+            raise DataError(f"groups has no column {lacking[0]!r}: a table of groups has annotator and group")
+        groups = groups.set_index("annotator")["group"]
+    if not isinstance(groups, Mapping | pd.Series):
+        raise DataError(f"groups is {type(groups).__name__}: give the group of each annotator by name, as in a dict")
+    named = pd.Series(groups, dtype=object).dropna()
+    named.index = named.index.map(str)
+    twice = named.index[named.index.duplicated()]
+    if len(twice):
+        raise DataError(f"annotator {twice[0]!r} has two groups: give one of each")
+    own = named.map(str).reindex(annotators)
+    without = own.index[own.isna() & (part.data.by_annotator > 0)]
+    if len(without):
+        more = f" (as {len(without) - 1:,} more)" if len(without) > 1 else ""
+        raise DataError(f"annotator {without[0]!r}{more} is in no group: groups must name all who answered")
+    codes, names = pd.factorize(own.fillna(own.dropna().iloc[0]))  # who did not answer is of no account
+    return codes, list(names)
+
+
+def _list_rows(
+    residuals: Residuals, sharing: Sharing, codes: np.ndarray, names: list[str], part: FitPart
+) -> tuple[pd.DataFrame, Callable[[], Iterator[Products]]]:
+    """Return the rows without their correlations, and what yields in the same order the products that these are of."""
+    from scipy.sparse import csr_array
+
+    n, groups = codes.size, np.array(names, dtype=object)
+    members = csr_array((np.ones(n), (codes, np.arange(n))), shape=(groups.size, n))
+    answers = members @ count_answers(part)  # (group, item)
+    of_all = residuals.within(csr_array(np.ones((1, n))))
+    rows = [_as_rows("all", "", "", residuals.cells.shape[1], sharing.n_pairs.sum(), _mean(answers.sum(axis=0)[None]))]
+    head, sums, one, other = [of_all], residuals, *np.zeros((2, 0), dtype=np.int64)
+    if names != [""]:
+        sums, own = residuals.of_groups(members), residuals.within(members)
+        of_own = Products(*(csr_array(each.sum(axis=0)[None]) for each in own))
+        across = Products(*(whole - own_sum for whole, own_sum in zip(of_all, of_own, strict=True)))
+        head += [of_own, across, own]
+        several, any_ = (sums.answered >= 2).astype(int), (sums.answered > 0).astype(int)  # (group, item)
+        n_own, n_pairs = sharing.n_pairs.diagonal(), sharing.n_pairs.tocoo()
+        rows.append(
+            _as_rows("within", "", "", np.count_nonzero(several.sum(axis=0)), n_own.sum(), _mean(answers, None))
+        )
+        n_across = n_pairs.data.sum() - n_own.sum()
+        rows.append(_as_rows("between", "", "", np.count_nonzero(any_.sum(axis=0) >= 2), n_across, np.nan))
+        rows.append(_as_rows("within", groups, groups, several.sum(axis=1), n_own, _mean(answers)))
+
+        kept = np.flatnonzero(n_pairs.row != n_pairs.col)
+        kept = np.sort(kept[np.argsort(-n_pairs.data[kept], kind="stable")[:MOST_PAIRS]])
+        one, other = n_pairs.row[kept], n_pairs.col[kept]
+        shared = (any_ @ any_.T)[one, other] if one.size else 0
+        rows.append(_as_rows("between", groups[one], groups[other], shared, n_pairs.data[kept], np.nan))
+    who = np.array(part.data.annotators, dtype=object)
+    rows.append(_as_rows("pair", who[sharing.first], who[sharing.second], sharing.n_items, 1, 2.0))
+
+    def products() -> Iterator[Products]:
+        yield from head
+        yield from sums.between(one, other)
+        yield from residuals.between(sharing.first, sharing.second)
+
+    return pd.concat(rows, ignore_index=True), products
+
+
+def _as_rows(level: str, first: Any, second: Any, n_items: Any, n_pairs: Any, n_answers: Any) -> pd.DataFrame:
+    n = np.size(first)
+    names = {"first": np.atleast_1d(first), "second": np.atleast_1d(second)}
+    table = pd.DataFrame({"level": np.full(n, level, dtype=object), **names}, dtype="str")
+    counts = {"n_items": n_items, "n_pairs": n_pairs}
+    return table.assign(**counts, n_answers=n_answers).astype(dict.fromkeys(counts, int) | {"n_answers": float})
+
+
+def _mean(answers: Any, axis: int | None = 1) -> Any:
+    """Return how many answers there are to an item that has one, of counts (row, item); of each row, or of all."""
+    return divide(answers.sum(axis=axis), (answers > 0).sum(axis=axis))

@@ -1,0 +1,239 @@
+"""Errors of annotators beyond what a model predicts of them, and how far those of two go together.
+
+The invariant: all that is measured is a ratio of sums over items, so that of pairs taken together it is a ratio of sums
+over pairs and items, and of items drawn again one of the same sums with other weights. No sum is over pairs one by one
+where one over annotators does: of a group, the products of all pairs are the square of the sum less the squares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bayesanno.agreement.alpha import divide
+from bayesanno.agreement.resampling import split_rows
+from bayesanno.analysis.behaviour import find_confusion, require_confusion
+from bayesanno.analysis.parts import FitPart
+from bayesanno.fits.view import FitView
+from bayesanno.ground.errors import FitError
+from bayesanno.simulation.quantities import Drawn, ask
+from bayesanno.simulation.replicate import take_draws
+
+MOST_DRAWS = 100  # of the posterior, of which what annotators say is the mean
+LEAST_PROBABILITY = 1e-9  # of a class of an item, for it to be looked at
+DENSE = 0.05  # the share of cells that are not zero from which a sparse product is slower than a dense one
+
+
+class Products(NamedTuple):
+    """Sums over pairs of annotators, sparse (row, item): the correlation of a row is a ratio of them.
+
+    Attributes
+    ----------
+    together : sparse array
+        Of the products of residuals.
+    expected : sparse array
+        Of the products of their standard deviations.
+    largest : sparse array
+        Of the products of residuals without their signs, which no sum of products exceeds.
+    spread : sparse array
+        Of the products of their variances: the variance of `together` if errors are independent.
+    """
+
+    together: Any
+    expected: Any
+    largest: Any
+    spread: Any
+
+    def correlation(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the correlation (row,), or of items with weights (item, resample): (row, resample)."""
+        sums = [each.sum(axis=1) if weights is None else _multiply(each, weights) for each in self[:3]]
+        return divide(sums[0], np.maximum(sums[1], sums[2]))
+
+    def measure(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the correlation, and its standard deviation if errors are independent: both (row,)."""
+        expected = np.maximum(self.expected.sum(axis=1), self.largest.sum(axis=1))
+        return self.correlation(), divide(np.sqrt(np.maximum(self.spread.sum(axis=1), 0)), expected)
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """What annotators, or groups of them, err by beyond what is predicted.
+
+    Attributes
+    ----------
+    measures : tuple of sparse arrays, each of shape (row, cell)
+        Residuals, their standard deviations, residuals without sign, and their variances, whose products are what
+        `Products` are sums of. A cell is an item if it is of one class, and has the square root of the probability of
+        that class as its weight.
+    cells : sparse array, shape (cell, item)
+        Which cells are of an item.
+    answered : sparse array, shape (row, item)
+        How many annotators answered.
+    """
+
+    measures: tuple[Any, ...]
+    cells: Any
+    answered: Any
+
+    def of_groups(self, members: Any) -> Residuals:
+        """Return the sums over members, a sparse array (group, annotator)."""
+        return Residuals(tuple(members @ each for each in self.measures), self.cells, members @ self.answered)
+
+    def between(self, first: np.ndarray, second: np.ndarray) -> Iterator[Products]:
+        """Yield the products of pairs of rows (pair,), a part of the pairs at a time."""
+        for part in split_rows(first.size, self.cells.shape[1]):
+            one, other = first[part], second[part]
+            yield Products(*(each[one].multiply(each[other]) @ self.cells for each in self.measures))
+
+    def within(self, members: Any) -> Products:
+        """Return the products of all pairs of annotators of a group, of each group; members (group, annotator)."""
+        sums = self.of_groups(members)
+        found = []
+        for whole, each in zip(sums.measures, self.measures, strict=True):
+            found.append((whole.multiply(whole) - members @ each.multiply(each)) @ self.cells / 2)
+        return Products(*found)
+
+
+def find_residuals(view: FitView, part: FitPart, truth: np.ndarray) -> Residuals:
+    """Return the residuals of annotators on the items that two or more of them answered.
+
+    Parameters
+    ----------
+    truth : array, shape (item, true_class)
+        How probable each class of an item is; all 0 of an item that is left out.
+    """
+    from scipy.sparse import csr_array
+
+    data, n_classes = part.data, part.data.n_classes
+    answered = count_answers(part)
+    items = np.flatnonzero((answered.sum(axis=0) >= 2) & (truth.sum(axis=1) > 0))
+    place = np.full(data.n_items, -1)
+    place[items] = np.arange(items.size)
+    said = np.full(data.n_labels, -1)
+    said[data.class_codes] = np.arange(n_classes)
+    kept = (place[data.item] >= 0) & (said[data.label] >= 0)
+    item, annotator, label = data.item[kept], data.annotator[kept], said[data.label[kept]]
+
+    answer, state = np.nonzero(truth[item] > LEAST_PROBABILITY)
+    who, weight = annotator[answer], truth[item[answer], state]
+    n, wrong = data.n_annotators, label[answer] != state
+    of = who * n_classes + state  # (answer of a class,)
+    n_seen, n_wrong = (np.bincount(of, each, n * n_classes) for each in (weight, weight * wrong))
+    chance = ((n_wrong + error_chances(view, part).ravel()) / (n_seen + 1))[of]
+    residual, variance = wrong - chance, chance * (1 - chance)
+    at, shape = (who, place[item[answer]] * n_classes + state), (n, items.size * n_classes)
+    root = np.sqrt(weight)
+    error, scale, variance = (
+        csr_array((each * root, at), shape=shape) for each in (residual, np.sqrt(variance), variance)
+    )
+    every = np.arange(shape[1])
+    cells = csr_array((np.ones(every.size), (every, every // n_classes)), shape=(every.size, items.size))
+    return Residuals((error, scale, abs(error), variance), cells, answered[:, items])
+
+
+def error_chances(view: FitView, part: FitPart) -> np.ndarray:
+    """Return how probable it is that an annotator errs on an item of a class, by the posterior mean.
+
+    Where nobody may have said the truth, as in model A, and of classes that no item can be of, it is the same for all
+    classes. An answer that is unsure is none.
+
+    Returns
+    -------
+    array, shape (annotator, true_class)
+    """
+    data = part.data
+    classes = np.arange(data.n_classes)
+    sure = mean_answers(view, part)[:, data.class_codes]  # (annotator, response, state)
+    right = sure[:, classes, classes]  # (annotator, true_class)
+    overall = 1 - divide(right.sum(axis=1), sure.sum(axis=(1, 2)))[:, None]
+    of_class = 1 - divide(right, sure.sum(axis=1)[:, classes])
+    if sure.shape[2] != classes.size:
+        of_class[:] = np.nan
+    chance: np.ndarray = np.clip(np.where(np.isfinite(of_class), of_class, overall), 0, 1)
+    return chance
+
+
+def mean_answers(view: FitView, part: FitPart) -> np.ndarray:
+    """Return the posterior mean of p(state, answer) of each annotator, (annotator, response, state).
+
+    Of models with confusion matrices it is that of p(answer | state), for which nothing has to be compiled.
+    """
+    everybody = np.arange(part.data.n_annotators)
+    try:
+        require_confusion(view)
+    except FitError:
+        drawn = Drawn(view.model, view.data, take_draws(view.posterior, MOST_DRAWS), view.known)
+        total: Any = sum(ask(drawn, everybody[:, None], dimension=part.dimension))
+        mean: np.ndarray = total / drawn.draws.sizes["draw"]
+        return mean
+    confusion = find_confusion(view, everybody.tolist(), most=MOST_DRAWS).mean(("chain", "draw"))
+    return np.swapaxes(confusion.values, 1, 2)
+
+
+def count_answers(part: FitPart) -> Any:
+    """Return who answered what, a sparse array (annotator, item) of ones; an answer that is unsure is none."""
+    from scipy.sparse import csr_array
+
+    data = part.data
+    sure = np.isin(data.label, data.class_codes)
+    pairs = np.unique(np.stack([data.annotator[sure], data.item[sure]]), axis=1)
+    return csr_array((np.ones(pairs.shape[1]), tuple(pairs)), shape=(data.n_annotators, data.n_items))
+
+
+class Sharing(NamedTuple):
+    """Pairs of annotators who answered the same items.
+
+    Attributes
+    ----------
+    first, second, n_items : array of int, shape (pair,)
+        Of the pairs that share enough items, those that share most: who they are, and how many items they share.
+    n_enough : int
+        How many pairs share enough items.
+    n_pairs : sparse array, shape (group, group)
+        How many pairs of annotators share any, by their groups, the lower one first.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    n_items: np.ndarray
+    n_enough: int
+    n_pairs: Any
+
+
+def find_sharing(answered: Any, group: np.ndarray, *, least: int, most: int) -> Sharing:
+    """Find the pairs that share items, a part of the annotators at a time, since there may be millions.
+
+    Parameters
+    ----------
+    answered : sparse array, shape (annotator, item)
+    group : array of int, shape (annotator,)
+    least, most : int
+        How many items are enough, and how many pairs are kept.
+    """
+    from scipy.sparse import csr_array
+
+    n, shape = answered.shape[0], (int(group.max()) + 1, int(group.max()) + 1)
+    kept = np.zeros((3, 0), dtype=np.int64)  # first, second, items
+    n_enough, n_pairs = 0, csr_array(shape, dtype=np.int64)
+    for rows in split_rows(n, n):
+        shared = (answered[rows] @ answered.T).tocoo()
+        first, second = shared.row + rows.start, shared.col
+        upper = first < second
+        first, second, n_items = first[upper], second[upper], np.rint(shared.data[upper]).astype(np.int64)
+        groups = np.sort(group[np.stack([first, second])], axis=0)
+        n_pairs += csr_array((np.ones(first.size, dtype=np.int64), tuple(groups)), shape=shape)
+        enough = n_items >= least
+        n_enough += int(enough.sum())
+        kept = np.concatenate([kept, np.stack([first, second, n_items])[:, enough]], axis=1)
+        kept = kept[:, np.sort(np.argsort(-kept[2], kind="stable")[:most])]
+    return Sharing(kept[0], kept[1], kept[2], n_enough, n_pairs)
+
+
+def _multiply(matrix: Any, weights: np.ndarray) -> np.ndarray:
+    """Return a sparse array times a dense one, whichever way is faster."""
+    dense = matrix.nnz > DENSE * np.prod(matrix.shape)
+    product: np.ndarray = (matrix.toarray() if dense else matrix) @ weights
+    return product

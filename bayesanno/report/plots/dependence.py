@@ -1,0 +1,168 @@
+"""A figure of who errs with whom: the correlation of errors beyond what a model predicts."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.dependence import Groups, Truth, code_groups, dependence_table
+from bayesanno.analysis.parts import part_of
+from bayesanno.fits.view import FitView
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.wording import counted
+from bayesanno.report.plots.style import INK, SEQUENCE, begin_title, name_rows, new_figure
+
+MOST_DRAWN = 30  # annotators, or groups, with a row each
+MOST_PRINTED = 12  # rows up to which the numbers are printed into the cells
+DARK = 0.4  # of the range of colours, from which a cell is dark
+RESAMPLES = 200  # of the items: enough to see which pairs are surely dependent
+
+
+def plot_dependence(
+    fit: xr.DataTree | FitView,
+    groups: Groups | None = None,
+    *,
+    truth: Truth | None = None,
+    dimension: str | None = None,
+    least_items: int = 20,
+    random_seed: int | None = None,
+) -> Figure:
+    """Draw how far annotators err together beyond what the model predicts, those who do side by side.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+    groups, truth, dimension, least_items, random_seed
+        As `bayesanno.dependence_table` takes them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A cell for each two annotators, empty if they share fewer than `least_items` items; the title says what the
+        answers to an item are worth. Of more than 30 annotators those who most surely err with others are drawn, or if
+        there are groups these, with pairs within a group in the diagonal. Rows are ordered by hierarchical clustering,
+        within groups if there are any, with lines between them.
+
+    Raises
+    ------
+    FitError, DataError
+        As for `bayesanno.dependence_table`, or if no two annotators share enough items.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("mace", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> ba.plot_dependence(fit, least_items=10).axes[0].get_ylabel()
+    'annotator'
+    """
+    view = view_for_table(fit)
+    table = dependence_table(
+        view,
+        groups,
+        truth=truth,
+        dimension=dimension,
+        least_items=least_items,
+        resamples=RESAMPLES,
+        random_seed=random_seed,
+    )
+    part = part_of(view, dimension)
+    codes, names = code_groups(groups, part)
+    group_of = dict(zip(part.data.annotators, (names[code] for code in codes), strict=True))
+    return draw_dependence(table, group_of if groups is not None else {}, dimension)
+
+
+def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: str | None) -> Figure:
+    """Draw what `plot_dependence` does, of a dependence table; groups may be empty.
+
+    Raises
+    ------
+    DataError
+        If no two annotators have a row.
+    """
+    whole, pairs = table.iloc[0], table[table["level"] == "pair"]
+    of_groups = table[(table["first"] != "") & (table["level"] != "pair")]
+    n = pd.unique(pairs[["first", "second"]].to_numpy().ravel()).size
+    by_group = bool(group_of) and n > MOST_DRAWN and len(of_groups) > 0
+    names = choose_rows(of_groups if by_group else pairs)
+    if not names:
+        raise DataError("no two annotators share enough items for a figure: lower least_items")
+    shown = to_matrix(of_groups if by_group else pairs, names)
+    part_of_row = np.array([0 if by_group else group_of.get(name, "") for name in names], dtype=object)
+    order = order_rows(shown, pd.factorize(part_of_row)[0])
+    shown, names, part_of_row = shown[np.ix_(order, order)], [names[row] for row in order], part_of_row[order]
+
+    what = "group of annotators" if by_group else "annotator"
+    size = min(4.2 + 0.15 * len(names), 12)
+    figure, axes = new_figure(size + 1.6, size)
+    low, high = min(0.0, np.nanmin(shown, initial=0)), max(0.1, np.nanmax(shown, initial=0))
+    image = axes.imshow(shown, cmap=f"{SEQUENCE}_r", vmin=low, vmax=high, interpolation="nearest")
+    bar = figure.colorbar(image, ax=axes, shrink=0.7)
+    bar.set_label("correlation of errors beyond the model", fontsize=8)
+    bar.ax.tick_params(labelsize=8)
+    for along, draw_line in (("y", axes.axhline), ("x", axes.axvline)):
+        name_rows(axes, names, along=along, longest=28)
+        for edge in np.flatnonzero(part_of_row[1:] != part_of_row[:-1]):
+            draw_line(edge + 0.5, color=INK, linewidth=1.2)
+    if len(names) <= MOST_PRINTED:
+        _print_numbers(axes, shown, low + DARK * (high - low))
+    axes.set(xlabel=what, ylabel=what)
+    which = "" if by_group or len(names) == n else f"; the {len(names)} of {n:,} who most surely do"
+    worth = tell_worth(whole).replace(" are worth ", " are worth\n")  # as wide as a figure of few rows
+    begin_title(axes, f"who errs with whom, by {by_words(whole['truth'])}{which}\n{worth}", dimension)
+    return figure
+
+
+def by_words(truth: str) -> str:
+    """Return what errors are measured by, in words."""
+    return "known labels" if truth == "gold" else "the fit's own labels"
+
+
+def tell_worth(whole: pd.Series) -> str:
+    """Say what answers are worth, of the first row of a dependence table."""
+    worth = f"{whole['n_answers']:.3g} answers an item are worth {whole['worth']:.1f} independent ones"
+    if np.isnan(whole["worth"]):
+        return f"{counted(int(whole['n_pairs']), 'pair')} of annotators, of whom nobody can be seen to err"
+    return worth if np.isnan(whole["worth_low"]) else f"{worth} ({whole['worth_low']:.1f} to {whole['worth_high']:.1f})"
+
+
+def choose_rows(rows: pd.DataFrame) -> list[str]:
+    """Return the names of the first so many annotators, or groups, of rows in their order, from the top."""
+    return list(pd.unique(rows[["first", "second"]].to_numpy().ravel())[:MOST_DRAWN])
+
+
+def to_matrix(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
+    """Return the correlations of every two names, (name, name), nan where there is none."""
+    place = pd.Series(range(len(names)), index=names)
+    kept = rows[rows["first"].isin(names) & rows["second"].isin(names)]
+    first, second = place[kept["first"]].to_numpy(), place[kept["second"]].to_numpy()
+    shown = np.full((len(names), len(names)), np.nan)
+    shown[first, second] = shown[second, first] = kept["correlation"]
+    return shown
+
+
+def order_rows(shown: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Return an order of rows, group by group, in which those who correlate are side by side."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    far = 1 - np.nan_to_num(shown)  # two who are not compared are as far as two who are independent
+    np.fill_diagonal(far, 0)
+    far = np.maximum(far, 0)
+    order = []
+    for one in np.unique(group):
+        rows = np.flatnonzero(group == one)
+        if rows.size > 2:
+            own = squareform(far[np.ix_(rows, rows)], checks=False)
+            rows = rows[leaves_list(linkage(own, method="average", optimal_ordering=True))]
+        order.append(rows)
+    return np.concatenate(order)
+
+
+def _print_numbers(axes: Axes, shown: np.ndarray, dark: float) -> None:
+    for row, column in np.argwhere(np.isfinite(shown)):
+        colour = "white" if shown[row, column] > dark else INK
+        text = f"{round(shown[row, column], 2) + 0:.2f}"  # no -0.00
+        axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)

@@ -1,0 +1,76 @@
+"""Do annotators err together? What an item's answers are worth, and who errs with whom."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesanno.analysis.dependence import MOST_PAIRS, dependence_table
+from bayesanno.analysis.parts import FitPart, parts_of
+from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.view import FitView
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import pd
+from bayesanno.ground.wording import counted
+from bayesanno.report.blocks import Block, Heading, Text, draw, table_of
+from bayesanno.report.plots.dependence import RESAMPLES, draw_dependence, tell_worth
+
+LEAST_ITEMS = 20  # that annotators share: of fewer nothing is said
+MOST_ROWS = 10  # pairs that are listed
+LITTLE = 0.03  # a correlation that the fit's own labels may show of independent annotators with few answers each
+SHOWN = {"first": "annotator", "second": "and", "n_items": "items", "correlation": "correlation"}
+
+
+def show_dependence(view: FitView, *, random_seed: int) -> list[Block]:
+    """Return how far annotators err together; nothing where that cannot be known, or only of few items."""
+    if isinstance(view.named_data, AnnotationTotals):
+        return []
+    blocks: list[Block] = []
+    for part in parts_of(view):
+        table = _tabulate(view, part, random_seed)
+        if table is not None:
+            blocks += [Heading(part.dimension)] if part.dimension else []
+            blocks += _show_part(view, part, table)
+    return blocks
+
+
+def _tabulate(view: FitView, part: FitPart, random_seed: int) -> pd.DataFrame | None:
+    """Return the dependence table of a part that has one, if enough items are in it."""
+    try:
+        table = dependence_table(
+            view,
+            dimension=part.dimension or None,
+            least_items=LEAST_ITEMS,
+            resamples=RESAMPLES,
+            random_seed=random_seed,
+        )
+    except (DataError, FitError):  # its states are no labels, or no two annotators share an item
+        return None
+    whole = table.iloc[0]
+    return table if whole["n_items"] >= LEAST_ITEMS and np.isfinite(whole["worth_low"]) else None
+
+
+def _show_part(view: FitView, part: FitPart, table: pd.DataFrame) -> list[Block]:
+    whole, pairs = table.iloc[0], table[table["level"] == "pair"]
+    values = [f"{round(whole[f'correlation{end}'], 2) + 0:.2f}" for end in ("", "_low", "_high")]
+    by, on = whole["truth"], counted(int(whole["n_items"]), "item")
+    how = f"the known labels of {on}" if by == "gold" else f"the fit's own labels of {on}"
+    sentences = [
+        f"By {how}, errors of two annotators correlate by {values[0]} ({values[1]} to {values[2]}) beyond what "
+        f"{view.model.name} predicts, which takes them to be independent: {tell_worth(whole)}."
+    ]
+    if whole["correlation_low"] > (0 if by == "gold" else LITTLE):
+        sentences.append("So labels are surer than they should be.")
+    if by == "posterior":
+        sentences.append("The fit takes an error that most share for the truth, so that dependence may be larger.")
+    if pairs.empty:
+        sentences.append(f"No two annotators share {LEAST_ITEMS} items, so that nothing is said of pairs.")
+        return [Text(" ".join(sentences))]
+    said = f"Correlation of errors beyond the model, of every two annotators who share {LEAST_ITEMS} items or more."
+    blocks = [Text(" ".join(sentences)), draw(draw_dependence(table, {}, part.dimension or None), said)]
+    sure = pairs[pairs["correlation_low"] > 0]
+    if sure.empty:
+        return [*blocks, Text(f"Of no pair among {len(pairs):,} is it surely above 0.")]
+    most = f" of the {MOST_PAIRS:,} that share most items" if len(pairs) == MOST_PAIRS else f" among {len(pairs):,}"
+    caption = f"{counted(len(sure), 'pair')}{most} with an interval above 0"
+    shown = sure.head(MOST_ROWS).rename(columns=SHOWN)[[*SHOWN.values(), "correlation_low", "correlation_high"]]
+    return [*blocks, table_of(shown, caption=f"{caption}, the surest first")]

@@ -1,0 +1,223 @@
+"""Who errs with whom: what is found of annotators who do, and who do not, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.analysis import dependence
+from bayesanno.analysis.parts import part_of
+from bayesanno.analysis.residuals import error_chances, find_sharing
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import DataError, FitError, SizeWarning
+from tests.samples import SHORT, rte_counts, simulate_clique, simulate_unsure, tiny_data
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning"),  # of short fits
+    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning"),  # of few answers
+]
+
+QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}
+
+
+def group_of(data, clique):
+    return {name: "clique" if code < clique else "rest" for code, name in enumerate(data.annotators)}
+
+
+def row(table, level, first="", second=None):
+    second = first if second is None else second
+    return table[(table["level"] == level) & (table["first"] == first) & (table["second"] == second)].iloc[0]
+
+
+@pytest.fixture(scope="module")
+def clique_fit():
+    data, wrong = simulate_clique(np.random.default_rng(1), clique=4)
+    return ba.fit("model_b", data, **QUICK), wrong
+
+
+class TestWhatIsFound:
+    def test_with_gold_it_is_the_correlation_of_errors(self, clique_fit):
+        fit, wrong = clique_fit
+        table = ba.dependence_table(fit, resamples=0)
+        phi = np.corrcoef(wrong.T)
+        pairs = table[table["level"] == "pair"]
+        assert len(pairs) == table.loc[0, "n_pairs"] == 45
+        expected = [
+            phi[int(one[1:]), int(other[1:])] for one, other in zip(pairs["first"], pairs["second"], strict=True)
+        ]
+        np.testing.assert_allclose(pairs["correlation"], expected, atol=0.03)
+        assert (pairs["correlation"].diff().dropna() <= 0).all()
+
+    def test_a_clique_is_found_by_gold_and_less_so_by_the_posterior(self, clique_fit):
+        fit, wrong = clique_fit
+        groups = group_of(ba.data_of(fit), 4)
+        within = np.corrcoef(wrong[:, :4].T)[np.triu_indices(4, 1)].mean()
+        found = {truth: ba.dependence_table(fit, groups, truth=truth, random_seed=1) for truth in ("gold", "posterior")}
+        assert row(found["gold"], "within", "clique")["correlation"] == pytest.approx(within, abs=0.02)
+        assert 0.03 < row(found["posterior"], "within", "clique")["correlation"] < within / 2
+        for table in found.values():
+            assert row(table, "within", "clique")["correlation_low"] > 0
+            for level, names in {"within": ("rest",), "between": ("clique", "rest")}.items():
+                assert abs(row(table, level, *names)["correlation"]) < 0.05
+            assert set(table["truth"]) == {next(truth for truth, one in found.items() if one is table)}
+        top = found["gold"].query("level == 'pair'").head(6)
+        assert {*top["first"], *top["second"]} == {"a0", "a1", "a2", "a3"}
+
+    def test_rows_of_groups_are_means_of_their_pairs(self, clique_fit):
+        data = ba.data_of(clique_fit[0])
+        table = ba.dependence_table(clique_fit[0], group_of(data, 4), resamples=0)
+        pairs, groups = table[table["level"] == "pair"], group_of(data, 4)
+        ends = [(groups[one], groups[other]) for one, other in zip(pairs["first"], pairs["second"], strict=True)]
+        assert row(table, "all")["n_pairs"] == 45
+        own = {name: [end == (name, name) for end in ends] for name in ("clique", "rest")}
+        for name, is_own in own.items():
+            one = row(table, "within", name)
+            assert one["n_pairs"] == sum(is_own)
+            assert pairs["correlation"][is_own].min() < one["correlation"] < pairs["correlation"][is_own].max()
+        same = row(table, "within")
+        assert (same["n_pairs"], row(table, "between")["n_pairs"]) == (6 + 15, 24)
+        between = row(table, "between", "clique", "rest")["correlation"]
+        assert row(table, "between")["correlation"] == pytest.approx(between)
+        lone = ba.dependence_table(clique_fit[0], {name: name for name in data.annotators}, resamples=0)
+        assert set(lone["level"]) == {"all", "between", "pair"}  # nobody is in a group with others
+        of_pairs = lone.query("level == 'pair'").set_index(["first", "second"])["correlation"]
+        of_groups = lone.query("level == 'between' and first != ''").set_index(["first", "second"])["correlation"]
+        pd.testing.assert_series_equal(of_groups.sort_index(), of_pairs.sort_index())
+
+    def test_worth_is_kishs_and_no_more_than_there_are(self, clique_fit):
+        table = ba.dependence_table(clique_fit[0], group_of(ba.data_of(clique_fit[0]), 4), random_seed=1)
+        whole = table.iloc[0]
+        assert whole["n_answers"] == 10
+        assert whole["worth"] == pytest.approx(10 / (1 + 9 * whole["correlation"]))
+        assert whole["worth_low"] == pytest.approx(10 / (1 + 9 * whole["correlation_high"]))
+        assert whole["worth_low"] < whole["worth"] < whole["worth_high"]
+        assert row(table, "within", "clique")["n_answers"] == 4
+        assert np.isnan(row(table, "between")["worth"])
+        negative = table[table["correlation"] < 0].query("level == 'pair'")
+        assert len(negative)
+        assert (negative["worth"] == 2).all()
+
+    def test_answers_are_counted_of_all_items_and_errors_on_those_with_gold(self, rng):
+        data, _ = simulate_clique(rng, items=200, per_item=4)
+        few = {item: data.gold[item] for item in data.items[:30]}
+        fit = ba.fit("one_coin", ba.AnnotationData(**{**vars_of(data), "gold": few}), **QUICK)
+        table = ba.dependence_table(fit, resamples=50, random_seed=1)
+        assert table.loc[0, ["n_items", "n_answers", "truth"]].tolist() == [30, 4, "gold"]
+        assert ba.dependence_table(fit, truth="posterior", resamples=0).loc[0, "n_items"] == 200
+
+    @pytest.mark.parametrize("truth", ["gold", "posterior"])
+    @pytest.mark.parametrize(
+        "design", [{}, {"accuracy": (0.95, 0.99)}, {"share": 0.05}], ids=["even", "hardly an error", "a rare class"]
+    )
+    def test_intervals_cover_what_is_independent(self, design, truth, rng):
+        data, _ = simulate_clique(rng, annotators=20, items=200, **design)
+        table = ba.dependence_table(ba.fit("model_b", data, **QUICK), truth=truth, resamples=200, random_seed=1)
+        pairs = table[table["level"] == "pair"]
+        covered = (pairs["correlation_low"] <= 0) & (pairs["correlation_high"] >= 0)
+        assert covered.mean() > 0.9
+        assert abs(table.loc[0, "correlation"]) < 0.02
+
+    def test_where_most_are_wrong_gold_says_so_and_the_posterior_cannot(self, rng):
+        data, _ = simulate_clique(rng, annotators=9, items=300, clique=7, copies=0.9, accuracy=(0.4, 0.6))
+        fit = ba.fit("model_b", data, **QUICK)
+        gold, own = (ba.dependence_table(fit, truth=truth, resamples=0).loc[0] for truth in ("gold", "posterior"))
+        assert gold["correlation"] > 0.3
+        assert own["correlation"] < gold["correlation"] / 2
+        assert gold["worth"] < 3
+
+    def test_who_hardly_errs_is_not_dependent_for_it(self, rng):
+        data, wrong = simulate_clique(rng, annotators=3, items=60, accuracy=(0.9, 0.95))
+        right = ba.AnnotationData(**{**vars_of(data), "label": data.label ^ wrong[data.item, data.annotator]})
+        table = ba.dependence_table(ba.fit("one_coin", right, **QUICK), random_seed=1)
+        assert (table["correlation"].abs() < 0.1).all()  # nobody errs at all
+
+
+def vars_of(data):
+    return {
+        name: getattr(data, name) for name in ("item", "annotator", "label", "items", "annotators", "labels", "gold")
+    }
+
+
+class TestModels:
+    def test_chances_are_the_fits_own(self, tiny_fit):
+        view = view_of(tiny_fit)
+        confusion = tiny_fit["posterior"]["confusion"].mean(("chain", "draw"))
+        expected = 1 - np.diagonal(confusion.transpose("annotator", "true_class", "response").values, axis1=1, axis2=2)
+        np.testing.assert_allclose(error_chances(view, part_of(view, None)), expected)
+
+    def test_a_model_in_which_nobody_may_be_right_has_its_accuracy(self):
+        view = view_of(ba.fit("model_a", tiny_data(), **SHORT))
+        accuracy = view.posterior["accuracy"].mean(("chain", "draw")).values
+        expected = np.repeat(1 - accuracy[:, None], 2, axis=1)
+        np.testing.assert_allclose(error_chances(view, part_of(view, None)), expected, atol=1e-6)
+
+    def test_an_unsure_answer_is_none(self, rng):
+        data = simulate_unsure(rng)
+        table = ba.dependence_table(ba.fit("model_b", data, **QUICK), resamples=0, least_items=1)
+        sure = data.without_unsure()
+        per_item = np.bincount(sure.item)
+        assert table.loc[0, "n_items"] == (per_item >= 2).sum()
+        assert table.loc[0, "n_answers"] == pytest.approx(per_item[per_item > 0].mean())
+
+
+class TestLarge:
+    def test_pairs_that_share_most_are_kept(self, rng):
+        answered = (rng.random((40, 60)) < rng.uniform(0.1, 0.9, (40, 1))).astype(float)
+        from scipy.sparse import csr_array
+
+        found = find_sharing(csr_array(answered), np.arange(40) % 3, least=5, most=50)
+        shared = (answered @ answered.T)[np.triu_indices(40, 1)]
+        assert found.n_enough == (shared >= 5).sum()
+        np.testing.assert_array_equal(np.sort(found.n_items), np.sort(shared)[-50:])
+        np.testing.assert_array_equal((answered @ answered.T)[found.first, found.second], found.n_items)
+        assert found.n_pairs.sum() == (shared > 0).sum()
+
+    def test_it_says_which_are_left_out(self, clique_fit, monkeypatch):
+        monkeypatch.setattr(dependence, "MOST_PAIRS", 7)
+        with pytest.warns(SizeWarning, match="45 pairs of annotators share 20 items or more: the 7 that share most"):
+            table = ba.dependence_table(clique_fit[0], resamples=0)
+        assert (table["level"] == "pair").sum() == 7
+        assert table.loc[0, "n_pairs"] == 45
+
+
+class TestWhatIsRefused:
+    @pytest.mark.parametrize(
+        ("given", "error", "match"),
+        [
+            ({"groups": ["x"]}, DataError, "groups is list: give the group of each annotator by name"),
+            ({"groups": {"ada": "x", "cy": "y"}}, DataError, "annotator 'bo' is in no group"),
+            ({"groups": {"zed": "x"}}, DataError, r"annotator 'ada' \(as 2 more\) is in no group"),
+            ({"groups": pd.Series(["x", "y"], index=["bo", "bo"])}, DataError, "annotator 'bo' has two groups"),
+            ({"groups": pd.DataFrame({"annotator": ["bo"]})}, DataError, "groups has no column 'group'"),
+            ({"truth": "votes"}, FitError, "there is no truth 'votes': choose one of gold, posterior"),
+            ({"dimension": "focus"}, FitError, "this fit has no dimensions"),
+            ({"least_items": 0}, DataError, "least_items is 0"),
+            ({"resamples": -1}, DataError, "resamples is -1"),
+            ({"confidence": 1}, DataError, "confidence is 1"),
+        ],
+    )
+    def test_arguments(self, given, error, match, tiny_fit, refuses):
+        with refuses(error, match):
+            ba.dependence_table(tiny_fit, **given)
+
+    def test_groups_may_be_a_table_or_one(self, tiny_fit):
+        table = ba.dependence_table(tiny_fit, ba.group_annotators(tiny_data()), resamples=0, truth="posterior")
+        assert table.loc[0, "level"] == "all"
+        one = ba.dependence_table(tiny_fit, dict.fromkeys(["ada", "bo", "cy", "nobody here"], 1), resamples=0)
+        assert row(one, "within", "1")["correlation"] == pytest.approx(one.loc[0, "correlation"])
+
+    def test_data_without_what_it_takes(self, refuses):
+        alone = ba.AnnotationData.from_records([(f"i{n}", "abc"[n % 3], "xy"[n // 3 % 2]) for n in range(12)])
+        fit = ba.fit("one_coin", alone, method="em", random_seed=1, progressbar=False)
+        with refuses(DataError, "no item was answered by two annotators"):
+            ba.dependence_table(fit)
+        fit = ba.fit("one_coin", tiny_data(gold={"s5": "yes"}), **QUICK)
+        with refuses(DataError, 'no item with a known true label was answered by two .*: truth="posterior" takes all'):
+            ba.dependence_table(fit)
+        with refuses(DataError, "no item has a known true label"):
+            ba.dependence_table(ba.fit("one_coin", tiny_data(), **QUICK), truth="gold")
+
+    @pytest.mark.parametrize(("model", "data"), [("label_usage", tiny_data()), ("binomial_mixture", rte_counts())])
+    def test_models_in_which_nobody_errs(self, model, data, refuses):
+        with refuses(FitError, f"{model} does not say which labels are true, so that nobody errs: fit model_b"):
+            ba.dependence_table(ba.fit(model, data, **SHORT))

@@ -1,0 +1,91 @@
+"""The figure of who errs with whom: it shows the table, in an order that shows cliques."""
+
+import numpy as np
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import DataError
+from bayesanno.report.plots import dependence
+from bayesanno.report.plots.style import MOST_HEIGHT, write_png
+from tests.samples import simulate_clique
+
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of short fits
+
+QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}
+
+
+@pytest.fixture(scope="module")
+def clique_fit():
+    data, _ = simulate_clique(np.random.default_rng(2), items=200, clique=3, copies=0.9)
+    order = np.array([5, 0, 7, 1, 9, 2, 3, 4, 6, 8])  # the clique is not side by side in the data
+    names = tuple(f"a{number}" for number in order)
+    place = np.argsort(order)
+    moved = ba.AnnotationData(
+        item=data.item,
+        annotator=place[data.annotator],
+        label=data.label,
+        items=data.items,
+        annotators=names,
+        labels=data.labels,
+        gold=data.gold,
+    )
+    return ba.fit("model_b", moved, **QUICK)
+
+
+def shown(figure):
+    axes = figure.axes[0]
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert names == [text.get_text() for text in axes.get_xticklabels()]
+    return names, np.ma.filled(axes.images[0].get_array(), np.nan)
+
+
+def test_it_shows_the_table_and_a_clique_side_by_side(clique_fit, tmp_path):
+    figure = ba.plot_dependence(clique_fit, random_seed=1)
+    names, matrix = shown(figure)
+    table = ba.dependence_table(clique_fit, resamples=0)
+    for pair in table[table["level"] == "pair"].itertuples():
+        one, other = names.index(pair.first), names.index(pair.second)
+        assert matrix[one, other] == matrix[other, one] == pytest.approx(pair.correlation)
+    assert np.isnan(np.diag(matrix)).all()
+    places = sorted(names.index(name) for name in ("a0", "a1", "a2"))
+    assert places[2] - places[0] == 2
+    title = figure.axes[0].get_title(loc="left")
+    assert f"10 answers an item are worth\n{table.loc[0, 'worth']:.1f} independent ones" in title
+    assert "by known labels" in title
+    write_png(figure, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 5_000
+
+
+def test_groups_are_apart(clique_fit):
+    groups = {name: "odd" if int(name[1:]) % 2 else "even" for name in ba.data_of(clique_fit).annotators}
+    figure = ba.plot_dependence(clique_fit, groups, random_seed=1)
+    names, _ = shown(figure)
+    assert [groups[name] for name in names] in (["odd"] * 5 + ["even"] * 5, ["even"] * 5 + ["odd"] * 5)
+    assert [line.get_ydata()[0] for line in figure.axes[0].lines[:1]] == [4.5]
+
+
+def test_of_many_the_most_dependent_are_drawn_or_their_groups(clique_fit, monkeypatch):
+    monkeypatch.setattr(dependence, "MOST_DRAWN", 3)
+    figure = ba.plot_dependence(clique_fit, random_seed=1)
+    assert sorted(shown(figure)[0]) == ["a0", "a1", "a2"]
+    assert "the 3 of 10 who most surely do" in figure.axes[0].get_title(loc="left")
+    clique = {name: "clique" if name in ("a0", "a1", "a2") else "rest" for name in ba.data_of(clique_fit).annotators}
+    names, matrix = shown(ba.plot_dependence(clique_fit, clique, random_seed=1))
+    table = ba.dependence_table(clique_fit, clique, resamples=0)
+    own = table[(table["level"] == "within") & (table["first"] != "")].set_index("first")["correlation"]
+    np.testing.assert_allclose(np.diag(matrix), own[names])
+
+
+def test_a_figure_of_thirty_fits_on_a_page():
+    data, _ = simulate_clique(np.random.default_rng(3), annotators=35, items=40)
+    figure = ba.plot_dependence(ba.fit("one_coin", data, **QUICK), random_seed=1)
+    assert len(shown(figure)[0]) == 30
+    assert max(figure.get_size_inches()) <= MOST_HEIGHT
+
+
+def test_without_a_pair_there_is_none(tiny_fit, refuses):
+    with refuses(DataError, "no two annotators share enough items for a figure: lower least_items"):
+        ba.plot_dependence(tiny_fit)
+    assert len(shown(ba.plot_dependence(tiny_fit, truth="posterior", least_items=1))[0]) == 3
+    with refuses(DataError, "annotator 'ada'"):
+        ba.plot_dependence(tiny_fit, {"zed": 1})
