@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning"),  # of few answers
 ]
 
-QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}
+QUICK = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
 
 
 def group_of(data, clique):

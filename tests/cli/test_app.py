@@ -55,7 +55,7 @@ def test_results_go_to_stdout_and_the_rest_to_stderr(fitted):
     assert out[1].startswith("max R-hat 1.")
     assert out[2].startswith("the answers are as predicted: votes per item, p 0.")
     assert out[3].endswith("sampling; seed 1")
-    assert len(out) == 9
+    assert len(out) == 10
     first, *others = done.stderr.splitlines()
     n = len(read(folder.parent / "answers.csv"))
     assert first == f"mace: {n:,} annotations of 400 items by 30 annotators; labels maybe, no, yes"

@@ -14,7 +14,7 @@ from bayesanno.modeling.posterior import recover
 from bayesanno.models import PooledDawidSkene
 from tests.models.guests import HardItems
 
-SETTINGS = {"draws": 200, "tune": 300, "chains": 2, "random_seed": 1, "progressbar": False}
+SETTINGS = {"draws": 200, "tune": 300, "chains": 2, "check": False, "random_seed": 1, "progressbar": False}
 EXCHANGEABLE = PooledDawidSkene(prevalence_prior=1, confusion_strength=3, confusion_accuracy=1 / 3)  # all flat
 
 

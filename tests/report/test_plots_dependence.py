@@ -11,7 +11,7 @@ from tests.samples import simulate_clique
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of short fits
 
-QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}
+QUICK = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
 
 
 @pytest.fixture(scope="module")

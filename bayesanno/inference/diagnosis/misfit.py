@@ -171,7 +171,8 @@ def _ask_each(drawn: Drawn, table: Table) -> Any:
 def correlate_errors(data: AnnotationData, label: np.ndarray, joint: np.ndarray) -> float:
     """Return the correlation of two errors on the same item, given its class, over all pairs of answers.
 
-    The class of an item has the posterior that answers independent given the class would give it.
+    The class of an item has the posterior that answers independent given the class would give it; how often an
+    annotator errs is the share seen.
 
     Parameters
     ----------
@@ -196,12 +197,24 @@ def correlate_errors(data: AnnotationData, label: np.ndarray, joint: np.ndarray)
     together = possible = 0.0
     for k in range(n_states):
         right = data.class_codes[k] if k < data.n_classes else -1  # in the last state of some models nobody is right
-        chance = 1 - answer[:, right, k] if right >= 0 else np.ones(len(joint))  # that an annotator errs
+        by_model = 1 - answer[:, right, k] if right >= 0 else np.ones(len(joint))  # that an annotator errs
+        chance = _share(data, label != right, weight[data.item, k], by_model)
         away = (label != right) - chance[data.annotator]
         spread = np.sqrt(chance * (1 - chance))[data.annotator]
         together += weight[:, k] @ _pair_products(data, away)
         possible += weight[:, k] @ _pair_products(data, spread)
     return float(together / possible) if possible > 0 else float("nan")
+
+
+def _share(data: AnnotationData, errs: np.ndarray, weight: np.ndarray, by_model: np.ndarray) -> np.ndarray:
+    """Return how often each annotator errs, (annotator,): what the model says of it counts as one answer.
+
+    By the model's word alone, all who err more often than it has it, or less, would seem to err together.
+    """
+    of, n = data.annotator, data.n_annotators
+    seen = np.bincount(of, weights=weight * errs, minlength=n)
+    found: np.ndarray = (seen + by_model) / (np.bincount(of, weights=weight, minlength=n) + 1)
+    return found
 
 
 def _sum_by_item(data: AnnotationData, values: np.ndarray) -> np.ndarray:
