@@ -81,8 +81,8 @@ def average_logs(logs: np.ndarray, log_weight: np.ndarray | None = None) -> np.n
     with np.errstate(divide="ignore", invalid="ignore"):  # all weights 0
         held = np.where(np.isneginf(log_weight)[..., None], -np.inf, logs)  # nan where a draw cannot explain answers
         total = logsumexp(log_weight, axis=0)  # (item,)
-        averaged = logsumexp(held + log_weight[..., None], axis=0) - total[:, None]
-    return averaged
+        weighed: np.ndarray = logsumexp(held + log_weight[..., None], axis=0) - total[:, None]
+    return weighed
 
 
 @dataclass
