@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.parts import (
     LOG_PROBABILITY,
     OF_DIMENSIONS,
+    PROBABILITY,
     FitPart,
     concat_parts,
     name_of,
@@ -38,6 +39,8 @@ from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted, listed
 from bayesanno.io.columns import read_known
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import ITEM_TYPE, latents
 from bayesanno.modeling.posterior import recover
 
 FEW = 20  # known labels: of fewer, the temperature is hardly known
@@ -199,7 +202,7 @@ def parts_to_recalibrate(view: FitView) -> list[FitPart]:
         raise FitError("this fit was made on Dask and holds no items to recalibrate: fit annotations in memory")
     parts = split_data(view.data, view.tree[_group_before(view)].to_dataset())
     if any(part.is_of_types for part in parts):
-        raise FitError(f"{view.model.name} says of what type items are, not what their labels are")
+        refuse_types(view.model)
     return parts
 
 
@@ -252,6 +255,26 @@ def read_gold(parts: Mapping[str, FitPart], gold: Any) -> dict[str, dict[str, st
             raise FitError(f"no true label is known{of}{was}: give labels that the fit has not used")
         found[name] = free
     return found
+
+
+def check_gold(model: AnnotationModel, data: Any, gold: Any) -> None:
+    """Raise the error that `recalibrate` would raise of a fit of these data, if any: before the model is fitted."""
+    kinds = latents(model, data)
+    if any(latent.dim == ITEM_TYPE for latent in kinds):
+        refuse_types(model)
+    parts = {}
+    for latent in kinds:
+        own = data.by_dimension[latent.name] if latent.name else data
+        empty = xr.Dataset({PROBABILITY: (("item", latent.dim), np.empty((0, own.n_classes)))})
+        parts[latent.name] = FitPart(own, empty.assign_coords({latent.dim: list(own.classes)}), latent.name)
+    read_gold(parts, gold)
+
+
+def refuse_types(model: AnnotationModel) -> NoReturn:
+    """Raise a FitError that says that a model is of types of items."""
+    raise FitError(
+        f"{model.name} says of what type items are, not what their labels are: no true label recalibrates it"
+    )
 
 
 def _read_one(part: FitPart, gold: Any) -> dict[str, str]:

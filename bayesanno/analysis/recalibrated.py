@@ -128,6 +128,15 @@ def draw_recalibrated(view: FitView, part: FitPart, rng: np.random.Generator) ->
 # -------------------------------------------------------------------------------------------- what a fit holds
 
 
+def view_before(view: FitView) -> FitView:
+    """Return a recalibrated fit as it was, but for the gold that it has now."""
+    tree = view.tree.copy()
+    tree["latent"] = tree[BEFORE].copy()
+    del tree[BEFORE], tree[RECALIBRATION]
+    del tree.attrs[RECALIBRATION]
+    return FitView(tree)
+
+
 def parts_before(view: FitView) -> dict[str, FitPart]:
     """Return the parts of a fit by dimension, with the posterior as it was before any recalibration."""
     latent = view.tree[BEFORE].to_dataset() if view.is_recalibrated else view.latent
