@@ -98,7 +98,8 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     Warns
     -----
     PredictionWarning
-        If fewer than 20 labels are known, or the labels say next to nothing.
+        If fewer than 20 labels are known; or of more, if labels carry next to nothing: they are hardly better than how
+        frequent each label is.
 
     References
     ----------
@@ -253,7 +254,7 @@ def read_gold(parts: Mapping[str, FitPart], gold: Any) -> dict[str, dict[str, st
             of = f" in {name}" if name else ""
             was = ", as all of those given are of controls, which the fit has used" if labels else ""
             raise FitError(f"no true label is known{of}{was}: give labels that the fit has not used")
-        found[name] = free
+        found[name] = {item: free[item] for item in parts[name].data.items if item in free}  # in whatever order given
     return found
 
 
@@ -281,6 +282,8 @@ def _read_one(part: FitPart, gold: Any) -> dict[str, str]:
     if isinstance(gold, Mapping | pd.Series):
         pairs = dict(gold.items()) if isinstance(gold, Mapping) else gold.dropna().items()
         rows = [(str(item), str(label)) for item, label in (pairs.items() if isinstance(pairs, dict) else pairs)]
+        if not rows:
+            return {}
         gold = pd.DataFrame(rows, columns=["item", "gold"], dtype=object)
     elif not isinstance(gold, str | os.PathLike | pd.DataFrame):
         raise DataError(
@@ -347,7 +350,7 @@ def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> lis
             f"between {about['temperature']['hdi94_lb']:.2g} and {about['temperature']['hdi94_ub']:.2g} (94%); give "
             f"{FEW} or more"
         )
-    if gained.mean() < NEXT_TO_NOTHING:
+    elif gained.mean() < NEXT_TO_NOTHING:
         said.append(
             f"the labels{of} carry {'nothing' if gained.mean() <= 0 else 'next to nothing'}: their log score on known "
             f"items is {about['log_score']:.3f}, and that of how frequent each label is alone "

@@ -50,6 +50,7 @@ N_POINTS = 4096  # of the Sobol sequence: a power of 2
 N_DRAWS = 1000
 DEGREES_OF_FREEDOM = 8  # of the t distribution: tails heavier than those of the posterior
 ROUNDS = 4  # in which the t distribution is moved to where the weights are
+FEW = 20  # known labels, of which each is left out by drawing anew
 MANY = 0.95  # of the draws: weights that leave so many have no tail to smooth
 LEAST_SURE = np.log(1e-16)  # what is impossible by the fit is at least so improbable
 CHUNK_BYTES = 64 * 2**20  # of probabilities, over draws, at a time
@@ -173,7 +174,8 @@ def learn(scale: Scale, logs: np.ndarray, truth: np.ndarray) -> Recalibration:
         if k <= MAX_PARETO_K / 2:
             break
         proposal = _move(points, weight)
-    kept = points[_resample(weight, N_DRAWS)]
+    order = np.argsort(points[:, 0])  # of the temperature, so that the draws have all of its quantiles
+    kept = points[order[_resample(weight[order], N_DRAWS)]]
     shift = kept[:, 1:] - kept[:, 1:].mean(axis=1, keepdims=True)  # what is added to all labels changes nothing
     return Recalibration(scale, kept[:, 0], shift)
 
@@ -182,7 +184,7 @@ def leave_each_out(learnt: Recalibration, logs: np.ndarray, truth: np.ndarray) -
     """Return the log probabilities (known, label) of known items, each by the posterior without its own true label.
 
     Draws are weighed by 1 / p(the item's true label), smoothed (PSIS) where they are unequal; where that is not to be
-    relied on, the posterior without the item is drawn from.
+    relied on, and where 20 or fewer are known, the posterior without the item is drawn from.
     """
     found = np.empty(logs.shape)
     per_chunk = max(1, CHUNK_BYTES // (8 * learnt.log_size.size * logs.shape[1]))
@@ -192,10 +194,11 @@ def leave_each_out(learnt: Recalibration, logs: np.ndarray, truth: np.ndarray) -
         of_truth = each[:, np.arange(rows.size), truth[rows]]  # (draw, known)
         weight = np.exp(of_truth.min(axis=0) - of_truth)  # 1 / p(true label), (draw, known)
         found[rows] = average_logs(each, -of_truth)
-        for at in np.flatnonzero(effective_number(weight / weight.mean(axis=0)) < MANY * len(weight)):
+        unequal = effective_number(weight / weight.mean(axis=0)) < MANY * len(weight)  # (known,)
+        for at in np.flatnonzero(unequal | (len(truth) <= FEW)):
             log_weight, k = _smooth(-of_truth[:, at])
             row = rows[at]
-            if k > MAX_PARETO_K:
+            if k > MAX_PARETO_K or len(truth) <= FEW:
                 others = np.arange(len(truth)) != row
                 found[row] = learn(learnt.scale, logs[others], truth[others]).average(logs[[row]])[0]
             else:
@@ -247,8 +250,7 @@ def _climb(measured: np.ndarray, centre: np.ndarray, truth: np.ndarray) -> _Prop
 
 
 def _around(mean: np.ndarray, covariance: np.ndarray) -> _Proposal:
-    values, vectors = np.linalg.eigh(covariance)
-    return _Proposal(mean, vectors * np.sqrt(np.maximum(values, 1e-8)))
+    return _Proposal(mean, np.linalg.cholesky(covariance + 1e-8 * np.eye(mean.size)))
 
 
 def _bend(curvature: np.ndarray) -> np.ndarray:

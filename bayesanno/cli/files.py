@@ -151,6 +151,7 @@ def describe_run(fit: xr.DataTree | FitView, *, total: float, labels: WrittenLab
 
     view = view_of(fit)
     attrs = view.tree.attrs
+    seed = attrs["random_seed"]
     learnt = {name: _without_items(about) for name, about in about_recalibration(view).items()}
     scored = score(view) if labels is None else {} if labels.accuracy is None else {"accuracy": labels.accuracy}
     return {
@@ -159,7 +160,7 @@ def describe_run(fit: xr.DataTree | FitView, *, total: float, labels: WrittenLab
         "method": attrs["method"],
         "nuts_sampler": attrs.get("nuts_sampler"),
         "settings": json.loads(attrs["settings"]),
-        "seed": attrs["random_seed"],
+        "seed": seed if isinstance(seed, str) else int(seed),  # of fits put together: one text; from a file, of NumPy's
         "versions": json.loads(attrs["versions"]),
         "data": describe_data(view.named_data) | {"hash": attrs["data_hash"]},
         "seconds": {"compile": attrs["seconds_compile"], "sample": attrs["seconds_sample"], "total": total},
