@@ -32,7 +32,7 @@ from bayesanno.analysis.recalibrated import (
     recalibrate_part,
     tabulate_recalibration,
 )
-from bayesanno.analysis.temperature import Recalibration, find_scale, learn, leave_each_out, score_shares
+from bayesanno.analysis.temperature import Recalibration, find_scale, score_shares, weigh
 from bayesanno.fits.storage import is_on_dask
 from bayesanno.fits.view import RECALIBRATION, FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
@@ -314,8 +314,8 @@ def _recalibrate_one(part: FitPart, labels: Mapping[str, str]) -> tuple[FitPart,
     rows = np.array([place[item] for item in labels])
     truth = np.array([part.states.index(label) for label in labels.values()])
     scale = find_scale(logs[~given])
-    learnt = learn(scale, logs[rows], truth)
-    left_out = leave_each_out(learnt, logs[rows], truth)  # (known, label)
+    posterior = weigh(scale, logs[rows], truth)
+    learnt, left_out = posterior.draw(), posterior.leave_each_out(logs[rows], truth)  # left_out: (known, label)
     done = recalibrate_part(part, learnt, dict(zip(rows.tolist(), left_out, strict=True)))
     before = np.maximum(logs[rows, truth], scale.least)
     after, shares = left_out[np.arange(truth.size), truth], score_shares(truth, len(part.states))

@@ -42,7 +42,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.inference.diagnosis.explain import MAX_PARETO_K
-from bayesanno.modeling.weighing import average_logs, effective_number
+from bayesanno.modeling.weighing import average_logs, effective_number, normalise_weights
 
 SIZE_PRIOR = (np.log(2.0), 1.25)  # of log(s / T): mean and standard deviation
 SHIFT_SD = 0.7
@@ -50,8 +50,7 @@ N_POINTS = 4096  # of the Sobol sequence: a power of 2
 N_DRAWS = 1000
 DEGREES_OF_FREEDOM = 8  # of the t distribution: tails heavier than those of the posterior
 ROUNDS = 4  # in which the t distribution is moved to where the weights are
-FEW = 20  # known labels, of which each is left out by drawing anew
-MANY = 0.95  # of the draws: weights that leave so many have no tail to smooth
+ENOUGH = 0.9  # of the effective points: weights that leave so many have no tail to smooth
 LEAST_SURE = np.log(1e-16)  # what is impossible by the fit is at least so improbable
 CHUNK_BYTES = 64 * 2**20  # of probabilities, over draws, at a time
 
@@ -155,8 +154,65 @@ def log_probabilities(log_size: np.ndarray, shift: np.ndarray, centre: np.ndarra
 # ----------------------------------------------------------------------------------------------- the posterior
 
 
-def learn(scale: Scale, logs: np.ndarray, truth: np.ndarray) -> Recalibration:
-    """Draw from the posterior of temperature and shifts.
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """The posterior of temperature and shifts as points with weights.
+
+    Attributes
+    ----------
+    scale : Scale
+    points : array, shape (point, 1 + label)
+        log(s / T), then the shifts.
+    log_ratio : array, shape (point,)
+        The log of the posterior's density over that of the distribution which the points are of, but for a number.
+    log_weight : array, shape (point,)
+        Smoothed, and adding up to 1 as weights.
+    """
+
+    scale: Scale
+    points: np.ndarray
+    log_ratio: np.ndarray
+    log_weight: np.ndarray
+
+    def draw(self) -> Recalibration:
+        """Return draws without weights: always the same ones, evenly spaced among the temperatures."""
+        order = np.argsort(self.points[:, 0])
+        chosen = _resample(np.exp(self.log_weight[order]), N_DRAWS)
+        kept = self.points[order[chosen]]
+        shift = kept[:, 1:] - kept[:, 1:].mean(axis=1, keepdims=True)  # what is added to all labels changes nothing
+        return Recalibration(self.scale, kept[:, 0], shift)
+
+    def leave_each_out(self, logs: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """Return the log probabilities (known, label) of known items, each without its own true label.
+
+        Weights are divided by p(the item's true label), and smoothed (PSIS) where that leaves fewer effective points;
+        where it is not to be relied on, the posterior without the item is found anew.
+        """
+        found = np.empty(logs.shape)
+        per_chunk = max(1, CHUNK_BYTES // (8 * len(self.points) * logs.shape[1]))
+        n_effective = effective_number(normalise_weights(self.log_ratio[:, None]))
+        for begin in range(0, len(truth), per_chunk):
+            rows = np.arange(begin, min(begin + per_chunk, len(truth)))
+            each = self._evaluate(logs[rows])  # (point, known, label)
+            log_ratio = self.log_ratio[:, None] - each[:, np.arange(rows.size), truth[rows]]  # (point, known)
+            found[rows] = average_logs(each, log_ratio)
+            few = effective_number(normalise_weights(log_ratio)) < ENOUGH * n_effective
+            for at in np.flatnonzero(few):
+                log_weight, k = _smooth(log_ratio[:, at])
+                if k <= MAX_PARETO_K:
+                    found[rows[at]] = average_logs(each[:, [at]], log_weight[:, None])[0]
+                else:
+                    others = np.arange(len(truth)) != rows[at]
+                    without = weigh(self.scale, logs[others], truth[others])
+                    found[rows[at]] = average_logs(without._evaluate(logs[[rows[at]]]), without.log_weight[:, None])[0]
+        return found
+
+    def _evaluate(self, logs: np.ndarray) -> np.ndarray:
+        return log_probabilities(self.points[:, 0], self.points[:, 1:], self.scale.centre, self.scale.measure(logs))
+
+
+def weigh(scale: Scale, logs: np.ndarray, truth: np.ndarray) -> Weighed:
+    """Find the posterior of temperature and shifts.
 
     Parameters
     ----------
@@ -169,41 +225,12 @@ def learn(scale: Scale, logs: np.ndarray, truth: np.ndarray) -> Recalibration:
     proposal = _climb(measured, scale.centre, truth)
     for _ in range(ROUNDS):
         points, log_density = proposal.draw()
-        log_weight, k = _smooth(evaluate_posterior(points, measured, scale.centre, truth) - log_density)
-        weight = np.exp(log_weight)
+        log_ratio = evaluate_posterior(points, measured, scale.centre, truth) - log_density
+        log_weight, k = _smooth(log_ratio)
         if k <= MAX_PARETO_K / 2:
             break
-        proposal = _move(points, weight)
-    order = np.argsort(points[:, 0])  # of the temperature, so that the draws have all of its quantiles
-    kept = points[order[_resample(weight[order], N_DRAWS)]]
-    shift = kept[:, 1:] - kept[:, 1:].mean(axis=1, keepdims=True)  # what is added to all labels changes nothing
-    return Recalibration(scale, kept[:, 0], shift)
-
-
-def leave_each_out(learnt: Recalibration, logs: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return the log probabilities (known, label) of known items, each by the posterior without its own true label.
-
-    Draws are weighed by 1 / p(the item's true label), smoothed (PSIS) where they are unequal; where that is not to be
-    relied on, and where 20 or fewer are known, the posterior without the item is drawn from.
-    """
-    found = np.empty(logs.shape)
-    per_chunk = max(1, CHUNK_BYTES // (8 * learnt.log_size.size * logs.shape[1]))
-    for begin in range(0, len(truth), per_chunk):
-        rows = np.arange(begin, min(begin + per_chunk, len(truth)))
-        each = learnt.evaluate(logs[rows])  # (draw, known, label)
-        of_truth = each[:, np.arange(rows.size), truth[rows]]  # (draw, known)
-        weight = np.exp(of_truth.min(axis=0) - of_truth)  # 1 / p(true label), (draw, known)
-        found[rows] = average_logs(each, -of_truth)
-        unequal = effective_number(weight / weight.mean(axis=0)) < MANY * len(weight)  # (known,)
-        for at in np.flatnonzero(unequal | (len(truth) <= FEW)):
-            log_weight, k = _smooth(-of_truth[:, at])
-            row = rows[at]
-            if k > MAX_PARETO_K or len(truth) <= FEW:
-                others = np.arange(len(truth)) != row
-                found[row] = learn(learnt.scale, logs[others], truth[others]).average(logs[[row]])[0]
-            else:
-                found[row] = average_logs(each[:, [at]], log_weight[:, None])[0]
-    return found
+        proposal = _move(points, np.exp(log_weight))
+    return Weighed(scale, points, log_ratio, log_weight)
 
 
 def score_shares(truth: np.ndarray, n_labels: int) -> np.ndarray:

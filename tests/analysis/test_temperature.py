@@ -9,10 +9,9 @@ from bayesanno.analysis.temperature import (
     SHIFT_SD,
     SIZE_PRIOR,
     find_scale,
-    learn,
-    leave_each_out,
     log_probabilities,
     score_shares,
+    weigh,
 )
 
 N_BINS = 10
@@ -33,7 +32,7 @@ def test_the_posterior_is_that_of_quadrature(rng, n_known, temperature):
     logs = make_logs(rng)
     scale = find_scale(logs)
     truth = draw_labels(rng, log_softmax(logs[:n_known] / temperature, axis=1))
-    found = learn(scale, logs[:n_known], truth)
+    found = weigh(scale, logs[:n_known], truth).draw()
 
     # two labels: the difference of the shifts is one number, with twice the variance of one
     at_size, at_shift = np.linspace(-6, 7, 400), np.linspace(-4, 4, 200)
@@ -68,7 +67,7 @@ def test_what_is_impossible_by_the_fit_may_be_true(rng):
     logs[:10] = [0, -np.inf]
     truth = np.where(logs[:, 0] > logs[:, 1], 0, 1)
     truth[:5] = 1
-    found = learn(find_scale(logs), logs, truth)
+    found = weigh(find_scale(logs), logs, truth).draw()
     again = found.average(logs)
     assert np.isfinite(again).all()
     np.testing.assert_allclose(np.exp(again).sum(axis=1), 1)
@@ -80,12 +79,12 @@ def test_leaving_out_by_weights_is_leaving_out(rng, n_known):
     truth = draw_labels(rng, log_softmax(logs / 5, axis=1)[:n_known])
     truth[0] = logs[0].argmin()  # a surprise: its weights are the worst
     scale, known = find_scale(logs), logs[:n_known]
-    found = leave_each_out(learn(scale, known, truth), known, truth)
+    found = weigh(scale, known, truth).leave_each_out(known, truth)
     for row in range(min(n_known, 8)):
         others = np.arange(n_known) != row
-        exact = learn(scale, known[others], truth[others]).average(known[[row]])[0]
-        np.testing.assert_allclose(np.exp(found[row]), np.exp(exact), atol=0.02)
-    with_own = learn(scale, known, truth).average(known)
+        exact = weigh(scale, known[others], truth[others]).draw().average(known[[row]])[0]
+        np.testing.assert_allclose(np.exp(found[row]), np.exp(exact), atol=0.01)
+    with_own = weigh(scale, known, truth).draw().average(known)
     assert (found[np.arange(n_known), truth] < with_own[np.arange(n_known), truth]).mean() > 0.9
 
 
@@ -106,7 +105,7 @@ def rank(rng, logs, n_known, *, more=0.0):
     log_size, shift = rng.normal(*SIZE_PRIOR), rng.normal(0, SHIFT_SD, n_labels)
     rows = rng.choice(len(logs), n_known, replace=False)
     made = log_probabilities(np.array([log_size + more]), shift[None], scale.centre, scale.measure(logs[rows]))[0]
-    found = learn(scale, logs[rows], draw_labels(rng, made))
+    found = weigh(scale, logs[rows], draw_labels(rng, made)).draw()
     of_shift = found.shift[:, 0] - found.shift[:, 1]
     return (found.log_size < log_size).mean(), (of_shift < shift[0] - shift[1]).mean()
 
