@@ -48,6 +48,7 @@ SIZE_PRIOR = (np.log(2.0), 1.25)  # of log(s / T): mean and standard deviation
 SHIFT_SD = 0.7
 N_POINTS = 4096  # of the Sobol sequence: a power of 2
 N_DRAWS = 1000
+STRIDE = 617  # without a factor of the number of draws: neighbours have temperatures that are far apart
 DEGREES_OF_FREEDOM = 8  # of the t distribution: tails heavier than those of the posterior
 ROUNDS = 4  # in which the t distribution is moved to where the weights are
 ENOUGH = 0.9  # of the effective points: weights that leave so many have no tail to smooth
@@ -87,7 +88,7 @@ def find_scale(logs: np.ndarray) -> Scale:
     --------
     >>> import numpy as np
     >>> from bayesanno.analysis.temperature import find_scale
-    >>> find_scale(np.log([[0.9, 0.1], [0.1, 0.9]])).size.round(3)  # half of log 9
+    >>> round(find_scale(np.log([[0.9, 0.1], [0.1, 0.9]])).size, 3)  # half of log 9
     1.099
     """
     counts = np.nansum(np.exp(logs), axis=0) + 1  # (label,): a label that no item has may have one
@@ -175,10 +176,11 @@ class Weighed:
     log_weight: np.ndarray
 
     def draw(self) -> Recalibration:
-        """Return draws without weights: always the same ones, evenly spaced among the temperatures."""
+        """Return draws without weights: always the same ones, evenly spaced among temperatures, in a mixed order."""
         order = np.argsort(self.points[:, 0])
         chosen = _resample(np.exp(self.log_weight[order]), N_DRAWS)
-        kept = self.points[order[chosen]]
+        mixed = np.arange(N_DRAWS) * STRIDE % N_DRAWS  # each once
+        kept = self.points[order[chosen[mixed]]]
         shift = kept[:, 1:] - kept[:, 1:].mean(axis=1, keepdims=True)  # what is added to all labels changes nothing
         return Recalibration(self.scale, kept[:, 0], shift)
 

@@ -10,7 +10,11 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.recalibrate import check_gold
+from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, DataFileError, FitError, PredictionWarning
+from bayesanno.report.blocks import Heading
+from bayesanno.report.sections.recalibration import show_recalibration
 from tests.inference.draws import make_fit
 from tests.models.contract import as_posterior, make_case
 from tests.samples import TINY_RECORDS
@@ -322,6 +326,17 @@ def test_types_have_no_labels(refuses):
         ba.recalibrate(fit, {"s1": "yes"})
 
 
+def test_counts_have_no_labels_and_a_fit_on_dask_no_items(fitted, refuses):
+    counts, _ = ba.simulate("binomial_mixture", ba.make_count_design(items=20, per_item=8), random_seed=2)
+    with refuses(FitError, "binomial_mixture says of what type items are"):
+        check_gold(ba.get_model("binomial_mixture"), counts, {"i1": "yes"})
+    elsewhere = fitted.copy()
+    elsewhere["e_step"] = xr.DataTree(fitted["posterior"].to_dataset())
+    del elsewhere["latent"], elsewhere["observed_data"]
+    with refuses(FitError, "was made on Dask and holds no items to recalibrate"):
+        ba.recalibrate(elsewhere, {"i1": "yes"})
+
+
 def test_a_truth_that_nobody_named_keeps_its_state():
     """Model A: labels are recalibrated, and "none of those said" is what those not said add up to."""
     data = ba.AnnotationData.from_records(TINY_RECORDS, labels=("maybe", "no", "yes"))
@@ -363,6 +378,8 @@ def test_each_dimension_has_a_recalibration_of_its_own(refuses):
         np.testing.assert_allclose(one["latent"][f"probability_{name}"], expected, atol=1e-12)
         assert done["latent"][f"log_probability_{name}"].dims == ("item", f"true_class_{name}")
     assert json.loads(one.attrs["recalibration"]).keys() == {"polarity"}
+    blocks = show_recalibration(view_of(done))
+    assert [block.text for block in blocks if isinstance(block, Heading)] == ["focus", "polarity"]
     assert ba.sample_labels(one, dimension="polarity", random_seed=1).sizes["item"] == 60
     assert ba.predict_labels(one, data)["dimension"].unique().tolist() == ["focus", "polarity"]
     with refuses(DataError, "give gold by dimension, as in {'focus': ...}"):

@@ -55,6 +55,15 @@ def test_the_posterior_is_that_of_quadrature(rng, n_known, temperature):
     np.testing.assert_allclose(np.exp(found.average(new))[:, 0], weight @ expit(logit), atol=0.01)
 
 
+def test_some_of_the_draws_are_like_all(rng):
+    logs = make_logs(rng)
+    drawn = weigh(find_scale(logs), logs[:20], draw_labels(rng, logs[:20])).draw().log_size
+    assert np.unique(drawn).size > 500
+    for some in (drawn[:100], drawn[-100:], drawn[::10]):
+        assert some.mean() == pytest.approx(drawn.mean(), abs=0.15 * drawn.std())
+        assert some.std() == pytest.approx(drawn.std(), rel=0.2)
+
+
 def test_temperature_1_and_no_shift_change_nothing(rng):
     logs = make_logs(rng, n_labels=3)
     scale = find_scale(logs)
