@@ -27,6 +27,7 @@ from bayesanno.analysis.parts import (
 )
 from bayesanno.analysis.recalibrated import (
     BEFORE,
+    DRAW,
     is_given,
     log_label_posterior,
     recalibrate_part,
@@ -360,8 +361,9 @@ def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> lis
 
 
 def _tabulate(group: xr.Dataset, part: FitPart) -> pd.DataFrame:
-    temperature = describe_draws(group[name_of("temperature", part.dimension)])
-    shift = describe_draws(group[name_of("shift", part.dimension)].transpose("chain", "draw", ...))
+    drawn = group.rename({DRAW: "draw"}).expand_dims("chain")
+    temperature = describe_draws(drawn[name_of("temperature", part.dimension)])
+    shift = describe_draws(drawn[name_of("shift", part.dimension)].transpose("chain", "draw", ...))
     names = ["temperature", *(f"shift[{label}]" for label in part.states)]
     columns = {what: np.concatenate([[values], shift[what]]) for what, values in temperature.items()}
     return pd.DataFrame({"parameter": pd.Series(names, dtype="str"), **columns})

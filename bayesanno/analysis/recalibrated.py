@@ -28,6 +28,7 @@ from bayesanno.analysis.temperature import Recalibration, Scale
 from bayesanno.fits.view import RECALIBRATION, FitView
 from bayesanno.ground.lazy import xr
 
+DRAW = "recalibration_draw"  # not "draw": whoever takes some of a fit's draws, or chains, takes all of these
 BEFORE = "latent_before"  # the group that has the posterior of labels as it was
 
 
@@ -146,20 +147,15 @@ def parts_before(view: FitView) -> dict[str, FitPart]:
 def tabulate_recalibration(part: FitPart, learnt: Recalibration, known: Sequence[str]) -> xr.Dataset:
     """Return a recalibration as variables of the group that holds it."""
     dim, name = str(part.posterior.dims[1]), part.dimension
-    draws, item = ("chain", "draw"), name_of("known_item", name)
+    item = name_of("known_item", name)
     variables: dict[str, Any] = {
-        "temperature": (draws, learnt.temperature[None]),
-        "shift": ((*draws, dim), learnt.shift[None]),
+        "temperature": ((DRAW,), learnt.temperature),
+        "shift": ((DRAW, dim), learnt.shift),
         "log_share": ((dim,), learnt.scale.centre),
         "log_odds_size": ((), learnt.scale.size),
         "least_log_probability": ((), learnt.scale.least),
     }
-    coords = {
-        "chain": [0],
-        "draw": np.arange(learnt.log_size.size),
-        dim: part.states,
-        item: list(known),
-    }
+    coords = {dim: part.states, item: list(known)}
     return xr.Dataset({name_of(what, name): values for what, values in variables.items()}, coords=coords)
 
 
@@ -174,7 +170,7 @@ def recalibrations_of(view: FitView) -> dict[str, Recalibration]:
             values = {of: group[name_of(of, dimension)].values for of in ("temperature", "shift", "log_share")}
             size, least = (float(group[name_of(of, dimension)]) for of in ("log_odds_size", "least_log_probability"))
             scale = Scale(values["log_share"], size, least)
-            found[dimension] = Recalibration(scale, np.log(size / values["temperature"][0]), values["shift"][0])
+            found[dimension] = Recalibration(scale, np.log(size / values["temperature"]), values["shift"])
     return found
 
 

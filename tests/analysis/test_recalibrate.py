@@ -180,6 +180,17 @@ def test_labels_are_drawn_from_the_recalibrated_posterior(tiny_fit):
     assert table.set_index("name").loc["after", "log_score"] == pytest.approx(about(done)["log_score"])
 
 
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of chains that isel left out
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.PredictionWarning")
+@pytest.mark.parametrize("some", [{"chain": [1, 3]}, {"draw": slice(None, None, 10)}])
+def test_some_of_a_fits_draws_have_the_recalibration_of_all(tiny_fit, some):
+    done = ba.recalibrate(tiny_fit)
+    fewer = done.isel(some)
+    pd.testing.assert_frame_equal(ba.recalibration_table(fewer), ba.recalibration_table(done))
+    pd.testing.assert_frame_equal(ba.label_table(fewer), ba.label_table(done))
+    assert ba.sample_labels(fewer, random_seed=1).sizes["chain"] == len(some.get("chain", range(4)))
+
+
 @pytest.mark.parametrize(
     ("make", "what"),
     [
