@@ -170,7 +170,9 @@ def recalibration_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     Examples
     --------
     >>> import bayesanno as ba
-    >>> ba.recalibration_table(ba.recalibrate(ba.load("crowd"), "gold.csv"))  # doctest: +SKIP
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> ba.recalibration_table(ba.recalibrate(fit))["parameter"].tolist()
+    ['temperature', 'shift[billing]', 'shift[delivery]', 'shift[other]', 'shift[quality]']
     """
     view = view_for_table(fit, from_draws=True)
     require_recalibrated(view)
