@@ -28,6 +28,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "analysis.parameters": ["summary"],
         "analysis.population": ["population_table"],
         "analysis.predict": ["predict_labels"],
+        "analysis.recalibrate": ["recalibrate", "recalibration_table"],
         "ground.errors": [
             "BayesannoError",
             "CacheWarning",

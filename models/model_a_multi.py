@@ -158,13 +158,13 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
 
     def latent_posterior(self, answers: Dimensions, p: Parameters) -> can.LatentPosterior:
         together = cox.put_together(self.single, answers, p)
-        probability: dict[str, pt.TensorVariable] = {}
+        log_probability: dict[str, pt.TensorVariable] = {}
         views: dict[str, can.View] = {}
         for x, (name, part) in enumerate(answers.by_dimension.items()):
-            probability[name] = together.probability(x)
-            found = self.single.views(part, probability[name], cox.of_dimension(name, x, p))
+            log_probability[name] = together.log_probability(x)
+            found = self.single.views(part, pt.exp(log_probability[name]), cox.of_dimension(name, x, p))
             views |= {f"{what}_{name}": view.of_dimension(name) for what, view in found.items()}
-        return can.LatentPosterior(probability, views)
+        return can.LatentPosterior(log_probability, views)
 
     def start(self, data: MultiAnnotationData) -> dict[str, np.ndarray]:
         alone = {name: self.single.start(part) for name, part in data.by_dimension.items()}

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import part_of, parts_of
+from bayesanno.analysis.recalibrated import draw_recalibrated, recalibrations_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
@@ -94,7 +95,8 @@ def sample_labels(
     -------
     xarray.DataArray
         The indices of classes or types, with dims (chain, draw, item); one more than the last class where nobody named
-        the true one, in models that allow for such items.
+        the true one, in models that allow for such items. Of a fit that was recalibrated, each draw is of one
+        temperature and its shifts, and always of a class.
 
     Raises
     ------
@@ -116,5 +118,8 @@ def sample_labels(
             "labels of several dimensions cannot be drawn together, since their joint posterior is not the product of "
             f"each one's: name one of {listed(dimensions)} (dimension=...)"
         )
-    latent = part_of(view, dimension).dimension
-    return compile_formula(view.model, view.data, view.posterior, view.known).draw_states(latent, random_seed)
+    part = part_of(view, dimension)
+    if part.dimension in recalibrations_of(view):
+        return draw_recalibrated(view, part, np.random.default_rng(random_seed))
+    formula = compile_formula(view.model, view.data, view.posterior, view.known)
+    return formula.draw_states(part.dimension, random_seed)

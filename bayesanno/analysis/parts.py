@@ -26,11 +26,19 @@ from bayesanno.modeling.capabilities import ITEM_TYPE, HasPopulation
 
 # The variables of a fit's latent that tables read. Of several dimensions there is one of each, <name>_<dimension>.
 PROBABILITY = "probability"  # (item, state)
+LOG_PROBABILITY = "log_probability"  # (item, state); where the probability is 1 as a double, its log is not 0
 PROBABILITY_MCSE = "probability_mcse"  # (item, state)
 ENTROPY = "entropy"  # (item,), nats
 LABEL_PROBABILITY = "label_probability"  # (item, label), where the last state is that nobody gave the true label
 HARD = "hard"  # (item,), P(the item is of the hard type)
+CORRECT = "correct"  # (annotation,), P(the annotator is right), of models that say so
 DIFFICULTY = "difficulty"  # (item,), the expected difficulty, where items have one
+OF_DIMENSIONS = (PROBABILITY, LOG_PROBABILITY, PROBABILITY_MCSE, ENTROPY, LABEL_PROBABILITY, CORRECT, HARD)
+
+
+def name_of(what: str, dimension: str) -> str:
+    """Return the name of a variable that is of a dimension, or where there are none its plain name."""
+    return f"{what}_{dimension}" if dimension else what
 
 
 def measure_entropy(probability: np.ndarray) -> np.ndarray:
@@ -163,9 +171,7 @@ def _(data: CountData, latent: xr.Dataset) -> list[FitPart]:
 def _(data: MultiAnnotationData, latent: xr.Dataset) -> list[FitPart]:
     parts: list[FitPart] = []
     for dimension, table in data.by_dimension.items():
-        names = {
-            f"{name}_{dimension}": name for name in (PROBABILITY, PROBABILITY_MCSE, ENTROPY, LABEL_PROBABILITY, HARD)
-        }
+        names = {name_of(name, dimension): name for name in OF_DIMENSIONS}
         own = {name: plain for name, plain in names.items() if name in latent}
         parts.append(FitPart(table, latent[list(own)].rename_vars(own), dimension))
     return parts

@@ -14,6 +14,7 @@ import numpy as np
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.parts import recode, split_data
+from bayesanno.analysis.recalibrated import recalibrate_new
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
@@ -39,6 +40,8 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
 
     The weights are at most 1, so that they are taken as they are: Pareto smoothing (PSIS) mends heavy tails, and they
     have none. Where few draws carry the weight, the answers are a surprise to the fit, or there are very many of them.
+
+    Of a fit that was recalibrated, the labels of new items are recalibrated as those of its own items are.
 
     A model with a population of annotators, as `hierarchical_dawid_skene`, takes those that the fit has not seen: each
     draw of the population gives four of what such an annotator may be, and the weights are over all of these. In
@@ -98,7 +101,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
         view.model, recoded, posterior, view.known, with_log_likelihood=False, weigh_draws=True, copies=copies
     )
     _check_weights(recoded.items, found.ess_weights, view.posterior.sizes["chain"] * view.posterior.sizes["draw"])
-    table = tabulate_labels(split_data(recoded, found.latent))
+    table = tabulate_labels(recalibrate_new(view, split_data(recoded, found.latent)))
     table["ess_weights"] = table["item"].map(dict(zip(recoded.items, found.ess_weights, strict=True)))
     return table
 

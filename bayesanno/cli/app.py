@@ -18,6 +18,7 @@ from bayesanno.cli.compare import compare
 from bayesanno.cli.fit import fit
 from bayesanno.cli.modes import modes
 from bayesanno.cli.noise import noise
+from bayesanno.cli.recalibrate import recalibrate
 from bayesanno.cli.report import report
 from bayesanno.cli.sensitivity import sensitivity
 from bayesanno.cli.simulate import simulate
@@ -92,5 +93,5 @@ def models() -> None:
     Console(markup=False, highlight=False, emoji=False).print(table)
 
 
-for command in (fit, report, simulate, agreement, noise, modes, compare, sensitivity):
+for command in (fit, recalibrate, report, simulate, agreement, noise, modes, compare, sensitivity):
     app.command()(command)

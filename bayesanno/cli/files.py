@@ -86,6 +86,7 @@ def write_fit(
     from bayesanno.analysis.labels import label_table
     from bayesanno.analysis.parameters import summary
     from bayesanno.analysis.population import population_table
+    from bayesanno.analysis.recalibrate import recalibration_table
     from bayesanno.fits.storage import save
     from bayesanno.fits.view import view_of
     from bayesanno.modeling.capabilities import HasDifficulty, HasPopulation
@@ -100,6 +101,8 @@ def write_fit(
     if isinstance(view.model, HasDifficulty):
         tables["difficulty.csv"] = difficulty_table(view)
     tables["summary.csv"] = summary(view)
+    if view.is_recalibrated:
+        tables["recalibration.csv"] = recalibration_table(view)
     run = describe_run(view, total=time.perf_counter() - began, labels=labels)
     there = ["posterior.nc"] if labels is None else ["posterior.nc", "labels"]
     run["files"] = write_results(folder, tables, {}, run, there=there)
@@ -144,10 +147,13 @@ def numbers_as_text(table: pd.DataFrame) -> pd.DataFrame:
 def describe_run(fit: xr.DataTree | FitView, *, total: float, labels: WrittenLabels | None = None) -> dict[str, Any]:
     """Return what a run was and what came of it, as JSON can hold it."""
     from bayesanno.analysis.accuracy import score
+    from bayesanno.analysis.recalibrate import about_recalibration
     from bayesanno.fits.view import view_of
 
     view = view_of(fit)
     attrs = view.tree.attrs
+    seed = attrs["random_seed"]
+    learnt = {name: _without_items(about) for name, about in about_recalibration(view).items()}
     scored = score(view) if labels is None else {} if labels.accuracy is None else {"accuracy": labels.accuracy}
     return {
         "model": attrs["model"],
@@ -155,13 +161,18 @@ def describe_run(fit: xr.DataTree | FitView, *, total: float, labels: WrittenLab
         "method": attrs["method"],
         "nuts_sampler": attrs.get("nuts_sampler"),
         "settings": json.loads(attrs["settings"]),
-        "seed": attrs["random_seed"],
+        "seed": seed if isinstance(seed, str) else int(seed),  # of fits put together: one text; from a file, of NumPy's
         "versions": json.loads(attrs["versions"]),
         "data": describe_data(view.named_data) | {"hash": attrs["data_hash"]},
         "seconds": {"compile": attrs["seconds_compile"], "sample": attrs["seconds_sample"], "total": total},
         "diagnostics": view.diagnostics,
+        **({"recalibration": learnt.get("", learnt)} if learnt else {}),
         **scored,
     }
+
+
+def _without_items(about: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in about.items() if name != "items"}  # they may be very many
 
 
 def describe_accuracy(run: Mapping[str, Any]) -> list[str]:
@@ -183,7 +194,7 @@ def describe_accuracy(run: Mapping[str, Any]) -> list[str]:
 def describe_result(run: Mapping[str, Any]) -> list[str]:
     """Return in words what came out of a run: accuracy, what the method says of itself, and how long it took."""
     found, seconds = run["diagnostics"], run["seconds"]
-    lines = describe_accuracy(run)
+    lines = [*describe_accuracy(run), *_describe_recalibration(run.get("recalibration", {}))]
     if found["min_ess_bulk"] is not None:
         rhat = "one chain, so no R-hat" if found["max_rhat"] is None else f"max R-hat {found['max_rhat']:.4f}"
         lines.append(
@@ -203,6 +214,21 @@ def describe_result(run: Mapping[str, Any]) -> list[str]:
             f"the answers are as predicted: {near}" for one in found.get("misfit", ()) if (near := describe_misfit(one))
         ]
     return [*lines, f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"]
+
+
+def _describe_recalibration(found: Mapping[str, Any]) -> list[str]:
+    """Return what known labels said, a line for each dimension."""
+    each = {"": found} if "temperature" in found else {f" in {name}": about for name, about in found.items()}
+    lines = []
+    for where, about in each.items():
+        temperature = about["temperature"]
+        lines.append(
+            f"temperature{where} {temperature['mean']:.3g} ({temperature['hdi94_lb']:.3g} to "
+            f"{temperature['hdi94_ub']:.3g}), of {counted(about['n_known'], 'true label')}; their log score, each left "
+            f"out, {about['log_score']:.4f}, before {about['log_score_before']:.4f}, by frequencies alone "
+            f"{about['log_score_shares']:.4f}"
+        )
+    return lines
 
 
 def _describe_climb(found: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -56,19 +57,28 @@ def fit(
             f"scheduler, as tcp://10.0.0.1:8786 ({ON_DASK}; the extra bayesanno[dask]).",
         ),
     ] = None,
+    recalibrate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="True labels of some items (item,gold): how sure labels are is learnt from them.",
+        ),
+    ] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html as well.")] = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Fit MODEL to DATA; write posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html to DIR.
 
-    A model of items of unequal difficulty writes difficulty.csv as well. With --dask, labels are Parquet files in a
-    folder, labels. A model of counts reads a table of successes and trials, or counts a label of annotations
-    (--positive). A model of several dimensions reads a long table with a label column for each (--label A --label B).
+    A model of items of unequal difficulty writes difficulty.csv as well, and --recalibrate recalibration.csv. With
+    --dask, labels are Parquet files in a folder, labels. A model of counts reads a table of successes and trials, or
+    counts a label of annotations (--positive). A model of several dimensions reads a long table with a label column for
+    each (--label A --label B).
     """
     begin = time.perf_counter()
     from bayesanno.analysis.labels import check_coverage
     from bayesanno.cli.for_model import read_for
     from bayesanno.cli.on_dask import fit_on_dask
+    from bayesanno.cli.recalibrate import check_before, recalibrate_by
     from bayesanno.fits.view import view_of
     from bayesanno.inference.diagnosis.explain import explain_chains
     from bayesanno.inference.sampling.starts import check_initvals
@@ -91,11 +101,13 @@ def fit(
     with new_folder(out, overwrite=overwrite) as folder:
         sampling |= {"method": method, "random_seed": seed, "initvals": initvals}
         if dask is not None:
+            check_before(recalibrate, on_dask=True)
             fitted, written = fit_on_dask(chosen, data, options, dask, folder, coverage=coverage, **sampling)
         else:
             answers, described = read_for(chosen, data, options)
             typer.echo(f"{chosen.name}: {described}", err=True)
-            fitted, written = _fit(chosen, answers, **sampling), None
+            check_before(recalibrate, chosen, answers)
+            fitted, written = recalibrate_by(recalibrate, _fit(chosen, answers, **sampling)), None
         view = view_of(fitted)
         run = write_fit(view, folder, coverage=coverage, labels=written, began=begin)
     tell(describe_result(run), out, run["files"])

@@ -136,7 +136,7 @@ def _check_fits(fits: Mapping[str, xr.DataTree | FitView]) -> dict[str, FitView]
         if view.data.hash != one.data.hash:
             raise FitError(f"{first!r} and {name!r} are fits of different data: fit all models to the same")
     for (first, one), (name, view) in combinations(views.items(), 2):
-        if one.model == view.model and one.posterior.equals(view.posterior):
+        if one.model == view.model and one.posterior.equals(view.posterior) and one.latent.equals(view.latent):
             raise FitError(f"{first!r} and {name!r} are the same fit: leave one of them out")
     return views
 

@@ -22,10 +22,12 @@ from bayesanno.fits.storage import (
     require_tree,
     totals_of,
 )
+from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import known_parameters
 
+RECALIBRATION = "recalibration"  # the group, and the attribute, of a fit whose labels were recalibrated
 Yields = Literal["mcmc", "approximation", "point", "combination"]
 
 
@@ -81,6 +83,11 @@ class FitView:
         found: Yields = self.tree.attrs["yields"]
         return found
 
+    @property
+    def is_recalibrated(self) -> bool:
+        """Whether the labels were recalibrated by known ones: they no longer follow from the draws alone."""
+        return RECALIBRATION in self.tree.children
+
     @cached_property
     def convergence(self) -> xr.Dataset | None:
         """R-hat and ESS of each variable of the posterior, dims ("diagnostic", ...); None where there are no chains.
@@ -113,3 +120,12 @@ def view_of(fit: xr.DataTree | FitView) -> FitView:
         return fit
     require_tree(fit)
     return FitView(fit)
+
+
+def require_as_fitted(view: FitView, what: str) -> None:
+    """Raise a FitError if a fit was recalibrated: `what`, as a function's name, makes labels anew from draws."""
+    if view.is_recalibrated:
+        raise FitError(
+            f"this fit was recalibrated, and {what} computes labels anew from the draws: give it the fit as it was, "
+            "and recalibrate what comes out"
+        )

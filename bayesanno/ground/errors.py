@@ -62,7 +62,7 @@ class NamesWarning(UserWarning):
 
 
 class PredictionWarning(UserWarning):
-    """A prediction that rests on few of a fit's draws."""
+    """A prediction, or a recalibration, that rests on little: few of a fit's draws, or few known labels."""
 
 
 class SizeWarning(UserWarning):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bayesanno.fits.storage import is_tree
-from bayesanno.fits.view import FitView, view_of
+from bayesanno.fits.view import FitView, require_as_fitted, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.assemble import assemble
@@ -34,8 +34,8 @@ def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
     Raises
     ------
     FitError
-        If there is no fit, or one has no chains (is not by NUTS, or a combination of modes), or they differ in model,
-        priors, data, method or number of draws.
+        If there is no fit, or one has no chains (is not by NUTS, or a combination of modes) or was recalibrated, or
+        they differ in model, priors, data, method or number of draws.
 
     Warns
     -----
@@ -56,6 +56,7 @@ def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
         raise FitError("there is no fit to concatenate: give at least one")
     first, trees = views[0], [view.tree for view in views]
     for view in views:
+        require_as_fitted(view, "concat_chains")
         if view.yields != "mcmc":
             raise FitError(
                 f"a fit by {view.tree.attrs['method']} has no chains to concatenate (it yields: {view.yields}): give "
@@ -144,7 +145,7 @@ def relabel(
     FitError
         If the fit's prior tells the classes apart, or it has controls: then a permuted draw is another explanation,
         with another density. Or if its latents are types of items, whose order is theirs, nothing in the posterior is
-        over true classes and responses, or the rule is unknown or lacks what it needs.
+        over true classes and responses, or the rule is unknown or lacks what it needs. Or if it was recalibrated.
 
     Warns
     -----
@@ -158,6 +159,7 @@ def relabel(
     >>> ba.relabel(ba.concat_chains(fits), rule="weighted")  # doctest: +SKIP
     """
     view = view_of(fit)
+    require_as_fitted(view, "relabel")
     model, data = view.model, view.data
     if any(latent.dim == ITEM_TYPE for latent in latents(model, data)):
         raise FitError(f"items are of types in {model.name}, and types keep their order: there is nothing to relabel")

@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bayesanno.fits.view import FitView, view_of
+from bayesanno.fits.view import FitView, require_as_fitted, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import azs, xr
 from bayesanno.ground.validate import check_seed
@@ -50,7 +50,7 @@ def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTre
     Raises
     ------
     FitError
-        If the fit has no chains, one of these is not there, or none would be left.
+        If the fit has no chains, one of these is not there, none would be left, or the fit was recalibrated.
 
     Warns
     -----
@@ -64,6 +64,7 @@ def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTre
     3
     """
     view = view_of(fit)
+    require_as_fitted(view, "drop_chains")
     require_chains(view, "chains")
     there = view.posterior["chain"].values.tolist()
     names = enumerated([str(chain) for chain in there])
@@ -100,7 +101,7 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     Raises
     ------
     FitError
-        If the fit has no chains.
+        If the fit has no chains, or was recalibrated.
 
     Warns
     -----
@@ -115,6 +116,7 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     """
     check_seed(random_seed)
     view = view_of(fit)
+    require_as_fitted(view, "split_modes")
     weighed = weigh_modes(view, random_seed)
     parts = []
     for mode, share, error in zip(weighed.modes, weighed.share, weighed.error, strict=True):
@@ -158,7 +160,8 @@ def combine_modes(
     Raises
     ------
     FitError
-        If the fit has no chains or they are all in one mode, the weights are unknown, or cannot be told.
+        If the fit has no chains or they are all in one mode, the weights are unknown, or cannot be told; or the fit was
+        recalibrated.
 
     Warns
     -----
@@ -175,6 +178,7 @@ def combine_modes(
     if weights not in get_args(Weights):
         raise FitError(f"there are no weights {weights!r}: choose one of {', '.join(get_args(Weights))}")
     view = view_of(fit)
+    require_as_fitted(view, "combine_modes")
     weighed = weigh_modes(view, random_seed, by_mass=weights == "mass")
     if len(weighed.modes) == 1:
         lacking = (

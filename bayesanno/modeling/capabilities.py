@@ -69,9 +69,12 @@ class View(NamedTuple):
 
 @dataclass(frozen=True)
 class LatentPosterior:
-    """What can be read off per draw: the posterior of each latent's states, (item, state) each, and the views."""
+    """What can be read off per draw: the log posterior of each latent's states, (item, state) each, and the views.
 
-    probability: Mapping[str, pt.TensorVariable]  # by the name of the latent
+    Logs, since a probability near 1 is 1 as a double, and of many answers to an item the others are 0.
+    """
+
+    log_probability: Mapping[str, pt.TensorVariable]  # by the name of the latent
     views: Mapping[str, View]
 
 
@@ -324,9 +327,19 @@ def latent_posterior(model: Any, answers: Any, p: Parameters) -> LatentPosterior
 
     if isinstance(model, SeveralLatents):
         return model.latent_posterior(answers, p)
-    probability = sum_out_states(_known_state_logp(model, answers, p))[1]  # (item, state)
+    logp = _known_state_logp(model, answers, p)  # (item, state)
+    total, probability = sum_out_states(logp)  # (item,), (item, state)
     views = model.views(answers, probability, p) if isinstance(model, HasViews) else {}
-    return LatentPosterior({"": probability}, views)
+    return LatentPosterior({"": subtract_total(logp, total)}, views)
+
+
+def subtract_total(logp: pt.TensorVariable, total: pt.TensorVariable) -> pt.TensorVariable:
+    """Return log p(state | answers) of log p(state, answers) (item, state) and its sum over states (item,).
+
+    Answers that are impossible leave no state: -inf for all.
+    """
+    possible = total > -math.inf
+    return pt.switch(possible[:, None], logp - pt.switch(possible, total, 0.0)[:, None], -math.inf)
 
 
 def _known_state_logp(model: Any, answers: Any, p: Parameters) -> pt.TensorVariable:

@@ -339,6 +339,15 @@ def read_posterior(items: Items, logs: Logs) -> tuple[np.ndarray, np.ndarray]:
     return posterior[items.pattern], log_likelihood[items.pattern]
 
 
+def read_log_posterior(model: HasUpdates, items: Items, shares: Shares) -> np.ndarray:
+    """Return log p(class | answers) (item, true_class), where the probability itself may be 1 or 0 as a double."""
+    logs = log_probabilities(model, items.names_class, shares)
+    joint = np.concatenate([block.weigh_classes(*logs) for block in items.blocks])  # (pattern, true_class)
+    with np.errstate(invalid="ignore"):  # of answers that are impossible
+        found: np.ndarray = (joint - sum_classes(joint)[:, None])[items.pattern]
+    return found
+
+
 # ------------------------------------------------------------------------------------------------ where chains start
 
 

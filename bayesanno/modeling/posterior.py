@@ -19,7 +19,7 @@ from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
 from bayesanno.modeling.functions import DrawsFunction, compile_draws
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.modeling.weighing import RunningMeans, effective_number, normalise_weights, weighted_mean
+from bayesanno.modeling.weighing import RunningMeans, average_logs, effective_number, normalise_weights, weighted_mean
 
 CHUNK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
 
@@ -31,8 +31,8 @@ class Recovered:
     Attributes
     ----------
     latent : xarray.Dataset
-        `probability` and `probability_mcse` (item, state), `entropy` (item) in nats, and the model's views. A model
-        with several latents has one of each, `probability_<name>` and so on.
+        `probability`, its log `log_probability` and `probability_mcse` (item, state), `entropy` (item) in nats, and the
+        model's views. A model with several latents has one of each, `probability_<name>` and so on.
     log_likelihood : array, shape (chain, draw, item), or None
         Log p(the item's answers | parameters), its state summed out; None if it was not asked for.
     ess_weights : array, shape (item,)
@@ -89,7 +89,7 @@ def recover(
     per_chunk = max(1, int(CHUNK_BYTES // (8 * n_samples * sum(len(latent.states) for latent in of.values()))))
     for begin in range(0, patterns.n_patterns, per_chunk):
         chunk = slice(begin, min(begin + per_chunk, patterns.n_patterns))
-        probability: dict[str, np.ndarray] = {}  # of every draw, for the MCSE
+        log_probability: dict[str, np.ndarray] = {}  # of every draw, for the MCSE
         log_weight = np.empty((n_samples, chunk.stop - chunk.start)) if weigh_draws else None  # (sample, pattern)
         rows = {name: patterns.rows(dims[0], chunk) for name, dims in formula.view_dims.items()}
         views = RunningMeans(rows, chunk.stop - chunk.start)
@@ -98,30 +98,32 @@ def recover(
                 log_likelihood[sample, chunk] = one.log_likelihood
             if log_weight is not None:
                 log_weight[sample] = one.log_likelihood
-            for name, values in one.probability.items():
-                if name not in probability:
-                    probability[name] = np.empty((n_samples, *values.shape))
-                probability[name][sample] = values
+            for name, values in one.log_probability.items():
+                if name not in log_probability:
+                    log_probability[name] = np.empty((n_samples, *values.shape))
+                log_probability[name][sample] = values
             views.add(one.views, one.log_likelihood if weigh_draws else None)
         averaged = views.means()
         weight = None if log_weight is None else normalise_weights(log_weight)  # (sample, pattern)
         n_patterns = chunk.stop - chunk.start
         alike = np.full(n_patterns, n_samples / copies)
         effective.append(alike if weight is None else effective_number(weight, copies))
-        for name, p in probability.items():  # (sample, pattern, state)
+        for name, logs in log_probability.items():  # (sample, pattern, state)
+            log_mean = average_logs(logs, log_weight)
+            p = np.exp(logs, out=logs)
             mean, spread = (p.sum(axis=0) / n_samples, p) if weight is None else weighted_mean(weight, p)
             mcse = _mcse(spread.reshape(n_chains, n_draws, *p.shape[1:]))
-            averaged |= {of[name].variable("probability"): mean, of[name].variable("probability_mcse"): mcse}
+            found_of = {"probability": mean, "log_probability": log_mean, "probability_mcse": mcse}
+            averaged |= {of[name].variable(what): values for what, values in found_of.items()}
         for name, values in averaged.items():
             parts.setdefault(name, []).append(values)
 
     found: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
     for latent in of.values():
-        p = np.concatenate(parts[latent.variable("probability")])
-        found[latent.variable("probability")] = (("item", latent.dim), p)
-        mcse = np.concatenate(parts[latent.variable("probability_mcse")])
-        found[latent.variable("probability_mcse")] = (("item", latent.dim), mcse)
-        found[latent.variable("entropy")] = (("item",), _entropy(p))
+        for what in ("probability", "log_probability", "probability_mcse"):
+            values = np.concatenate(parts[latent.variable(what)])
+            found[latent.variable(what)] = (("item", latent.dim), values)
+        found[latent.variable("entropy")] = (("item",), _entropy(found[latent.variable("probability")][1]))
     found |= {name: (dims, np.concatenate(parts[name])) for name, dims in formula.view_dims.items()}
     named = model.coords(data) | {latent.dim: list(latent.states) for latent in of.values()}
     used = {dim for dims, _ in found.values() for dim in dims} - {"annotation"}  # these have numbers, no names
@@ -154,11 +156,16 @@ def _entropy(p: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What the formula gives for one draw: log p(answers) (item,), each latent's posterior, and the views, by name."""
+    """What the formula gives for one draw: log p(answers) (item,), each latent's log posterior, and the views."""
 
     log_likelihood: np.ndarray
-    probability: dict[str, np.ndarray]
+    log_probability: dict[str, np.ndarray]
     views: dict[str, np.ndarray]
+
+    @property
+    def probability(self) -> dict[str, np.ndarray]:
+        """Each latent's posterior, by name."""
+        return {name: np.exp(values) for name, values in self.log_probability.items()}
 
 
 @dataclass(frozen=True)
@@ -192,8 +199,8 @@ class Formula:
         items = self.patterns.first[whole]
         values = [self._of_items(name, draws, items) for name, draws in self.draws.items()]
         for total, *rest in self.function(values, [*self.known.values(), *arrays]):
-            probability = dict(zip(self.latents, rest[: len(self.latents)], strict=True))
-            yield Evaluated(total, probability, dict(zip(self.view_dims, rest[len(self.latents) :], strict=True)))
+            logs = dict(zip(self.latents, rest[: len(self.latents)], strict=True))
+            yield Evaluated(total, logs, dict(zip(self.view_dims, rest[len(self.latents) :], strict=True)))
 
     def log_likelihood(self) -> np.ndarray:
         """Return log p(the item's answers | parameters) of every draw and item, (chain, draw, item)."""
@@ -205,9 +212,7 @@ class Formula:
         `latent` names one of several latents.
         """
         for one in self.evaluate():
-            total = one.log_likelihood[:, None]  # (pattern, 1)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                joint = np.where(np.isneginf(total), -np.inf, total + np.log(one.probability[latent]))
+            joint = one.log_likelihood[:, None] + one.log_probability[latent]  # (pattern, state)
             yield joint[self.patterns.back["item"]]
 
     def draw_states(self, latent: str = "", random_seed: int | np.random.Generator | None = None) -> xr.DataArray:
@@ -292,7 +297,7 @@ def compile_formula(
     answers, p = KINDS[model.data_class].answers(data, given), Parameters(drawn | beforehand)
     latent = latent_posterior(model, answers, p)
     views = latent.views.values()
-    outputs = [item_logp(model, answers, p), *latent.probability.values(), *(view.values for view in views)]
+    outputs = [item_logp(model, answers, p), *latent.log_probability.values(), *(view.values for view in views)]
     values = {drawn[name]: each for name, each in draws.items()}
     rest = {beforehand[name]: each for name, each in known.items()} | {given[key]: arrays[key].values for key in given}
     return Formula(
@@ -305,6 +310,6 @@ def compile_formula(
         draws=draws,
         item_axis=item_axis,
         known=known,
-        latents=tuple(latent.probability),
+        latents=tuple(latent.log_probability),
         view_dims={name: view.dims for name, view in latent.views.items()},
     )

@@ -67,6 +67,34 @@ def weighted_mean(weight: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, n
     return mean, aligned * (held - mean)
 
 
+def average_logs(logs: np.ndarray, log_weight: np.ndarray | None = None) -> np.ndarray:
+    """Return the logs of the means over draws of what `logs` (sample, item, state) are the logs of; (item, state).
+
+    Draws have log weights (sample, item); by default all count alike. An item whose weights are all 0 has nan.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.modeling.weighing import average_logs
+    >>> average_logs(np.array([[[-2000.0]], [[-2000.0 + np.log(3)]]])).round(4).tolist()  # of 1 and 3, times e^-2000
+    [[-1999.3069]]
+    """
+    from scipy.special import logsumexp
+
+    if log_weight is None:
+        top = logs.max(axis=0)  # (item, state); impossible in all draws: -inf
+        top = np.where(np.isneginf(top), 0.0, top)
+        with np.errstate(divide="ignore"):
+            relative = logs - top
+            averaged: np.ndarray = np.log(np.exp(relative, out=relative).mean(axis=0)) + top
+        return averaged
+    with np.errstate(divide="ignore", invalid="ignore"):  # all weights 0
+        held = np.where(np.isneginf(log_weight)[..., None], -np.inf, logs)  # nan where a draw cannot explain answers
+        total = logsumexp(log_weight, axis=0)  # (item,)
+        weighed: np.ndarray = logsumexp(held + log_weight[..., None], axis=0) - total[:, None]
+    return weighed
+
+
 @dataclass
 class RunningMeans:
     """Weighted means of what is read off of each draw, taken one draw after the other and never held together.

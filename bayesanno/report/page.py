@@ -16,6 +16,7 @@ from bayesanno.report.sections.checks import check_model
 from bayesanno.report.sections.dependence import show_dependence
 from bayesanno.report.sections.labels import ask_of_items, show_items
 from bayesanno.report.sections.origin import tell_origin
+from bayesanno.report.sections.recalibration import show_recalibration
 from bayesanno.report.sections.trust import judge_fit
 
 
@@ -24,8 +25,9 @@ def write_report(
 ) -> Path:
     """Write a fit's report: one HTML page that holds all it shows, pictures and tables included.
 
-    It says, in this order, whether the fit can be trusted; what the labels are, and which items need another look; who
-    the annotators are; what the model fails to predict, and how much the prior mattered; and how the fit was made.
+    It says, in this order, whether the fit can be trusted; what the labels are, and which items need another look; of a
+    recalibrated fit what true labels said of them; who the annotators are; what the model fails to predict, and how
+    much the prior mattered; and how the fit was made.
 
     Parameters
     ----------
@@ -89,6 +91,9 @@ def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Sect
         Section("trust", "Can I trust this fit?", judge_fit(view)),
         Section("labels", ask_of_items(view), show_items(view)),
     ]
+    if view.is_recalibrated:
+        asked = "What did the true labels say of the labels?"
+        sections.append(Section("recalibration", asked, show_recalibration(view)))
     if tells_of_annotators(view):
         sections.append(Section("annotators", "Who are the annotators?", show_annotators(view)))
     if together := show_dependence(view, random_seed=random_seed):

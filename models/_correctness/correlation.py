@@ -19,6 +19,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pt
 from bayesanno.modeling.arguments import Answers, Dimensions, Parameters
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import subtract_total
 from bayesanno.models._correctness.blocks import check_blocks
 
 type Pair = tuple[int, int]
@@ -84,8 +85,8 @@ class Together:
         alone = pt.add(*(one.total_and_probability[0] for one in self.each))
         return alone + pt.log1p(sum(self.surplus.values(), pt.zeros(self._n_items)))
 
-    def probability(self, x: int) -> pt.TensorVariable:
-        """Return the posterior of the states in dimension x, given the answers in all of them; (item, state)."""
+    def log_probability(self, x: int) -> pt.TensorVariable:
+        """Return the log posterior of the states in dimension x, given the answers in all of them; (item, state)."""
         one = self.each[x]
         total = 1 + sum(self.surplus.values(), pt.zeros(self._n_items))  # (item,)
         others = 1 + sum((s for pair, s in self.surplus.items() if x not in pair), pt.zeros(self._n_items))
@@ -94,7 +95,8 @@ class Together:
             if x in pair:
                 pull = pull + rho * self.each[pair[1 - pair.index(x)]].g
         moved = others[:, None] + one.sum_of_u(pull)  # (item, state)
-        return one.total_and_probability[1] * moved / total[:, None]
+        alone = subtract_total(one.logp, one.total_and_probability[0])
+        return alone + pt.log(pt.maximum(moved, 0.0) / total[:, None])
 
 
 def put_together(alone: AnnotationModel, answers: Dimensions, p: Parameters) -> Together:

@@ -63,7 +63,8 @@ class TestPoint:
             "true_class": 3,
         }
         dims = {name: variable.dims for name, variable in point["latent"].data_vars.items()}
-        assert dims == {"probability": ("item", "true_class"), "entropy": ("item",), "spam": ("annotation",)}
+        of_states = dict.fromkeys(("probability", "log_probability"), ("item", "true_class"))
+        assert dims == of_states | {"entropy": ("item",), "spam": ("annotation",)}
         assert (point.attrs["method"], point.attrs["yields"]) == ("em", "point")
         assert json.loads(point.attrs["settings"]) == {
             "objective": "ml", "restarts": 10, "steps": 5_000, "tolerance": 1e-6, "smoothing": None, "epsilon": 0.0,
@@ -76,7 +77,7 @@ class TestPoint:
 
     def test_labels_and_views_are_those_of_the_formula(self, point):
         expected = recover(ba.model_of(point), ba.data_of(point), point["posterior"].to_dataset()).latent
-        for name in ("probability", "entropy", "spam"):
+        for name in ("probability", "log_probability", "entropy", "spam"):
             np.testing.assert_allclose(point["latent"][name], expected[name], rtol=1e-9, atol=1e-12)
 
     def test_it_is_saved_and_loaded(self, point, tmp_path):

@@ -51,7 +51,8 @@ class TestFit:
         posterior = approximation["posterior"]
         assert dict(posterior.sizes) == {"chain": 1, "draw": 4000, "annotator": 30, "response": 3, "true_class": 3}
         dims = {name: variable.dims for name, variable in approximation["latent"].data_vars.items()}
-        assert dims == {"probability": ("item", "true_class"), "entropy": ("item",), "spam": ("annotation",)}
+        of_states = dict.fromkeys(("probability", "log_probability"), ("item", "true_class"))
+        assert dims == of_states | {"entropy": ("item",), "spam": ("annotation",)}
         dims = {name: variable.dims for name, variable in approximation["log_prior"].data_vars.items()}
         of_annotator = ("chain", "draw", "annotator")
         assert dims == {"competence": of_annotator, "strategy": of_annotator, "prevalence": ("chain", "draw")}

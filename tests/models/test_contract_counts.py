@@ -251,7 +251,7 @@ def check_recovered(case, entry, samples):
 def test_recovered_types_follow_bayes_rule(counted, rng):
     samples = counted.draw(8, rng)
     latent, by_draw = check_recovered(counted, counted.entry, samples)
-    assert set(latent.data_vars) == {"probability", "probability_mcse", "entropy", "hard"}
+    assert set(latent.data_vars) == {"probability", "log_probability", "probability_mcse", "entropy", "hard"}
     assert latent["probability"].dims == ("item", "item_type")
     assert tuple(latent["item_type"].values) == tuple(f"type {t + 1}" for t in range(counted.entry.n_types))
     n = int(counted.data.trials.max())

@@ -77,9 +77,9 @@ def formula():
     found = entry.latent_posterior(answers, Parameters(inputs))
     back = patterns.back
     outputs = [entry.item_logp(answers, Parameters(inputs))[back["item"]]]
-    outputs += [values[back["item"]] for values in found.probability.values()]
+    outputs += [pt.exp(values)[back["item"]] for values in found.log_probability.values()]
     outputs += [view.values[back[view.dims[0]]] for view in found.views.values()]
-    readings = [*(f"probability_{name}" for name in found.probability), *found.views]
+    readings = [*(f"probability_{name}" for name in found.log_probability), *found.views]
     import pytensor
 
     compiled = pytensor.function(list(inputs.values()), outputs, mode=FAST)

@@ -24,7 +24,8 @@ GOLD, CONTROLS = {"s1": "no", "s4": "yes"}, {"s3": "no"}
 
 
 def by_item(state_dim):
-    return {"probability": ("item", state_dim), "probability_mcse": ("item", state_dim), "entropy": ("item",)}
+    each = dict.fromkeys(("probability", "log_probability", "probability_mcse"), ("item", state_dim))
+    return each | {"entropy": ("item",)}
 
 
 CONFUSION = ("annotator", "true_class", "response")
@@ -209,8 +210,9 @@ def test_types(fitted):
         for variable in fitted.tree[group].data_vars.values():
             assert variable.dtype.kind in kind
     for group in ("posterior", "log_likelihood", "log_prior", "latent"):
-        for variable in fitted.tree[group].data_vars.values():
-            assert np.isfinite(variable.values).all()
+        for name, variable in fitted.tree[group].data_vars.items():
+            values = np.exp(variable.values) if name == "log_probability" else variable.values
+            assert np.isfinite(values).all()
     assert fitted.tree["observed_data"]["annotations"].dtype == np.int64
 
 
@@ -269,6 +271,7 @@ def test_latent_is_a_distribution(fitted):
     np.testing.assert_allclose(latent["probability"].sum(fitted.case.entry.state_dim), 1, rtol=1e-12)
     if fitted.case.has_classes:
         assert latent["probability"].sel(item="s3").values.tolist()[:2] == [1, 0]
+        assert latent["log_probability"].sel(item="s3").values.tolist()[:2] == [0, -np.inf]
         assert float(latent["entropy"].sel(item="s3")) == 0
 
 
@@ -289,6 +292,7 @@ def test_everything_computed_from_the_draws_is_right(fitted):
         joint = case.states(one, fitted.data)
         probability += joint / joint.sum(axis=1, keepdims=True) / (CHAINS * DRAWS)
     np.testing.assert_allclose(tree["latent"]["probability"], probability, rtol=EXACT, atol=EXACT)
+    np.testing.assert_allclose(np.exp(tree["latent"]["log_probability"]), probability, rtol=EXACT, atol=EXACT)
 
 
 def test_a_fit_gives_back_its_model_and_its_data(fitted):

@@ -106,8 +106,8 @@ def test_variables_and_dims(fitted):
     assert dims_of(tree["posterior"]) == {name: ("chain", "draw", *dims) for name, dims in schema.free.items()}
     assert dims_of(tree["log_likelihood"]) == {"successes": ("chain", "draw", "item")}
     assert dims_of(tree["latent"]) == {
-        "probability": ("item", "item_type"), "probability_mcse": ("item", "item_type"), "entropy": ("item",),
-        "hard": ("item",),
+        "probability": ("item", "item_type"), "log_probability": ("item", "item_type"),
+        "probability_mcse": ("item", "item_type"), "entropy": ("item",), "hard": ("item",),
     }  # fmt: skip
     assert dims_of(tree["observed_data"]) == {"successes": ("item",)}
     assert dims_of(tree["constant_data"]) == {"trials": ("item",), **schema.priors}

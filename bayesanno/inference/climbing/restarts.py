@@ -15,7 +15,15 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.running import one_blas_thread
 from bayesanno.inference.climbing.climb import Ascent, Point, Problem, away_from_zero, climb_from_all
 from bayesanno.inference.relabelling.align import align_classes
-from bayesanno.modeling.expectation import Items, Shares, count_differing, count_votes, log_probabilities, read_items
+from bayesanno.modeling.expectation import (
+    Items,
+    Shares,
+    count_differing,
+    count_votes,
+    log_probabilities,
+    read_items,
+    read_log_posterior,
+)
 
 AGREE = 1e-2  # nats between the ends of starts that found the same maximum: more than the tolerance leaves
 
@@ -50,6 +58,13 @@ class Found:
     def log_likelihood(self) -> np.ndarray:
         """The log likelihood of each item at the best end, (item,); of items in memory only."""
         return self._items[1]
+
+    @property
+    def log_probability(self) -> np.ndarray:
+        """The logs of `probability`, (item, true_class)."""
+        items = self.problem.items
+        assert isinstance(items, Items)
+        return read_log_posterior(self.problem.model, items, self.problem.e_step_shares(self.best.point))
 
     @property
     def pattern(self) -> np.ndarray:

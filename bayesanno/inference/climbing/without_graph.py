@@ -31,14 +31,14 @@ def tabulate_parameters(problem: Problem, data: Labelled, values: Mapping[str, n
     return free.assign(as_draws(model.parameter_dims, data, more).data_vars) if more else free
 
 
-def tabulate_items(
-    problem: Problem, data: AnnotationData, probability: np.ndarray, values: Mapping[str, np.ndarray]
-) -> xr.Dataset:
-    """Return the posterior of each item's class (item, true_class), its entropy, and the views under parameters."""
+def tabulate_items(found: Found, data: AnnotationData, values: Mapping[str, np.ndarray]) -> xr.Dataset:
+    """Return the posterior of each item's class and its log, its entropy, and the views under parameters."""
     from scipy.special import entr
 
+    problem, probability = found.problem, found.probability  # (item, true_class)
     variables: dict[str, Any] = {
         "probability": (("item", "true_class"), probability),
+        "log_probability": (("item", "true_class"), found.log_probability),
         "entropy": (("item",), entr(probability).sum(axis=1)),
     }
     if isinstance(problem.model, HasViews):
@@ -91,7 +91,7 @@ def make_fit(
     problem = found.problem
     groups = {"posterior": tabulate_parameters(problem, data, values), "sample_stats": stats} | dict(groups or {})
     if isinstance(data, AnnotationData):
-        groups["latent"] = tabulate_items(problem, data, found.probability, views_at)
+        groups["latent"] = tabulate_items(found, data, views_at)
     else:
         groups["e_step"] = tabulate_e_step(problem, data, found.best.point)
     if log_likelihood is not None and isinstance(data, AnnotationData):

@@ -1,0 +1,371 @@
+"""Recalibration of a fit's labels by a few known ones: probabilities that are honest where annotators err together.
+
+The invariant: what is learnt from true labels is how sure labels are, never the parameters; and no probability of an
+item whose true label was used rests on that label, so that scores against these labels are cross-validated.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.parameters import describe_draws
+from bayesanno.analysis.parts import (
+    LOG_PROBABILITY,
+    OF_DIMENSIONS,
+    PROBABILITY,
+    FitPart,
+    concat_parts,
+    name_of,
+    parts_of,
+    split_data,
+)
+from bayesanno.analysis.recalibrated import (
+    BEFORE,
+    DRAW,
+    is_given,
+    log_label_posterior,
+    recalibrate_part,
+    tabulate_recalibration,
+)
+from bayesanno.analysis.temperature import Recalibration, find_scale, score_shares, weigh
+from bayesanno.fits.storage import is_on_dask
+from bayesanno.fits.view import RECALIBRATION, FitView
+from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.wording import counted, listed
+from bayesanno.io.columns import read_known
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import ITEM_TYPE, latents
+from bayesanno.modeling.posterior import recover
+
+FEW = 20  # known labels: of fewer, the temperature is hardly known
+NEXT_TO_NOTHING = 0.02  # nats an item by which labels say more than their frequencies
+
+
+def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
+    """Recalibrate the labels of a fit by the true labels of a few items, which the fit has not used.
+
+    Models take annotators' errors to be independent given the true label. Where annotators err together, labels are far
+    too sure, by much the same factor in the log odds of all items: temperature scaling (Guo et al. 2017), with a shift
+    for each label (Platt 1999). With p_i(k) the probability of label k by the fit, and m_k its mean over items,
+
+        recalibrated p_i(k)  ~  m_k (p_i(k) / m_k)^(1 / T) exp(shift_k)
+
+    Temperature T and shifts have a posterior (`bayesanno.analysis.temperature` has the priors), over which the
+    probabilities are averaged: 20 true labels give wide answers, not wrong ones. Items of known label have
+    probabilities by the posterior without their own label (PSIS leave-one-out), so that `coverage_table`,
+    `calibration_table`, `compare` and the accuracy in run.json are cross-validated where they rest on these labels.
+
+    What follows from labels is recalibrated: `label_table`, `coverage_table`, `decide_labels`, `sample_labels`,
+    `predict_labels` of new items, `write_labels`, `write_report`. Parameters and annotators are as they were, and so is
+    what a model says beside labels (difficulty, who spams).
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        By any method, of annotations in memory. One that was recalibrated is recalibrated anew, from its labels before.
+    gold : mapping of item to label, Series, DataFrame or path, optional
+        Known true labels, of a random part of the items: those of easy items alone would mislead. A DataFrame or a file
+        has columns item and gold (or label). By default the gold that is with the fit's data. What was given to the fit
+        as a control is left out. Where several dimensions were annotated together, a mapping of dimension to these;
+        dimensions that are not in it stay as they are.
+
+    Returns
+    -------
+    xarray.DataTree
+        The fit with another `latent`, that from before in `latent_before`; the known labels among the gold of its data;
+        draws of `temperature` and `shift` in the group `recalibration`, for `known_item`; and in the attribute
+        `recalibration` (JSON), for each dimension ("" where there are none): `n_known`, `temperature` (`mean`,
+        `hdi94_lb`, `hdi94_ub`), `shift` (the same for each label), `items`, the mean log scores of the known labels,
+        each left out, `log_score_before`, `log_score` and `log_score_shares` (by the shares of the other known labels
+        alone), and `remarks` in words.
+
+    Raises
+    ------
+    FitError
+        If the items of the model are of types and have no labels, the fit holds no items (made on Dask), or there is no
+        known label, or none but controls.
+    DataError
+        If an item or a label is not in the fit, an item has two labels, or dimensions do not fit.
+    DataFileError
+        If there is no such file.
+
+    Warns
+    -----
+    PredictionWarning
+        If fewer than 20 labels are known; or of more, if labels carry next to nothing: they are hardly better than how
+        frequent each label is.
+
+    References
+    ----------
+    J. Platt (1999), Probabilistic outputs for support vector machines and comparisons to regularized likelihood
+    methods, in: Advances in Large Margin Classifiers, MIT Press, pages 61-74.
+    C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger (2017), On calibration of modern neural networks, ICML, pages
+    1321-1330, arXiv:1706.04599.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> data = ba.read_annotations("@crowd")
+    >>> fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
+    >>> known = dict(list(data.gold.items())[:60])
+    >>> table = ba.recalibration_table(ba.recalibrate(fit, known)).set_index("parameter")
+    >>> bool(table.loc["temperature", "hdi94_lb"] < 1 < table.loc["temperature", "hdi94_ub"])  # it was right
+    True
+    """
+    view = view_for_table(fit)
+    parts = {part.dimension: part for part in parts_to_recalibrate(view)}
+    known = read_gold(parts, gold)
+    latent, groups, found = view.tree[_group_before(view)].to_dataset(), [], {}
+    if _needs_logs(parts):  # a fit by an earlier version
+        latent = _add_logs(view, latent, list(parts))
+        parts = {part.dimension: part for part in split_data(view.data, latent)}
+    after = latent
+    for dimension, labels in known.items():
+        part = parts[dimension]
+        done, learnt, about = _recalibrate_one(part, labels)
+        own = {name: name_of(name, dimension) for name in OF_DIMENSIONS if name in done.latent}
+        after = after.drop_vars(list(own.values()), errors="ignore")
+        after = after.drop_vars(name_of("probability_mcse", dimension), errors="ignore")
+        after = after.assign({to: done.latent[name].variable for name, to in own.items()})
+        groups.append(tabulate_recalibration(part, learnt, list(labels)))
+        found[dimension] = about
+    whole = view.tree.copy()
+    whole["latent"] = xr.DataTree(after)
+    whole[BEFORE] = xr.DataTree(latent)
+    whole[RECALIBRATION] = xr.DataTree(xr.merge(groups, compat="equals", join="outer"))
+    whole["constant_data"] = xr.DataTree(_with_gold(view.tree["constant_data"].to_dataset(), known))
+    whole.attrs = dict(view.tree.attrs) | {RECALIBRATION: json.dumps(found)}
+    for said in (remark for about in found.values() for remark in about["remarks"]):
+        warn(said, PredictionWarning)
+    return whole
+
+
+def recalibration_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
+    """Return what the known labels said of the labels of a fit: temperature and shifts.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        As `recalibrate` returned it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for the temperature and one for each label: `parameter` ("temperature", "shift[<label>]"), `mean`, `sd`,
+        `hdi94_lb`, `hdi94_ub`. A temperature of 1 and shifts of 0 leave labels as they were; above 1, labels were too
+        sure. Of several dimensions, those of each that was recalibrated, `dimension` first.
+
+    Raises
+    ------
+    FitError
+        If the fit was not recalibrated.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
+    >>> ba.recalibration_table(ba.recalibrate(fit))["parameter"].tolist()
+    ['temperature', 'shift[billing]', 'shift[delivery]', 'shift[other]', 'shift[quality]']
+    """
+    view = view_for_table(fit, from_draws=True)
+    require_recalibrated(view)
+    group = view.tree[RECALIBRATION].to_dataset()
+    recalibrated = about_recalibration(view)
+    parts = [part for part in parts_of(view) if part.dimension in recalibrated]
+    return concat_parts(parts, lambda part: _tabulate(group, part))
+
+
+def about_recalibration(view: FitView) -> dict[str, dict[str, Any]]:
+    """Return the attribute `recalibration` of a fit, by dimension; empty where it was not recalibrated."""
+    found: dict[str, dict[str, Any]] = json.loads(view.tree.attrs.get(RECALIBRATION, "{}"))
+    return found
+
+
+def require_recalibrated(view: FitView) -> None:
+    """Raise a FitError unless a fit was recalibrated."""
+    if not view.is_recalibrated:
+        raise FitError("this fit was not recalibrated: recalibrate(fit, gold) does that, by known labels")
+
+
+def parts_to_recalibrate(view: FitView) -> list[FitPart]:
+    """Return the parts of a fit, with the posterior before any recalibration, if these can be recalibrated.
+
+    Raises
+    ------
+    FitError
+        If the states of items are types and not labels, or the fit holds no items.
+    """
+    if is_on_dask(view.tree):
+        raise FitError("this fit was made on Dask and holds no items to recalibrate: fit annotations in memory")
+    parts = split_data(view.data, view.tree[_group_before(view)].to_dataset())
+    if any(part.is_of_types for part in parts):
+        refuse_types(view.model)
+    return parts
+
+
+def _group_before(view: FitView) -> str:
+    _ = view.latent  # says what is wrong, if this is no fit
+    return BEFORE if view.is_recalibrated else "latent"
+
+
+def _needs_logs(parts: Mapping[str, FitPart]) -> bool:
+    return any(LOG_PROBABILITY not in part.latent for part in parts.values())
+
+
+def _add_logs(view: FitView, latent: xr.Dataset, dimensions: list[str]) -> xr.Dataset:
+    anew = recover(view.model, view.data, view.posterior, view.known, with_log_likelihood=False).latent
+    names = [name_of(LOG_PROBABILITY, dimension) for dimension in dimensions]
+    return latent.assign({name: anew[name].variable for name in names})
+
+
+# ---------------------------------------------------------------------------------------------- the known labels
+
+
+def read_gold(parts: Mapping[str, FitPart], gold: Any) -> dict[str, dict[str, str]]:
+    """Return the known labels of each dimension that has any: item -> label, controls left out.
+
+    Raises
+    ------
+    DataError, DataFileError, FitError
+        As for `recalibrate`.
+    """
+    if gold is None:
+        found = {name: _read_one(part, dict(part.gold)) for name, part in parts.items() if part.gold}
+        if not found:
+            raise FitError(
+                "no true label is known: give gold, a mapping of item to label or a file with columns item and gold"
+            )
+    elif "" in parts:
+        found = {"": _read_one(parts[""], gold)}
+    else:
+        if not isinstance(gold, Mapping) or not set(map(str, gold)) <= set(parts):
+            raise DataError(
+                f"this fit has dimensions {listed(list(parts))}: give gold by dimension, as in "
+                f"{{{next(iter(parts))!r}: ...}}"
+            )
+        found = {str(name): _read_one(parts[str(name)], one) for name, one in gold.items()}
+    for name, labels in found.items():
+        free = {item: label for item, label in labels.items() if item not in parts[name].data.controls}
+        if not free:
+            of = f" in {name}" if name else ""
+            was = ", as all of those given are of controls, which the fit has used" if labels else ""
+            raise FitError(f"no true label is known{of}{was}: give labels that the fit has not used")
+        found[name] = {item: free[item] for item in parts[name].data.items if item in free}  # in whatever order given
+    return found
+
+
+def check_gold(model: AnnotationModel, data: Any, gold: Any) -> None:
+    """Raise the error that `recalibrate` would raise of a fit of these data, if any: before the model is fitted."""
+    kinds = latents(model, data)
+    if any(latent.dim == ITEM_TYPE for latent in kinds):
+        refuse_types(model)
+    parts = {}
+    for latent in kinds:
+        own = data.by_dimension[latent.name] if latent.name else data
+        empty = xr.Dataset({PROBABILITY: (("item", latent.dim), np.empty((0, own.n_classes)))})
+        parts[latent.name] = FitPart(own, empty.assign_coords({latent.dim: list(own.classes)}), latent.name)
+    read_gold(parts, gold)
+
+
+def refuse_types(model: AnnotationModel) -> NoReturn:
+    """Raise a FitError that says that a model is of types of items."""
+    raise FitError(
+        f"{model.name} says of what type items are, not what their labels are: no true label recalibrates it"
+    )
+
+
+def _read_one(part: FitPart, gold: Any) -> dict[str, str]:
+    if isinstance(gold, Mapping | pd.Series):
+        pairs = dict(gold.items()) if isinstance(gold, Mapping) else gold.dropna().items()
+        rows = [(str(item), str(label)) for item, label in (pairs.items() if isinstance(pairs, dict) else pairs)]
+        if not rows:
+            return {}
+        gold = pd.DataFrame(rows, columns=["item", "gold"], dtype=object)
+    elif not isinstance(gold, str | os.PathLike | pd.DataFrame):
+        raise DataError(
+            f"gold is of type {type(gold).__name__}: give a mapping of item to label, a Series, a DataFrame or a file"
+        )
+    return read_known(gold, ("gold", "label"), part.data.items, tuple(part.states))
+
+
+def _with_gold(constant: xr.Dataset, known: Mapping[str, Mapping[str, str]]) -> xr.Dataset:
+    """Return what is known of items with these true labels in place of those that were there."""
+    gold = constant["gold"]
+    values = gold.values.astype(object)  # (item,) or (dimension, item)
+    place = {str(item): row for row, item in enumerate(gold["item"].values)}
+    for dimension, labels in known.items():
+        own = values if not dimension else values[list(map(str, gold["dimension"].values)).index(dimension)]
+        for item, label in labels.items():
+            own[place[item]] = label
+    return constant.assign(gold=(gold.dims, values.astype(str)))
+
+
+# -------------------------------------------------------------------------------------------- what they say
+
+
+def _recalibrate_one(part: FitPart, labels: Mapping[str, str]) -> tuple[FitPart, Recalibration, dict[str, Any]]:
+    """Return a recalibrated part, the draws of temperature and shifts, and what is said of them."""
+    logs, given = log_label_posterior(part), is_given(part)
+    place = {item: row for row, item in enumerate(part.data.items)}
+    rows = np.array([place[item] for item in labels])
+    truth = np.array([part.states.index(label) for label in labels.values()])
+    scale = find_scale(logs[~given])
+    posterior = weigh(scale, logs[rows], truth)
+    learnt, left_out = posterior.draw(), posterior.leave_each_out(logs[rows], truth)  # left_out: (known, label)
+    done = recalibrate_part(part, learnt, dict(zip(rows.tolist(), left_out, strict=True)))
+    before = np.maximum(logs[rows, truth], scale.least)
+    after, shares = left_out[np.arange(truth.size), truth], score_shares(truth, len(part.states))
+    described = _describe(learnt, part.states)
+    about = {
+        "n_known": int(truth.size),
+        "temperature": described.pop("temperature"),
+        "shift": described,
+        "items": list(labels),
+        "log_score_before": float(before.mean()),
+        "log_score": float(after.mean()),
+        "log_score_shares": float(shares.mean()),
+    }
+    return done, learnt, about | {"remarks": _remark(about, after - shares, part.dimension)}
+
+
+def _describe(learnt: Recalibration, labels: list[str]) -> dict[str, dict[str, float]]:
+    values = np.concatenate([learnt.temperature[:, None], learnt.shift], axis=1)[None]  # (1, draw, parameter)
+    found = describe_draws(xr.DataArray(values, dims=("chain", "draw", "parameter")))
+    return {
+        name: {what: float(of[at]) for what, of in found.items()} for at, name in enumerate(["temperature", *labels])
+    }
+
+
+def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> list[str]:
+    """Return in words what is to be known of a recalibration."""
+    of, n = f" in {dimension}" if dimension else "", about["n_known"]
+    said = []
+    if n < FEW:
+        said.append(
+            f"{counted(n, 'true label')}{of} {'is' if n == 1 else 'are'} known: the temperature is hardly known, "
+            f"between {about['temperature']['hdi94_lb']:.2g} and {about['temperature']['hdi94_ub']:.2g} (94%); give "
+            f"{FEW} or more"
+        )
+    elif gained.mean() < NEXT_TO_NOTHING:
+        said.append(
+            f"the labels{of} carry {'nothing' if gained.mean() <= 0 else 'next to nothing'}: their log score on known "
+            f"items is {about['log_score']:.3f}, and that of how frequent each label is alone "
+            f"{about['log_score_shares']:.3f}"
+        )
+    return said
+
+
+def _tabulate(group: xr.Dataset, part: FitPart) -> pd.DataFrame:
+    drawn = group.rename({DRAW: "draw"}).expand_dims("chain")
+    temperature = describe_draws(drawn[name_of("temperature", part.dimension)])
+    shift = describe_draws(drawn[name_of("shift", part.dimension)].transpose("chain", "draw", ...))
+    names = ["temperature", *(f"shift[{label}]" for label in part.states)]
+    columns = {what: np.concatenate([[values], shift[what]]) for what, values in temperature.items()}
+    return pd.DataFrame({"parameter": pd.Series(names, dtype="str"), **columns})

@@ -1,0 +1,397 @@
+"""Recalibrated fits: what follows from the labels, what known labels are judged by, and what is refused."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.recalibrate import check_gold
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import DataError, DataFileError, FitError, PredictionWarning
+from bayesanno.report.blocks import Heading
+from bayesanno.report.sections.recalibration import show_recalibration
+from tests.inference.draws import make_fit
+from tests.models.contract import as_posterior, make_case
+from tests.samples import TINY_RECORDS
+
+COPIES = 5
+GOLD_OF_TINY = {"s1": "yes", "s2": "no", "s4": "yes"}
+
+
+@pytest.fixture(scope="module")
+def dependent():
+    """Answers by annotators each of whom has four followers, who say what they say: errors are far from independent."""
+    rng = np.random.default_rng(3)
+    truth = {f"i{number}": "no" if rng.random() < 0.6 else "yes" for number in range(300)}
+    records = []
+    for item, label in truth.items():
+        for leader in rng.choice(8, 3, replace=False):
+            said = label if rng.random() < 0.75 else {"no": "yes", "yes": "no"}[label]
+            records += [(item, f"{leader}, {copy}", said) for copy in range(COPIES)]
+    return ba.AnnotationData.from_records(records, gold=truth)
+
+
+@pytest.fixture(scope="module")
+def fitted(dependent):
+    bare = replace(dependent, gold={})
+    settings = {"method": "em", "method_options": {"objective": "map"}, "random_seed": 1, "progressbar": False}
+    return ba.fit("model_b", bare, **settings)
+
+
+@pytest.fixture(scope="module")
+def known(dependent):
+    """The true labels of 60 of the items, of no order."""
+    order = np.random.default_rng(1).permutation(list(dependent.gold)).tolist()
+    return {item: dependent.gold[item] for item in order[:60]}
+
+
+@pytest.fixture(scope="module")
+def honest(fitted, known):
+    return ba.recalibrate(fitted, known)
+
+
+def log_score(fit, gold):
+    logs = fit["latent"]["log_probability"].to_pandas()
+    return np.mean([logs.at[item, label] for item, label in gold.items()])
+
+
+def about(fit):
+    return json.loads(fit.attrs["recalibration"])[""]
+
+
+# ------------------------------------------------------------------------------------------------ what it is for
+
+
+def test_labels_of_annotators_who_err_together_become_honest(fitted, honest, dependent, known):
+    table = ba.recalibration_table(honest).set_index("parameter")
+    assert table.index.tolist() == ["temperature", *(f"shift[{label}]" for label in dependent.labels)]
+    assert table.columns.tolist() == ["mean", "sd", "hdi94_lb", "hdi94_ub"]
+    assert table.loc["temperature", "hdi94_lb"] > 1.5
+    others = {item: label for item, label in dependent.gold.items() if item not in known}
+    assert log_score(honest, others) > log_score(fitted, others) + 0.1
+    labels = ba.label_table(honest).set_index("item").loc[list(others)]
+    wrong, said = labels["label"] != pd.Series(others), 1 - labels["probability"]
+    error = np.sqrt((said * (1 - said)).mean() * (1 / 60 + 1 / len(others)))
+    assert abs(wrong.mean() - said.mean()) < 3 * error
+    before = ba.label_table(fitted).set_index("item").loc[list(others)]
+    assert (before["label"] != pd.Series(others)).mean() - (1 - before["probability"]).mean() > 3 * error
+
+
+def test_the_original_and_what_was_done_stay_with_the_fit(fitted, honest, known, tmp_path):
+    assert set(honest.children) - set(fitted.children) == {"latent_before", "recalibration"}
+    xr.testing.assert_identical(honest["latent_before"].to_dataset(), fitted["latent"].to_dataset())
+    xr.testing.assert_identical(honest["posterior"].to_dataset(), fitted["posterior"].to_dataset())
+    assert ba.data_of(honest).gold == known
+    assert ba.data_of(honest).hash == ba.data_of(fitted).hash
+    found, table = about(honest), ba.recalibration_table(honest).set_index("parameter")
+    assert found["n_known"] == 60
+    assert found["items"] == [item for item in ba.data_of(fitted).items if item in known]
+    assert found["temperature"] == pytest.approx(table.loc["temperature"].to_dict())
+    assert found["log_score"] == pytest.approx(log_score(honest, known))
+    assert found["log_score_before"] == pytest.approx(log_score(fitted, known))
+    assert found["log_score"] > max(found["log_score_before"], found["log_score_shares"])
+    assert found["remarks"] == []
+    ba.save(honest, tmp_path / "posterior.nc")
+    xr.testing.assert_identical(ba.load(tmp_path), honest)
+    scores = ba.calibration_scores(honest, resamples=0).set_index("score")
+    assert scores.loc["log_score", "value"] == pytest.approx(found["log_score"])
+    assert scores.loc["log_score", "n"] == 60
+
+
+def test_no_known_item_is_judged_by_its_own_label(fitted, known, honest):
+    """Another label makes no difference to the item itself, and does to all others."""
+    item = next(iter(known))
+    other = next(label for label in ba.data_of(fitted).labels if label != known[item])
+    changed = ba.recalibrate(fitted, known | {item: other})
+    own, theirs = (one["latent"]["probability"].sel(item=item).values for one in (honest, changed))
+    np.testing.assert_allclose(own, theirs, atol=0.01)
+    away = np.abs(honest["latent"]["probability"] - changed["latent"]["probability"]).max("true_class")
+    assert (away.drop_sel(item=item) > 1e-6).mean() > 0.9
+    assert float(away.max()) > 0.02
+
+
+def test_the_same_labels_give_the_same_fit_again_and_of_the_recalibrated_one(fitted, honest, known, tmp_path):
+    xr.testing.assert_identical(ba.recalibrate(fitted, known), honest)
+    again = ba.recalibrate(honest)  # by the gold that it has now: the same labels
+    xr.testing.assert_identical(again["latent_before"].to_dataset(), fitted["latent"].to_dataset())
+    xr.testing.assert_identical(again["latent"].to_dataset(), honest["latent"].to_dataset())
+    pd.Series(known, name="gold").rename_axis("item").to_csv(tmp_path / "gold.csv")
+    for gold in (pd.Series(known), pd.read_csv(tmp_path / "gold.csv", dtype=str), tmp_path / "gold.csv"):
+        xr.testing.assert_identical(ba.recalibrate(fitted, gold), honest)
+
+
+def test_a_fit_of_an_earlier_version_has_its_logs_computed_anew(fitted, honest, known):
+    old = fitted.copy()
+    old["latent"] = old["latent"].to_dataset().drop_vars("log_probability")
+    done = ba.recalibrate(old, known)
+    np.testing.assert_allclose(done["latent"]["probability"], honest["latent"]["probability"], atol=1e-8)
+
+
+# ------------------------------------------------------------------------------------------- what follows from it
+
+
+def test_tables_and_decisions_are_of_the_recalibrated_labels(honest, fitted):
+    p = honest["latent"]["probability"].values
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(honest["latent"]["log_probability"]), p, rtol=1e-9)
+    table, labels = ba.label_table(honest, coverage=0.9), ba.data_of(honest).labels
+    np.testing.assert_array_equal(table[[f"p[{label}]" for label in labels]], p)
+    np.testing.assert_allclose(table["entropy"], honest["latent"]["entropy"], rtol=1e-12)
+    cost = {truth: {said: float(said != truth) for said in labels} for truth in labels}
+    np.testing.assert_allclose(ba.decide_labels(honest, cost)["expected_cost"], 1 - p.max(axis=1), atol=1e-12)
+    assert ba.coverage_table(honest, [1])["n_gold"].item() == 60
+    assert score(honest)["accuracy"] == ba.coverage_table(honest, [1])["accuracy"].item()
+    beside = ba.calibration_scores(honest, resamples=0)
+    assert beside["n"].tolist() == [60] * 4
+    with pytest.raises(FitError, match="is one point"):
+        ba.compare({"before": fitted, "after": honest})
+
+
+def test_new_items_are_recalibrated_as_those_of_the_fit(honest, known):
+    """Of a point there is nothing that an item's answers could say of the parameters."""
+    new = ba.predict_labels(honest, ba.data_of(honest)).set_index("item")
+    own = ba.label_table(honest).set_index("item")
+    others = [item for item in own.index if item not in known]
+    np.testing.assert_allclose(new.loc[others, "probability"], own.loc[others, "probability"], rtol=1e-9)
+
+
+def test_written_labels_are_recalibrated(honest, tmp_path):
+    ba.write_labels(honest, None, tmp_path / "labels")
+    written = pd.read_parquet(tmp_path / "labels")
+    pd.testing.assert_frame_equal(written, ba.label_table(honest))
+
+
+def test_labels_are_drawn_from_the_recalibrated_posterior(tiny_fit):
+    with pytest.warns(PredictionWarning, match="3 true labels are known"):
+        done = ba.recalibrate(tiny_fit)
+    drawn = ba.sample_labels(done, random_seed=1)
+    assert drawn.dims == ("chain", "draw", "item")
+    assert dict(drawn.sizes) == {"chain": 4, "draw": 1000, "item": 6}
+    p = done["latent"]["probability"].sel(true_class="yes").values
+    np.testing.assert_allclose(drawn.mean(("chain", "draw")), p, atol=4 * 0.5 / np.sqrt(1000))  # of 1000 temperatures
+    again = ba.sample_labels(done, random_seed=1)
+    xr.testing.assert_identical(drawn, again)
+    table = ba.compare({"before": tiny_fit, "after": done})
+    assert table.set_index("name").loc["after", "log_score"] == pytest.approx(about(done)["log_score"])
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of chains that isel left out
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.PredictionWarning")
+@pytest.mark.parametrize("some", [{"chain": [1, 3]}, {"draw": slice(None, None, 10)}])
+def test_some_of_a_fits_draws_have_the_recalibration_of_all(tiny_fit, some):
+    done = ba.recalibrate(tiny_fit)
+    fewer = done.isel(some)
+    pd.testing.assert_frame_equal(ba.recalibration_table(fewer), ba.recalibration_table(done))
+    pd.testing.assert_frame_equal(ba.label_table(fewer), ba.label_table(done))
+    assert ba.sample_labels(fewer, random_seed=1).sizes["chain"] == len(some.get("chain", range(4)))
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda fit: ba.relabel(fit), "relabel"),
+        (lambda fit: ba.drop_chains(fit, [0]), "drop_chains"),
+        (lambda fit: ba.concat_chains([fit, fit]), "concat_chains"),
+        (lambda fit: ba.split_modes(fit), "split_modes"),
+        (lambda fit: ba.combine_modes(fit), "combine_modes"),
+    ],
+)
+def test_what_makes_labels_anew_refuses(tiny_fit, refuses, make, what):
+    with pytest.warns(PredictionWarning):
+        done = ba.recalibrate(tiny_fit)
+    with refuses(FitError, f"was recalibrated, and {what} computes labels anew"):
+        make(done)
+
+
+# -------------------------------------------------------------------------------------------------- nasty labels
+
+
+def em(data):
+    settings = {"method": "em", "method_options": {"objective": "map", "restarts": 1}, "progressbar": False}
+    return ba.fit("model_b", data, random_seed=1, **settings)
+
+
+@pytest.fixture(scope="module")
+def odd():
+    """A fit of two labels: a rare class, an item that nobody answered, an annotator of one answer."""
+    rng = np.random.default_rng(5)
+    truth = {f"i{n}": "rare" if n % 25 == 0 else "usual" for n in range(200)}
+    names = ("usual", "rare")
+    records = [
+        (item, f"a{who}", label if rng.random() < 0.9 else names[label == "usual"])
+        for item, label in truth.items()
+        for who in rng.choice(6, 4, replace=False)
+    ]
+    records.append(("i1", "once", "usual"))
+    items = (*truth, "nobody answered")
+    return em(ba.AnnotationData.from_records(records, items=items, labels=names)), truth
+
+
+def test_a_rare_class_keeps_its_rarity(odd):
+    fit, truth = odd
+    some = {item: truth[item] for item in list(truth)[:50]}
+    done = ba.recalibrate(fit, some)
+    others = {item: label for item, label in truth.items() if item not in some}
+    assert log_score(done, others) > log_score(fit, others) - 0.03
+    assert log_score(done, others) > np.log([0.04, 0.96]) @ [0.04, 0.96]
+    nobody = done["latent"]["probability"].sel(item="nobody answered")
+    assert 0.85 < float(nobody.sel(true_class="usual")) < 0.99
+
+
+def test_known_labels_of_one_class_are_possible(odd):
+    fit, truth = odd
+    some = {item: label for item, label in truth.items() if label == "usual"}
+    done = ba.recalibrate(fit, dict(list(some.items())[:30]))
+    assert np.isfinite(done["latent"]["log_probability"]).all()
+    assert about(done)["log_score"] > -0.3
+
+
+def test_few_labels_are_wide_and_say_so(fitted, known, honest):
+    with pytest.warns(PredictionWarning, match="5 true labels are known: the temperature is hardly known, between"):
+        few = ba.recalibrate(fitted, dict(list(known.items())[:5]))
+    wide, narrow = (ba.recalibration_table(one).loc[0] for one in (few, honest))
+    assert wide["sd"] / wide["mean"] > 1.5 * narrow["sd"] / narrow["mean"]
+
+
+@pytest.mark.parametrize("kind", ["nothing", "wrong"])
+def test_labels_that_carry_nothing_become_their_frequencies_and_say_so(fitted, dependent, rng, kind):
+    """True labels that have nothing to do with the answers; or are what nobody thinks."""
+    best = ba.label_table(fitted).set_index("item")["label"]
+    names = dependent.labels
+    turned = {item: names[(names.index(label) + 1) % len(names)] for item, label in best.items()}
+    truth = {item: str(rng.choice(names)) for item in best.index} if kind == "nothing" else turned
+    some = dict(list(truth.items())[:100])
+    with pytest.warns(PredictionWarning, match="the labels carry (next to )?nothing: their log score"):
+        done = ba.recalibrate(fitted, some)
+    others = {item: label for item, label in truth.items() if item not in some}
+    frequency = pd.Series(others).value_counts(normalize=True)
+    assert log_score(done, others) > (frequency * np.log(frequency)).sum() - 0.1
+    assert log_score(fitted, others) < -2
+
+
+def test_controls_stay_what_they_are_and_teach_nothing(dependent, known):
+    controls = dict(list(dependent.gold.items())[:30])
+    bare = replace(dependent, gold={}, controls=controls)
+    fit = em(bare)
+    both = ba.recalibrate(fit, known | controls)
+    alone = ba.recalibrate(fit, {item: label for item, label in known.items() if item not in controls})
+    np.testing.assert_allclose(both["latent"]["probability"], alone["latent"]["probability"], atol=1e-3)
+    for item, label in controls.items():
+        assert float(both["latent"]["probability"].sel(item=item, true_class=label)) == 1
+    with pytest.raises(FitError, match="as all of those given are of controls"):
+        ba.recalibrate(fit, controls)
+
+
+# ------------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("gold", "error", "match"),
+    [
+        ({"no item": "x"}, DataError, "item 'no item' is not among the items"),
+        ({"FIRST": "fish"}, DataError, "label 'fish' of item .* is not among the labels"),
+        ({}, FitError, "no true label is known: give labels"),
+        (None, FitError, "no true label is known: give gold"),
+        (3, DataError, "gold is of type int"),
+        ("nowhere.csv", DataFileError, "there is no file 'nowhere.csv'"),
+        (pd.DataFrame({"item": ["FIRST", "FIRST"], "gold": ["good", "bad"]}), DataError, "is not among the labels"),
+    ],
+)
+def test_bad_gold_is_refused(fitted, refuses, gold, error, match):
+    first = ba.data_of(fitted).items[0]
+    if isinstance(gold, dict):
+        gold = {first if item == "FIRST" else item: label for item, label in gold.items()}
+    elif isinstance(gold, pd.DataFrame):
+        gold = gold.replace("FIRST", first)
+    with refuses(error, match):
+        ba.recalibrate(fitted, gold)
+
+
+def test_two_labels_of_an_item_are_refused(fitted, dependent, refuses):
+    item, labels = dependent.items[0], dependent.labels
+    with refuses(DataError, f"item '{item}' has two labels"):
+        ba.recalibrate(fitted, pd.DataFrame({"item": [item, item], "gold": labels[:2]}))
+
+
+def test_what_was_not_recalibrated_has_no_table(fitted, refuses):
+    with refuses(FitError, "was not recalibrated"):
+        ba.recalibration_table(fitted)
+
+
+# ----------------------------------------------------------------------------------------------- models of all kinds
+
+
+def from_prior(name, data):
+    case = make_case(name, {})
+    return make_fit(case.entry, data, as_posterior(case.entry.build(data), case.prior_draws[:20], 2))
+
+
+def test_types_have_no_labels(refuses):
+    fit = from_prior("easy_hard", make_case("easy_hard", {}).designs.tiny)
+    with refuses(FitError, "easy_hard says of what type items are"):
+        ba.recalibrate(fit, {"s1": "yes"})
+
+
+def test_counts_have_no_labels_and_a_fit_on_dask_no_items(fitted, refuses):
+    counts, _ = ba.simulate("binomial_mixture", ba.make_count_design(items=20, per_item=8), random_seed=2)
+    with refuses(FitError, "binomial_mixture says of what type items are"):
+        check_gold(ba.get_model("binomial_mixture"), counts, {"i1": "yes"})
+    elsewhere = fitted.copy()
+    elsewhere["e_step"] = xr.DataTree(fitted["posterior"].to_dataset())
+    del elsewhere["latent"], elsewhere["observed_data"]
+    with refuses(FitError, "was made on Dask and holds no items to recalibrate"):
+        ba.recalibrate(elsewhere, {"i1": "yes"})
+
+
+def test_a_truth_that_nobody_named_keeps_its_state():
+    """Model A: labels are recalibrated, and "none of those said" is what those not said add up to."""
+    data = ba.AnnotationData.from_records(TINY_RECORDS, labels=("maybe", "no", "yes"))
+    entry = ba.get_model("model_a")
+    draws = [{"accuracy": np.random.default_rng(seed).uniform(0.6, 0.9, 3)} for seed in range(8)]
+    fit = make_fit(entry, data, as_posterior(entry.build(data), draws, 2))
+    with pytest.warns(PredictionWarning):
+        done = ba.recalibrate(fit, {"s1": "yes", "s2": "maybe", "s4": "no"})
+    states, labels = done["latent"]["probability"].values, done["latent"]["label_probability"].values
+    said = data.votes > 0
+    np.testing.assert_allclose(states[:, :-1], np.where(said, labels, 0), atol=1e-12)
+    np.testing.assert_allclose(states[:, -1], np.where(said, 0, labels).sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(labels.sum(axis=1), 1)
+    np.testing.assert_allclose(done["latent"]["correct"], labels[data.item, data.label])
+    table = ba.label_table(done)
+    np.testing.assert_allclose(table["p_none_said"], states[:, -1])
+    assert ba.correctness_table(done, ["s1"])["probability"].sum() == pytest.approx(1)
+    drawn = ba.sample_labels(done, random_seed=1)
+    assert int(drawn.max()) <= 2
+    assert np.abs(labels - fit["latent"]["label_probability"].values).max() > 0.01
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+def test_each_dimension_has_a_recalibration_of_its_own(refuses):
+    labels = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}
+    designs = {name: ba.make_loop_design(items=60, annotators=4, labels=of) for name, of in labels.items()}
+    data, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
+    entry = ba.get_model("model_a_multi", {"correlated": False})
+    values = entry.start(data)["accuracy"][None, None]
+    coords = {"chain": [0], "draw": [0], "annotator": list(data.annotators), "dimension": list(data.dimensions)}
+    fit = make_fit(entry, data, xr.Dataset({"accuracy": (("chain", "draw", "annotator", "dimension"), values)}, coords))
+    done = ba.recalibrate(fit)
+    table = ba.recalibration_table(done)
+    assert table["dimension"].tolist() == ["focus"] * 4 + ["polarity"] * 3
+    gold = data.by_dimension["polarity"].gold
+    one = ba.recalibrate(fit, {"polarity": gold})
+    for name in labels:
+        expected = (done if name == "polarity" else fit)["latent"][f"probability_{name}"]
+        np.testing.assert_allclose(one["latent"][f"probability_{name}"], expected, atol=1e-12)
+        assert done["latent"][f"log_probability_{name}"].dims == ("item", f"true_class_{name}")
+    assert json.loads(one.attrs["recalibration"]).keys() == {"polarity"}
+    blocks = show_recalibration(view_of(done))
+    assert [block.text for block in blocks if isinstance(block, Heading)] == ["focus", "polarity"]
+    assert ba.sample_labels(one, dimension="polarity", random_seed=1).sizes["item"] == 60
+    assert ba.predict_labels(one, data)["dimension"].unique().tolist() == ["focus", "polarity"]
+    with refuses(DataError, "give gold by dimension, as in {'focus': ...}"):
+        ba.recalibrate(fit, {"f1": "+"})

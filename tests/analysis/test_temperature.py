@@ -1,0 +1,161 @@
+"""Temperature and shifts: their posterior against quadrature and simulation, and leave-one-out against leaving out."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, log_softmax, logsumexp
+from scipy.stats import chi2, norm
+
+from bayesanno.analysis.temperature import (
+    SHIFT_SD,
+    SIZE_PRIOR,
+    find_scale,
+    log_probabilities,
+    score_shares,
+    weigh,
+)
+
+N_BINS = 10
+IMPOSSIBLE = 1e-4  # a p-value below it is no chance
+
+
+def make_logs(rng, n_items=300, n_labels=2, size=8.0):
+    """Log posteriors of labels as a fit has them: far apart, of some items almost even."""
+    return log_softmax(rng.normal(size=(n_items, n_labels)) * size * rng.uniform(size=(n_items, 1)), axis=1)
+
+
+def draw_labels(rng, logs):
+    return (rng.uniform(size=(len(logs), 1)) >= np.exp(logs).cumsum(axis=1)[:, :-1]).sum(axis=1)
+
+
+@pytest.mark.parametrize(("n_known", "temperature"), [(5, 1.0), (30, 4.0), (100, 50.0)])
+def test_the_posterior_is_that_of_quadrature(rng, n_known, temperature):
+    logs = make_logs(rng)
+    scale = find_scale(logs)
+    truth = draw_labels(rng, log_softmax(logs[:n_known] / temperature, axis=1))
+    found = weigh(scale, logs[:n_known], truth).draw()
+
+    # two labels: the difference of the shifts is one number, with twice the variance of one
+    at_size, at_shift = np.linspace(-6, 7, 400), np.linspace(-4, 4, 200)
+    size, apart = (values.ravel() for values in np.meshgrid(at_size, at_shift))
+    log_odds = (logs - scale.centre)[:n_known] @ [1, -1] / scale.size  # (known,)
+    logit = np.exp(size)[:, None] * log_odds + (scale.centre @ [1, -1] + apart)[:, None]  # (point, known)
+    log_weight = -np.logaddexp(0, np.where(truth == 0, -logit, logit)).sum(axis=1)
+    log_weight += norm.logpdf(size, *SIZE_PRIOR) + norm.logpdf(apart, 0, SHIFT_SD * np.sqrt(2))
+    weight = np.exp(log_weight - logsumexp(log_weight))
+    for drawn, points in ((found.log_size, size), (found.shift @ [1, -1], apart)):
+        mean = weight @ points
+        sd = np.sqrt(weight @ (points - mean) ** 2)
+        assert drawn.mean() == pytest.approx(mean, abs=0.05 * sd)  # a thousand draws
+        assert drawn.std() == pytest.approx(sd, rel=0.05)
+    new = make_logs(rng, 20)
+    logit = (
+        np.exp(size)[:, None] * ((new - scale.centre) @ [1, -1] / scale.size)
+        + (scale.centre @ [1, -1] + apart)[:, None]
+    )
+    np.testing.assert_allclose(np.exp(found.average(new))[:, 0], weight @ expit(logit), atol=0.01)
+
+
+def test_some_of_the_draws_are_like_all(rng):
+    logs = make_logs(rng)
+    drawn = weigh(find_scale(logs), logs[:20], draw_labels(rng, logs[:20])).draw().log_size
+    assert np.unique(drawn).size > 500
+    for some in (drawn[:100], drawn[-100:], drawn[::10]):
+        assert some.mean() == pytest.approx(drawn.mean(), abs=0.15 * drawn.std())
+        assert some.std() == pytest.approx(drawn.std(), rel=0.2)
+
+
+def test_temperature_1_and_no_shift_change_nothing(rng):
+    logs = make_logs(rng, n_labels=3)
+    scale = find_scale(logs)
+    same = log_probabilities(np.array([np.log(scale.size)]), np.zeros((1, 3)), scale.centre, scale.measure(logs))
+    np.testing.assert_allclose(same[0], logs, rtol=1e-12, atol=1e-12)
+
+
+def test_what_is_impossible_by_the_fit_may_be_true(rng):
+    logs = make_logs(rng, 50)
+    logs[:10] = [0, -np.inf]
+    truth = np.where(logs[:, 0] > logs[:, 1], 0, 1)
+    truth[:5] = 1
+    found = weigh(find_scale(logs), logs, truth).draw()
+    again = found.average(logs)
+    assert np.isfinite(again).all()
+    np.testing.assert_allclose(np.exp(again).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("n_known", [6, 40])
+def test_leaving_out_by_weights_is_leaving_out(rng, n_known):
+    logs = make_logs(rng, n_labels=3)
+    truth = draw_labels(rng, log_softmax(logs / 5, axis=1)[:n_known])
+    truth[0] = logs[0].argmin()  # a surprise: its weights are the worst
+    scale, known = find_scale(logs), logs[:n_known]
+    found = weigh(scale, known, truth).leave_each_out(known, truth)
+    for row in range(min(n_known, 8)):
+        others = np.arange(n_known) != row
+        exact = weigh(scale, known[others], truth[others]).draw().average(known[[row]])[0]
+        np.testing.assert_allclose(np.exp(found[row]), np.exp(exact), atol=0.01)
+    with_own = weigh(scale, known, truth).draw().average(known)
+    assert (found[np.arange(n_known), truth] < with_own[np.arange(n_known), truth]).mean() > 0.9
+
+
+def test_shares_of_labels_leave_each_item_out():
+    truth = np.array([2, 0, 0, 1, 0])
+    for row, label in enumerate(truth):
+        others = np.delete(truth, row)
+        assert np.exp(score_shares(truth, 3))[row] == pytest.approx(((others == label).sum() + 1) / (4 + 3))
+
+
+# ------------------------------------------------------------------------------------- simulation-based calibration
+
+
+def rank(rng, logs, n_known, *, more=0.0):
+    """Where parameters drawn from the prior are among the draws of their posterior: (parameter,), in [0, 1)."""
+    n_labels = logs.shape[1]
+    scale = find_scale(logs)
+    log_size, shift = rng.normal(*SIZE_PRIOR), rng.normal(0, SHIFT_SD, n_labels)
+    rows = rng.choice(len(logs), n_known, replace=False)
+    made = log_probabilities(np.array([log_size + more]), shift[None], scale.centre, scale.measure(logs[rows]))[0]
+    found = weigh(scale, logs[rows], draw_labels(rng, made)).draw()
+    of_shift = found.shift[:, 0] - found.shift[:, 1]
+    return (found.log_size < log_size).mean(), (of_shift < shift[0] - shift[1]).mean()
+
+
+def uniformity(ranks):
+    """The p-value of each parameter's ranks (simulation, parameter) being uniform."""
+    expected = len(ranks) / N_BINS
+    counts = np.array([np.histogram(column, bins=N_BINS, range=(0, 1))[0] for column in ranks.T])
+    return chi2.sf(((counts - expected) ** 2 / expected).sum(axis=1), N_BINS - 1)
+
+
+def simulate(rng, n, **how):
+    logs = [make_logs(rng, n_labels=n_labels) for n_labels in (2, 3)]
+    return np.array([rank(rng, logs[number % 2], (10, 20, 50)[number % 3], **how) for number in range(n)])
+
+
+def check_coverage(ranks, prob):
+    inside = (np.abs(ranks - 0.5) < prob / 2).mean(axis=0)
+    np.testing.assert_allclose(inside, prob, atol=4 * np.sqrt(prob * (1 - prob) / len(ranks)))
+
+
+def test_intervals_cover_what_the_prior_drew(rng):
+    ranks = simulate(rng, 60)
+    assert ranks.shape == (60, 2)
+    assert (uniformity(ranks) > IMPOSSIBLE).all()
+    check_coverage(ranks, 0.8)
+
+
+def test_simulation_finds_labels_that_are_surer_than_the_parameters_say(rng):
+    """The broken control: labels by log odds e times as large."""
+    p_size, p_shift = uniformity(simulate(rng, 60, more=1.0))
+    assert p_size < IMPOSSIBLE < p_shift
+
+
+@pytest.mark.slow
+def test_intervals_cover_in_a_thousand_simulations(rng):
+    ranks = simulate(rng, 1000)
+    assert ranks.shape == (1000, 2)
+    p = uniformity(ranks)
+    covered = {prob: (np.abs(ranks - 0.5) < prob / 2).mean(axis=0).round(3).tolist() for prob in (0.5, 0.8, 0.94)}
+    print(f"p {p.round(3).tolist()}, covered {covered}")
+    assert (p > IMPOSSIBLE).all()
+    for prob in covered:
+        check_coverage(ranks, prob)
