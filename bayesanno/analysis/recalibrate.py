@@ -350,7 +350,7 @@ def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> lis
     if n < FEW:
         said.append(
             f"{counted(n, 'true label')}{of} {'is' if n == 1 else 'are'} known: the temperature is hardly known, "
-            f"between {about['temperature']['hdi94_lb']:.2g} and {about['temperature']['hdi94_ub']:.2g} (94%); give "
+            f"between {about['temperature']['hdi94_lb']:.3g} and {about['temperature']['hdi94_ub']:.3g} (94%); give "
             f"{FEW} or more"
         )
     elif gained.mean() < NEXT_TO_NOTHING:

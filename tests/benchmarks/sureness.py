@@ -25,6 +25,7 @@ import bayesanno as ba
 MODELS = ("model_b", "mace", "hierarchical_dawid_skene", "item_difficulty")
 METHODS = {"em": {"method_options": {"objective": "map"}}, "vb": {}, "nuts": {"draws": 500, "tune": 500}}
 MOST_TEMPERATURE = 1000.0
+IMPOSSIBLE = np.log(1e-16)  # what EM makes of a label that a perfect annotator did not give
 
 
 def read(source: str) -> ba.AnnotationData:
@@ -42,9 +43,10 @@ def score(fit: object, data: ba.AnnotationData) -> dict[str, float]:
     known = data.gold_codes >= 0
     log_p, truth = fit["latent"]["log_probability"].values[known], data.gold_codes[known]
     rows = np.arange(truth.size)
+    held = np.where(np.isneginf(log_p), IMPOSSIBLE, log_p)
 
     def log_score(log_temperature: float) -> float:
-        scaled = np.maximum(log_p, -1e6) / np.exp(log_temperature)
+        scaled = held / np.exp(log_temperature)
         return float(log_softmax(scaled, axis=1)[rows, truth].mean())
 
     best = minimize_scalar(lambda t: -log_score(t), bounds=(np.log(0.1), np.log(MOST_TEMPERATURE)), method="bounded")

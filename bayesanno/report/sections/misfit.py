@@ -20,18 +20,21 @@ def judge_answers(view: FitView) -> list[Block]:
     off, checked = explain_misfit(view.diagnostics), "misfit" in view.diagnostics
     counts = {} if isinstance(view.named_data, AnnotationTotals) else _count(view)
     wrong = [text for dimension, errors in counts.items() for text in explain_errors(errors, dimension)]
+    told = " ".join(map(_tell, counts.values()))
     blocks: list[Block] = []
-    if off or wrong:
-        what = (
-            "The answers are not as the model predicts them" if off else "The labels are not as sure as they should be"
-        )
-        blocks += [Verdict(f"{what}: see what is off before the probabilities of labels are used.", well=False)]
-        blocks += [Problems([*off, *wrong])]
+    if view.is_recalibrated and not wrong:
+        said = "The labels are recalibrated by true labels, and as sure as these show them to be."
+        blocks.append(Verdict(f"{said} {told}".strip(), well=True))
+        blocks += [Heading("What is off before that"), Problems(off)] if off else []
+    elif off or wrong:
+        what = "The answers are not as the model predicts them" if off else "The labels are not what they seem"
+        blocks.append(Verdict(f"{what}: see what is off before you use their probabilities.", well=False))
+        blocks.append(Problems([*off, *wrong]))
     else:
         near = "; ".join(filter(None, map(describe_misfit, view.diagnostics.get("misfit", []))))
-        said = [f"The answers are as the model predicts them ({near})." if near else "", *map(_tell, counts.values())]
-        if any(said):
-            blocks.append(Verdict(" ".join(filter(None, said)), well=True))
+        said = f"The answers are as the model predicts them ({near})." if near else ""
+        if said or told:
+            blocks.append(Verdict(f"{said} {told}".strip(), well=True))
         if checked and not counts:
             blocks.append(Text(CANNOT_SEE))
     if not checked:

@@ -27,7 +27,7 @@ def show_recalibration(view: FitView) -> list[Block]:
 
 def _show_one(about: dict[str, Any], table: pd.DataFrame) -> list[Block]:
     temperature, n = about["temperature"], counted(about["n_known"], "item")
-    between = f"between {temperature['hdi94_lb']:.2g} and {temperature['hdi94_ub']:.2g} (94%)"
+    between = f"between {temperature['hdi94_lb']:.3g} and {temperature['hdi94_ub']:.3g} (94%)"
     if temperature["hdi94_lb"] > 1:
         said = f"Labels were too sure: their log odds are divided by a temperature {between}"
     elif temperature["hdi94_ub"] < 1:

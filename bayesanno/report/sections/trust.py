@@ -40,10 +40,12 @@ def judge_fit(view: FitView) -> list[Block]:
 def _judge(view: FitView, problems: list[str]) -> str:
     found = view.diagnostics
     if view.yields == "point":
-        what = "One point, as EM finds it: estimates without intervals, whose labels are surer than they should be."
+        sure = "" if view.is_recalibrated else ", whose labels are surer than they should be"
+        what = f"One point, as EM finds it: estimates without intervals{sure}."
         return f"{what} {'See what is wrong with it below.' if problems else 'Its starts agree.'}"
     if view.yields == "approximation":
-        what = "Draws of an approximation: means are often good, intervals are too narrow and labels too sure."
+        sure = "" if view.is_recalibrated else " and labels too sure"
+        what = f"Draws of an approximation: means are often good, intervals are too narrow{sure}."
         return f"{what} {'See what is wrong with it below.' if problems else ''}".strip()
     if problems:
         return f"With care: {counted(len(problems), 'thing')} to know before these numbers are used."
