@@ -22,10 +22,12 @@ def judge_answers(view: FitView) -> list[Block]:
     wrong = [text for dimension, errors in counts.items() for text in explain_errors(errors, dimension)]
     told = " ".join(map(_tell, counts.values()))
     blocks: list[Block] = []
-    if view.is_recalibrated and not wrong:
+    if view.is_recalibrated:
         said = "The labels are recalibrated by true labels, and as sure as these show them to be."
-        blocks.append(Verdict(f"{said} {told}".strip(), well=True))
-        blocks += [Heading("What is off before that"), Problems(off)] if off else []
+        still = "The labels are recalibrated by true labels, and still not what they seem."
+        blocks.append(Verdict(still if wrong else f"{said} {told}".strip(), well=not wrong))
+        blocks += [Problems(wrong)] if wrong else []
+        blocks += [Heading("What was off before that"), Problems(off)] if off else []
     elif off or wrong:
         what = "The answers are not as the model predicts them" if off else "The labels are not what they seem"
         blocks.append(Verdict(f"{what}: see what is off before you use their probabilities.", well=False))

@@ -1,0 +1,143 @@
+"""The first verdict of a report: whether the model fits the answers, and labels are as sure as they should be."""
+
+import json
+
+import numpy as np
+import pytest
+
+import bayesanno as ba
+from bayesanno.analysis.accuracy import Errors, count_errors
+from bayesanno.analysis.parts import part_of
+from bayesanno.fits.view import view_of
+from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.report.blocks import Problems, Text, Verdict
+from bayesanno.report.sections.misfit import explain_errors, judge_answers
+from tests.samples import simulate_clique
+
+QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}
+
+
+def said(fit):
+    """The verdict, what is wrong, and everything else that is said."""
+    blocks = judge_answers(view_of(fit))
+    verdicts = [block for block in blocks if isinstance(block, Verdict)]
+    problems = [text for block in blocks if isinstance(block, Problems) for text in block.texts]
+    return verdicts, problems, " ".join(block.text for block in blocks if isinstance(block, Text))
+
+
+@pytest.fixture(scope="module")
+def clique():
+    """Four of ten err by one coin, and nobody is very good."""
+    rng = np.random.default_rng(2)
+    return simulate_clique(rng, items=200, clique=4, copies=0.9, accuracy=(0.6, 0.75))[0]
+
+
+@pytest.fixture(scope="module")
+def clique_fit(clique):
+    with pytest.warns(ba.MisfitWarning):
+        return ba.fit("model_b", clique, **QUICK)
+
+
+def test_a_fit_whose_annotators_err_together_is_doubted_first(clique_fit):
+    (verdict,), problems, _ = said(clique_fit)
+    assert not verdict.well
+    assert verdict.text.startswith("The answers are not as the model predicts them")
+    assert any("errors on an item correlate" in problem for problem in problems)
+    assert any("are labelled wrongly, where" in problem and "too sure" in problem for problem in problems)
+
+
+def test_without_true_labels_a_fit_that_passes_says_what_it_cannot_see():
+    rng = np.random.default_rng(3)
+    alone = simulate_clique(rng, annotators=8, items=150)[0]
+    fit = ba.fit(
+        "one_coin", ba.AnnotationData.from_records(alone.to_frame()[["item", "annotator", "label"]].to_numpy()), **QUICK
+    )
+    (verdict,), problems, rest = said(fit)
+    assert verdict.well
+    assert not problems
+    assert "get wrong together" in rest
+    (verdict,), problems, rest = said(ba.fit("one_coin", alone, **QUICK))
+    assert "are labelled wrongly, and" in verdict.text  # the truth is known: no need to guess
+    assert rest == ""
+
+
+def test_a_point_was_not_looked_at(clique):
+    _, problems, rest = said(ba.fit("one_coin", clique, method="em", random_seed=1, progressbar=False))
+    assert "was not looked at" in rest
+    assert any("are labelled wrongly" in problem for problem in problems)  # the truth tells all the same
+
+
+def test_where_nearly_all_err_together_gold_alone_says_so():
+    """Seven of nine who err by one coin look like seven who are good: no statistic of the answers can tell."""
+    rng = np.random.default_rng(2)
+    data = simulate_clique(rng, annotators=9, items=200, clique=7, copies=0.9, accuracy=(0.55, 0.65))[0]
+    fit = ba.fit("model_b", data, **QUICK)
+    assert not explain_misfit(ba.diagnostics_of(fit))
+    (verdict,), problems, _ = said(fit)
+    assert not verdict.well
+    assert verdict.text.startswith("The labels are not what they seem")
+    assert "are labelled wrongly, where" in problems[0]
+
+
+def test_recalibrated_labels_are_said_to_be(clique_fit):
+    (verdict,), problems, _ = said(ba.recalibrate(clique_fit))
+    assert verdict.text.startswith("The labels are recalibrated by true labels")
+    assert verdict.well == ("majority vote" not in problems[0])  # a temperature does not make labels right
+    assert not any("are labelled wrongly" in problem for problem in problems)  # as many as expected, by now
+    assert "errors on an item correlate" in problems[-1]  # what was off is there to read
+
+
+def test_names_that_may_be_one_are_repeated():
+    records = [(f"s{k}", who, ("yes", "Yes", "no")[k % 3]) for k in range(12) for who in ("ada", "bo", "cy")]
+    _, problems, _ = said(ba.fit("one_coin", ba.AnnotationData.from_records(records), check=False, **QUICK))
+    assert "labels 'Yes' and 'yes' count as two: if they are one, spell it alike" in problems
+
+
+def test_errors_are_counted_where_the_truth_is_known(clique_fit):
+    part = part_of(view_of(clique_fit), None)
+    errors = count_errors(part)
+    labels = ba.label_table(clique_fit)
+    assert errors.n == 200
+    assert errors.made == (labels["label"] != labels["gold"]).sum()
+    assert errors.expected == pytest.approx((1 - labels["probability"]).sum())
+    assert errors.p < 1e-6
+    assert errors.vote == pytest.approx((1 - ba.majority_vote(part.data)["right"]).sum())
+
+
+@pytest.mark.parametrize(
+    ("errors", "what"),
+    [
+        (Errors(100, 5.0, 6.0, 0.38, 6.5, 0.7), []),
+        (Errors(100, 5.0, 20.0, 1e-6, 21.0, 0.7), ["20 are labelled wrongly, where 5.0 were expected"]),
+        (
+            Errors(100, 18.0, 20.0, 0.4, 9.0, 0.01),
+            ["the majority vote makes fewer errors (9.0) than these labels (20)"],
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(errors, what):
+    texts = explain_errors(errors)
+    assert len(texts) == len(what)
+    assert all(part in text for part, text in zip(what, texts, strict=True))
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # Pareto k of .70
+def test_the_table_of_the_ninth_notebook_is_doubted():
+    """Two who copy a third: 8 errors are expected, some 43 made, and the vote makes fewer."""
+    people = ["ada", "bo", "cy", "dee", "eve", "fay", "gil", "hal"]
+    design = ba.make_design(items=200, annotators=people, labels=["no", "yes"], per_item=6, random_seed=1)
+    parameters = {"accuracy": np.full(8, 0.72), "prevalence": [0.5, 0.5]}
+    table = ba.simulate("one_coin", design, parameters=parameters, random_seed=2)[0].to_frame()
+    of_ada = table[table["annotator"] == "ada"].set_index("item")["label"]
+    looks = table["annotator"].isin(["bo", "cy"]) & table["item"].isin(of_ada.index)
+    looks &= np.random.default_rng(3).random(len(table)) < 0.9
+    table.loc[looks, "label"] = table.loc[looks, "item"].map(of_ada)
+    with pytest.warns(ba.MisfitWarning):
+        fit = ba.fit("model_b", ba.read_annotations(table, labels=["no", "yes"]), **QUICK)
+    (verdict,), problems, _ = said(fit)
+    assert not verdict.well
+    assert any("errors on an item correlate" in problem for problem in problems)
+    assert any("the majority vote makes fewer errors" in problem for problem in problems)
+    without = fit.copy()
+    without.attrs = fit.attrs | {"diagnostics": json.dumps(ba.diagnostics_of(fit) | {"misfit": []})}
+    assert not said(without)[0][0].well  # gold alone says so, too
