@@ -133,7 +133,8 @@ def test_recovered_states_follow_bayes_rule(case, tiny, rng):
 def test_recovered_views_are_those_of_enumeration(case, tiny, rng):
     samples = case.draw(8, rng)
     found = recover(case.entry, tiny, case.posterior(samples, n_chains=2), case.known).latent
-    assert set(found.data_vars) == {"probability", "probability_mcse", "entropy", *case.reference.views}
+    every = {"probability", "log_probability", "probability_mcse", "entropy"}
+    assert set(found.data_vars) == every | set(case.reference.views)
     for name, view in case.reference.views.items():
         each = [(case.whole(one), case.states(one, tiny)) for one in samples]
         for item, known in enumerate(tiny.control_codes):
