@@ -126,7 +126,7 @@ def test_two_types_are_sampled_well(two_types):
     assert types["hard_type_probability"].tolist() == [1, 0]  # .355 is nearer to one half than .840
     labels = label_table(two_types)
     np.testing.assert_allclose(labels["p[type 1]"] + labels["p[type 2]"], 1)
-    np.testing.assert_allclose(labels["hard"], labels["p[type 1]"], rtol=1e-12)  # one by the model, one by exp of its log
+    np.testing.assert_allclose(labels["hard"], labels["p[type 1]"], rtol=1e-12)
 
 
 def test_two_types_explain_the_histogram(two_types):
