@@ -60,6 +60,8 @@ class MultiAnnotationData(Described):
         for name in parts:
             if not name.strip():
                 raise DataError("a dimension has no name: give every one a name that is not empty")
+            if "/" in name:  # parameters and groups of a fit are named by it
+                raise DataError(f"dimension {name!r} has a slash in its name, which no fit can hold: rename it")
         for name, part in parts.items():
             if part.unsure:
                 raise DataError(

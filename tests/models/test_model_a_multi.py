@@ -309,6 +309,8 @@ def test_dimensions_must_share_items_and_annotators(refuses):
     other = AnnotationData.from_records([("s1", "ada", "no"), ("s2", "bo", "yes")])
     with refuses(DataError, "dimensions 'x' and 'y' do not have the same items in the same order: see 's2'"):
         MultiAnnotationData(by_dimension={"x": one, "y": other})
+    with refuses(DataError, "dimension 'tone/form' has a slash in its name"):
+        MultiAnnotationData(by_dimension={"tone/form": one, "y": one})
     with refuses(DataError, "several dimensions are needed, not 1"):
         MultiAnnotationData(by_dimension={"x": one})
 

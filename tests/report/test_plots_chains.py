@@ -49,6 +49,16 @@ class TestChains:
         ranks = ba.plot_chain_ranks(tiny_fit, "prevalence").axes
         assert [one.get_title() for one in ranks] == ["prevalence[no]", "prevalence[yes]"]
 
+    @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of so few draws
+    def test_names_with_slashes_are_drawn_as_they_are(self):
+        """Judges are named so: model, prompt, order."""
+        names = ["alder/plain/ab", "birch/plain/ab", "birch/plain/ba"]
+        records = [(f"s{k}", who, "yes" if k % 2 else "no") for k in range(12) for who in names]
+        data = ba.AnnotationData.from_records(records)
+        fit = ba.fit("one_coin", data, draws=50, tune=50, chains=2, check=False, random_seed=1, progressbar=False)
+        axes = ba.plot_traces(fit, "accuracy").axes
+        assert [one.get_xlabel() for one in axes[::2]] == [f"accuracy[{name}]" for name in names]
+
     @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of VB, and of a single chain
     def test_what_cannot_be_drawn_is_refused(self, em_fit, tiny_fit, refuses):
         vb = ba.fit("one_coin", tiny_data(), method="vb", draws=50, **QUICK)

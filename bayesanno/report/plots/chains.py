@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_PARAMETERS = 8
 MOST_LETTERS = 32  # of a parameter's name
+SLASH = "\u2215"  # in names of variables, for "/", which a tree does not allow there
 WIDTH, ROW = 7.5, 1.4  # inches, of the figure and of a row
 
 
@@ -124,7 +125,8 @@ def _choose(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None) -
         elements = _find_worst(view.posterior, convergence, elements)
     draws = take_elements(elements, view.posterior, view.posterior)  # (chain, draw, parameter)
     coords = {dim: view.posterior[dim] for dim in ("chain", "draw")}
-    variables = {name: (("chain", "draw"), draws[:, :, place]) for place, name in enumerate(elements)}
+    names = [name.replace("/", SLASH) for name in elements]
+    variables = {name: (("chain", "draw"), draws[:, :, place]) for place, name in enumerate(names)}
     groups = {"posterior": xr.Dataset(variables, coords=coords)}
     if "sample_stats" in view.tree.children and "diverging" in view.tree["sample_stats"]:
         groups["sample_stats"] = view.tree["sample_stats"].to_dataset()[["diverging"]]
@@ -166,7 +168,7 @@ def _draw(
     for text in figure.findobj(Text):
         text.set_parse_math(False)
         text.set_fontsize(min(text.get_fontsize(), 8))
-        text.set_text(cut_name(text.get_text(), MOST_LETTERS))
+        text.set_text(cut_name(text.get_text().replace(SLASH, "/"), MOST_LETTERS))
     figure.set_layout_engine("constrained")
     figure.suptitle(title, fontsize=10)
     labels = [f"chain {chain}" for chain in draws["chain"].values]
