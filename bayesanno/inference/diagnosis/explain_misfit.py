@@ -56,7 +56,7 @@ def _advise(found: Mapping[str, Any]) -> str:
             "what it says of items rests on that: bayesanno.predictive_check(fit) shows more, and bayesanno.compare "
             "says whether another model predicts better"
         )
-    sure = "the labels are then too sure" if _is_off_errors(found) or _is_off_pairs(found) else "labels may be too sure"
+    sure = "the labels are then too sure" if _is_off_errors(found) else "labels may be too sure"
     return (
         f"{sure}: recalibrate them by some true labels (bayesanno.recalibrate), or see whether another model fits "
         "better (bayesanno.compare; in item_difficulty, items differ)"
