@@ -2,7 +2,7 @@
 
     uv run python tests/benchmarks/recalibration.py --draws 10
 
-Model B, by EM (objective "map") and by NUTS, of @crowd, which it was simulated from, and of the tables in
+Model B, by EM (objective "map") and by NUTS, of @crowd, which is simulated, and of the tables in
 ../shared/data that are there. 20, 50 and 100 known labels are drawn at random, again and again; all numbers are of the
 other items, mean over draws:
 
