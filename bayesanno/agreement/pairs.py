@@ -13,6 +13,7 @@ doi:10.1177/001316446002000104; (1968), Weighted kappa, Psychological Bulletin 7
 W. A. Scott (1955), Reliability of content analysis, Public Opinion Quarterly 19(3), 321-325, doi:10.1086/266577.
 K. L. Gwet (2008), Computing inter-rater reliability and its variance in the presence of high agreement, British Journal
 of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X126600.
+L. Kish (1965), Survey Sampling, Wiley, section 5.4 (the design effect).
 """
 
 from __future__ import annotations
@@ -130,6 +131,20 @@ def match_answers(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
     right = left + 1 + np.arange(left.size) - np.repeat(np.cumsum(after) - after, after)
     other = annotator[left] != annotator[right]
     return order[left[other]], order[right[other]]
+
+
+def count_independent(n: np.ndarray | float, correlation: np.ndarray | float) -> np.ndarray:
+    """Return how many independent answers n are worth whose errors correlate: no more than n (Kish 1965).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.agreement.pairs import count_independent
+    >>> count_independent(np.array([10.0, 10.0, 10.0]), np.array([0.0, 0.5, -0.1])).round(2).tolist()
+    [10.0, 1.82, 10.0]
+    """
+    worth: np.ndarray = np.divide(n, 1 + (np.asarray(n) - 1) * np.maximum(correlation, 0))
+    return worth
 
 
 def measure_tables(tables: np.ndarray) -> dict[str, np.ndarray]:

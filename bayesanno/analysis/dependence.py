@@ -29,6 +29,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
+from bayesanno.agreement.pairs import count_independent
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import FitPart, part_of
@@ -162,19 +163,6 @@ def dependence_table(
     by_surest = "correlation_low" if resamples else "correlation"
     pairs = table[is_pair].sort_values(by_surest, ascending=False, kind="stable")
     return pd.concat([table[~is_pair], pairs], ignore_index=True)[[*COLUMNS]]
-
-
-def count_independent(n: np.ndarray, correlation: np.ndarray) -> np.ndarray:
-    """Return how many independent answers n are worth whose errors correlate: no more than n (Kish 1965).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> count_independent(np.array([10.0, 10.0, 10.0]), np.array([0.0, 0.5, -0.1])).round(2).tolist()
-    [10.0, 1.82, 10.0]
-    """
-    worth: np.ndarray = n / (1 + (n - 1) * np.maximum(correlation, 0))
-    return worth
 
 
 def _bound(

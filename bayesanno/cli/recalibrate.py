@@ -38,6 +38,7 @@ def recalibrate(
     """
     begin = time.perf_counter()
     from bayesanno.analysis.labels import check_coverage
+    from bayesanno.analysis.recalibrate import recalibrate as recalibrate_fit
     from bayesanno.fits.storage import load
     from bayesanno.fits.view import view_of
 
@@ -45,7 +46,7 @@ def recalibrate(
     with new_folder(out, overwrite=overwrite) as unfinished:
         fit = load(folder)
         with status("recalibrating", show=sys.stderr.isatty()):
-            view = view_of(_recalibrate(fit, gold))
+            view = view_of(recalibrate_fit(fit, gold))
         run = write_fit(view, unfinished, coverage=coverage, began=begin)
     tell(describe_result(run), out, run["files"])
     if report:
@@ -67,10 +68,8 @@ def check_before(gold: Path | None, model: Any = None, data: Any = None, *, on_d
 
 def recalibrate_by(gold: Path | None, fit: xr.DataTree) -> xr.DataTree:
     """Return a fit recalibrated by a file of true labels, if there is one."""
-    return fit if gold is None else _recalibrate(fit, gold)
-
-
-def _recalibrate(*arguments: Any) -> xr.DataTree:
+    if gold is None:
+        return fit
     from bayesanno.analysis.recalibrate import recalibrate as recalibrate_fit
 
-    return recalibrate_fit(*arguments)
+    return recalibrate_fit(fit, gold)

@@ -232,6 +232,7 @@ def read_known(
         if labels is not None and label not in labels:
             raise DataError(
                 f"{table.where(row)}: label {label!r} of item {item!r} is not among the labels {listed(labels)}"
-                f"{nearest(label, labels)}; declare one that nobody used with labels=... (--labels)"
+                f"{nearest(label, labels)}; declare one that nobody used where annotations are read, with labels=... "
+                "(--labels)"
             )
     return collect_gold(table, names, known, what="labels")

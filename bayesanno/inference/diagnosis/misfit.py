@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno.agreement.pairs import count_independent
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.modeling.capabilities import latents
@@ -144,7 +145,8 @@ def _measure_errors(table: Table, drawn: Drawn, replicates: list[np.ndarray]) ->
     if not (n_answers > 1).any():
         return {}
     seen, predicted = [], []
-    for joint, answers in zip(_ask_each(drawn, table), replicates, strict=True):
+    who = np.arange(data.n_annotators)[:, None]
+    for joint, answers in zip(ask(drawn, who, dimension=table.dimension), replicates, strict=True):
         seen.append(correlate_errors(data, data.label, joint))
         predicted.append(correlate_errors(data, answers, joint))
     more = np.array(seen) - np.array(predicted)
@@ -158,14 +160,9 @@ def _measure_errors(table: Table, drawn: Drawn, replicates: list[np.ndarray]) ->
             "z": float(excess / more.std()),
             "p": float(((more <= 0).sum() + 1) / (more.size + 1)),
             "n_answers": n,
-            "worth": float(n / (1 + (n - 1) * np.clip(excess, 0.0, 1.0))),
+            "worth": float(count_independent(n, min(excess, 1.0))),
         }
     }
-
-
-def _ask_each(drawn: Drawn, table: Table) -> Any:
-    who = np.arange(table.data.n_annotators)[:, None]
-    return ask(drawn, who, dimension=table.dimension)  # (annotator, response, state)
 
 
 def correlate_errors(data: AnnotationData, label: np.ndarray, joint: np.ndarray) -> float:
