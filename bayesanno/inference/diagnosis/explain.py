@@ -206,17 +206,14 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
     """
     found = modes["found"]
     if not found:
-        return [
-            f"the posterior's modes could not be looked for fully: of {counted(modes['n_starts'], 'start')} "
-            f"{modes['unfinished']} did not reach the top of a mode, among them the one that came highest; nothing is "
-            "known of how many modes there are and what they weigh: compare fits with several seeds"
-        ]
+        return [_explain_search(modes)]
     occupied = [number for number, mode in enumerate(found) if mode["chains"]]
     mixing = max_rhat is not None and max_rhat <= MAX_RHAT
     if mixing and (len(occupied) > 1 or modes["crossing"]):
         return []
-    if modes["rough"]:
-        return _explain_unknown(found, occupied) if len(occupied) > 1 else []
+    if found[0]["mass"] is None:
+        unfinished = [] if modes["rough"] or mixing else [_explain_search(modes)]
+        return unfinished + (_explain_unknown(modes, occupied) if len(occupied) > 1 else [])
     carrying = [number for number, mode in enumerate(found) if mode["mass"] >= LEAST_MASS]
     problems = []
     if len(carrying) > 1:
@@ -228,23 +225,56 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
             f"its mass: {where}; the draws are not in proportion to these masses, so that neither means nor intervals "
             f"hold for all of the posterior; {_advise([found[number] for number in carrying], modes['crossing'])}"
         )
+    staying = [chain for number in carrying for chain in found[number]["chains"]]
     for number in occupied:
         if number not in carrying:
-            mode = found[number]
-            problems.append(
-                f"{_who_is_in(mode, number)}, which carries an estimated {mode['mass']:.1%} of the posterior's mass "
-                f"({_differs(mode)}): leave {'it' if len(mode['chains']) == 1 else 'them'} out, by "
-                f"bayesanno.drop_chains(fit, {mode['chains']})"
-            )
+            problems.append(_explain_light(found[number], number, staying, modes.get("log_density")))
     return problems
 
 
-def _explain_unknown(found: Sequence[Mapping[str, Any]], occupied: Sequence[int]) -> list[str]:
+def _explain_search(modes: Mapping[str, Any]) -> str:
+    """Say that some climbs ended before the top of a mode, so that it is not known what the modes weigh."""
+    made, asked = modes["n_starts"], modes.get("n_asked", modes["n_starts"])
+    starts = counted(asked, "start") if made == asked else f"{made} of {counted(asked, 'start')}, as time was short,"
+    missed = "none reached" if modes["unfinished"] == made else f"{modes['unfinished']} did not reach"
+    voted = ", that from the vote among them" if "first" in modes.get("open", []) and made > 1 else ""
+    return (
+        f"the posterior's modes could not be looked for fully: of the climbs from {starts} {missed} the top of a mode"
+        f"{voted}, so that nothing is known of how many modes there are and what they weigh; chains started where "
+        "climbs ended as well: compare the labels of these chains (bayesanno.split_modes), and fits with several seeds"
+    )
+
+
+def _explain_light(
+    mode: Mapping[str, Any], number: int, staying: Sequence[int], log_density: Sequence[float] | None
+) -> str:
+    """Say that chains are in a mode of next to no mass, and what to do with them."""
+    it, chains = ("it" if len(mode["chains"]) == 1 else "them"), mode["chains"]
+    carries = (
+        f"{_who_is_in(mode, number)}, which carries an estimated {mode['mass']:.1%} of the posterior's mass "
+        f"({_differs(mode)})"
+    )
+    if not staying:
+        return (
+            f"{carries}, and no chain is in a mode of more: fit again with another seed or more chains, or start some "
+            "there (initvals)"
+        )
+    if log_density is not None and max(log_density[at] for at in chains) >= min(log_density[at] for at in staying):
+        return (
+            f"{carries}, though their log density is not lower than that of the others: do not average over the "
+            "chains; weigh them, by bayesanno.combine_modes(fit), or look at each mode by bayesanno.split_modes(fit)"
+        )
+    return f"{carries}: leave {it} out, by bayesanno.drop_chains(fit, {chains})"
+
+
+def _explain_unknown(modes: Mapping[str, Any], occupied: Sequence[int]) -> list[str]:
     """Say which chains are in which modes where what each weighs cannot be told."""
+    found = modes["found"]
     first, *others = occupied
     where = "; ".join(f"{_who_is_in(found[at], at)} ({_differs(found[at])})" for at in others[:MOST_NAMED])
+    why = "cannot be told of so many parameters" if modes["rough"] else "is not known"
     return [
-        f"{_who_is_in(found[first], first)}; {where}; what each mode weighs cannot be told of so many parameters, so "
+        f"{_who_is_in(found[first], first)}; {where}; what each mode weighs {why}, so "
         "that these chains cannot be averaged over: look at each mode by bayesanno.split_modes(fit), weigh them by how "
         'they predict, bayesanno.combine_modes(fit, weights="stacking"), or sample longer, if chains may yet cross'
     ]

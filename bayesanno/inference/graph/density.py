@@ -31,7 +31,6 @@ from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import BY_NUMPY, exact_arithmetic, name_graph, read_data
 
 MAX_KEPT = 32  # designs whose functions a process keeps
-HOLD = 0.1  # standard deviation of what is held
 Parts = Mapping[str, tuple[slice, tuple[int, ...]]]
 
 _functions: OrderedDict[Any, CFunctions] = OrderedDict()
@@ -107,37 +106,12 @@ class Density:
         return {name: kept[self.parts[name][0]].reshape(self.parts[name][1]) for name in self.names}
 
 
-class HeldDensity(Density):
-    """The density with some numbers known: they are where they are held, whatever a point has.
-
-    A normal density of their own keeps a climb there, so that it has a top, and a mass that is the same for all modes.
-
-    Parameters
-    ----------
-    density : Density
-        Whose start has them.
-    held : array of bool, shape (dimension,)
-    """
-
-    def __init__(self, density: Density, held: np.ndarray) -> None:
-        super().__init__(density._logp, density._kept, density.parts, density.names, density.start)
-        self._held = held
-
-    def __call__(self, point: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return log p of a point, and its gradient."""
-        value, gradient = super().__call__(np.where(self._held, self.start, point))
-        away = np.where(self._held, point - self.start, 0.0) / HOLD
-        return value - 0.5 * float(away @ away), np.where(self._held, -away / HOLD, gradient)
-
-
-def hold_spreads(density: Density, model: Any, graph: pm.Model) -> Density:
-    """Return a density that has its modes where its mass is: how far a model's parameters lie apart is held."""
-    if not isinstance(model, HasSpreads) or not model.spreads():
-        return density
-    held = np.zeros(density.n_dim, dtype=bool)
-    for name in model.spreads():
-        held[density.parts[graph.rvs_to_values[graph[name]].name][0]] = True
-    return HeldDensity(density, held)
+def spreads_of(density: Density, model: Any, graph: pm.Model) -> np.ndarray:
+    """Return which numbers (dimension,) say how far a model's parameters lie apart."""
+    found = np.zeros(density.n_dim, dtype=bool)
+    for name in model.spreads() if isinstance(model, HasSpreads) else ():
+        found[density.parts[graph.rvs_to_values[graph[name]].name][0]] = True
+    return found
 
 
 # ------------------------------------------------------------------------------------------ compiling

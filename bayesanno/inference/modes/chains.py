@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from bayesanno.ground.lazy import pm, xr
-from bayesanno.inference.graph.density import Density, hold_spreads
+from bayesanno.inference.graph.density import Density
 from bayesanno.inference.graph.draws import add_deterministics, as_chains, unconstrain
-from bayesanno.inference.modes.explore import EQUAL, Explored, weigh_labellings
+from bayesanno.inference.modes.explore import Explored
+from bayesanno.inference.modes.labellings import weigh_labellings
+from bayesanno.inference.modes.tops import EQUAL
 from bayesanno.inference.relabelling.align import align_classes, class_permutations, sum_class_matrices
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import is_exchangeable
@@ -25,7 +27,16 @@ from bayesanno.modeling.posterior import compile_formula
 
 LOOKS = 5  # draws of each chain whose modes are found, where there are several
 FAR = 3.0  # how many within-chain standard deviations of the log density set two modes apart
-SEARCHED = ("n_starts", "unfinished", "rough", "lost", "crossing", "found")  # what is known where modes were looked for
+SEARCHED = (
+    "n_asked",
+    "n_starts",
+    "unfinished",
+    "open",
+    "rough",
+    "lost",
+    "crossing",
+    "found",
+)  # what is known where modes were looked for
 
 
 def record_modes(
@@ -133,22 +144,27 @@ def place_chains(
     Returns
     -------
     dict or None
-        None unless modes were looked for. `n_starts`; `unfinished`, how many of them did not
-        end at the top of a mode; `rough` (the masses are from the diagonal of the Hessian alone, and so a guess);
-        `lost`, the chains whose mode is unknown; `crossing`, the chains whose draws are in several modes, as far as a
-        few of them show; and `found`: for each mode, most mass first, `mass` (its share of all modes'), `nats` that its
-        density lies below the highest, `log_density`, `visits`, `labellings` (modes that are one but for the names of
-        exchangeable classes), `chains` that are in it, most of the time, `draws` that are, of the few looked at, and
-        how it differs from the first: `classes` (name there -> name it stands for), `competence` (mean over annotators
-        here, and there), and `items_differ`, how many items have another most probable state. Nothing is found where
-        the highest end is no mode.
+        None unless modes were looked for. `n_asked` and `n_starts`, how many starts there were to be, and were;
+        `unfinished`, how many of them did not end at the top of a mode; `open`, those of such ends that may carry mass,
+        each by the start that led to it, "first" or "random"; `rough` (masses could be had from the diagonal of the
+        Hessian alone, and are not given); `lost`, the chains whose mode is unknown; `crossing`, the chains whose draws
+        are in several modes, as far as a few of them show; and `found`: for each mode, most mass first, `mass` (its
+        share of all modes'; None where masses are rough, or an end is open, so that they are not known), `nats` that
+        its density lies below the highest, `log_density` (where spreads are learnt, that of the spreads, all else
+        summed out), `visits`, `labellings` (modes that are one but for the names of exchangeable classes), `chains`
+        that are in it, most of the time, `draws` that are, of the few looked at, and how it differs from the first:
+        `classes` (name there -> name it stands for), `competence` (mean over annotators here, and there), and
+        `items_differ`, how many items have another most probable state. Nothing is found where
+        no climb reached the top of a mode.
     """
-    if explored is None or explored.best is None:
+    if explored is None or not (explored.modes or explored.unfinished):
         return None
     chains = range(draws.sizes["chain"])
     described: dict[str, Any] = {
+        "n_asked": explored.n_asked,
         "n_starts": explored.n_starts,
         "unfinished": explored.n_unfinished,
+        "open": ["first" if end.is_first else "random" for end in explored.unfinished],
         "rough": explored.rough,
         "lost": list(chains),
         "crossing": [],
@@ -156,18 +172,15 @@ def place_chains(
     }
     if not explored.modes:
         return described
-    n_looks = 1 if explored.rough or len(explored.modes) == 1 else LOOKS
-    looked = np.linspace(draws.sizes["draw"] - 1, 0, n_looks).round().astype(int)  # the last one first
+    n_looks = LOOKS if explored.is_weighed and len(explored.modes) > 1 else 1
+    looked = choose_draws(draws.sizes["draw"], n_looks)
     points = unconstrain(graph, draws.isel(draw=looked))  # (chain, look, dimension)
-    held = hold_spreads(density, model, graph)
-    rng = np.random.default_rng(0)  # of the signs that a rough estimate takes
-    explored, places = explored.place(held, points.reshape(-1, points.shape[2]), rng)
+    explored, places = explored.place(density, points.reshape(-1, points.shape[2]))
     groups, shares = weigh_labellings(model, data, graph, density, explored.modes)
     number = {mode: at for at, group in enumerate(groups) for mode in group}
     by_chain = np.array([-1 if at is None else number[at] for at in places]).reshape(points.shape[:2])
-    homes = [int(Counter(ended.tolist()).most_common(1)[0][0]) for ended in by_chain]  # of equals, the last draw's
+    homes, described["crossing"] = find_homes(by_chain)
     described["lost"] = [chain for chain in chains if homes[chain] < 0]
-    described["crossing"] = [chain for chain in chains if np.unique(by_chain[chain][by_chain[chain] >= 0]).size > 1]
     order = np.argsort(-shares, kind="stable")
     firsts = [explored.modes[groups[at][0]] for at in order]
     values = as_chains(graph, [density.values_at(mode.point) for mode in firsts])
@@ -178,7 +191,7 @@ def place_chains(
     for at, mode, difference in zip(order.tolist(), firsts, differences, strict=True):
         described["found"].append(
             {
-                "mass": float(shares[at]),
+                "mass": float(shares[at]) if explored.is_weighed else None,
                 "nats": highest - mode.log_density,
                 "log_density": mode.log_density,
                 "visits": sum(explored.modes[i].visits for i in groups[at]),
@@ -189,6 +202,20 @@ def place_chains(
             }
         )
     return described
+
+
+def choose_draws(n_draws: int, n_looks: int = LOOKS) -> np.ndarray:
+    """Return which draws of a chain are looked at, the last one first."""
+    return np.linspace(n_draws - 1, 0, n_looks).round().astype(int)
+
+
+def find_homes(by_chain: np.ndarray) -> tuple[list[int], list[int]]:
+    """Say in which mode chains are most of the time, and which are in several, from some draws' modes (chain, look).
+
+    Of a draw whose mode is not known, and of a chain that is so, the mode is -1. Of equals, it is the first look's.
+    """
+    homes = [int(Counter(ended.tolist()).most_common(1)[0][0]) for ended in by_chain]
+    return homes, [chain for chain, ended in enumerate(by_chain) if np.unique(ended[ended >= 0]).size > 1]
 
 
 def _compare(model: AnnotationModel, data: Data, values: xr.Dataset) -> list[dict[str, Any]]:
@@ -234,14 +261,15 @@ def merge_modes(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any
     Returns
     -------
     dict or None
-        None where it is not certain which mode of one fit is which of another: the masses are rough, two modes have the
-        same density, or the fits differ in the mode of most mass.
+        None where it is not certain which mode of one fit is which of another: the masses are unknown, two
+        modes have the same density, or the fits differ in the mode of most mass.
     """
     merged: dict[str, Any] | None = None
     n_before = 0
     for modes, n_chains in parts:
         heights = sorted(mode["log_density"] for mode in modes["found"])
-        if modes["rough"] or not heights or (np.diff(heights) < EQUAL).any():
+        unknown = any(mode["mass"] is None for mode in modes["found"])
+        if unknown or not heights or (np.diff(heights) < EQUAL).any():
             return None
         moved = dict(modes) | {name: [chain + n_before for chain in modes[name]] for name in ("lost", "crossing")}
         moved["found"] = [mode | {"chains": [chain + n_before for chain in mode["chains"]]} for mode in modes["found"]]
@@ -272,7 +300,7 @@ def _add_modes(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, An
     found.sort(key=lambda mode: -mode["mass"])
     total, highest = sum(mode["mass"] for mode in found), max(mode["log_density"] for mode in found)
     found = [mode | {"mass": mode["mass"] / total, "nats": highest - mode["log_density"]} for mode in found]
-    summed = {name: one[name] + other[name] for name in ("n_starts", "unfinished", "lost", "crossing")}
+    summed = {name: one[name] + other[name] for name in ("n_asked", "n_starts", "unfinished", "lost", "crossing")}
     return dict(one) | summed | {"found": found}
 
 

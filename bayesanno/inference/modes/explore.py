@@ -3,71 +3,50 @@
 All on the density that NUTS sees, so that the mass of a mode is that of the draws around it: L-BFGS from the given
 start and from random ones, and Laplace's method at each end, with the Hessian from differences of gradients
 (Tierney and Kadane 1986, doi:10.1080/01621459.1986.10478240). Random starts find modes that chains from one start would
-never see; they prove nothing of modes that none of them leads to. An end where the density still rises is no mode, and
-where the highest of all ends is such, no mode's share of the mass is known.
-
-Where classes can be permuted, a mode is there once for each order of its classes, its labellings. What it weighs is the
-mass of all of them together, whether or not each was found.
+never see; they prove nothing of modes that none of them leads to. An end where the density still rises is no mode:
+what it will weigh is not known, and so no mode's share of the whole.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bayesanno.ground.lazy import pm
 from bayesanno.inference.graph.density import Density
-from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import is_exchangeable
-from bayesanno.modeling.data_kinds import Data
+from bayesanno.inference.modes.curvature import weigh_top
+from bayesanno.inference.modes.tops import NEAR, Top, climb, find_top, sum_out
 
 SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained scale
-NEAR = 0.5  # how far two ends of one mode lie apart at the most, in any number
-EQUAL = 0.05  # nats, the same
 MOST_MODES = 8  # whose mass is estimated: those of the greatest density
-MOST_DIMENSIONS = 2_000  # whose Hessian is computed; of more, its diagonal is estimated
-PROBES = 20
-STEP = 1e-4
+MOST_DIMENSIONS = 6_000  # whose Hessian is computed: of more it does not fit in memory
+HESSIANS = 2  # as many gradients as the search may take, times this, go into Hessians
+ROUGHLY = 40.0  # nats: what the Hessian's diagonal alone may err by
 LEAST_CLIMB = 1_000  # gradients that a climb may take in any case; many more where many may be taken
-OUT_OF_STEPS = 1  # SciPy's status of an optimisation that was stopped
-ALIKE = 1e-3  # in every number: classes of a mode that differ by less are one, and swapping them gives no new labelling
 CLIMBS = 4  # that may take all they are allowed before half of all gradients are spent
+NEARLY = 10.0  # nats that an end of no top may lie below the highest, to be a place where chains start
 
 
 @dataclass(frozen=True)
-class Mode:
-    """A mode of the density.
+class Mode(Top):
+    """A mode of the density, or an end that did not reach the top of one.
 
     Attributes
     ----------
-    point : array, shape (dimension,)
-    log_density : float
-        In nats, at the point.
     log_mass : float
-        Log of the integral around it, by Laplace's method.
+        Log of the integral around it, by Laplace's method; nan of one that did not reach the top.
     sd : array, shape (dimension,)
         Of each number given all others, from the curvature.
     visits : int
         How many starts led here.
+    is_first : bool
+        Whether the first start did.
     """
 
-    point: np.ndarray
-    log_density: float
     log_mass: float
     sd: np.ndarray
     visits: int
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Where an optimisation ended, and whether that is the top of a mode: it came to rest, nothing left to gain."""
-
-    point: np.ndarray
-    log_density: float
-    is_top: bool
+    is_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,34 +56,42 @@ class Explored:
     Attributes
     ----------
     modes : tuple of Mode
-        The one of most mass first. None if no start has a density, or the highest end is no mode: then masses are
-        unknown.
-    best : Mode or None
-        The highest end, be it a mode or not; None if no start has a density.
-    n_starts : int
+        The one of most mass first. None if no climb reached the top of one.
+    unfinished : tuple of Mode
+        The ends that did not reach the top of a mode, and where there may be mass as well: that of the first start in
+        any case, and those that came about as high as the highest.
+    n_asked, n_starts : int
+        How many starts were to be made, and were.
     n_unfinished : int
-        How many of the starts did not end at the top of a mode.
+        How many of them did not end at the top of a mode.
     rough : bool
         Whether the masses are from the Hessian's diagonal alone.
     most_steps : int
         How many gradients a climb may take.
+    spreads : array of bool, shape (dimension,)
+        Which numbers say how far others lie apart.
     """
 
     modes: tuple[Mode, ...]
-    best: Mode | None
+    unfinished: tuple[Mode, ...]
+    n_asked: int
     n_starts: int
     n_unfinished: int
     rough: bool
     most_steps: int
+    spreads: np.ndarray
+
+    @property
+    def is_weighed(self) -> bool:
+        """Whether it is known which share of the mass each mode has."""
+        return bool(self.modes) and not self.rough and not self.unfinished
 
     @property
     def mass(self) -> np.ndarray:
         """The share of the mass of all modes that each has, shape (mode,)."""
         return share_out(np.array([mode.log_mass for mode in self.modes]))
 
-    def place(
-        self, density: Density, points: np.ndarray, rng: np.random.Generator
-    ) -> tuple[Explored, list[int | None]]:
+    def place(self, density: Density, points: np.ndarray) -> tuple[Explored, list[int | None]]:
         """Find the modes uphill of points (point, dimension), those among them that no start led to as well.
 
         Returns
@@ -117,16 +104,30 @@ class Explored:
         modes = list(self.modes)
         places: list[int | None] = []
         for point in points:
-            end = find_top(density, point, self.most_steps)
-            if end is None or not end.is_top:
+            known = self._recognise(density, point, modes)
+            if known is not None:
+                places.append(known)
+                continue
+            end = find_top(density, point, self.most_steps, self.spreads)
+            if end is None or not end.is_reached:
                 places.append(None)
                 continue
-            at = next((i for i, mode in enumerate(modes) if _are_one(end, mode)), None)
+            at = next((i for i, mode in enumerate(modes) if end.is_one_with(mode)), None)
             if at is None:
-                modes.append(_measure(density, end, 0, self.rough, rng))
+                mass, sd = weigh_top(density, end, self.most_steps, self.spreads, rough=self.rough)
+                modes.append(Mode(**vars(end), log_mass=mass, sd=sd, visits=0))
                 at = len(modes) - 1
             places.append(at)
         return replace(self, modes=tuple(modes)), places
+
+    def _recognise(self, density: Density, point: np.ndarray, modes: list[Mode]) -> int | None:
+        """Return the mode that is uphill of a point given its spreads, which is sooner found than a top of spreads."""
+        if not modes or not self.spreads.any():
+            return None
+        near = min(range(len(modes)), key=lambda at: float((((point - modes[at].point) / modes[at].sd) ** 2).sum()))
+        begin = np.where(self.spreads, modes[near].point, point)
+        end = climb(density, begin, self.most_steps, ~self.spreads)
+        return near if end is not None and np.abs(end.point - modes[near].point).max() < NEAR else None
 
 
 def share_out(log_mass: np.ndarray) -> np.ndarray:
@@ -138,7 +139,13 @@ def share_out(log_mass: np.ndarray) -> np.ndarray:
 
 
 def explore(
-    density: Density, start: np.ndarray, *, n_starts: int, most_gradients: int, rng: np.random.Generator
+    density: Density,
+    start: np.ndarray,
+    *,
+    n_starts: int,
+    most_gradients: int,
+    rng: np.random.Generator,
+    spreads: np.ndarray | None = None,
 ) -> Explored:
     """Find the modes of a density and the mass of each.
 
@@ -150,8 +157,11 @@ def explore(
     n_starts : int
         How many random points beside.
     most_gradients : int
-        How many gradients may be computed, or a few more: then there are fewer starts, and rougher masses.
+        About how many gradients the climbs may take, and twice as many what their ends weigh: then there are fewer
+        starts, and rougher masses.
     rng : numpy.random.Generator
+    spreads : array of bool, shape (dimension,), optional
+        Which numbers say how far others lie apart: random starts have those of the first.
 
     Returns
     -------
@@ -170,149 +180,91 @@ def explore(
     >>> found.mass.round(3)
     array([0.667, 0.333])
     """
+    spreads = np.zeros(start.size, dtype=bool) if spreads is None else spreads
     begun = density.n_calls
     most_steps = max(LEAST_CLIMB, most_gradients // (2 * CLIMBS))
-    ends: list[tuple[Stop, int]] = []
-    starts = [start, *(SPREAD * rng.standard_normal((n_starts, start.size)))]
-    done = 0
-    for point in starts:
-        if done and density.n_calls - begun > most_gradients / 2:
+    ends: list[Mode] = []
+    n_done = 0
+    for point in [start, *np.where(spreads, start, SPREAD * rng.standard_normal((n_starts, start.size)))]:
+        if n_done and density.n_calls - begun > most_gradients / 2:
             break
-        done += 1
-        end = find_top(density, point, most_steps)
+        n_done += 1
+        end = climb(density, point, most_steps, ~spreads)
         if end is not None:
-            _add(ends, end)
-    ends.sort(key=lambda pair: -pair[0].log_density)
-    unfinished = sum(visits for end, visits in ends if not end.is_top)
-    if not ends:
-        return Explored((), None, done, 0, rough=True, most_steps=most_steps)
-    tops = [(end, visits) for end, visits in ends if end.is_top][:MOST_MODES] if ends[0][0].is_top else []
-    left = most_gradients - (density.n_calls - begun)
-    rough = start.size > MOST_DIMENSIONS or 2 * start.size * len(tops) > left
-    if not tops:
-        return Explored((), _measure(density, *ends[0], True, rng), done, unfinished, rough, most_steps)
-    modes = [_measure(density, end, visits, rough, rng) for end, visits in tops]
-    by_mass = tuple(sorted(modes, key=lambda mode: -mode.log_mass))
-    return Explored(by_mass, modes[0], done, unfinished, rough, most_steps)
+            _add(ends, Mode(**vars(end), log_mass=np.nan, sd=np.ones(start.size), visits=1, is_first=n_done == 1))
+    if spreads.any():
+        ends = _move_spreads(density, ends, most_steps, most_gradients, spreads)
+    tops = [end for end in ends if end.is_reached]
+    highest = max((end.log_density for end in ends), default=-np.inf)
+    rest = [end for end in ends if not end.is_reached and (end.is_first or end.log_density > highest - NEARLY)]
+    modes, rough = _weigh(density, _best(tops), most_steps, HESSIANS * most_gradients, spreads)
+    return Explored(
+        modes=tuple(sorted(modes, key=lambda mode: -mode.log_mass)),
+        unfinished=tuple(
+            replace(end, sd=weigh_top(density, end, most_steps, spreads, rough=True)[1])
+            for end in sorted(rest, key=lambda end: (not end.is_first, -end.log_density))[:MOST_MODES]
+        ),
+        n_asked=1 + n_starts,
+        n_starts=n_done,
+        n_unfinished=sum(end.visits for end in ends if not end.is_reached),
+        rough=rough,
+        most_steps=most_steps,
+        spreads=spreads,
+    )
 
 
-def group_modes(modes: Sequence[Mode], *, merge: bool) -> list[list[int]]:
-    """Return the numbers of the modes; if they are to be merged, those together that are alike in density and mass."""
-    groups: list[list[int]] = []
-    for number, mode in enumerate(modes):
-        for group in groups if merge else []:
-            first = modes[group[0]]
-            if max(abs(first.log_density - mode.log_density), abs(first.log_mass - mode.log_mass)) < EQUAL:
-                group.append(number)
-                break
+def _best(ends: list[Mode]) -> list[Mode]:
+    """Return so many ends of the greatest density, and that of the first start in any case."""
+    ordered = sorted(ends, key=lambda end: -end.log_density)
+    return ordered[:MOST_MODES] + [end for end in ordered[MOST_MODES:] if end.is_first]
+
+
+def _move_spreads(
+    density: Density, ends: list[Mode], most_steps: int, most_gradients: int, spreads: np.ndarray
+) -> list[Mode]:
+    """Climb on from ends by the spreads as well; where there are no gradients left for it, they are no tops."""
+    begun = density.n_calls
+    moved: list[Mode] = []
+    for end in sorted(_best(ends), key=lambda end: not end.is_first):
+        if moved and density.n_calls - begun > most_gradients:
+            top = sum_out(density, end.point, most_steps, spreads)
+            top = None if top is None else replace(top, is_reached=False)
         else:
-            groups.append([number])
-    return groups
+            top = find_top(density, end.point, most_steps, spreads)
+        if top is not None:
+            _add(moved, replace(end, **vars(top)))
+    return moved
 
 
-def find_top(density: Density, point: np.ndarray, most_steps: int) -> Stop | None:
-    """Return where L-BFGS ends that starts at a point and may take so many gradients; None if there is no density.
+def _weigh(
+    density: Density, tops: list[Mode], most_steps: int, most_gradients: int, spreads: np.ndarray
+) -> tuple[list[Mode], bool]:
+    """Return tops with their masses, and whether these are rough.
 
-    The end is the top of a mode if L-BFGS came to rest and a step to where its own estimate of the curvature has the
-    top would gain less than what sets two modes apart.
+    Where there are not gradients enough for all Hessians, those that may carry mass are chosen by the diagonals.
     """
-    from scipy.optimize import minimize
+    n_dim = spreads.size
+    n_affordable = most_gradients // (2 * n_dim) if n_dim <= MOST_DIMENSIONS else 0
 
-    def downhill(z: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = density(z)
-        return (-value, -gradient) if np.isfinite(value) else (1e300, np.zeros_like(z))
+    def weigh(top: Mode, *, rough: bool) -> Mode:
+        log_mass, sd = weigh_top(density, top, most_steps, spreads, rough=rough)
+        return replace(top, log_mass=log_mass, sd=sd)
 
-    options = {"maxiter": most_steps, "maxfun": most_steps, "ftol": 1e-12, "gtol": 1e-4}
-    found = minimize(downhill, point, jac=True, method="L-BFGS-B", options=options)
-    if found.fun >= 1e299:
-        return None
-    gain = 0.5 * float(found.jac @ (found.hess_inv @ found.jac))  # nats
-    return Stop(found.x, -float(found.fun), is_top=bool(found.status != OUT_OF_STEPS and gain < EQUAL))
+    if len(tops) <= n_affordable:
+        return [weigh(top, rough=False) for top in tops], False
+    roughly = [weigh(top, rough=True) for top in tops]
+    best = max((top.log_mass for top in roughly), default=np.nan)
+    near = [top.log_mass > best - ROUGHLY for top in roughly]
+    if sum(near) > n_affordable:
+        return roughly, True
+    return [weigh(top, rough=False) if close else top for top, close in zip(roughly, near, strict=True)], False
 
 
-def _add(ends: list[tuple[Stop, int]], end: Stop) -> None:
-    for i, (known, visits) in enumerate(ends):
-        if known.is_top == end.is_top and _are_one(end, known):
-            ends[i] = (max(end, known, key=lambda one: one.log_density), visits + 1)
+def _add(ends: list[Mode], end: Mode) -> None:
+    for i, known in enumerate(ends):
+        if known.is_reached == end.is_reached and end.is_one_with(known):
+            higher = max(end, known, key=lambda one: one.log_density)
+            first = end.is_first or known.is_first
+            ends[i] = replace(higher, visits=known.visits + end.visits, is_first=first)
             return
-    ends.append((end, 1))
-
-
-def _are_one(one: Stop | Mode, other: Stop | Mode) -> bool:
-    far = np.abs(one.point - other.point).max()
-    return bool(far < NEAR and abs(one.log_density - other.log_density) < EQUAL)
-
-
-def _measure(density: Density, end: Stop, visits: int, rough: bool, rng: np.random.Generator) -> Mode:
-    """Estimate the mass around an end from the curvature there."""
-    n = end.point.size
-    if rough:
-        signs = rng.choice([-1.0, 1.0], size=(PROBES, n))
-        curvature = -np.mean([sign * _differentiate(density, end.point, sign) for sign in signs], axis=0)
-        curvature = np.maximum(curvature, 1e-6)
-        log_det = float(np.log(curvature).sum())
-    else:
-        hessian = -np.array([_differentiate(density, end.point, unit) for unit in np.eye(n)])
-        hessian = (hessian + hessian.T) / 2
-        log_det = float(np.log(np.maximum(np.linalg.eigvalsh(hessian), 1e-6)).sum())
-        curvature = np.maximum(np.diag(hessian), 1e-6)
-    log_mass = end.log_density + 0.5 * (n * np.log(2 * np.pi) - log_det)
-    return Mode(end.point, end.log_density, log_mass, 1 / np.sqrt(curvature), visits)
-
-
-def _differentiate(density: Density, point: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Return how the gradient changes along a direction."""
-    slope: np.ndarray = (density(point + STEP * direction)[1] - density(point - STEP * direction)[1]) / (2 * STEP)
-    return slope
-
-
-# -------------------------------------------------------------------------------- labellings
-
-
-def weigh_labellings(
-    model: AnnotationModel, data: Data, graph: pm.Model, density: Density, modes: Sequence[Mode]
-) -> tuple[list[list[int]], np.ndarray]:
-    """Put the labellings of a mode together, and share out the mass.
-
-    Returns
-    -------
-    list of list of int
-        The numbers of the modes that are one but for the names of exchangeable classes.
-    array, shape (group,)
-        The share of the mass that each has, all its labellings counted: those that were found have one mass on
-        average, and there are K! of K classes, fewer if classes are alike.
-    """
-    merge = is_exchangeable(model, data)
-    groups = group_modes(modes, merge=merge)
-    log_mass = []
-    for group in groups:
-        own = np.array([modes[i].log_mass for i in group])
-        n = count_labellings(graph, density.values_at(modes[group[0]].point)) if merge else len(group)
-        log_mass.append(np.logaddexp.reduce(own) - np.log(own.size) + np.log(n))
-    return groups, share_out(np.array(log_mass))
-
-
-def count_labellings(graph: pm.Model, values: Mapping[str, np.ndarray]) -> int:
-    """Return how many points a point becomes when its classes are permuted in all ways.
-
-    Parameters
-    ----------
-    graph : pymc.Model
-        Of a model whose classes can be permuted.
-    values : mapping of name to array
-        The free variables at the point.
-    """
-    parts = []
-    for name, value in values.items():
-        dims = graph.named_vars_to_dims.get(name) or ()
-        if "true_class" in dims:
-            first = np.moveaxis(value, list(dims).index("true_class"), 0)
-            parts.append(first.reshape(len(first), -1))
-    classes = np.concatenate(parts, axis=1)  # (true_class, number)
-    found = math.factorial(len(classes))
-    left = list(classes)
-    while left:
-        alike = [bool(np.abs(one - left[0]).max() < ALIKE) for one in left]
-        found //= math.factorial(sum(alike))
-        left = [one for one, same in zip(left, alike, strict=True) if not same]
-    return found
+    ends.append(end)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,25 +20,19 @@ import numpy as np
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
+from bayesanno.ground.wording import enumerated
 from bayesanno.inference.diagnosis.explain import LEAST_MASS, MAX_RHAT
-from bayesanno.inference.graph.density import Density, compile_anew_if_broken, compile_model, hold_spreads
+from bayesanno.inference.graph.density import Density, compile_anew_if_broken, compile_model, spreads_of
 from bayesanno.inference.graph.draws import as_chains, unconstrain
 from bayesanno.inference.modes.bridge import LogMass, estimate_log_mass, shape_proposal
-from bayesanno.inference.modes.chains import compare_chains
-from bayesanno.inference.modes.explore import (
-    LEAST_CLIMB,
-    MOST_DIMENSIONS,
-    Explored,
-    count_labellings,
-    group_modes,
-    share_out,
-)
+from bayesanno.inference.modes.chains import LOOKS, choose_draws, compare_chains, find_homes
+from bayesanno.inference.modes.explore import LEAST_CLIMB, MOST_DIMENSIONS, Explored, Mode, share_out
+from bayesanno.inference.modes.labellings import count_labellings, group_modes
 from bayesanno.inference.relabelling.align import align_classes, class_permutations, sum_class_matrices
 from bayesanno.modeling.capabilities import is_exchangeable
 
-LEAST_IN_MODE = 0.02  # of a chain's draws: one with fewer in a mode says nothing of it
+STAYS = 0.98  # of a chain's draws in the part of its mode, at least, or it has crossed to another one
 ROUNDS = 20  # in which draws are shared out among modes; a few settle it
-NOT_THERE = LogMass(float("nan"), float("nan"), "no draw is nearer to a mode than to the others")
 ROUGH = 0.5  # nats: what Laplace's method is taken to err by
 
 
@@ -120,8 +115,8 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
     def run() -> list[ModeMass]:
         density = compile_model(model, data, graph)
         z = unconstrain(graph, free)  # (chain, draw, dimension)
-        groups, tops = _group_chains(view, hold_spreads(density, model, graph), z)
-        parts = _divide(z, groups)
+        homes = _find_homes(view, density, z, spreads_of(density, model, graph))
+        groups, parts = homes.groups, _divide(z, homes)
         if not by_mass or len(groups) == 1:
             known = (0.0, 0.0, "bridge", "") if len(groups) == 1 else (np.nan, np.nan, "unknown", "not asked for")
             return [ModeMass(tuple(group), *known, parts.of_draws == number) for number, group in enumerate(groups)]
@@ -132,14 +127,16 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
             return found
 
         bridged = []
-        for number in range(len(groups)):
+        for number, group in enumerate(groups):
             inside = parts.of_draws == number
-            some = inside.mean(axis=1) >= LEAST_IN_MODE  # (chain,): the others were hardly there
+            staying = [chain for chain in group if chain not in homes.crossing and inside[chain].mean() >= STAYS]
             of_part = _restrict(density, partial(contains, number))
-            bridged.append(estimate_log_mass(z[some], of_part, rng, inside[some]) if some.any() else NOT_THERE)
+            bridged.append(
+                estimate_log_mass(z[staying], of_part, rng, inside[staying]) if staying else _refuse_bridge(group)
+            )
         reason = next((found.reason for found in bridged if found.reason), "")
         modes = []
-        for number, (group, top, found) in enumerate(zip(groups, tops, bridged, strict=True)):
+        for number, (group, top, found) in enumerate(zip(groups, homes.tops, bridged, strict=True)):
             log_mass, error, by = found.value, found.error, "bridge"
             if reason:  # by one method for all, so that what it errs by cancels in part
                 log_mass, error, by = np.nan, np.nan, "unknown"
@@ -153,6 +150,12 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
         return modes
 
     return _share_mass(view, compile_anew_if_broken(run))
+
+
+def _refuse_bridge(chains: Sequence[int]) -> LogMass:
+    who = "chain" if len(chains) == 1 else "chains"
+    crossing = f"{who} {enumerated([str(chain) for chain in chains])} crossed between modes"
+    return LogMass(float("nan"), float("nan"), f"{crossing}, so that no draws are of one mode alone")
 
 
 def _share_mass(view: FitView, modes: list[ModeMass]) -> Weighed:
@@ -177,23 +180,68 @@ def require_chains(view: FitView, what: str) -> None:
         )
 
 
-def _group_chains(view: FitView, density: Density, z: np.ndarray) -> tuple[list[list[int]], list[Any]]:
-    """Return the chains of each mode, and its top as Laplace's method has it, or None where it is not known."""
-    explored = Explored((), None, 0, 0, rough=z.shape[2] > MOST_DIMENSIONS, most_steps=LEAST_CLIMB)
-    rng = np.random.default_rng(0)
-    chains = list(range(len(z)))
-    known = view.diagnostics.get("modes", {})
-    explored, places = explored.place(density, z[:, -1], rng)
-    tops = [None if at is None or explored.rough else explored.modes[at] for at in places]
-    if known.get("found") and not known["lost"] and not _is_stale(view):
-        groups = known["groups"]
-    elif None not in places:
-        merged = group_modes(explored.modes, merge=is_exchangeable(view.model, view.data))
-        groups = [[chain for chain in chains if places[chain] in labellings] for labellings in merged]
-    else:
+@dataclass(frozen=True)
+class _Homes:
+    """Which mode each chain is in, most of the time.
+
+    Attributes
+    ----------
+    groups : list of list of int
+        The chains of each mode.
+    tops : list of Mode or None
+        Of each, None where it is not known.
+    crossing : tuple of int
+        The chains that are in several modes, as far as some of their draws show.
+    seen : array of int, shape (chain, look)
+        The group of each draw that was looked at; -1 of one that is in no chain's mode.
+    looked : array of int, shape (look,)
+        Which draws these are.
+    """
+
+    groups: list[list[int]]
+    tops: list[Mode | None]
+    crossing: tuple[int, ...]
+    seen: np.ndarray
+    looked: np.ndarray
+
+    def sort_draws(self, n_draws: int) -> np.ndarray:
+        """Return the group of each draw (chain, draw), and -1 where it is not sure.
+
+        It is of chains that stay where they are, and where a mode has none, of draws between two that are in it.
+        """
+        sure = np.full((len(self.seen), n_draws), -1)
+        for number, group in enumerate(self.groups):
+            staying = [chain for chain in group if chain not in self.crossing]
+            sure[staying] = number
+            for chain in [] if staying else range(len(sure)):
+                for (late, early), (before, after) in zip(
+                    pairwise(self.looked), pairwise(self.seen[chain]), strict=True
+                ):
+                    if before == after == number:
+                        sure[chain, early : late + 1] = number
+        return sure
+
+
+def _find_homes(view: FitView, density: Density, z: np.ndarray, spreads: np.ndarray) -> _Homes:
+    """Find the modes uphill of some draws of each chain; where that fails, compare chains with each other."""
+    rough = z.shape[2] > MOST_DIMENSIONS
+    looked = choose_draws(z.shape[1], 1 if rough else LOOKS)
+    unknown = Explored((), (), 0, 0, 0, rough=rough, most_steps=LEAST_CLIMB, spreads=spreads)
+    explored, places = unknown.place(density, z[:, looked].reshape(-1, z.shape[2]))
+    labellings = group_modes(explored.modes, merge=is_exchangeable(view.model, view.data))
+    number = {mode: at for at, group in enumerate(labellings) for mode in group}
+    seen = np.array([-1 if at is None else number[at] for at in places]).reshape(len(z), looked.size)  # (chain, look)
+    homes, crossing = find_homes(seen)
+    if -1 in homes:
         log_density = view.tree["sample_stats"]["lp"].transpose("chain", "draw").values
         groups = compare_chains(view.posterior, log_density, view.model.competence)["groups"]
-    return groups, [next((tops[chain] for chain in group if tops[chain] is not None), None) for group in groups]
+        return _Homes(groups, [None] * len(groups), (), np.full(seen.shape, -1), looked)
+    modes = list(dict.fromkeys(homes))
+    groups = [[chain for chain, home in enumerate(homes) if home == mode] for mode in modes]
+    tops = [None if rough else explored.modes[labellings[mode][0]] for mode in modes]
+    at = {mode: number for number, mode in enumerate(modes)}
+    by_look = np.array([[at.get(mode, -1) for mode in row] for row in seen.tolist()])
+    return _Homes(groups, tops, tuple(crossing), by_look, looked)
 
 
 def _are_mixed(view: FitView) -> bool:
@@ -208,10 +256,10 @@ def _is_stale(view: FitView) -> bool:
 
 
 def _unsampled(view: FitView) -> float:
-    known = view.diagnostics.get("modes", {})
-    if not known.get("found") or known["rough"] or _is_stale(view):
+    found = view.diagnostics.get("modes", {}).get("found", [])
+    if _is_stale(view) or any(mode["mass"] is None for mode in found):
         return 0.0
-    return float(sum(mode["mass"] for mode in known["found"] if not mode["draws"] and mode["mass"] >= LEAST_MASS))
+    return float(sum(mode["mass"] for mode in found if not mode["draws"] and mode["mass"] >= LEAST_MASS))
 
 
 def _restrict(density: Density, contains: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
@@ -243,25 +291,28 @@ class _Parts:
         return highest
 
 
-def _divide(z: np.ndarray, groups: Sequence[Sequence[int]]) -> _Parts:
-    """Divide the space among modes, from their chains; a draw of a chain that crossed is of the mode that it is in."""
+def _divide(z: np.ndarray, homes: _Homes) -> _Parts:
+    """Divide the space among modes, from draws that are surely in them; each draw is of the mode whose part it is in.
+
+    Where too few are, there is no bridge, and draws are of their chain's mode.
+    """
     of_draws = np.zeros(z.shape[:2], dtype=int)
-    for number, group in enumerate(groups):
-        of_draws[list(group)] = number
+    for number, group in enumerate(homes.groups):
+        of_draws[group] = number
     parts = _Parts((), of_draws)
-    if len(groups) == 1:
+    if len(homes.groups) == 1:
         return parts
+    sorted_draws = homes.sort_draws(z.shape[1])
     for _ in range(ROUNDS):
         try:
-            proposals = [shape_proposal(z[parts.of_draws == number]) for number in range(len(groups))]
-        except np.linalg.LinAlgError:  # then there is no bridge, and draws are of their chain's mode
+            proposals = [shape_proposal(z[sorted_draws == number]) for number in range(len(homes.groups))]
+        except np.linalg.LinAlgError:
             return parts
-        divided = _Parts(proposals, parts.of_draws)
-        divided.of_draws = divided.number(z.reshape(-1, z.shape[2])).reshape(of_draws.shape)
-        settled = (divided.of_draws == parts.of_draws).all()
-        parts = divided
-        if settled:
+        parts = _Parts(proposals, of_draws)
+        parts.of_draws = parts.number(z.reshape(-1, z.shape[2])).reshape(of_draws.shape)
+        if (parts.of_draws == sorted_draws).all():
             break
+        sorted_draws = parts.of_draws
     return parts
 
 

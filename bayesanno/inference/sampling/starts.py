@@ -13,8 +13,9 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
 from bayesanno.inference.climbing.em import start_at_point
 from bayesanno.inference.diagnosis.explain import LEAST_MASS
-from bayesanno.inference.graph.density import Density, compile_graph, hold_spreads
-from bayesanno.inference.modes.explore import Explored, Mode, explore, weigh_labellings
+from bayesanno.inference.graph.density import Density, compile_graph, spreads_of
+from bayesanno.inference.modes.explore import ROUGHLY, Explored, Mode, explore
+from bayesanno.inference.modes.labellings import weigh_labellings
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import BY_NUMPY
@@ -62,7 +63,7 @@ class Starts:
         return self.density.values_at(self.centre)
 
     def share_out(self, seeds: Sequence[int]) -> Starts:
-        """Return starts for the chains of these seeds: each mode that carries mass has its share of them, one at least.
+        """Return starts for the chains of these seeds: each of the modes has its share of them, one at least.
 
         Of fewer chains than modes, the modes of most mass have one each.
         """
@@ -121,21 +122,16 @@ def choose_starts(
             )
         return near
     rng = np.random.default_rng(random_seed)
-    held = hold_spreads(density, model, graph)
-    explored = explore(held, near.centre, n_starts=n_starts, most_gradients=most_gradients, rng=rng)
-    if explored.best is None:
+    spreads = spreads_of(density, model, graph)
+    explored = explore(density, near.centre, n_starts=n_starts, most_gradients=most_gradients, rng=rng, spreads=spreads)
+    chosen, mass = _choose_modes(model, data, graph, density, explored, near.centre)
+    if not chosen:
         raise FitError(
             f"{model.name} has no density at any of {explored.n_starts} starts: its priors rule the data out"
         )
-    chosen, mass = [explored.best], np.ones(1)  # where nothing is known of the masses
-    if explored.modes:
-        groups, shares = weigh_labellings(model, data, graph, density, explored.modes)
-        carrying = shares >= LEAST_MASS
-        chosen = [_nearest(explored.modes, group, near.centre) for group in compress(groups, carrying)]
-        mass = shares[carrying]
     # A jitter of three standard deviations spreads chains wider than the mode, and leaves them in it.
     widths = np.minimum(JITTER, 3 * np.array([mode.sd for mode in chosen]))
-    modes = Modes(np.array([mode.point for mode in chosen]), widths, mass / mass.sum())
+    modes = Modes(np.array([mode.point for mode in chosen]), widths, mass)
     return replace(
         near,
         explored=explored,
@@ -143,6 +139,24 @@ def choose_starts(
         centre=modes.points[int(np.argmax(modes.mass))],
         among=modes if len(chosen) > 1 else None,
     )
+
+
+def _choose_modes(
+    model: AnnotationModel, data: Data, graph: pm.Model, density: Density, explored: Explored, near: np.ndarray
+) -> tuple[list[Mode], np.ndarray]:
+    """Return where chains start and in which shares: by mass where it is known, or else evenly, the best first."""
+    groups, shares = weigh_labellings(model, data, graph, density, explored.modes)
+    carrying = shares >= LEAST_MASS
+    chosen = [_nearest(explored.modes, group, near) for group in compress(groups, carrying)]
+    if explored.is_weighed:
+        return chosen, shares[carrying] / shares[carrying].sum()
+    if explored.rough:
+        log_mass = np.array([max(explored.modes[at].log_mass for at in group) for group in groups])
+        order = np.argsort(-log_mass, kind="stable")
+        order = order[log_mass[order] > log_mass.max() - ROUGHLY]
+        chosen = [_nearest(explored.modes, groups[at], near) for at in order]
+    chosen += explored.unfinished
+    return chosen, np.full(len(chosen), 1 / max(1, len(chosen)))
 
 
 def start_near(density: Density) -> Starts:

@@ -78,6 +78,11 @@ def _facts_of(view: FitView) -> dict[str, str]:
             facts[what] = f"{found[name]:,.{digits}f}{of}"
     if found.get("divergences") is not None:
         facts["divergences"] = f"{found['divergences']:,}"
+    if "n_asked" in (modes := found.get("modes", {})):
+        reached = modes["n_starts"] - modes["unfinished"]
+        facts["starts of the search for modes"] = (
+            f"{modes['n_starts']} of {modes['n_asked']}, {reached} of them up to the top of a mode"
+        )
     if climb := found.get("climb"):
         facts["starts that agree"] = f"{climb['agreed']} of {climb['restarts']}"
         what = "elbo" if "elbo" in climb else "log_likelihood"
@@ -92,7 +97,7 @@ def _list_modes(modes: list[dict[str, Any]]) -> Table:
     rows = [
         [
             str(number),
-            f"{mode['mass']:.3f}" if mode["mass"] == mode["mass"] else "",
+            "" if mode["mass"] is None else f"{mode['mass']:.3f}",
             f"{mode['nats']:.2f}",
             ", ".join(map(str, mode["chains"])) or "none",
             str(mode.get("items_differ", "")),
