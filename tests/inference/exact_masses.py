@@ -97,9 +97,9 @@ def weigh_exactly(
     log_p += betaln(prevalence_prior + ones, prevalence_prior + n_items - ones).reshape(-1, *(1,) * n_annotators)
     betas = []  # per annotator, of the two classes' accuracies: (class, a or b, items of class 1, hits)
     for j, total in enumerate(said.sum(axis=0).tolist()):
-        size, hits = np.meshgrid(ones, np.arange(total + 1), indexing="ij")  # hits: of class 1, and 1 was said
-        of_one = right + hits, wrong + size - hits
-        of_zero = right + n_items - size - (total - hits), wrong + total - hits
+        size, hit = np.meshgrid(ones, np.arange(total + 1), indexing="ij")  # hit: of class 1, and 1 was said
+        of_one = right + hit, wrong + size - hit
+        of_zero = right + n_items - size - (total - hit), wrong + total - hit
         beta = np.maximum([of_zero, of_one], min(right, wrong))  # of counts that no assignment has, anything
         log_p += betaln(beta[:, 0], beta[:, 1]).sum(axis=0).reshape(_place(log_p.shape, j))
         betas.append(beta)
@@ -109,11 +109,11 @@ def weigh_exactly(
     log_marginal = float(highest + np.log(np.exp(log_p[some] - highest).sum()))
     p = np.exp(log_p[some] - log_marginal)  # (counts,)
 
-    size, *hits = some
-    a, b = prevalence_prior + n_items - size, prevalence_prior + size
+    n_ones, *hits = some
+    a, b = prevalence_prior + n_items - n_ones, prevalence_prior + n_ones
     share = np.stack([a, b]) / (a + b)  # (class, counts), the expected prevalence
     spread = a * b / ((a + b) ** 2 * (a + b + 1))  # its variance
-    found = np.stack([beta[:, :, size, hit] for beta, hit in zip(betas, hits, strict=True)])
+    found = np.stack([beta[:, :, n_ones, own] for beta, own in zip(betas, hits, strict=True)])
     a, b = found[:, :, 0], found[:, :, 1]  # (annotator, class, counts)
     means = a / (a + b)
     mean = np.einsum("j,jcn->cn", contrast, means - 0.5)
