@@ -1,0 +1,200 @@
+"""The exact masses of two modes of model B with two labels, from a sum over every assignment of classes to items.
+
+Given the classes of the items, the prevalence and the rows of the confusion matrices are independent Beta variables,
+and the likelihood is closed. It depends on the classes by few numbers alone, the `counts`: how many items are of class
+1, and of these, to how many each annotator said 1. How many of the 2^n assignments have the same counts is itself
+counted exactly, item by item; so nothing is left out, whatever the table. Every annotator answers every item once.
+
+Two modes are told apart by a `contrast` of the annotators' accuracies, as of those in whom the modes differ: an
+assignment is of the upper mode if the contrast's mean, given its counts, is positive. Its variance is exact as well.
+How sharp the modes are is so known: by the mass of assignments near the border (`border`), and by how much of the mass
+has parameters that may be on the other side than the assignment's mean (`doubt`, from a normal of that mean and
+variance).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy.special import betaln, ndtr
+
+import bayesanno as ba
+
+N_ITEMS = 40  # of simulated tables
+NEGLIGIBLE = 45.0  # nats below the likeliest counts: all of those less likely are together less than 1e-12
+
+
+@dataclass(frozen=True)
+class Masses:
+    """What is known exactly of the posterior of a table.
+
+    Attributes
+    ----------
+    log_marginal : float
+        Log of the marginal likelihood, of the answers in their order.
+    upper : float
+        Mass of the assignments whose expected contrast is positive.
+    border : float
+        Mass of those whose expected contrast is in the middle third between the modes' means.
+    doubt : float
+        Mass of parameters whose contrast has another sign than it is expected to have.
+    accuracy : array, shape (mode, annotator)
+        Expected accuracies in the upper and in the lower mode.
+    """
+
+    log_marginal: float
+    upper: float
+    border: float
+    doubt: float
+    accuracy: np.ndarray
+
+    @property
+    def lesser(self) -> float:
+        return min(self.upper, 1 - self.upper)
+
+
+def log_multiplicities(said: np.ndarray) -> np.ndarray:
+    """Return the log of how many assignments have each counts, shape (items of class 1 + 1, then of each annotator).
+
+    `said` is 0 or 1, (item, annotator).
+    """
+    n_items, _ = said.shape
+    number = np.zeros((n_items + 1, *(said.sum(axis=0) + 1)))
+    number.flat[0] = 1
+    for item in said:  # of class 0, as before; or of class 1, and then each number is one up, or as it was
+        to = tuple(slice(step, None) for step in (1, *item))
+        of = tuple(slice(None, -step if step else None) for step in (1, *item))
+        number[to] += number[of].copy()
+    assert number.sum() == 2.0**n_items  # exact, up to 2^53
+    with np.errstate(divide="ignore"):
+        return np.log(number)
+
+
+def weigh_exactly(
+    said: np.ndarray,
+    contrast: np.ndarray,
+    *,
+    prevalence_prior: float = 3.0,
+    strength: float = 8.0,
+    accuracy: float = 0.6,
+) -> Masses:
+    """Sum over all assignments of classes.
+
+    Parameters
+    ----------
+    said : array of 0 and 1, shape (item, annotator)
+    contrast : array, shape (annotator,)
+        The weights of the accuracies' distances from 1/2.
+    prevalence_prior, strength, accuracy : float
+        The fields of model B.
+    """
+    n_items, n_annotators = said.shape
+    right, wrong = strength * accuracy, strength * (1 - accuracy)
+    ones = np.arange(n_items + 1)  # items of class 1
+    log_p = log_multiplicities(said)
+    log_p += betaln(prevalence_prior + ones, prevalence_prior + n_items - ones).reshape(-1, *(1,) * n_annotators)
+    betas = []  # per annotator, of the two classes' accuracies: (class, a or b, items of class 1, hits)
+    for j, total in enumerate(said.sum(axis=0).tolist()):
+        size, hit = np.meshgrid(ones, np.arange(total + 1), indexing="ij")  # hit: of class 1, and 1 was said
+        of_one = right + hit, wrong + size - hit
+        of_zero = right + n_items - size - (total - hit), wrong + total - hit
+        beta = np.maximum([of_zero, of_one], min(right, wrong))  # of counts that no assignment has, anything
+        log_p += betaln(beta[:, 0], beta[:, 1]).sum(axis=0).reshape(_place(log_p.shape, j))
+        betas.append(beta)
+    log_p -= betaln(prevalence_prior, prevalence_prior) + 2 * n_annotators * betaln(right, wrong)
+    highest = log_p.max()
+    some = np.nonzero(log_p > highest - NEGLIGIBLE)
+    log_marginal = float(highest + np.log(np.exp(log_p[some] - highest).sum()))
+    p = np.exp(log_p[some] - log_marginal)  # (counts,)
+
+    n_ones, *hits = some
+    a, b = prevalence_prior + n_items - n_ones, prevalence_prior + n_ones
+    share = np.stack([a, b]) / (a + b)  # (class, counts), the expected prevalence
+    spread = a * b / ((a + b) ** 2 * (a + b + 1))  # its variance
+    found = np.stack([beta[:, :, n_ones, own] for beta, own in zip(betas, hits, strict=True)])
+    a, b = found[:, :, 0], found[:, :, 1]  # (annotator, class, counts)
+    means = a / (a + b)
+    mean = np.einsum("j,jcn->cn", contrast, means - 0.5)
+    variance = np.einsum("j,jcn->cn", contrast**2, means * (1 - means) / (a + b + 1))
+    expected = (share * mean).sum(axis=0)
+    sd = np.sqrt(((share**2 + spread) * variance).sum(axis=0) + spread * (mean[0] - mean[1]) ** 2)
+    above = expected > 0
+    upper = float(p @ above)
+    high, low = (float((p * part) @ expected / (p @ part)) for part in (above, ~above))
+    between = np.abs(expected - (high + low) / 2) < (high - low) / 6
+    accuracies = (share * means).sum(axis=1)  # (annotator, counts)
+    return Masses(
+        log_marginal=log_marginal,
+        upper=upper,
+        border=float(p @ between),
+        doubt=float(p @ ndtr(-np.abs(expected) / sd)),
+        accuracy=np.stack([accuracies @ (p * part) / (p @ part) for part in (above, ~above)]),
+    )
+
+
+def _place(shape: tuple[int, ...], annotator: int) -> tuple[int, ...]:
+    """Return the shape of what depends on the size of class 1 and on one annotator's hits."""
+    return tuple(n if axis in (0, annotator + 1) else 1 for axis, n in enumerate(shape))
+
+
+# ----------------------------------------------------------------------------------------------------------- tables
+
+
+@dataclass(frozen=True)
+class Table:
+    """A simulated table of 40 items and four annotators, of two explanations.
+
+    Attributes
+    ----------
+    kind : {"opposed", "pairs"}
+        Opposed: two annotators are mostly right, and two mostly wrong, or the reverse, with the names of the classes
+        swapped. Pairs: two annotators go by one property of the items, and two by another, and either may be the class.
+    seed : int
+        Of the annotators' accuracies and of their answers.
+    """
+
+    kind: str
+    seed: int
+
+    @property
+    def contrast(self) -> np.ndarray:
+        """Of the first two annotators and the others."""
+        return np.array([0.5, 0.5, -0.5, -0.5])
+
+    def said(self) -> np.ndarray:
+        """Return the answers, 0 or 1, (item, annotator)."""
+        rng = np.random.default_rng([self.seed, self.kind == "pairs"])
+        if self.kind == "pairs":
+            accuracy = rng.uniform(0.93, 1, size=4)
+            right = rng.integers(2, size=(N_ITEMS, 2))[:, [0, 0, 1, 1]]  # (item, annotator)
+        else:
+            accuracy = np.concatenate([rng.uniform(0.75, 0.97, size=2), rng.uniform(0.1, 0.4, size=2)])
+            right = rng.integers(2, size=N_ITEMS)[:, None]
+        return np.where(rng.uniform(size=(N_ITEMS, 4)) < accuracy, right, 1 - right)
+
+    def data(self) -> ba.AnnotationData:
+        said = self.said()
+        item, annotator = np.indices(said.shape)
+        return ba.AnnotationData(
+            item=item.ravel(), annotator=annotator.ravel(), label=said.ravel(), labels=("no", "yes"),
+            items=tuple(f"i{i}" for i in range(N_ITEMS)), annotators=("ada", "bo", "cy", "di"),
+        )  # fmt: skip
+
+
+@cache
+def weigh_table(table: Table) -> Masses:
+    return weigh_exactly(table.said(), table.contrast)
+
+
+# the mass at the border is at most a fiftieth of the lesser mode's
+TABLES = (
+    *(Table("opposed", seed) for seed in (0, 1, 2, 4, 5, 8, 11, 12, 13, 15, 16, 17, 18, 21, 22, 28)),
+    *(Table("pairs", seed) for seed in (0, 6, 10, 21)),
+)
+# a twentieth to a seventh
+CROSSING = (
+    *(Table("opposed", seed) for seed in (7, 14, 19, 26)),
+    *(Table("pairs", seed) for seed in (1, 5, 7, 9, 12, 13)),
+)
