@@ -96,7 +96,8 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
         The mode of most mass first. Their attributes say `mass`, its share of the posterior's; `mass_error`, the
         standard error of that; and `mass_by`: "bridge", bridge sampling from its draws; "laplace", from the curvature
         at its top where the draws cannot bear a bridge, which is rough; or "unknown", and then the shares are nan.
-        `mass_reason` says why it is not by the bridge. Of a fit in one mode, a list of one.
+        `mass_reason` says why it is not by the bridge. Of a fit in one mode, a list of one. A mode that chains only
+        visit has no fit, and what it weighs is missing from the sum of the shares.
 
     Raises
     ------
@@ -120,6 +121,8 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     weighed = weigh_modes(view, random_seed)
     parts = []
     for mode, share, error in zip(weighed.modes, weighed.share, weighed.error, strict=True):
+        if not mode.chains:
+            continue
         about: dict[str, Any] = {
             "mass": float(share),
             "mass_error": float(error),
@@ -196,7 +199,9 @@ def combine_modes(
         at = np.argwhere(mode.inside)  # (sample, 2)
         at = at[np.linspace(0, len(at), count, endpoint=False).astype(int)]
         taken.append((number, at))
-        within = find_extremes(measure_convergence(view.posterior.isel(chain=list(mode.chains))))
+        within = find_extremes(
+            measure_convergence(view.posterior.isel(chain=list(mode.chains))) if mode.chains else None
+        )
         described.append(
             {"chains": [int(view.posterior["chain"].values[chain]) for chain in mode.chains], "weight": float(weight)}
             | more[number]

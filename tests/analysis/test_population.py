@@ -8,11 +8,10 @@ import bayesanno as ba
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.inference.graph.density import compile_graph, hold_spreads
+from bayesanno.inference.graph.density import compile_graph, spreads_of
 from bayesanno.inference.graph.draws import as_one_chain, unconstrain
 from bayesanno.inference.modes.explore import Explored
 from bayesanno.inference.modes.weigh import weigh_modes
-from bayesanno.inference.sampling.starts import start_near
 from bayesanno.models import HierarchicalDawidSkene
 from tests.samples import tiny_data
 
@@ -72,16 +71,18 @@ def test_advi_finds_the_population_too(fit, crowd):
     assert labels.mean() > 0.95
 
 
-def test_the_modes_of_chains_are_told_with_the_spread_held(fit):
+def test_the_mode_of_a_chain_is_found_with_its_spread(fit):
     view = view_of(fit.isel(chain=[1]))  # whose diagnostics are of other chains: modes are looked for anew
     graph = view.model.build(view.data)
-    near = start_near(compile_graph(graph, view.model.start(view.data)))
+    density = compile_graph(graph, view.model.start(view.data))
     z = unconstrain(graph, view.posterior[[variable.name for variable in graph.free_RVs]])
-    nowhere = Explored((), None, 0, 0, rough=True, most_steps=3000)
-    held = hold_spreads(near.density, view.model, graph)
-    found, (at,) = nowhere.place(held, z[:, -1], np.random.default_rng(1))
-    assert at == 0  # a top was reached
+    nowhere = Explored((), (), 0, 0, 0, rough=True, most_steps=3000, spreads=spreads_of(density, view.model, graph))
+    found, places = nowhere.place(density, z[0, [-1, 0]])
+    assert places == [0, 0]  # a top was reached, the same from both draws
     assert np.isfinite(found.modes[0].log_mass)
+    spread = density.values_at(found.modes[0].point)["spread"]
+    drawn = np.log(view.posterior["spread"])
+    assert (abs(np.log(spread) - drawn.mean(("chain", "draw"))) < drawn.std(("chain", "draw"))).all()
     assert [mode.by for mode in weigh_modes(view, 1).modes] == ["bridge"]
 
 

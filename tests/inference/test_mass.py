@@ -310,20 +310,31 @@ def test_modes_that_chains_cross_between_are_no_alarm():
     assert explain_chains({"modes": both, "max_rhat": 1.005}) == []
     one = modes(found(0.6, [0, 1, 2, 3]), found(0.4, []))
     assert len(explain_modes(one, 1.005)) == 1
-    assert explain_modes(one | {"crossing": [1]}, 1.005) == []
+    seldom = one | {"crossing": [1]}
+    (said,) = explain_modes(seldom, 1.005)  # no draw of twenty in two fifths of the mass
+    assert "chain 1 crossed" in said
+    seldom["found"][0]["draws"], seldom["found"][1]["draws"] = 15, 5
+    assert explain_modes(seldom, 1.005) == []
 
 
 def test_of_rough_masses_none_is_claimed():
-    (said,) = explain_modes(modes(found(0.999, [0, 1]), found(0.001, [2, 3]), rough=True), 1.3)
+    (said,) = explain_modes(modes(found(None, [0, 1]), found(None, [2, 3]), rough=True), 1.3)
     assert "cannot be told" in said
     assert "%" not in said
     assert "leave" not in said
-    assert explain_modes(modes(found(0.6, [0, 1, 2, 3]), found(0.4, []), rough=True), 1.3) == []
+    assert explain_modes(modes(found(None, [0, 1, 2, 3]), found(None, []), rough=True), 1.3) == []
 
 
 def test_where_no_top_is_reached_nothing_is_said_of_modes():
     (said,) = explain_modes(modes(unfinished=21, lost=[0, 1, 2, 3]))
-    assert said.startswith("the posterior's modes could not be looked for fully: of 21 starts 21 did not reach the top")
+    assert "of the climbs from 21 starts none reached the top of a mode, so" in said
+
+
+def test_climbs_that_ended_too_soon_are_said_where_chains_differ():
+    some = modes(found(None, [2, 3]), n_asked=21, n_starts=4, unfinished=3, open=["first"], lost=[0, 1])
+    (said,) = explain_modes(some, 1.7)
+    assert "from 4 of 21 starts, as time was short, 3 did not reach the top of a mode, that from the vote among" in said
+    assert explain_modes(some, 1.005) == []
 
 
 def test_modes_of_two_fits_are_merged_where_it_is_certain_which_is_which():

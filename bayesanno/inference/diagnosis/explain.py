@@ -22,6 +22,7 @@ MAX_PARETO_K = 0.7  # Yao et al. 2018, arXiv:1802.02538
 MAX_DEPTH_SHARE = 0.05  # of the draws; PyMC's threshold (pymc.stats.convergence.warn_treedepth)
 LEAST_MASS = 0.02  # of all modes': one of less is no part of what is believed, and no chain starts there
 HARDLY_LOWER = 3.0  # nats: the other mode may well have a twentieth of the mass
+UNLIKELY = 0.01  # so few draws in a mode, if draws were in proportion to the masses
 MOST_NAMED = 3  # modes beside the first that a message names
 AGREES = 0.6  # with the vote on fewer of the items, labels are said to be against it
 FEWEST_VOTED = 10  # items that have a vote: of fewer, a share says little
@@ -208,7 +209,7 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
     if not found:
         return [_explain_search(modes)]
     occupied = [number for number, mode in enumerate(found) if mode["chains"]]
-    mixing = max_rhat is not None and max_rhat <= MAX_RHAT
+    mixing = max_rhat is not None and max_rhat <= MAX_RHAT and are_in_proportion(found)
     if mixing and (len(occupied) > 1 or modes["crossing"]):
         return []
     if found[0]["mass"] is None:
@@ -230,6 +231,28 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
         if number not in carrying:
             problems.append(_explain_light(found[number], number, staying, modes.get("log_density")))
     return problems
+
+
+def are_in_proportion(found: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether draws are in the modes found as often as these carry mass, as far as the few that were looked at show.
+
+    Where no mode but one carries mass, or none is known to, or no draws were looked at, they are.
+
+    Examples
+    --------
+    >>> from bayesanno.inference.diagnosis.explain import are_in_proportion
+    >>> are_in_proportion([{"mass": 0.7, "draws": 20}, {"mass": 0.3, "draws": 0}])
+    False
+    >>> are_in_proportion([{"mass": 0.7, "draws": 11}, {"mass": 0.3, "draws": 9}])
+    True
+    """
+    from scipy.stats import binomtest
+
+    looked = sum(mode["draws"] for mode in found)
+    carrying = [mode for mode in found if mode["mass"] is not None and mode["mass"] >= LEAST_MASS]
+    return not looked or all(
+        binomtest(mode["draws"], looked, min(1.0, mode["mass"]), "less").pvalue >= UNLIKELY for mode in carrying
+    )
 
 
 def _explain_search(modes: Mapping[str, Any]) -> str:

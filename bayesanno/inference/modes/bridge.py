@@ -15,7 +15,7 @@ sampling techniques, The Econometrics Journal 7, 143-167, doi:10.1111/j.1368-423
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,9 @@ from bayesanno.inference.graph.draws import unconstrain
 MAX_ROUNDS = 1_000  # of the iteration; it takes tens
 TOLERANCE = 1e-10  # of the log, and so relative to the marginal likelihood
 MIN_PER_DIMENSION = 2  # draws that shape the proposal: of fewer, its covariance is hardly known
+BLOCK = 50  # draws that shape the proposal, before as many that are bridged to
+FEWEST_DRAWS = 20  # of a chain in a region: of fewer it is not known how independent they are
+LIKE_LENGTHS = 0.9  # of the longest: chains of no less are cut to the shortest
 TAILS = 5  # degrees of freedom of the proposal: tails heavier than those of a posterior
 
 
@@ -55,8 +58,8 @@ class MarginalLikelihood(NamedTuple):
 def estimate_marginal_likelihood(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> MarginalLikelihood:
     """Estimate the log marginal likelihood of a fit of counts by bridge sampling (Meng and Wong 1996).
 
-    The bridge is to a multivariate t with 5 degrees of freedom, on the unconstrained scale; the first half of each
-    chain shapes it, the second half is bridged to.
+    The bridge is to a multivariate t with 5 degrees of freedom, on the unconstrained scale; of blocks of 50 draws one
+    shapes it, and the next is bridged to.
 
     Parameters
     ----------
@@ -124,8 +127,8 @@ def estimate_log_mass(
 ) -> LogMass:
     """Estimate the log of the integral of a density, from draws of it (Meng and Wong 1996).
 
-    The bridge is to a multivariate t with 5 degrees of freedom; the first half of each chain shapes it, the second half
-    is bridged to.
+    The bridge is to a multivariate t with 5 degrees of freedom; of blocks of 50 draws one shapes it, and the next is
+    bridged to. Chains may leave the region and come back: what they do outside does not count.
 
     Parameters
     ----------
@@ -156,19 +159,18 @@ def estimate_log_mass(
     if not np.isfinite(z).all():
         return _no_mass("a draw is at the edge of the parameters' range")
     inside = np.ones(z.shape[:2], dtype=bool) if inside is None else inside
-    (shaping, bridged), (of_shaping, own) = np.array_split(z, 2, axis=1), np.array_split(inside, 2, axis=1)
+    shapes = np.arange(z.shape[1]) // BLOCK % 2 == 0 if z.shape[1] > BLOCK else np.arange(z.shape[1]) < z.shape[1] / 2
     try:
-        proposal = shape_proposal(shaping[of_shaping])
+        proposal = shape_proposal(z[inside & shapes])
     except np.linalg.LinAlgError as cause:
         return _no_mass(str(cause))
-    n_chains, n_draws, n = bridged.shape
-    drawn = proposal.rvs(n_chains * n_draws, random_state=rng).reshape(-1, n)
-    kept = bridged[own]
-    ratio_kept = np.full((n_chains, n_draws), -np.inf)  # (chain, draw), of the posterior's draws
+    bridged = [points[own & ~shapes] for points, own in zip(z, inside, strict=True)]  # of each chain, (draw, dimension)
+    kept = [points for points in bridged if len(points) >= FEWEST_DRAWS]
+    drawn = proposal.rvs(z.shape[0] * int((~shapes).sum()), random_state=rng).reshape(-1, z.shape[2])
     ratio = log_density(drawn) - np.atleast_1d(proposal.logpdf(drawn))  # (sample,), of proposed points
-    if not own.any() or not np.isfinite(ratio).any():
+    if not kept or not np.isfinite(ratio).any():
         return _no_mass("no draw, or no proposed point, is where the density is to be integrated")
-    ratio_kept[own] = log_density(kept) - np.atleast_1d(proposal.logpdf(kept))
+    ratio_kept = [log_density(points) - np.atleast_1d(proposal.logpdf(points)) for points in kept]  # of the posterior's
     pareto_k = find_pareto_k(ratio)
     if not pareto_k <= MAX_PARETO_K:
         return _no_mass(f"the posterior is far from any t distribution: Pareto k is {pareto_k:.2f}")
@@ -182,39 +184,53 @@ def _no_mass(why: str) -> LogMass:
     return LogMass(float("nan"), float("nan"), why)
 
 
-def _bridge(proposed: np.ndarray, kept: np.ndarray) -> tuple[float, float]:
-    """Return log of the normalising constant, and its error, from log density ratios (sample,) and (chain, draw).
+def _bridge(proposed: np.ndarray, kept: Sequence[np.ndarray]) -> tuple[float, float]:
+    """Return log of the normalising constant, and its error, from log ratios of densities.
 
-    Draws of a ratio of 0 are of another density, and left out. Both are nan if the iteration does not settle, as it
-    cannot where a ratio is nan.
+    Of proposed points (sample,), and of each chain's draws (draw,). Both results are nan if the iteration does not
+    settle, as it cannot where a ratio is nan.
     """
-    from arviz_stats.base import array_stats
     from scipy.special import logsumexp
 
-    if np.isnan(proposed).any() or np.isnan(kept).any():
+    every = np.concatenate(kept)
+    if np.isnan(proposed).any() or np.isnan(every).any():
         return float("nan"), float("nan")
 
-    own = kept > -np.inf  # (chain, draw)
-    level = float(np.median(kept[own]))  # near the result: what is iterated is near 0, where no digits are lost to size
-    filled = np.where(own, kept, level)
-    ess = float(array_stats.ess(filled, chain_axis=0, draw_axis=1, method="mean")) * own.mean()
+    level = float(np.median(every))  # near the result: what is iterated is near 0, where no digits are lost to size
+    ess = _count_independent(kept)
     share = np.log(np.array([ess, proposed.size]) / (ess + proposed.size))  # of posterior and proposed draws
-    proposed, kept, inside = proposed - level, filled - level, kept[own] - level
+    proposed, own = proposed - level, every - level
     estimate = 0.0
     for _ in range(MAX_ROUNDS):
         before = estimate
         above = proposed - np.logaddexp(share[0] + proposed, share[1] + before)
-        below = -np.logaddexp(share[0] + inside, share[1] + before)
+        below = -np.logaddexp(share[0] + own, share[1] + before)
         estimate = float(logsumexp(above) - np.log(above.size) - logsumexp(below) + np.log(below.size))
         if abs(estimate - before) <= TOLERANCE:
             break
     else:
         return float("nan"), float("nan")
     first = np.exp(proposed - estimate - np.logaddexp(share[0] + proposed - estimate, share[1]))
-    second = own * np.exp(-np.logaddexp(share[0] + kept - estimate, share[1]))  # (chain, draw)
-    independent = float(array_stats.ess(second, chain_axis=0, draw_axis=1, method="mean"))
-    variances = [first.var() / first.mean() ** 2 / first.size, second.var() / second.mean() ** 2 / independent]
+    second = [np.exp(-np.logaddexp(share[0] + one - level - estimate, share[1])) for one in kept]
+    pooled = np.concatenate(second)
+    variances = [
+        first.var() / first.mean() ** 2 / first.size,
+        pooled.var() / pooled.mean() ** 2 / _count_independent(second),
+    ]
     return level + estimate, float(np.sqrt(sum(variances)))
+
+
+def _count_independent(chains: Sequence[np.ndarray]) -> float:
+    """Return how many independent values the mean over chains (draw,) is worth, be they of one length or not."""
+    from arviz_stats.base import array_stats
+
+    shortest = min(len(one) for one in chains)
+    if shortest >= LIKE_LENGTHS * max(
+        len(one) for one in chains
+    ):  # together, so that chains that disagree are worth less
+        chains = [np.stack([one[:shortest] for one in chains])]
+    parts = [np.atleast_2d(one) for one in chains]
+    return sum(float(array_stats.ess(one, chain_axis=0, draw_axis=1, method="mean")) for one in parts)
 
 
 def require_counts(fit: xr.DataTree | FitView) -> CountData:

@@ -75,7 +75,7 @@ def record_modes(
 def searched_of(diagnostics: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what a fit's diagnostics say of the search for modes; None if there was none."""
     modes = diagnostics.get("modes", {})
-    return {name: modes[name] for name in SEARCHED} if "found" in modes else None
+    return {name: modes[name] for name in SEARCHED if name in modes} if "found" in modes else None
 
 
 def compare_chains(posterior: xr.Dataset, log_density: np.ndarray, competence: str | None = None) -> dict[str, Any]:
@@ -300,7 +300,8 @@ def _add_modes(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, An
     found.sort(key=lambda mode: -mode["mass"])
     total, highest = sum(mode["mass"] for mode in found), max(mode["log_density"] for mode in found)
     found = [mode | {"mass": mode["mass"] / total, "nats": highest - mode["log_density"]} for mode in found]
-    summed = {name: one[name] + other[name] for name in ("n_asked", "n_starts", "unfinished", "lost", "crossing")}
+    sums = [name for name in SEARCHED if name not in ("rough", "found") and name in one and name in other]
+    summed = {name: one[name] + other[name] for name in sums}
     return dict(one) | summed | {"found": found}
 
 

@@ -7,6 +7,8 @@ of the log of the sum.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from bayesanno.inference.graph.density import Density
@@ -18,13 +20,31 @@ from bayesanno.inference.modes.tops import (
     sum_out,
 )
 
+MOST_KEPT = 1_000  # dimensions of which a Hessian is kept: of more, no draws suffice for what it is for
 WIDE = 0.1  # how far spreads are moved, on their log scale, to see how their density bends
 LEAST_BY_SPREAD = 0.5  # curvature of the log of the sum: that of a prior alone is more
 
 
-def weigh_top(
-    density: Density, top: Top, most_steps: int, spreads: np.ndarray, *, rough: bool
-) -> tuple[float, np.ndarray]:
+@dataclass(frozen=True)
+class Weight:
+    """What is around a top.
+
+    Attributes
+    ----------
+    log_mass : float
+        The log of the integral.
+    sd : array, shape (dimension,)
+        The standard deviation of each number given all others.
+    root : array, shape (dimension, dimension), or None
+        root' root is the negative Hessian; None where that is known but roughly, or too large to keep.
+    """
+
+    log_mass: float
+    sd: np.ndarray
+    root: np.ndarray | None
+
+
+def weigh_top(density: Density, top: Top, most_steps: int, spreads: np.ndarray, *, rough: bool) -> Weight:
     """Estimate the mass around a top.
 
     Parameters
@@ -36,35 +56,35 @@ def weigh_top(
     spreads : array of bool, shape (dimension,)
     rough : bool
         Whether to do with the Hessian's diagonal.
-
-    Returns
-    -------
-    float
-        The log of the integral.
-    array, shape (dimension,)
-        The standard deviation of each number given all others.
     """
-    rest = ~spreads
+    rest, n_dim = ~spreads, spreads.size
+    by_spread = _curve_by_spreads(density, top, most_steps, spreads)
+    curvature, root = np.ones(n_dim), None
+    curvature[spreads] = by_spread
     if rough:
-        diagonal = estimate_curvature(density, top.point, rest)
-        log_det = float(np.log(diagonal).sum())
+        curvature[rest] = estimate_curvature(density, top.point, rest)
+        log_det = float(np.log(curvature).sum())
     else:
         hessian = -np.array([differentiate(density, top.point, rest, unit) for unit in np.eye(int(rest.sum()))])
-        diagonal = np.maximum(np.diag(hessian), LEAST_CURVATURE)
-        log_det = _log_determinant((hessian + hessian.T) / 2)
-    by_spread = _curve_by_spreads(density, top, most_steps, spreads)
-    log_det += float(np.log(by_spread).sum())
-    curvature = np.ones(top.point.size)
-    curvature[rest], curvature[spreads] = diagonal, by_spread
-    log_mass = density(top.point)[0] + 0.5 * (top.point.size * np.log(2 * np.pi) - log_det)
-    return log_mass, 1 / np.sqrt(curvature)
+        curvature[rest] = np.maximum(np.diag(hessian), LEAST_CURVATURE)
+        of_rest, log_det = _take_root((hessian + hessian.T) / 2)
+        log_det += float(np.log(by_spread).sum())
+        if n_dim <= MOST_KEPT:
+            root = np.diag(np.sqrt(curvature))
+            root[np.ix_(rest, rest)] = of_rest
+    log_mass = density(top.point)[0] + 0.5 * (n_dim * np.log(2 * np.pi) - log_det)
+    return Weight(log_mass, 1 / np.sqrt(curvature), root)
 
 
-def _log_determinant(hessian: np.ndarray) -> float:
+def _take_root(hessian: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return a root of a matrix, root' root, and the log of its determinant."""
     try:
-        return 2 * float(np.log(np.diag(np.linalg.cholesky(hessian))).sum())
+        root = np.linalg.cholesky(hessian).T
+        return root, 2 * float(np.log(np.diag(root)).sum())
     except np.linalg.LinAlgError:  # flat somewhere, or not quite a top
-        return float(np.log(np.maximum(np.linalg.eigvalsh(hessian), LEAST_CURVATURE)).sum())
+        values, vectors = np.linalg.eigh(hessian)
+        values = np.maximum(values, LEAST_CURVATURE)
+        return np.sqrt(values)[:, None] * vectors.T, float(np.log(values).sum())
 
 
 def _curve_by_spreads(density: Density, top: Top, most_steps: int, spreads: np.ndarray) -> np.ndarray:

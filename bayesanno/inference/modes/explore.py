@@ -14,14 +14,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bayesanno.inference.graph.density import Density
-from bayesanno.inference.modes.curvature import weigh_top
+from bayesanno.inference.modes.curvature import Weight, weigh_top
 from bayesanno.inference.modes.tops import NEAR, Top, climb, find_top, sum_out
 
 SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained scale
 MOST_MODES = 8  # whose mass is estimated: those of the greatest density
 MOST_DIMENSIONS = 6_000  # whose Hessian is computed: of more it does not fit in memory
-HESSIANS = 2  # as many gradients as the search may take, times this, go into Hessians
+LEAST_BY_SPREADS = 30_000  # of these: on small data they cost nothing
+HESSIANS = 2  # as many gradients as the climbs may take, times this, go into Hessians
+BY_SPREADS = 3  # the same of climbs by spreads, of which each takes as many as dozens of others
 ROUGHLY = 40.0  # nats: what the Hessian's diagonal alone may err by
+HOPELESS = 60.0  # nats below the best top, where no climb by spreads is worth its while
 LEAST_CLIMB = 1_000  # gradients that a climb may take in any case; many more where many may be taken
 CLIMBS = 4  # that may take all they are allowed before half of all gradients are spent
 NEARLY = 10.0  # nats that an end of no top may lie below the highest, to be a place where chains start
@@ -33,20 +36,27 @@ class Mode(Top):
 
     Attributes
     ----------
-    log_mass : float
-        Log of the integral around it, by Laplace's method; nan of one that did not reach the top.
-    sd : array, shape (dimension,)
-        Of each number given all others, from the curvature.
+    weight : Weight
+        By Laplace's method; of an end that did not reach the top, its `log_mass` is nan.
     visits : int
         How many starts led here.
     is_first : bool
         Whether the first start did.
     """
 
-    log_mass: float
-    sd: np.ndarray
+    weight: Weight
     visits: int
     is_first: bool = False
+
+    @property
+    def log_mass(self) -> float:
+        """Log of the integral around it."""
+        return self.weight.log_mass
+
+    @property
+    def sd(self) -> np.ndarray:
+        """The standard deviation of each number given all others."""
+        return self.weight.sd
 
 
 @dataclass(frozen=True)
@@ -114,8 +124,8 @@ class Explored:
                 continue
             at = next((i for i, mode in enumerate(modes) if end.is_one_with(mode)), None)
             if at is None:
-                mass, sd = weigh_top(density, end, self.most_steps, self.spreads, rough=self.rough)
-                modes.append(Mode(**vars(end), log_mass=mass, sd=sd, visits=0))
+                weight = weigh_top(density, end, self.most_steps, self.spreads, rough=self.rough)
+                modes.append(Mode(**vars(end), weight=weight, visits=0))
                 at = len(modes) - 1
             places.append(at)
         return replace(self, modes=tuple(modes)), places
@@ -157,8 +167,8 @@ def explore(
     n_starts : int
         How many random points beside.
     most_gradients : int
-        About how many gradients the climbs may take, and twice as many what their ends weigh: then there are fewer
-        starts, and rougher masses.
+        About how many gradients the climbs may take, twice as many what their ends weigh, and three times as many
+        further climbs by spreads: then there are fewer starts, and rougher masses.
     rng : numpy.random.Generator
     spreads : array of bool, shape (dimension,), optional
         Which numbers say how far others lie apart: random starts have those of the first.
@@ -184,6 +194,7 @@ def explore(
     begun = density.n_calls
     most_steps = max(LEAST_CLIMB, most_gradients // (2 * CLIMBS))
     ends: list[Mode] = []
+    unknown = Weight(np.nan, np.ones(start.size), None)
     n_done = 0
     for point in [start, *np.where(spreads, start, SPREAD * rng.standard_normal((n_starts, start.size)))]:
         if n_done and density.n_calls - begun > most_gradients / 2:
@@ -191,9 +202,9 @@ def explore(
         n_done += 1
         end = climb(density, point, most_steps, ~spreads)
         if end is not None:
-            _add(ends, Mode(**vars(end), log_mass=np.nan, sd=np.ones(start.size), visits=1, is_first=n_done == 1))
+            _add(ends, Mode(**vars(end), weight=unknown, visits=1, is_first=n_done == 1))
     if spreads.any():
-        ends = _move_spreads(density, ends, most_steps, most_gradients, spreads)
+        ends = _move_spreads(density, ends, most_steps, max(LEAST_BY_SPREADS, BY_SPREADS * most_gradients), spreads)
     tops = [end for end in ends if end.is_reached]
     highest = max((end.log_density for end in ends), default=-np.inf)
     rest = [end for end in ends if not end.is_reached and (end.is_first or end.log_density > highest - NEARLY)]
@@ -201,7 +212,7 @@ def explore(
     return Explored(
         modes=tuple(sorted(modes, key=lambda mode: -mode.log_mass)),
         unfinished=tuple(
-            replace(end, sd=weigh_top(density, end, most_steps, spreads, rough=True)[1])
+            replace(end, weight=replace(weigh_top(density, end, most_steps, spreads, rough=True), log_mass=np.nan))
             for end in sorted(rest, key=lambda end: (not end.is_first, -end.log_density))[:MOST_MODES]
         ),
         n_asked=1 + n_starts,
@@ -222,11 +233,19 @@ def _best(ends: list[Mode]) -> list[Mode]:
 def _move_spreads(
     density: Density, ends: list[Mode], most_steps: int, most_gradients: int, spreads: np.ndarray
 ) -> list[Mode]:
-    """Climb on from ends by the spreads as well; where there are no gradients left for it, they are no tops."""
+    """Climb on from ends by the spreads as well; where there are no gradients left for it, they are no tops.
+
+    Ends that lie far below the best top, given the spreads there, are left out.
+    """
     begun = density.n_calls
     moved: list[Mode] = []
     for end in sorted(_best(ends), key=lambda end: not end.is_first):
-        if moved and density.n_calls - begun > most_gradients:
+        best = max(moved, key=lambda mode: mode.log_density, default=None)
+        if best is not None:
+            there = sum_out(density, np.where(spreads, best.point, end.point), most_steps, spreads)
+            if there is None or there.log_density < best.log_density - HOPELESS:
+                continue
+        if best is not None and density.n_calls - begun > most_gradients:
             top = sum_out(density, end.point, most_steps, spreads)
             top = None if top is None else replace(top, is_reached=False)
         else:
@@ -247,8 +266,7 @@ def _weigh(
     n_affordable = most_gradients // (2 * n_dim) if n_dim <= MOST_DIMENSIONS else 0
 
     def weigh(top: Mode, *, rough: bool) -> Mode:
-        log_mass, sd = weigh_top(density, top, most_steps, spreads, rough=rough)
-        return replace(top, log_mass=log_mass, sd=sd)
+        return replace(top, weight=weigh_top(density, top, most_steps, spreads, rough=rough))
 
     if len(tops) <= n_affordable:
         return [weigh(top, rough=False) for top in tops], False

@@ -20,7 +20,7 @@ STEP = 1e-4
 LEAST_CURVATURE = 1e-6
 NO_DENSITY = 1e300  # what is minimised where there is none
 OUT_OF_STEPS = 1  # SciPy's status of an optimisation that was stopped
-FARTHEST = 4.0  # that spreads go from where they start, on their log scale
+FARTHEST = 3.0  # that spreads go from where they start, on their log scale
 SPREAD_STEP = 0.02  # by which they are moved to see where the sum rises
 MOST_MOVES = 30  # of all spreads, and each by itself
 SETTLED = 1e-5  # relative to the log of the sum: what a step of them gains at the end
@@ -83,7 +83,8 @@ def find_top(density: Density, point: np.ndarray, most_steps: int, spreads: np.n
     bounds = list(zip(begin - FARTHEST, begin + FARTHEST, strict=True))
     options = {"eps": SPREAD_STEP, "ftol": SETTLED, "maxfun": MOST_MOVES * (begin.size + 1), "maxls": 5}
     found = minimize(downhill, begin, method="L-BFGS-B", bounds=bounds, options=options)
-    return replace(best, is_reached=best.is_reached and bool(found.status != OUT_OF_STEPS))
+    is_within = bool((abs(best.point[spreads] - begin) < FARTHEST).all())
+    return replace(best, is_reached=best.is_reached and is_within and bool(found.status != OUT_OF_STEPS))
 
 
 def sum_out(density: Density, point: np.ndarray, most_steps: int, spreads: np.ndarray) -> Top | None:

@@ -1,38 +1,34 @@
 """Which chains of a fit share a mode, and how much of the posterior's mass each mode holds.
 
 By bridge sampling from the draws in the mode, and where those of one mode cannot bear that, all by Laplace's method.
-The space is divided among the modes: a point belongs to the one whose own t distribution, the proposal of the bridge,
-is the highest there, so that no mass counts twice. Where classes can be permuted, all is within one labelling, the one
-that eq. 56 of Rzhetsky et al. (2008) prefers: every mode is there once in each of the K!, whose number so cancels.
+The space is divided among the modes: a point belongs to the one whose own t distribution, of Laplace's centre and
+curvature, is the highest there, so that no mass counts twice, and chains that cross are cut where they do. Where
+classes can be permuted, all is within one labelling, the one that eq. 56 of Rzhetsky et al. (2008) prefers: every mode
+is there once in each of the K!, whose number so cancels.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
-from bayesanno.ground.wording import enumerated
-from bayesanno.inference.diagnosis.explain import LEAST_MASS, MAX_RHAT
+from bayesanno.inference.diagnosis.explain import LEAST_MASS, MAX_RHAT, are_in_proportion
 from bayesanno.inference.graph.density import Density, compile_anew_if_broken, compile_model, spreads_of
 from bayesanno.inference.graph.draws import as_chains, unconstrain
-from bayesanno.inference.modes.bridge import LogMass, estimate_log_mass, shape_proposal
+from bayesanno.inference.modes.bridge import MIN_PER_DIMENSION, TAILS, estimate_log_mass
 from bayesanno.inference.modes.chains import LOOKS, choose_draws, compare_chains, find_homes
 from bayesanno.inference.modes.explore import LEAST_CLIMB, MOST_DIMENSIONS, Explored, Mode, share_out
 from bayesanno.inference.modes.labellings import count_labellings, group_modes
 from bayesanno.inference.relabelling.align import align_classes, class_permutations, sum_class_matrices
 from bayesanno.modeling.capabilities import is_exchangeable
 
-STAYS = 0.98  # of a chain's draws in the part of its mode, at least, or it has crossed to another one
-ROUNDS = 20  # in which draws are shared out among modes; a few settle it
 ROUGH = 0.5  # nats: what Laplace's method is taken to err by
 
 
@@ -43,7 +39,7 @@ class ModeMass:
     Attributes
     ----------
     chains : tuple of int
-        By their position.
+        By their position: those that are in it most of the time, if there are any.
     log_mass : float
         Log of its integral, up to a constant that all modes of a fit share; nan where it cannot be told.
     error : float
@@ -101,9 +97,10 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
         If the fit has no chains.
     """
     require_chains(view, "modes")
+    n_chains, n_draws = view.posterior.sizes["chain"], view.posterior.sizes["draw"]
     if _are_mixed(view):
-        shape = (view.posterior.sizes["chain"], view.posterior.sizes["draw"])
-        return _share_mass(view, [ModeMass(tuple(range(shape[0])), 0.0, 0.0, "bridge", "", np.ones(shape, dtype=bool))])
+        everything = np.ones((n_chains, n_draws), dtype=bool)
+        return _share_mass(view, [ModeMass(tuple(range(n_chains)), 0.0, 0.0, "bridge", "", everything)])
     model, data = view.model, view.data
     graph = model.build(data)
     free = view.posterior[[variable.name for variable in graph.free_RVs]]
@@ -115,47 +112,36 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
     def run() -> list[ModeMass]:
         density = compile_model(model, data, graph)
         z = unconstrain(graph, free)  # (chain, draw, dimension)
-        homes = _find_homes(view, density, z, spreads_of(density, model, graph))
-        groups, parts = homes.groups, _divide(z, homes)
+        groups = _find_groups(view, density, z, spreads_of(density, model, graph))
+        parts = _divide(z, groups)
         if not by_mass or len(groups) == 1:
             known = (0.0, 0.0, "bridge", "") if len(groups) == 1 else (np.nan, np.nan, "unknown", "not asked for")
-            return [ModeMass(tuple(group), *known, parts.of_draws == number) for number, group in enumerate(groups)]
+            return [ModeMass(group.chains, *known, parts.of_draws == at) for at, group in enumerate(groups)]
 
         def contains(number: int, points: np.ndarray) -> np.ndarray:
             mine = parts.number(points) == number
             found: np.ndarray = mine & _are_aligned(graph, density, points) if exchangeable else mine
             return found
 
-        bridged = []
-        for number, group in enumerate(groups):
-            inside = parts.of_draws == number
-            staying = [chain for chain in group if chain not in homes.crossing and inside[chain].mean() >= STAYS]
-            of_part = _restrict(density, partial(contains, number))
-            bridged.append(
-                estimate_log_mass(z[staying], of_part, rng, inside[staying]) if staying else _refuse_bridge(group)
-            )
+        bridged = [
+            estimate_log_mass(z, _restrict(density, partial(contains, at)), rng, parts.of_draws == at)
+            for at in range(len(groups))
+        ]
         reason = next((found.reason for found in bridged if found.reason), "")
         modes = []
-        for number, (group, top, found) in enumerate(zip(groups, homes.tops, bridged, strict=True)):
+        for at, (group, found) in enumerate(zip(groups, bridged, strict=True)):
             log_mass, error, by = found.value, found.error, "bridge"
             if reason:  # by one method for all, so that what it errs by cancels in part
                 log_mass, error, by = np.nan, np.nan, "unknown"
-                if top is not None:
-                    log_mass, error, by = top.log_mass, ROUGH, "laplace"
+                if group.tops and np.isfinite(log_mass := group.tops[0].log_mass):
+                    error, by = ROUGH, "laplace"
                     if exchangeable:  # of one labelling, which holds a part of a mode whose classes are alike
-                        n = count_labellings(graph, density.values_at(top.point))
+                        n = count_labellings(graph, density.values_at(group.tops[0].point))
                         log_mass += math.log(n / math.factorial(data.n_classes))
-            inside = parts.of_draws == number
-            modes.append(ModeMass(tuple(group), float(log_mass), float(error), by, reason, inside))
+            modes.append(ModeMass(group.chains, float(log_mass), float(error), by, reason, parts.of_draws == at))
         return modes
 
     return _share_mass(view, compile_anew_if_broken(run))
-
-
-def _refuse_bridge(chains: Sequence[int]) -> LogMass:
-    who = "chain" if len(chains) == 1 else "chains"
-    crossing = f"{who} {enumerated([str(chain) for chain in chains])} crossed between modes"
-    return LogMass(float("nan"), float("nan"), f"{crossing}, so that no draws are of one mode alone")
 
 
 def _share_mass(view: FitView, modes: list[ModeMass]) -> Weighed:
@@ -181,48 +167,22 @@ def require_chains(view: FitView, what: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Homes:
-    """Which mode each chain is in, most of the time.
+class _Group:
+    """A mode that draws are in.
 
     Attributes
     ----------
-    groups : list of list of int
-        The chains of each mode.
-    tops : list of Mode or None
-        Of each, None where it is not known.
-    crossing : tuple of int
-        The chains that are in several modes, as far as some of their draws show.
-    seen : array of int, shape (chain, look)
-        The group of each draw that was looked at; -1 of one that is in no chain's mode.
-    looked : array of int, shape (look,)
-        Which draws these are.
+    chains : tuple of int
+        Those that are in it most of the time.
+    tops : tuple of Mode
+        Its labellings, as far as draws lead to them; none where it is not known what is uphill of them.
     """
 
-    groups: list[list[int]]
-    tops: list[Mode | None]
-    crossing: tuple[int, ...]
-    seen: np.ndarray
-    looked: np.ndarray
-
-    def sort_draws(self, n_draws: int) -> np.ndarray:
-        """Return the group of each draw (chain, draw), and -1 where it is not sure.
-
-        It is of chains that stay where they are, and where a mode has none, of draws between two that are in it.
-        """
-        sure = np.full((len(self.seen), n_draws), -1)
-        for number, group in enumerate(self.groups):
-            staying = [chain for chain in group if chain not in self.crossing]
-            sure[staying] = number
-            for chain in [] if staying else range(len(sure)):
-                for (late, early), (before, after) in zip(
-                    pairwise(self.looked), pairwise(self.seen[chain]), strict=True
-                ):
-                    if before == after == number:
-                        sure[chain, early : late + 1] = number
-        return sure
+    chains: tuple[int, ...]
+    tops: tuple[Mode, ...]
 
 
-def _find_homes(view: FitView, density: Density, z: np.ndarray, spreads: np.ndarray) -> _Homes:
+def _find_groups(view: FitView, density: Density, z: np.ndarray, spreads: np.ndarray) -> list[_Group]:
     """Find the modes uphill of some draws of each chain; where that fails, compare chains with each other."""
     rough = z.shape[2] > MOST_DIMENSIONS
     looked = choose_draws(z.shape[1], 1 if rough else LOOKS)
@@ -230,24 +190,26 @@ def _find_homes(view: FitView, density: Density, z: np.ndarray, spreads: np.ndar
     explored, places = unknown.place(density, z[:, looked].reshape(-1, z.shape[2]))
     labellings = group_modes(explored.modes, merge=is_exchangeable(view.model, view.data))
     number = {mode: at for at, group in enumerate(labellings) for mode in group}
-    seen = np.array([-1 if at is None else number[at] for at in places]).reshape(len(z), looked.size)  # (chain, look)
-    homes, crossing = find_homes(seen)
+    homes, _ = find_homes(np.array([-1 if at is None else number[at] for at in places]).reshape(len(z), looked.size))
     if -1 in homes:
         log_density = view.tree["sample_stats"]["lp"].transpose("chain", "draw").values
         groups = compare_chains(view.posterior, log_density, view.model.competence)["groups"]
-        return _Homes(groups, [None] * len(groups), (), np.full(seen.shape, -1), looked)
-    modes = list(dict.fromkeys(homes))
-    groups = [[chain for chain, home in enumerate(homes) if home == mode] for mode in modes]
-    tops = [None if rough else explored.modes[labellings[mode][0]] for mode in modes]
-    at = {mode: number for number, mode in enumerate(modes)}
-    by_look = np.array([[at.get(mode, -1) for mode in row] for row in seen.tolist()])
-    return _Homes(groups, tops, tuple(crossing), by_look, looked)
+        return [_Group(tuple(sorted(group)), ()) for group in groups]
+    found = [
+        _Group(
+            tuple(chain for chain, home in enumerate(homes) if home == at),
+            () if rough else tuple(explored.modes[mode] for mode in group),
+        )
+        for at, group in enumerate(labellings)
+    ]
+    return [group for group in found if group.chains] if rough else found
 
 
 def _are_mixed(view: FitView) -> bool:
     """Whether all chains say the same, so that they are in one mode, or in all of them in proportion."""
     rhat = view.diagnostics.get("max_rhat")
-    return rhat is not None and bool(rhat <= MAX_RHAT) and not _is_stale(view)
+    agree = rhat is not None and bool(rhat <= MAX_RHAT) and not _is_stale(view)
+    return agree and are_in_proportion(view.diagnostics.get("modes", {}).get("found", []))
 
 
 def _is_stale(view: FitView) -> bool:
@@ -269,51 +231,74 @@ def _restrict(density: Density, contains: Callable[[np.ndarray], np.ndarray]) ->
     )
 
 
+@dataclass(frozen=True)
+class _Shape:
+    """A multivariate t distribution, up to a factor: which mode it is of, its centre and a root of its precision."""
+
+    number: int
+    centre: np.ndarray
+    root: np.ndarray
+
+    def log_density(self, points: np.ndarray) -> np.ndarray:
+        """Return its log at points (sample, dimension)."""
+        n_dim = self.centre.size
+        squares = (((points - self.centre) @ self.root.T) ** 2).sum(axis=1)
+        log_det = np.linalg.slogdet(self.root)[1]
+        found: np.ndarray = log_det - (TAILS + n_dim) / 2 * np.log1p(squares / TAILS)
+        return found
+
+
+@dataclass(frozen=True)
 class _Parts:
-    """Parts of the space, one for each mode: where its own proposal is higher than the others'.
+    """Parts of the space, one for each mode: where its own t distribution is higher than the others'.
 
     Attributes
     ----------
     of_draws : array of int, shape (chain, draw)
-        The part that each draw is in.
+        The part that each draw is in; with no shapes, that of its chain.
     """
 
-    def __init__(self, proposals: Sequence[Any], of_draws: np.ndarray) -> None:
-        self._proposals = proposals
-        self.of_draws = of_draws
+    shapes: tuple[_Shape, ...]
+    of_draws: np.ndarray
 
     def number(self, points: np.ndarray) -> np.ndarray:
         """Return the part that each of some points (sample, dimension) is in."""
-        if not self._proposals:
+        if not self.shapes:
             return np.zeros(len(points), dtype=int)
-        heights = np.array([np.atleast_1d(proposal.logpdf(points)) for proposal in self._proposals])
-        highest: np.ndarray = heights.argmax(axis=0)
-        return highest
+        heights = np.array([shape.log_density(points) for shape in self.shapes])
+        found: np.ndarray = np.array([shape.number for shape in self.shapes])[heights.argmax(axis=0)]
+        return found
 
 
-def _divide(z: np.ndarray, homes: _Homes) -> _Parts:
-    """Divide the space among modes, from draws that are surely in them; each draw is of the mode whose part it is in.
-
-    Where too few are, there is no bridge, and draws are of their chain's mode.
-    """
+def _divide(z: np.ndarray, groups: Sequence[_Group]) -> _Parts:
+    """Divide the space among modes, by the curvature at their tops; where it is not known, by the chains in them."""
     of_draws = np.zeros(z.shape[:2], dtype=int)
-    for number, group in enumerate(homes.groups):
-        of_draws[group] = number
-    parts = _Parts((), of_draws)
-    if len(homes.groups) == 1:
-        return parts
-    sorted_draws = homes.sort_draws(z.shape[1])
-    for _ in range(ROUNDS):
-        try:
-            proposals = [shape_proposal(z[sorted_draws == number]) for number in range(len(homes.groups))]
-        except np.linalg.LinAlgError:
-            return parts
-        parts = _Parts(proposals, of_draws)
-        parts.of_draws = parts.number(z.reshape(-1, z.shape[2])).reshape(of_draws.shape)
-        if (parts.of_draws == sorted_draws).all():
-            break
-        sorted_draws = parts.of_draws
-    return parts
+    for at, group in enumerate(groups):
+        of_draws[list(group.chains)] = at
+    if len(groups) == 1:
+        return _Parts((), of_draws)
+    shapes = []
+    for at, group in enumerate(groups):
+        roots = [(top.point, top.weight.root) for top in group.tops]
+        if not group.tops:
+            points = z[list(group.chains)].reshape(-1, z.shape[2])
+            roots = [(points.mean(axis=0), _take_root_of(points))]
+        shapes += [_Shape(at, centre, root) for centre, root in roots if root is not None]
+    if {shape.number for shape in shapes} < set(range(len(groups))):
+        return _Parts((), of_draws)
+    parts = _Parts(tuple(shapes), of_draws)
+    return replace(parts, of_draws=parts.number(z.reshape(-1, z.shape[2])).reshape(of_draws.shape))
+
+
+def _take_root_of(points: np.ndarray) -> np.ndarray | None:
+    """Return a root of the inverse of points' covariance; None where there are too few of them."""
+    if len(points) < MIN_PER_DIMENSION * points.shape[1]:
+        return None
+    try:
+        root: np.ndarray = np.linalg.inv(np.linalg.cholesky(np.atleast_2d(np.cov(points.T))))
+    except np.linalg.LinAlgError:
+        return None
+    return root
 
 
 def _are_aligned(graph: pm.Model, density: Density, points: np.ndarray) -> np.ndarray:
