@@ -22,12 +22,17 @@ from typing import Literal
 
 import numpy as np
 
+from bayesanno.agreement.repeaters import find_repeaters
 from bayesanno.agreement.skew import measure_skew
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.ground.wording import counted, listed
 
 SKEWED = {"learnt": 1 / 2, "uniform": 1 / 4}  # of the way from even answers to all the same: where a prior may mislead
 AGREED = 0.4  # the alpha from which on annotators agree on where the commonest label is not
+OF_ANY = 0.55  # of all answers, those by annotators who repeat a label, from which on labels may follow them;
+MATRICES = 0.45  # of one label, where a model learns confusions,
+RATES = 1 / 3  # and where it learns no more than how often annotators are right
 
 
 def ask_whether_class_or_habit(
@@ -52,3 +57,30 @@ def ask_whether_class_or_habit(
             "class_prior='learnt' does not"
         ]
     return []
+
+
+def ask_whether_habits_are_classes(data: AnnotationData | AnnotationTotals, many: float) -> list[str]:
+    """Return what to say where annotators who repeat a label are many: of one label, a share `many` of the answers.
+
+    Nothing of annotations that lie elsewhere: who said what beside whom is not known of them as a whole.
+    """
+    if isinstance(data, AnnotationTotals):
+        return []
+    found = find_repeaters(data)
+    repeated = sorted(set(found.labels), key=data.labels.index)
+    total = sum(found.shares)
+    of_one = [sum(s for s, label in zip(found.shares, found.labels, strict=True) if label == one) for one in repeated]
+    if not (total >= OF_ANY or max(of_one, default=0.0) >= many):
+        return []
+    answering, n = int((data.by_annotator > 0).sum()), len(found.annotators)
+    what = f"one label ({listed(repeated)}) each" if len(repeated) > 1 else repr(repeated[0])
+    said = (
+        f"{n} of {counted(answering, 'annotator')} ({listed(found.annotators, most=3)}) give {what} nine times in ten "
+        f"or more, also where others say another, and gave {total:.0%} of the answers: "
+    )
+    if n == answering:
+        return [f"{said}no others are there to learn the true labels from; ask some"]
+    return [
+        f"{said}labels may follow their habits; compare with a fit without their answers, and with mace, "
+        "class_prior='uniform'; where labels differ, the true labels of a few items tell which holds"
+    ]

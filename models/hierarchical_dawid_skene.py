@@ -67,6 +67,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasPopulation, HasRemarks
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.ops.variables import centring_of, logistic_normal
+from bayesanno.models._habit import MATRICES, ask_whether_habits_are_classes
 from bayesanno.models._population import explain_names, explain_unsaid
 
 POOLED = 10  # answers that the common confusion counts for in an annotator's, where chains start
@@ -107,7 +108,7 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
         n_answering = int((data.by_annotator > 0).sum())
-        found = explain_unsaid(data)
+        found = [*explain_unsaid(data), *ask_whether_habits_are_classes(data, MATRICES)]
         if n_answering < FEW:
             who = "one annotator" if n_answering == 1 else f"{n_answering} annotators"
             found.append(

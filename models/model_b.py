@@ -60,6 +60,7 @@ from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasUpdates, Relabels, are_equal_as_typed
 from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
+from bayesanno.models._habit import MATRICES, ask_whether_habits_are_classes
 
 LEAST_CONCENTRATION = 0.2  # of a wrong response, from which on chains move well: of 10 labels it is 0.36, of 20 0.17
 
@@ -99,14 +100,16 @@ class ModelB(HasUpdates, AnnotationModel, HasCaveats, Relabels):
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
+        found = ask_whether_habits_are_classes(data, MATRICES)
         wrong = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # the prior mean of a wrong response
         if self.confusion_strength * wrong >= LEAST_CONCENTRATION:
-            return []
+            return found
         enough = math.ceil(4 * LEAST_CONCENTRATION / wrong)
         return [
             f"with {data.n_classes} labels, confusion_strength={self.confusion_strength:g} leaves each wrong response "
             f"a concentration of {self.confusion_strength * wrong:.2g}: a density so steep near 0 is sampled slowly, "
-            f"if at all; set confusion_strength={enough}, join rare labels, or fit mace, which has fewer parameters"
+            f"if at all; set confusion_strength={enough}, join rare labels, or fit mace, which has fewer parameters",
+            *found,
         ]
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:

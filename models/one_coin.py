@@ -43,7 +43,7 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 
@@ -52,15 +52,16 @@ from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasUpdates
+from bayesanno.modeling.capabilities import HasCaveats, HasUpdates
 from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
 from bayesanno.modeling.ops.variables import beta_by_probit
+from bayesanno.models._habit import RATES, ask_whether_habits_are_classes
 
 ROUNDING = 1e-12  # of a sum of shares
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneCoin(HasUpdates, AnnotationModel):
+class OneCoin(HasUpdates, AnnotationModel, HasCaveats):
     """One accuracy per annotator, and errors that fall anywhere.
 
     Parameters
@@ -86,6 +87,10 @@ class OneCoin(HasUpdates, AnnotationModel):
     accuracy_prior: tuple[Positive, Positive] = (2.0, 1.0)
     prevalence_prior: Positive = 3.0
     errors: Literal["uniform", "prevalence"] = "uniform"
+
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        return ask_whether_habits_are_classes(data, RATES)
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         beta_by_probit("accuracy", prior.accuracy_prior, dims="annotator")
