@@ -32,7 +32,8 @@ Priors and what they imply.
 Identifiability.  The likelihood does not change when the classes are permuted (eq. 53); the prior tells them apart when
 p > 1/K.  When p = 1/K it does not either, and `bayesanno.relabel` chooses, per draw, the permutation under which
 annotators are right most often (eq. 56).  At least three annotators must answer the same items.  Annotators with few
-answers keep their prior.
+answers keep their prior.  Where annotators who click one label gave half of the answers, their habit may be taken for a
+class (`_habit.py` has numbers): a fit names them beforehand.
 
 Use when annotators differ in which classes they confuse, and each has tens of answers per class.  Avoid when there
 are many labels and few answers per annotator (K (K - 1) numbers each): MACE has K.

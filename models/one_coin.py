@@ -28,7 +28,8 @@ Identifiability.  "Right" ties each class to the label of the same name, so the 
 classes, annotators who are right in half of the cases or less mirror those who are not: the prior alone tells a crowd
 at .8 from one at .2 whose classes have swapped.  With fewer than three annotators on the same items accuracy is hardly
 identified.  How often a class is missed is taken to be the same for all: where a rare class is overlooked, all
-annotators come out too good at it.
+annotators come out too good at it.  Where annotators who click one label gave a third of the answers, the habit may
+be taken for a class (`_habit.py` has numbers): a fit names them beforehand.
 
 Use when annotators are many, answers per annotator few, and errors fall anywhere.  Avoid when annotators confuse
 particular classes (`model_b`) or click without looking (`mace`).
