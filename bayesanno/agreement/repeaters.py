@@ -6,7 +6,11 @@ they say something else, the annotator gives the label all the same. Where sever
 with each other either on where it is not: the able agree on a rare class that the less able do not see.
 
 Where everybody gives one label nearly always there is nobody to compare with, and no repeater is found: a habit of all
-looks like a class.
+looks like a class. And where a table has no item of the rare class, or one, the able cannot be seen to agree on it: of
+sixty tables (400 items, a class of .01; five annotators of .97 and one of .70), the five were taken for repeaters in
+four, all of which had none or one; of 320 tables with classes of .03 and more nothing was said before a fit. Of 270
+tables in which five of eight had a habit (kept in .90 to .97 of their answers; two to four labels), all who gave one
+label that often were found in 266, and some of them in the others.
 """
 
 from __future__ import annotations
@@ -23,7 +27,8 @@ OFTEN = 0.9  # the share of an annotator's answers that have one label
 RARE = 0.75  # the share that it has at most among the answers of others to the same items
 SURE = 3.0  # standard errors, of the difference between the two
 KEPT = 0.8  # of another's other answers to the same items: the share against which the annotator gives the label
-AGREED = 0.15  # of the other answers of one who repeats it: the share that another such has as well if they agree
+AGREED = 0.1  # of the other answers of one who repeats it: the share that another such has as well if they agree,
+FAR = 4.0  # and that share is so many standard errors above chance
 
 
 class Repeaters(NamedTuple):
@@ -99,4 +104,4 @@ def _agree(data: AnnotationData, said: np.ndarray, within: np.ndarray) -> bool:
     together, all_of_them = float((other * against).sum()), float(against.sum())
     by_chance = all_of_them * other.mean() if other.size else 0.0
     error = np.sqrt(2 * by_chance)  # of a count in which every pair is twice
-    return together > AGREED * all_of_them and together > by_chance + SURE * error
+    return together > AGREED * all_of_them and together > by_chance + FAR * error
