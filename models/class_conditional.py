@@ -26,7 +26,9 @@ Priors and what they imply.
 Identifiability.  "Right" ties each class to the label of the same name, so the classes cannot be permuted.  With two
 classes, annotators who are right in less than half of the cases mirror those who are not, and the prior alone tells the
 two apart.  With fewer than three annotators on the same items accuracies are hardly identified.  A class that an
-annotator has seldom been shown keeps its prior.
+annotator has seldom been shown keeps its prior.  Where annotators who click one label gave a third of the answers (of
+two labels, half), the habit may be taken for a class, and some known labels do not help (`_habit.py`): a fit names them
+beforehand.
 
 Use when some classes are easier than others, and differently so for different annotators (one misses the rare class,
 another over-reports it), but errors within a class fall anywhere.  Avoid when particular classes are taken for each
@@ -41,7 +43,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, override
 
 import numpy as np
 
@@ -51,13 +53,14 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasUpdates
+from bayesanno.modeling.capabilities import HasCaveats, HasUpdates
 from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
 from bayesanno.modeling.ops.variables import beta_by_probit
+from bayesanno.models._habit import MATRICES, RATES, ask_whether_habits_are_classes
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassConditional(HasUpdates, AnnotationModel):
+class ClassConditional(HasUpdates, AnnotationModel, HasCaveats):
     """One accuracy per annotator and class, and errors that fall anywhere.
 
     Parameters
@@ -86,6 +89,10 @@ class ClassConditional(HasUpdates, AnnotationModel):
 
     class_accuracy_prior: tuple[Positive, Positive] = (4.8, 3.2)
     prevalence_prior: Positive = 3.0
+
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        return ask_whether_habits_are_classes(data, MATRICES if data.n_classes == 2 else RATES)
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         right = beta_by_probit("class_accuracy", prior.class_accuracy_prior, dims=("annotator", "true_class"))

@@ -32,7 +32,8 @@ Priors and what they imply.
 Identifiability.  The likelihood does not change when the classes are permuted (eq. 53); the prior tells them apart when
 p > 1/K.  When p = 1/K it does not either, and `bayesanno.relabel` chooses, per draw, the permutation under which
 annotators are right most often (eq. 56).  At least three annotators must answer the same items.  Annotators with few
-answers keep their prior.
+answers keep their prior.  Where annotators who click one label gave half of the answers, their habit may be taken for a
+class (`_habit.py` has numbers): a fit names them beforehand.
 
 Use when annotators differ in which classes they confuse, and each has tens of answers per class.  Avoid when there
 are many labels and few answers per annotator (K (K - 1) numbers each): MACE has K.
@@ -60,6 +61,7 @@ from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasUpdates, Relabels, are_equal_as_typed
 from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
+from bayesanno.models._habit import MATRICES, ask_whether_habits_are_classes
 
 LEAST_CONCENTRATION = 0.2  # of a wrong response, from which on chains move well: of 10 labels it is 0.36, of 20 0.17
 
@@ -99,14 +101,16 @@ class ModelB(HasUpdates, AnnotationModel, HasCaveats, Relabels):
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
+        found = ask_whether_habits_are_classes(data, MATRICES)
         wrong = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # the prior mean of a wrong response
         if self.confusion_strength * wrong >= LEAST_CONCENTRATION:
-            return []
+            return found
         enough = math.ceil(4 * LEAST_CONCENTRATION / wrong)
         return [
             f"with {data.n_classes} labels, confusion_strength={self.confusion_strength:g} leaves each wrong response "
             f"a concentration of {self.confusion_strength * wrong:.2g}: a density so steep near 0 is sampled slowly, "
-            f"if at all; set confusion_strength={enough}, join rare labels, or fit mace, which has fewer parameters"
+            f"if at all; set confusion_strength={enough}, join rare labels, or fit mace, which has fewer parameters",
+            *found,
         ]
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:

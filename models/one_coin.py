@@ -28,7 +28,8 @@ Identifiability.  "Right" ties each class to the label of the same name, so the 
 classes, annotators who are right in half of the cases or less mirror those who are not: the prior alone tells a crowd
 at .8 from one at .2 whose classes have swapped.  With fewer than three annotators on the same items accuracy is hardly
 identified.  How often a class is missed is taken to be the same for all: where a rare class is overlooked, all
-annotators come out too good at it.
+annotators come out too good at it.  Where annotators who click one label gave a third of the answers, the habit may
+be taken for a class (`_habit.py` has numbers): a fit names them beforehand.
 
 Use when annotators are many, answers per annotator few, and errors fall anywhere.  Avoid when annotators confuse
 particular classes (`model_b`) or click without looking (`mace`).
@@ -43,7 +44,7 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 
@@ -52,15 +53,16 @@ from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasUpdates
+from bayesanno.modeling.capabilities import HasCaveats, HasUpdates
 from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
 from bayesanno.modeling.ops.variables import beta_by_probit
+from bayesanno.models._habit import RATES, ask_whether_habits_are_classes
 
 ROUNDING = 1e-12  # of a sum of shares
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneCoin(HasUpdates, AnnotationModel):
+class OneCoin(HasUpdates, AnnotationModel, HasCaveats):
     """One accuracy per annotator, and errors that fall anywhere.
 
     Parameters
@@ -86,6 +88,10 @@ class OneCoin(HasUpdates, AnnotationModel):
     accuracy_prior: tuple[Positive, Positive] = (2.0, 1.0)
     prevalence_prior: Positive = 3.0
     errors: Literal["uniform", "prevalence"] = "uniform"
+
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        return ask_whether_habits_are_classes(data, RATES)
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         beta_by_probit("accuracy", prior.accuracy_prior, dims="annotator")

@@ -25,8 +25,8 @@ answers to an item are enough, whoever gave them.
 
 Use when annotators are alike or unknown (each gives an answer or two), and labels are confused with each other.  Avoid
 when some are better than others: everybody's vote counts the same, so that labels follow the majority, and one
-spammer blurs the matrix of all.  `hierarchical_dawid_skene` learns how alike annotators are; this is one end of it, and
-`model_b` the other.
+spammer blurs the matrix of all; those who click one label are named before a fit where they gave half of the answers.
+`hierarchical_dawid_skene` learns how alike annotators are; this is one end of it, and `model_b` the other.
 
 References.
     A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806.

@@ -36,7 +36,7 @@ WIDEST = 0.36  # the spacing for items of few answers
 SLOPE_REACH, SLOPE_NODES = 4.0, 9  # of the second number of an item, which answers turn on less
 Z, SLOPE, LOG_WEIGHT = Key("difficulty_node"), Key("slope_node"), Key("node_log_weight")
 
-TOO_WIDE = 2.0  # a spread from which on the nodes are too few
+TOO_WIDE = 2.0  # a spread from which on something else may be taken for difficulty, and nodes become too few
 BIN = 0.25  # the width of the bins that the posterior of a difficulty is read off in
 FARTHEST = 8.0  # the centre of the last bin, which has all that is beyond
 
@@ -104,9 +104,8 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         if spread <= TOO_WIDE:
             return []
         return [
-            f"the difficulties' spread is {spread:.1f}: above {TOO_WIDE:g} an item's likelihood, a sum over nodes, is "
-            "only roughly the integral it stands for, and so is what follows, elpd above all; annotators who answer "
-            "without looking are taken for hard items: fit mace, or model_b, and compare"
+            f"the difficulties' spread is {spread:.1f}, above {TOO_WIDE:g}: annotators who answer without looking may "
+            "be taken for hard items, and labels are then often wrong: fit mace, or model_b, and compare"
         ]
 
     def coords(self, data: AnnotationData) -> dict[str, list[Any]]:

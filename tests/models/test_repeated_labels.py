@@ -1,0 +1,182 @@
+"""Annotators who repeat one label: who they are, what is said of them beforehand, and that a rare class is none."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.agreement.repeaters import Repeaters, find_repeaters
+from bayesanno.data.totals import AnnotationTotals
+from bayesanno.modeling.capabilities import caveats
+
+NOBODY = Repeaters((), (), ())
+MODELS = ("model_b", "pooled_dawid_skene", "class_conditional", "hierarchical_dawid_skene", "one_coin")
+
+
+def tabulate(truth, sayings, labels):
+    """Build annotations from what each annotator says to every item, one row each; None is no answer."""
+    records = [
+        (f"page {item}", f"reader {who}", labels[said])
+        for who, row in enumerate(sayings)
+        for item, said in enumerate(row)
+        if said is not None
+    ]
+    gold = {f"page {item}": labels[one] for item, one in enumerate(truth)}
+    items = [f"page {item}" for item in range(len(truth))]
+    return ba.AnnotationData.from_records(records, items=items, labels=labels, gold=gold)
+
+
+def err(rng, truth, right, n_labels):
+    wrong = (truth + rng.integers(1, n_labels, truth.size)) % n_labels
+    return np.where(rng.uniform(size=truth.size) < right, truth, wrong)
+
+
+def crowd_with_habits(seed, habits, n_good=3, n_labels=4, n_items=200, kept=0.93):
+    """Five answers to each item, by annotators of .85 and by others who repeat the label that is their habit."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(n_labels, size=n_items)
+    sayings = [err(rng, truth, 0.85, n_labels) for _ in range(n_good)]
+    for habit in habits:
+        sayings.append(np.where(rng.uniform(size=n_items) < kept, habit, rng.integers(n_labels, size=n_items)))
+    sayings = np.array(sayings, dtype=object)
+    silent = np.argsort(rng.uniform(size=(n_items, len(sayings))), axis=1)[:, 5:]  # (item, who does not answer)
+    for item, who in enumerate(silent):
+        sayings[who, item] = None
+    return tabulate(truth, sayings, "ABCD"[:n_labels])
+
+
+def rare_class(seed, share, n_able=5, able=0.97, n_others=0, others=0.7, n_items=400):
+    rng = np.random.default_rng(seed)
+    truth = (rng.uniform(size=n_items) < share).astype(int)
+    right = [able] * n_able + [others] * n_others
+    return tabulate(truth, [err(rng, truth, one, 2) for one in right], ("no", "yes"))
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("n_labels", [2, 3, 4])
+def test_five_of_eight_who_repeat_one_label_are_named_before_sampling(model, n_labels):
+    (said,) = caveats(ba.get_model(model), crowd_with_habits(1, [0] * 5, n_labels=n_labels))
+    assert said.startswith(
+        "5 of 8 annotators ('reader 3', 'reader 4', 'reader 5' and 2 more) give 'A' nine times in ten"
+    )
+    assert "gave 62% of the answers" in said or "gave 63% of the answers" in said
+    assert said.endswith("where labels differ, the true labels of a few items tell which holds")
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_those_who_repeat_labels_of_their_own_are_named_with_the_labels(model):
+    (said,) = caveats(ba.get_model(model), crowd_with_habits(2, [0, 1, 3, 0, 1]))
+    assert "give one label ('A', 'B', 'D') each nine times in ten" in said
+
+
+def test_what_is_said_is_true_and_what_it_advises_helps():
+    data = crowd_with_habits(1, [0] * 5, n_labels=3)
+    with pytest.warns(ba.IdentifiabilityWarning, match="labels may follow their habits"):
+        misled = ba.fit("class_conditional", data, method="vb", random_seed=1, check=False, progressbar=False)
+    frame = data.to_frame()
+    rest = ba.read_annotations(frame[~frame["annotator"].isin(find_repeaters(data).annotators)])
+    without = ba.fit("class_conditional", rest, method="vb", random_seed=1, check=False, progressbar=False)
+    right = [(table["label"] == table["gold"]).mean() for table in map(ba.label_table, (misled, without))]
+    assert right[0] < 0.5
+    assert right[1] > 0.8
+
+
+def test_few_who_repeat_are_no_danger_to_confusion_matrices():
+    data = crowd_with_habits(1, [0] * 3, n_good=5)
+    assert len(find_repeaters(data).annotators) == 3
+    assert caveats(ba.get_model("model_b"), data) == []
+    (said,) = caveats(ba.get_model("class_conditional"), data)  # of four labels, errors that fall anywhere are misled
+    assert said.startswith("3 of 8 annotators")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_habits_of_their_own_are_a_danger_only_if_they_are_most_answers(model):
+    data = crowd_with_habits(1, [0, 1, 2, 3], n_good=4)
+    assert len(find_repeaters(data).annotators) == 4
+    assert caveats(ba.get_model(model), data) == []
+
+
+def test_where_all_repeat_labels_of_their_own_nobody_is_left_to_compare_with():
+    (said,) = caveats(ba.get_model("model_b"), crowd_with_habits(1, [0, 1, 2, 3, 0, 1], n_good=0))
+    assert said.startswith("6 of 6 annotators")
+    assert said.endswith("no others are there to learn the true labels from; ask some")
+
+
+def test_a_habit_of_everybody_cannot_be_told_from_a_class():
+    assert find_repeaters(crowd_with_habits(1, [0] * 8, n_good=0)) == NOBODY
+    assert find_repeaters(tabulate([0] * 50, [[0] * 50] * 3, ("no", "yes"))) == NOBODY
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("share", [0.03, 0.1])
+@pytest.mark.parametrize("n_others", [0, 1, 3])
+def test_the_able_who_seldom_see_a_rare_class_are_no_repeaters(seed, share, n_others):
+    assert find_repeaters(rare_class(seed, share, n_others=n_others)) == NOBODY
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_rare_class_that_many_miss_is_none_either(seed):
+    rng = np.random.default_rng(seed)
+    truth = rng.uniform(size=400) < 0.03
+    said = [np.where(truth, rng.uniform(size=400) < 0.5, rng.uniform(size=400) < 0.03).astype(int) for _ in range(4)]
+    assert find_repeaters(tabulate(truth.astype(int), said, ("no", "yes"))) == NOBODY
+
+
+def test_few_answers_are_no_evidence():
+    data = crowd_with_habits(1, [], n_good=8)
+    records = [*data.to_frame()[["item", "annotator", "label"]].itertuples(index=False)]
+    assert find_repeaters(data) == NOBODY
+    one = ba.AnnotationData.from_records([*records, ("page 1", "new", "A")])
+    nine = ba.AnnotationData.from_records([*records, *((f"page {item}", "new", "A") for item in range(9))])
+    fifty = ba.AnnotationData.from_records([*records, *((f"page {item}", "new", "A") for item in range(50))])
+    assert [find_repeaters(each).annotators for each in (one, nine, fifty)] == [(), (), ("new",)]
+
+
+def test_unsure_answers_and_items_without_answers_change_nothing():
+    data = crowd_with_habits(1, [0] * 5)
+    records = [*data.to_frame()[["item", "annotator", "label"]].itertuples(index=False)]
+    unsure = [(f"page {item}", f"reader {who}", "unsure") for item in range(0, 200, 2) for who in range(8)]
+    more = ba.AnnotationData.from_records(
+        [*records, *unsure], items=["nothing", *data.items], labels=data.labels, unsure="unsure"
+    )
+    assert find_repeaters(more) == find_repeaters(data)
+    none = ba.AnnotationData.from_records([("s1", "ada", "?")], labels=("no", "yes"), unsure="?")
+    assert find_repeaters(none) == NOBODY
+
+
+def test_order_changes_nothing():
+    frame = crowd_with_habits(1, [0, 1, 2, 0, 1]).to_frame()
+    found = find_repeaters(ba.read_annotations(frame))
+    mixed = find_repeaters(ba.read_annotations(frame.sample(frac=1, random_state=3)))
+    assert len(found.annotators) == 5
+    assert sorted(zip(*mixed, strict=True)) == sorted(zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", ["@crowd", "@table9", "@table14"])
+def test_nothing_is_said_of_the_tables_that_come_with_the_package(name, model):
+    assert caveats(ba.get_model(model), ba.read_annotations(name)) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["rte.csv", "temp.csv", "wsd.csv", "anesthesia.csv", "caries.csv", "rzhetsky_e2.csv", "masc_long-j.csv",
+     "llmbar.csv.gz", "dices_350.csv.gz"],
+)  # fmt: skip
+def test_nothing_is_said_of_real_tables(name, shared):
+    frame = pd.read_csv(shared / "data" / name, dtype=str, keep_default_na=False)
+    data = ba.read_annotations(frame)
+    for model in ("model_b", "class_conditional", "one_coin"):
+        assert caveats(ba.get_model(model), data) == []
+    if name == "temp.csv":  # a third of the answers are by some who click one label, and labels are right all the same
+        assert len(find_repeaters(data).annotators) == 10
+
+
+def test_nothing_is_said_of_data_that_lie_elsewhere():
+    even = np.array([0.5, 0.5])
+    totals = AnnotationTotals(
+        annotators=("ada",), labels=("no", "yes"), n_items=3, by_annotator=np.array([3]), label_shares=even,
+        label_alphas=even,
+    )  # fmt: skip
+    assert caveats(ba.get_model("model_b"), totals) == []
