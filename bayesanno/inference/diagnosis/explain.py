@@ -14,6 +14,7 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, enumerated
+from bayesanno.inference.diagnosis.explain_rare import explain_rare
 
 MAX_RHAT = 1.01  # of chains that agree; Vehtari et al. 2021, doi:10.1214/20-BA1221
 MIN_ESS = 400.0  # the same: 100 per chain, of four
@@ -167,6 +168,9 @@ def _explain_mixing_within(group: dict[str, Any]) -> list[str]:
 
 
 def _explain_mixing(diagnostics: dict[str, Any]) -> list[str]:
+    if rare := diagnostics.get("rare"):
+        of_rest = _explain_mixing(rare["rest"])
+        return [*of_rest, explain_rare(rare, max_rhat=MAX_RHAT, min_ess=MIN_ESS, rest_mixes=not of_rest)]
     worst = diagnostics.get("worst", {})
     problems = []
     rhat = diagnostics.get("max_rhat")
