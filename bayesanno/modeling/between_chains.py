@@ -1,6 +1,6 @@
 """Whether chains say the same of an item: its label by each chain's own mean, and how far the probabilities lie apart.
 
-The invariant: what is compared are averages over a chain, and a difference within their Monte Carlo error is none.
+The invariant: what is compared are averages over a chain; a small difference within their Monte Carlo error is none.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 FAR = 3.0  # Monte Carlo standard errors of a difference between a chain and the others
+MUCH = 0.1  # by which a probability differs between chains, whatever its error, so that it cannot be relied on
 
 
 @dataclass(frozen=True)
@@ -23,16 +24,23 @@ class Compared:
         Which chains, by their position.
     probability : array, shape (item, state)
         The mean over these chains.
-    differs : array of bool, shape (item,)
-        Whether some chain has another most probable state than all of them together, by more than Monte Carlo error.
+    moves : array of bool, shape (item, state)
+        Whether some chains have an item in this state and others in another: its probability differs by more than 0.1
+        between chains, or it is the most probable one in some chain only, by more than Monte Carlo error.
     apart : array, shape (item,)
         How far the probability of the most probable state goes apart between chains: the highest less the lowest.
     """
 
     chains: tuple[int, ...]
     probability: np.ndarray
-    differs: np.ndarray
+    moves: np.ndarray
     apart: np.ndarray
+
+    @property
+    def differs(self) -> np.ndarray:
+        """Whether chains differ in an item, shape (item,)."""
+        found: np.ndarray = self.moves.any(axis=1)
+        return found
 
 
 def compare_labels(p: np.ndarray, chains: Sequence[int], mcse: Callable[[np.ndarray], np.ndarray]) -> Compared:
@@ -60,21 +68,22 @@ def compare_labels(p: np.ndarray, chains: Sequence[int], mcse: Callable[[np.ndar
     by_chain = chosen.mean(axis=1)  # (chain, item, state)
     mean = by_chain.mean(axis=0)  # (item, state)
     first, labels = mean.argmax(axis=1), by_chain.argmax(axis=2)  # (item,), (chain, item)
-    differs = np.zeros(first.size, dtype=bool)
+    moves = np.ptp(by_chain, axis=0) > MUCH  # (item, state)
     for number, label in enumerate(labels):
-        at = np.flatnonzero((label != first) & ~differs)
+        at = np.flatnonzero((label != first) & ~moves.any(axis=1))
         if at.size:  # the lead of one state over the other is below 0 in this chain, so above it in the others
             lead = chosen[:, :, at, first[at]] - chosen[:, :, at, label[at]]  # (chain, draw, item)
             own, others = lead[number : number + 1], np.delete(lead, number, axis=0)
             gap = others.mean(axis=(0, 1)) - own.mean(axis=(0, 1))
-            differs[at] = gap > FAR * np.hypot(mcse(own), mcse(others))
+            at = at[gap > FAR * np.hypot(mcse(own), mcse(others))]
+            moves[at, first[at]] = moves[at, label[at]] = True
     of_first = by_chain[:, np.arange(first.size), first]  # (chain, item)
-    return Compared(tuple(chains), mean, differs, np.ptp(of_first, axis=0))
+    return Compared(tuple(chains), mean, moves, np.ptp(of_first, axis=0))
 
 
 def join_compared(parts: Sequence[Compared], back: np.ndarray) -> Compared:
     """Put together what was found chunk after chunk, and give it to items: `back` has the place of each."""
     whole = [
-        np.concatenate([getattr(part, name) for part in parts])[back] for name in ("probability", "differs", "apart")
+        np.concatenate([getattr(part, name) for part in parts])[back] for name in ("probability", "moves", "apart")
     ]
     return Compared(parts[0].chains, *whole)

@@ -20,6 +20,7 @@ from bayesanno.modeling.capabilities import Latent
 FEW_ITEMS = 5.0  # expected in a class: of fewer, its rows of a confusion matrix are little more than the prior
 CLASSES = "true_class"  # how the dimensions of classes begin; the types of items have others
 MOST_ITEMS = 5  # that are named
+SHARED = 20.0  # times as many items as move between it and a class of hardly an item: in a larger one these do not show
 
 
 def mixes(found: Mapping[str, Any]) -> bool:
@@ -95,28 +96,37 @@ def find_rare(
     -------
     dict or None
         None if there is no such class, or if the parameters of such classes mix. `classes`: those with fewer than about
-        five expected items, each with its `name`, `dim` and expected `items`, fewest first; `n_items`; of their
-        parameters `max_rhat`, `min_ess_bulk`, `min_ess_tail` and `worst` as `find_extremes` gives them, and the same of
-        all others as `rest`; `differ`, how many items have another most probable label in some chains, by more than
-        Monte Carlo error, with a few of them as `named`; and `apart`, how far the probability of the most probable
-        label goes apart between chains, of the other items the furthest.
+        five expected items, each with its `name`, `dim`, expected `items`, and whether it `mixes`, fewest first;
+        `beside`, the same of small classes between which and those items move; `n_items`; of the parameters of all
+        these `max_rhat`, `min_ess_bulk`, `min_ess_tail` and `worst` as `find_extremes` gives them, and the same of all
+        other parameters as `rest`; `differ`, of how many items label or probability differs between chains, with a few
+        of them as `named`; and `apart`, how far the probability of the most probable label goes apart between chains,
+        of the other items the furthest.
     """
     classes: list[dict[str, Any]] = []
+    beside: list[dict[str, Any]] = []
     for latent, one in zip(latents, compared, strict=True):
         if latent.dim.startswith(CLASSES):
             sizes = one.probability.sum(axis=0)  # (class,)
-            few = [(name, size) for name, size in zip(latent.states, sizes.tolist(), strict=True) if size < FEW_ITEMS]
-            classes += [{"name": name, "dim": latent.dim, "items": size} for name, size in few]
+            few = sizes < FEW_ITEMS
+            shared = one.moves[one.moves[:, few].any(axis=1)].sum(axis=0)  # (class,)
+            near = ~few & (shared > 0) & (sizes < SHARED * shared)
+            for at, found in ((few, classes), (near, beside)):
+                found += [
+                    {"name": latent.states[i], "dim": latent.dim, "items": float(sizes[i])} for i in np.flatnonzero(at)
+                ]
     if not classes:
         return None
-    own, rest = _part(convergence, classes)
-    theirs = find_extremes(own)
-    if mixes(theirs):
+    if mixes(find_extremes(_part(convergence, classes)[0])):
         return None
+    own, rest = _part(convergence, classes + beside)
+    for one_class in classes + beside:
+        one_class["mixes"] = mixes(find_extremes(_part(convergence, [one_class])[0]))
     differs = np.any([one.differs for one in compared], axis=0)  # (item,)
     apart = np.max([one.apart for one in compared], axis=0)[~differs]  # (other item,)
-    return theirs | {
+    return find_extremes(own) | {
         "classes": sorted(classes, key=lambda found: float(found["items"])),
+        "beside": [found for found in beside if not found["mixes"]],
         "n_items": len(items),
         "rest": find_extremes(rest),
         "differ": int(differs.sum()),
