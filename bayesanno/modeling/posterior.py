@@ -82,7 +82,7 @@ def recover(
         nan everywhere, and an effective number of 0.
     copies : int, default 1
         How often each draw is there, one copy after the other, with annotators of its own in each.
-    compare : sequence of sequence of int, default none
+    compare : sequence of sequence of int, optional
         Groups of chains, by their position, to be compared in what they say of items; draws must count alike.
     """
     formula = compile_formula(model, data, posterior, known)
