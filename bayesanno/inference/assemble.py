@@ -18,11 +18,12 @@ from bayesanno.ground.errors import ConvergenceWarning, warn
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.diagnosis.explain import explain, explain_votes
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
+from bayesanno.inference.diagnosis.rare import add_rare, find_doubtful
 from bayesanno.inference.graph.draws import add_deterministics, compute_log_prior
 from bayesanno.inference.modes.chains import record_modes
 from bayesanno.inference.relabelling.align import share_changed
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import known_parameters, remarks
+from bayesanno.modeling.capabilities import known_parameters, latents, remarks
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import recover
 
@@ -71,7 +72,13 @@ def assemble(
     n_bytes = 8 * posterior.sizes["chain"] * posterior.sizes["draw"] * data.n_items
     fits_in = n_bytes <= MAX_GROUP_BYTES
     values = {name: parameter.value for name, parameter in known.items()}
-    recovered = recover(model, data, posterior, values, with_log_likelihood=fits_in)
+    convergence = measure_convergence(posterior) if attrs["yields"] == "mcmc" else None
+    log_density = sample_stats["lp"].transpose("chain", "draw").values
+    modes = record_modes(posterior, log_density, model.competence, searched)
+    if convergence is not None:
+        modes["within"] = measure_within_modes(posterior, modes["groups"])
+    doubtful = find_doubtful(convergence, modes)
+    recovered = recover(model, data, posterior, values, with_log_likelihood=fits_in, compare=doubtful)
     groups = {"posterior": posterior, "sample_stats": sample_stats, "log_prior": compute_log_prior(graph, posterior)}
     if recovered.log_likelihood is not None:
         groups["log_likelihood"] = log_likelihood_group(model, data, posterior, recovered.log_likelihood)
@@ -80,17 +87,13 @@ def assemble(
         groups["constant_data"][name] = ([f"{name}_dim_{axis}" for axis in range(value.ndim)], value)
     for name, parameter in known.items():
         groups["constant_data"][name] = (parameter.dims, parameter.value)
-
-    convergence = measure_convergence(posterior) if attrs["yields"] == "mcmc" else None
     if convergence is not None:
         groups["convergence"] = convergence
-    log_density = sample_stats["lp"].transpose("chain", "draw").values
-    modes = record_modes(posterior, log_density, model.competence, searched)
-    if convergence is not None:
-        modes["within"] = measure_within_modes(posterior, modes["groups"])
     changed = 0.0 if permutation is None else share_changed(permutation)
     found = diagnose(convergence, sample_stats, modes=modes, relabelled_fraction=changed)
-    found |= {name: value for name, value in (more_diagnostics or {}).items() if name not in {*found, "remarks"}}
+    add_rare(found, posterior, convergence, latents(model, data), recovered.compared, data.items)
+    anew = {*found, "remarks", "rare"}
+    found |= {name: value for name, value in (more_diagnostics or {}).items() if name not in anew}
     if not fits_in:
         warn_of_size(data.n_items, n_bytes // (8 * data.n_items))
     return put_together(model, data, groups, attrs, found, remarks(model, posterior))

@@ -7,7 +7,7 @@ so that memory stays O(item x state) beside the log likelihood.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.between_chains import Compared, compare_labels, join_compared
 from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
 from bayesanno.modeling.functions import DrawsFunction, compile_draws
@@ -38,11 +39,14 @@ class Recovered:
     ess_weights : array, shape (item,)
         The effective number of draws under the item's weights: all of them where draws are not weighed. Draws that are
         there several times count once.
+    compared : mapping of str to list of Compared
+        What chains say of items, of each latent by its name: of each group of chains that was to be compared.
     """
 
     latent: xr.Dataset
     log_likelihood: np.ndarray | None
     ess_weights: np.ndarray
+    compared: Mapping[str, list[Compared]] = field(default_factory=dict)
 
 
 def recover(
@@ -54,6 +58,7 @@ def recover(
     with_log_likelihood: bool = True,
     weigh_draws: bool = False,
     copies: int = 1,
+    compare: Sequence[Sequence[int]] = (),
 ) -> Recovered:
     """Average p(state | answers, parameters) over the draws of a posterior, a chunk of items at a time.
 
@@ -77,6 +82,8 @@ def recover(
         nan everywhere, and an effective number of 0.
     copies : int, default 1
         How often each draw is there, one copy after the other, with annotators of its own in each.
+    compare : sequence of sequence of int, optional
+        Groups of chains, by their position, to be compared in what they say of items; draws must count alike.
     """
     formula = compile_formula(model, data, posterior, known)
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
@@ -85,6 +92,7 @@ def recover(
     of = {latent.name: latent for latent in latents(model, data)}
     parts: dict[str, list[np.ndarray]] = {}  # what is averaged over draws, chunk after chunk
     effective: list[np.ndarray] = []  # numbers of draws, chunk after chunk
+    compared: dict[str, list[list[Compared]]] = {}  # of each group, chunk after chunk
 
     per_chunk = max(1, int(CHUNK_BYTES // (8 * n_samples * sum(len(latent.states) for latent in of.values()))))
     for begin in range(0, patterns.n_patterns, per_chunk):
@@ -112,7 +120,9 @@ def recover(
             log_mean = average_logs(logs, log_weight)
             p = np.exp(logs, out=logs)
             mean, spread = (p.sum(axis=0) / n_samples, p) if weight is None else weighted_mean(weight, p)
-            mcse = _mcse(spread.reshape(n_chains, n_draws, *p.shape[1:]))
+            by_chain = spread.reshape(n_chains, n_draws, *p.shape[1:])
+            mcse = _mcse(by_chain)
+            compared.setdefault(name, []).append([compare_labels(by_chain, chains, _mcse) for chains in compare])
             found_of = {"probability": mean, "log_probability": log_mean, "probability_mcse": mcse}
             averaged |= {of[name].variable(what): values for what, values in found_of.items()}
         for name, values in averaged.items():
@@ -134,7 +144,11 @@ def recover(
     if log_likelihood is not None:
         log_likelihood = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.back["item"]]
     ess = np.concatenate(effective)[patterns.back["item"]]
-    return Recovered(latent=latent_dataset, log_likelihood=log_likelihood, ess_weights=ess)
+    between = {
+        name: [join_compared(each, patterns.back["item"]) for each in zip(*chunks, strict=True)]
+        for name, chunks in compared.items()
+    }
+    return Recovered(latent=latent_dataset, log_likelihood=log_likelihood, ess_weights=ess, compared=between)
 
 
 def _mcse(p: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, enumerated
+from bayesanno.inference.diagnosis.explain_rare import explain_rare, is_little
 
 MAX_RHAT = 1.01  # of chains that agree; Vehtari et al. 2021, doi:10.1214/20-BA1221
 MIN_ESS = 400.0  # the same: 100 per chain, of four
@@ -45,9 +46,11 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
         problems += _explain_climb(diagnostics["climb"])
     if "combination" in diagnostics:
         problems += _explain_combination(diagnostics["combination"])
-    if not problems or modes.get("rough"):  # rough modes may be none, and chains just slow
-        problems += _explain_mixing(diagnostics)
-    for group in modes.get("within", []):  # of all chains, R-hat and ESS would only say again that there are modes
+    little = _differs_in_little(diagnostics.get("rare"))
+    if not problems or modes.get("rough") or little:  # rough modes may be none, and chains just slow
+        problems += _explain_mixing(diagnostics, modes=bool(problems))
+    within = [] if little else modes.get("within", [])
+    for group in within:  # of all chains, R-hat and ESS would only say again that there are modes
         problems += _explain_mixing_within(group)
     if diagnostics.get("n_chains") == 1:
         problems.append(
@@ -167,7 +170,15 @@ def _explain_mixing_within(group: dict[str, Any]) -> list[str]:
     return [f"in chains {chains}, which share a mode: {problem}" for problem in _explain_mixing(group)]
 
 
-def _explain_mixing(diagnostics: dict[str, Any]) -> list[str]:
+def _differs_in_little(rare: dict[str, Any] | None) -> bool:
+    """Whether nothing but classes of hardly an item mixes badly."""
+    return rare is not None and not _explain_mixing(rare["rest"]) and is_little(rare)
+
+
+def _explain_mixing(diagnostics: dict[str, Any], *, modes: bool = False) -> list[str]:
+    if rare := diagnostics.get("rare"):
+        rest, limits = _explain_mixing(rare["rest"]), {"max_rhat": MAX_RHAT, "min_ess": MIN_ESS}
+        return [*rest, explain_rare(rare, **limits, rest_mixes=not rest, modes=modes)]
     worst = diagnostics.get("worst", {})
     problems = []
     rhat = diagnostics.get("max_rhat")

@@ -76,6 +76,12 @@ def _facts_of(view: FitView) -> dict[str, str]:
         if found.get(name) is not None:
             of = f", of {worst[name]}" if name in worst else ""
             facts[what] = f"{found[name]:,.{digits}f}{of}"
+    if rest := found.get("rare", {}).get("rest"):
+        for name, what, digits in (("max_rhat", "largest R-hat", 4), ("min_ess_bulk", "least bulk ESS", 0)):
+            if rest[name] is not None:
+                facts[f"{what} without classes of hardly an item"] = (
+                    f"{rest[name]:,.{digits}f}, of {rest['worst'][name]}"
+                )
     if found.get("divergences") is not None:
         facts["divergences"] = f"{found['divergences']:,}"
     if "n_asked" in (modes := found.get("modes", {})):

@@ -1,0 +1,249 @@
+"""Classes of hardly an item: what is said of a fit whose chains differ in nothing else, and of one where they do."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.fits.view import view_of
+from bayesanno.inference.assemble import assemble
+from bayesanno.inference.diagnosis.explain import explain
+from bayesanno.inference.diagnosis.explain_rare import MOST_DIFFER
+from bayesanno.inference.diagnosis.rare import FEW_ITEMS, find_rare
+from bayesanno.modeling.between_chains import Compared, compare_labels
+from bayesanno.modeling.capabilities import Latent
+from bayesanno.models import ModelB
+from bayesanno.report.sections.trust import judge_fit
+
+SPLIT = "i0"  # the item of which half say "c" and half "d", which nobody says otherwise
+USABLE = "the rest can be used"
+
+
+def annotations(n_items=40, n_annotators=14):
+    said = [
+        (f"i{i}", f"j{j}", ("c" if j % 2 else "d") if i == 0 else "ab"[(i + (i * 7 + j * 5) % 11 // 10) % 2])
+        for i in range(n_items)
+        for j in range(n_annotators)
+    ]
+    return ba.AnnotationData.from_records(said)
+
+
+def draw_given_classes(rng, data, classes, n_draws=1500):
+    """Draws of model B given each item's class in each chain, (chain, item): exact, since its priors are conjugate."""
+    prior, chains = ModelB().concentrations(data), []
+    for truth in classes:
+        counts = np.zeros((data.n_annotators, data.n_classes, data.n_labels))
+        np.add.at(counts, (data.annotator, truth[data.item], data.label), 1)
+        rows = rng.standard_gamma(prior["confusion"] + counts, size=(n_draws, *counts.shape))
+        prevalence = prior["prevalence"] + np.bincount(truth, minlength=data.n_classes)
+        chains.append((rows / rows.sum(axis=-1, keepdims=True), rng.dirichlet(prevalence, size=n_draws)))
+    confusion, prevalence = map(np.stack, zip(*chains, strict=True))
+    return xr.Dataset(
+        {
+            "confusion": (("chain", "draw", "annotator", "true_class", "response"), confusion),
+            "prevalence": (("chain", "draw", "true_class"), prevalence),
+        },
+        coords={
+            "chain": range(len(classes)),
+            "draw": range(n_draws),
+            "annotator": list(data.annotators),
+            "true_class": list(data.classes),
+            "response": list(data.labels),
+        },
+    )
+
+
+def fit_of(data, posterior, **attrs):
+    none = xr.zeros_like(posterior["chain"] * posterior["draw"], dtype=float)  # (chain, draw)
+    made = {"method": "nuts", "yields": "mcmc", "random_seed": 1, "seconds_compile": 0.0, "seconds_sample": 0.0}
+    stats = xr.Dataset({"diverging": none.astype(bool), "lp": none})
+    return assemble(ModelB(), data, posterior, stats, attrs=made | {"settings": "{}"} | attrs)
+
+
+def said_of(fit):
+    return explain(json.loads(fit.attrs["diagnostics"]))
+
+
+@pytest.fixture(scope="module")
+def data():
+    return annotations()
+
+
+@pytest.fixture(scope="module")
+def truth(data):
+    """Each item's class in each of four chains: of the first item it differs."""
+    votes = data.class_shares.argmax(axis=1)
+    found = np.tile(votes, (4, 1))
+    found[:, data.items.index(SPLIT)] = [data.classes.index(name) for name in "ccdd"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def posterior(data, truth):
+    return draw_given_classes(np.random.default_rng(3), data, truth)
+
+
+@pytest.fixture(scope="module")
+def rare_fit(data, posterior):
+    with pytest.warns(ba.ConvergenceWarning):
+        return fit_of(data, posterior)
+
+
+# -------------------------------------------------------------------------------------------- what is said of a fit
+
+
+def test_chains_that_differ_in_classes_of_one_item_leave_the_rest_to_be_used(rare_fit, data):
+    (said,) = [text for text in said_of(rare_fit) if "hardly an item" in text]
+    assert USABLE in said
+    assert "chains disagree on 'c' and 'd'" in said
+    assert f"chains agree on {data.n_items - 1} items" in said
+    assert f"they do not on 1 item ({SPLIT})" in said
+    found = view_of(rare_fit).diagnostics["rare"]
+    sizes = view_of(rare_fit).latent["probability"].sum("item")
+    for one in found["classes"]:
+        assert one["items"] == pytest.approx(float(sizes.sel(true_class=one["name"])), abs=1e-9)
+    others = view_of(rare_fit).convergence.sel(true_class=["a", "b"], diagnostic="r_hat")
+    assert found["rest"]["max_rhat"] == max(float(others[name].max()) for name in others.data_vars)
+    assert found["max_rhat"] == view_of(rare_fit).diagnostics["max_rhat"] > 1.01
+
+
+def test_a_fit_that_was_saved_says_the_same(rare_fit, tmp_path):
+    ba.save(rare_fit, tmp_path / "fit.nc")
+    assert said_of(ba.load(tmp_path / "fit.nc")) == said_of(rare_fit)
+
+
+def test_the_report_says_so(rare_fit):
+    shown = str(judge_fit(view_of(rare_fit)))
+    assert USABLE in shown
+    assert "largest R-hat without classes of hardly an item" in shown
+
+
+def test_chains_that_agree_on_such_classes_are_not_warned_of(data, truth, rng):
+    posterior = draw_given_classes(rng, data, np.tile(truth[0], (4, 1)))
+    fit = fit_of(data, posterior)
+    assert "rare" not in view_of(fit).diagnostics
+    assert said_of(fit) == []
+
+
+def test_where_other_parameters_disagree_the_usual_words_come_first(data, posterior):
+    shifted = posterior.copy(deep=True)
+    rows = shifted["confusion"].values  # of classes a and b: of the second chain's first annotator both rows are alike
+    rows[1, :, 0, :2] = rows[1, :, 0, :2].mean(axis=1, keepdims=True)
+    with pytest.warns(ba.ConvergenceWarning):
+        fit = fit_of(data, shifted)
+    said = said_of(fit)
+    assert USABLE not in " ".join(said)
+    usual, rare = (next(i for i, text in enumerate(said) if text.startswith(b)) for b in ("chains disagree", "besides"))
+    assert usual < rare
+    assert "[j0" in said[usual]
+    assert "longer chains may not mend this" in said[rare]
+
+
+@pytest.mark.parametrize("yields", ["approximation", "combination"])
+def test_draws_that_are_of_no_chains_have_no_such_words(data, posterior, yields):
+    assert "rare" not in json.loads(fit_of(data, posterior, yields=yields).attrs["diagnostics"])
+
+
+# --------------------------------------------------------------------------------------------------------- the parts
+
+
+def test_labels_that_differ_within_monte_carlo_error_do_not_differ():
+    means = np.array([[0.51, 0.51, 0.70], [0.49, 0.49, 0.55]])  # (chain, item)
+    error = np.array([0.02, 0.002, 0.02])  # of means of the lead, (item,)
+
+    def mcse(lead):
+        return np.full(lead.shape[2:], error[np.isclose(np.abs(lead).max(axis=(0, 1)), 0.02).argmax()])
+
+    p = np.stack([means, 1 - means], axis=-1)[:, None]  # (chain, draw, item, state)
+    assert compare_labels(p[:, :, :1], [0, 1], lambda lead: np.full(lead.shape[2:], 0.02)).differs.tolist() == [False]
+    sure = compare_labels(p, [0, 1], lambda lead: np.full(lead.shape[2:], 0.002))
+    assert sure.differs.tolist() == [True, True, True]  # the last one's probability is another, though not its label
+    np.testing.assert_allclose(sure.apart, [0.02, 0.02, 0.15])
+    assert not compare_labels(p, [0], mcse).differs.any()  # one chain agrees with itself
+
+
+def _numbers(rhat, classes="abc"):
+    """R-hat of a parameter of each class and of one that is of no class, with an ESS that is well."""
+    values = np.array([[900.0] * len(classes), [800.0] * len(classes), rhat[: len(classes)]])
+    single = np.array([900.0, 800.0, rhat[len(classes)]])
+    names = {"diagnostic": ["ess_bulk", "ess_tail", "r_hat"], "true_class": list(classes)}
+    return xr.Dataset({"row": (tuple(names), values), "alone": ("diagnostic", single)}, coords=names)
+
+
+def _items(n, sizes, moves=()):
+    """What chains say of n items, of classes of these sizes; `moves` are items with the classes they move between."""
+    probability = np.zeros((n, len(sizes)))
+    probability[np.arange(n), np.repeat(range(len(sizes)), sizes)] = 1
+    moving = np.zeros(probability.shape, dtype=bool)
+    for item, states in moves:
+        moving[item, list(states)] = True
+    return Compared((0, 1), probability, moving, np.zeros(n))
+
+
+@pytest.mark.parametrize(
+    ("rhat", "sizes", "moves", "found"),
+    [
+        ((1.0, 1.0, 1.4, 1.0), (60, 39, 1), [], ("c", "", True)),
+        ((1.0, 1.0, 1.4, 1.4), (60, 39, 1), [], ("c", "", False)),  # a parameter of no class
+        ((1.0, 1.4, 1.4, 1.0), (60, 39, 1), [], ("c", "", False)),  # one of a class that is large enough
+        ((1.0, 1.4, 1.4, 1.0), (92, 7, 1), [(99, (1, 2))], ("c", "b", True)),  # which an item moves to and from
+        ((1.0, 1.4, 1.4, 1.0), (60, 39, 1), [(99, (1, 2))], ("c", "", False)),  # but is too large for that to show
+        ((1.0, 1.4, 1.0, 1.0), (60, 39, 1), [], None),  # the small class is well
+        ((1.4, 1.4, 1.4, 1.4), (50, 25, 25), [], None),  # there is no small class
+    ],
+)
+def test_what_is_of_small_classes_is_parted_from_the_rest(rhat, sizes, moves, found):
+    n = sum(sizes)
+    items = [f"i{i}" for i in range(n)]
+    latent = Latent("true_class", tuple("abc"))
+    rare = find_rare(_numbers(rhat), [latent], [_items(n, sizes, moves)], items)
+    if found is None:
+        assert rare is None
+        return
+    classes, beside, usable = found
+    assert json.loads(json.dumps(rare)) == rare
+    assert "".join(one["name"] for one in rare["classes"]) == classes
+    assert "".join(one["name"] for one in rare["beside"]) == beside
+    said = explain({"max_rhat": max(rhat), "rare": rare})
+    assert (USABLE in said[-1]) == usable
+    assert (len(said) == 1) == usable
+    assert said[0].startswith("class 'c'" if usable else "chains disagree: R-hat of")
+
+
+def test_of_types_of_items_nothing_is_said():
+    latent = Latent("item_type", ("type 1", "type 2", "type 3"))
+    numbers = _numbers((1.0, 1.0, 1.4, 1.0)).rename(true_class="item_type")
+    assert find_rare(numbers, [latent], [_items(100, (60, 39, 1))], [str(i) for i in range(100)]) is None
+
+
+@pytest.mark.parametrize(("size", "is_rare"), [(FEW_ITEMS - 1, True), (FEW_ITEMS, False)])
+def test_a_class_is_small_below_five_items(size, is_rare):
+    found = _items(100, (60, 40 - int(size), int(size)))
+    numbers = _numbers((1.0, 1.0, 1.4, 1.0))
+    rare = find_rare(numbers, [Latent("true_class", tuple("abc"))], [found], [str(i) for i in range(100)])
+    assert (rare is not None) == is_rare
+
+
+def test_where_chains_differ_in_many_items_the_rest_is_not_to_be_used():
+    n, many = 100, int(MOST_DIFFER * 100) + 1
+    found = _items(n, (60, 39, 1), [(item, (0, 1)) for item in range(many)])
+    rare = find_rare(
+        _numbers((1.0, 1.0, 1.4, 1.0)), [Latent("true_class", tuple("abc"))], [found], [str(i) for i in range(n)]
+    )
+    (said,) = explain({"max_rhat": 1.4, "rare": rare})
+    assert USABLE not in said
+    assert f"do not agree on {many} items" in said
+    assert "sample longer" in said
+
+
+def test_after_words_of_modes_it_says_what_these_differ_in():
+    rare = find_rare(
+        _numbers((1.0, 1.0, 1.4, 1.0)), [Latent("true_class", tuple("abc"))], [_items(100, (60, 39, 1))], ["i"] * 100
+    )
+    within = {"chains": [0], "max_rhat": None, "min_ess_bulk": 90.0, "min_ess_tail": 90.0, "worst": {}}
+    modes = {"others": [{"chain": 1, "nats_lower": 12.0}], "groups": [[0], [1]], "within": [within]}
+    said = explain({"max_rhat": 1.4, "modes": modes, "rare": rare})
+    assert len(said) == 2
+    assert said[1].startswith("these modes differ in little else than this: class 'c'")
