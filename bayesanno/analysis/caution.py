@@ -6,7 +6,7 @@ from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import ConvergenceWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted
-from bayesanno.inference.diagnosis.explain import explain_chains
+from bayesanno.inference.diagnosis.explain_modes import explain_chains
 
 
 def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> FitView:

@@ -19,7 +19,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_seed
-from bayesanno.inference.diagnosis.explain import MIN_ESS
+from bayesanno.inference.diagnosis.thresholds import MIN_ESS
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import recover
 

@@ -41,7 +41,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.inference.diagnosis.explain import MAX_PARETO_K
+from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K
 from bayesanno.modeling.weighing import average_logs, effective_number, normalise_weights
 
 SIZE_PRIOR = (np.log(2.0), 1.25)  # of log(s / T): mean and standard deviation

@@ -80,7 +80,7 @@ def fit(
     from bayesanno.cli.on_dask import fit_on_dask
     from bayesanno.cli.recalibrate import check_before, recalibrate_by
     from bayesanno.fits.view import view_of
-    from bayesanno.inference.diagnosis.explain import explain_chains
+    from bayesanno.inference.diagnosis.explain_modes import explain_chains
     from bayesanno.inference.sampling.starts import check_initvals
     from bayesanno.modeling.registry import get_model
 

@@ -33,7 +33,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import azs, pd, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import counted
-from bayesanno.inference.diagnosis.explain import MAX_PARETO_K
+from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.bridge import estimate_marginal_likelihood
 

@@ -34,7 +34,7 @@ from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import BayesannoError, FitError
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.ground.validate import check_seed, known_seed
-from bayesanno.inference.diagnosis.explain import explain_chains
+from bayesanno.inference.diagnosis.explain_modes import explain_chains
 from bayesanno.inference.fit import fit
 from bayesanno.inference.graph.draws import add_deterministics
 from bayesanno.inference.relabelling.align import permute_classes

@@ -5,7 +5,8 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno.inference.diagnosis.explain import AGREES, FEWEST_VOTED, explain_votes
+from bayesanno.inference.diagnosis.explain import explain_votes
+from bayesanno.inference.diagnosis.thresholds import AGREES, FEWEST_VOTED
 from bayesanno.models import ItemDifficulty
 
 SAID = r"the labels are those of most annotators for 0 of 40 items only \(0%\): either most annotators are wrong, or"

@@ -12,7 +12,8 @@ from scipy.stats import multivariate_normal
 import bayesanno as ba
 from bayesanno.ground.errors import ConvergenceWarning, FitError
 from bayesanno.inference.assemble import assemble
-from bayesanno.inference.diagnosis.explain import explain, explain_chains, explain_modes
+from bayesanno.inference.diagnosis.explain import explain
+from bayesanno.inference.diagnosis.explain_modes import explain_chains, explain_modes
 from bayesanno.inference.graph.draws import unconstrain
 from bayesanno.inference.modes.chains import merge_modes
 from bayesanno.inference.sampling.starts import Modes, Starts, choose_starts, share_chains

@@ -238,12 +238,16 @@ def test_where_chains_differ_in_many_items_the_rest_is_not_to_be_used():
     assert "sample longer" in said
 
 
-def test_after_words_of_modes_it_says_what_these_differ_in():
+def test_modes_that_differ_in_such_a_class_alone_are_no_alarm():
     rare = find_rare(
         _numbers((1.0, 1.0, 1.4, 1.0)), [Latent("true_class", tuple("abc"))], [_items(100, (60, 39, 1))], ["i"] * 100
     )
     within = {"chains": [0], "max_rhat": None, "min_ess_bulk": 90.0, "min_ess_tail": 90.0, "worst": {}}
     modes = {"others": [{"chain": 1, "nats_lower": 12.0}], "groups": [[0], [1]], "within": [within]}
     said = explain({"max_rhat": 1.4, "modes": modes, "rare": rare})
-    assert len(said) == 2
-    assert said[1].startswith("these modes differ in little else than this: class 'c'")
+    (text,) = said
+    assert text.startswith("chains are in 2 modes of the posterior, which differ in little else than this: class 'c'")
+    unsampled = {"mass": 0.3, "chains": [], "draws": 0, "items_differ": 40}
+    found = [{"mass": 0.7, "chains": [0, 1], "draws": 10}, unsampled]
+    lacking = {"modes": modes | {"found": found, "crossing": [], "rough": False}, "rare": rare, "max_rhat": 1.4}
+    assert "no chain is in mode 2" in explain(lacking)[0]  # that modes differ in little is known of chains alone

@@ -7,7 +7,7 @@ import pymc as pm
 import pytest
 
 import bayesanno as ba
-from bayesanno.inference.diagnosis.explain import explain_modes
+from bayesanno.inference.diagnosis.explain_modes import explain_modes
 from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.modes.explore import explore
 from bayesanno.inference.sampling.starts import Modes, _around, choose_starts, start_near

@@ -9,26 +9,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayesanno.ground.wording import counted, enumerated
+from bayesanno.inference.diagnosis.thresholds import MAX_RHAT, MIN_ESS
 
 MOST_CLASSES = 5  # that are named
 MOST_DIFFER = 0.05  # of the items: where labels of more go apart, that is not for classes of hardly an item
 
 
-def explain_rare(
-    rare: Mapping[str, Any], *, max_rhat: float, min_ess: float, rest_mixes: bool, modes: bool = False
-) -> str:
+def explain_rare(rare: Mapping[str, Any], *, rest_mixes: bool, n_modes: int = 1) -> str:
     """Say which classes have hardly an item, what chains disagree on, and what can be used.
 
     Parameters
     ----------
     rare : mapping
         As `bayesanno.inference.diagnosis.rare.find_rare` gives it.
-    max_rhat, min_ess : float
-        Of chains that agree and are long enough.
     rest_mixes : bool
         Whether this is so of all parameters that are of no such class. If not, that was said before.
-    modes : bool, default False
-        Whether it was said before that chains are in several modes.
+    n_modes : int, default 1
+        How many modes of the posterior these chains are in.
 
     Examples
     --------
@@ -36,13 +33,13 @@ def explain_rare(
     >>> found = {"classes": [{"name": "c", "items": 0.8, "mixes": False}], "beside": [], "n_items": 660}
     >>> found |= {"max_rhat": 1.46, "worst": {"max_rhat": "prevalence[c]"}, "differ": 1, "named": ["x"], "apart": 0.02}
     >>> found |= {"rest": {"max_rhat": 1.004, "min_ess_bulk": 900.0, "min_ess_tail": 800.0}}
-    >>> print(explain_rare(found, max_rhat=1.01, min_ess=400.0, rest_mixes=True))
+    >>> print(explain_rare(found, rest_mixes=True))
     class 'c' has hardly an item (0.8 of 660 are expected in it), and chains disagree on 'c': R-hat of prevalence[c] \
 is 1.460 (should be at most 1.01); the rest can be used: of all other parameters R-hat is at most 1.004 and ESS at \
 least 800, and chains agree on 659 items (probabilities within 0.02); they do not on 1 item (x); if 'c' matters, more \
 items of it or known labels (controls) help, and longer chains (draws) may
     """
-    head = f"{_who_is_rare(rare)}, and {_how_badly(rare, max_rhat, min_ess)}"
+    head = f"{_who_is_rare(rare)}, and {_how_badly(rare)}"
     if not rest_mixes:
         return f"besides, {head}; longer chains may not mend this: go by R-hat and ESS of the rest, as said before"
     differ, names = rare["differ"], _quoted([found for found in rare["classes"] if not found["mixes"]])
@@ -51,9 +48,10 @@ items of it or known labels (controls) help, and longer chains (draws) may
         return f"{head}; chains do not agree on {counted(differ, 'item')} ({share}): sample longer (tune, draws)"
     more = f" and {differ - len(rare['named']):,} more" if differ > len(rare["named"]) else ""
     named = f"; they do not on {counted(differ, 'item')} ({enumerated(rare['named'])}{more})" if differ else ""
+    modes = f"chains are in {n_modes} modes of the posterior, which differ in little else than this: "
     several = sum(not found["mixes"] for found in rare["classes"]) > 1
     return (
-        f"{'these modes differ in little else than this: ' if modes else ''}{head}; the rest can be used: "
+        f"{modes if n_modes > 1 else ''}{head}; the rest can be used: "
         f"{_what_is_left(rare)}{named}; if {names} {'matter' if several else 'matters'}, more items of "
         f"{'them' if several else 'it'} or known labels (controls) help, and longer chains (draws) may"
     )
@@ -74,17 +72,17 @@ def _who_is_rare(rare: Mapping[str, Any]) -> str:
     return f"{len(classes)} classes have hardly an item (expected of {rare['n_items']:,}: {names}{more})"
 
 
-def _how_badly(rare: Mapping[str, Any], max_rhat: float, min_ess: float) -> str:
+def _how_badly(rare: Mapping[str, Any]) -> str:
     """Say on which of these classes chains disagree, or are short, and the worst R-hat or ESS of their parameters."""
     rhat, worst = rare["max_rhat"], rare["worst"]
     which = _quoted([found for found in rare["classes"] if not found["mixes"]])
     if rare["beside"]:
         which = f"{which}, and on {_quoted(rare['beside'])}, of which the same items may be"
-    if rhat is not None and rhat > max_rhat:
-        return f"chains disagree on {which}: R-hat of {worst['max_rhat']} is {rhat:.3f} (should be at most {max_rhat})"
+    if rhat is not None and rhat > MAX_RHAT:
+        return f"chains disagree on {which}: R-hat of {worst['max_rhat']} is {rhat:.3f} (should be at most {MAX_RHAT})"
     ess, kind = min((rare[f"min_ess_{kind}"], kind) for kind in ("bulk", "tail"))
     of = f"the {kind} ESS of {worst[f'min_ess_{kind}']} is {ess:.0f}"
-    return f"few independent draws are of {which}: {of} (should be at least {min_ess:.0f})"
+    return f"few independent draws are of {which}: {of} (should be at least {MIN_ESS:.0f})"
 
 
 def _what_is_left(rare: Mapping[str, Any]) -> str:

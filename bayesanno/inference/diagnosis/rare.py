@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from bayesanno.ground.lazy import xr
-from bayesanno.inference.diagnosis.explain import MAX_RHAT, MIN_ESS
 from bayesanno.inference.diagnosis.measures import find_extremes, measure_convergence
+from bayesanno.inference.diagnosis.thresholds import MAX_RHAT, MIN_ESS
 from bayesanno.modeling.between_chains import Compared
 from bayesanno.modeling.capabilities import Latent
 

@@ -25,8 +25,8 @@ from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed
-from bayesanno.inference.diagnosis.explain import MAX_PARETO_K, MAX_RHAT
 from bayesanno.inference.diagnosis.measures import find_pareto_k
+from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K, MAX_RHAT
 from bayesanno.inference.graph.density import compile_model
 from bayesanno.inference.graph.draws import unconstrain
 

@@ -19,7 +19,8 @@ import numpy as np
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
-from bayesanno.inference.diagnosis.explain import LEAST_MASS, MAX_RHAT, are_in_proportion
+from bayesanno.inference.diagnosis.explain_modes import are_in_proportion
+from bayesanno.inference.diagnosis.thresholds import LEAST_MASS, MAX_RHAT
 from bayesanno.inference.graph.density import Density, compile_anew_if_broken, compile_model, spreads_of
 from bayesanno.inference.graph.draws import as_chains, unconstrain
 from bayesanno.inference.modes.bridge import MIN_PER_DIMENSION, TAILS, estimate_log_mass

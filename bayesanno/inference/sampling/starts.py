@@ -12,7 +12,7 @@ import numpy as np
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
 from bayesanno.inference.climbing.em import start_at_point
-from bayesanno.inference.diagnosis.explain import LEAST_MASS
+from bayesanno.inference.diagnosis.thresholds import LEAST_MASS
 from bayesanno.inference.graph.density import Density, compile_graph, spreads_of
 from bayesanno.inference.modes.explore import ROUGHLY, Explored, Mode, explore
 from bayesanno.inference.modes.labellings import weigh_labellings

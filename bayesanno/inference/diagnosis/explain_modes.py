@@ -1,0 +1,210 @@
+"""What a fit warns of where the posterior has several modes: which chains are in which, and what to do with them.
+
+The invariant: as in `bayesanno.inference.diagnosis.explain`, a text is made of a fit's diagnostics alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bayesanno.ground.wording import counted, enumerated
+from bayesanno.inference.diagnosis.thresholds import LEAST_MASS, MAX_RHAT, MOST_NAMED, UNLIKELY
+
+
+def explain_modes(modes: Mapping[str, Any], max_rhat: float | None = None) -> list[str]:
+    """Say in plain language what modes mean for what is believed; empty if one carries all, and the chains are there.
+
+    Nothing is said either of modes between which the chains go back and forth, as `max_rhat` shows.
+
+    Examples
+    --------
+    >>> from bayesanno.inference.diagnosis.explain_modes import explain_modes
+    >>> first = {"mass": 0.87, "chains": [0, 1, 2, 3], "draws": 20}
+    >>> second = {"mass": 0.13, "chains": [], "draws": 0, "competence": [0.2, 0.8], "items_differ": 40}
+    >>> print(*explain_modes({"rough": False, "crossing": [], "found": [first, second]}))
+    the posterior has 2 modes, of an estimated 87% and 13% of its mass: no chain is in mode 2 (annotators at 0.20 on \
+average who are at 0.80 in mode 1; 40 items with another most probable state); the draws are not in proportion to \
+these masses, so that neither means nor intervals hold for all of the posterior; fit more chains, or some with \
+initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.concat_chains([fit, other]))
+    """
+    found = modes["found"]
+    if not found:
+        return [_explain_search(modes)]
+    occupied = [number for number, mode in enumerate(found) if mode["chains"]]
+    mixing = max_rhat is not None and max_rhat <= MAX_RHAT and are_in_proportion(found)
+    if mixing and (len(occupied) > 1 or modes["crossing"]):
+        return []
+    if found[0]["mass"] is None:
+        unfinished = [] if modes["rough"] or mixing else [_explain_search(modes)]
+        return unfinished + (_explain_unknown(modes, occupied) if len(occupied) > 1 else [])
+    carrying = [number for number, mode in enumerate(found) if mode["mass"] >= LEAST_MASS]
+    problems = []
+    if len(carrying) > 1:
+        named = carrying[1 : 1 + MOST_NAMED]
+        shares = [f"{found[number]['mass']:.0%}" for number in [0, *named]]
+        where = "; ".join(f"{_who_is_in(found[number], number)} ({_differs(found[number])})" for number in named)
+        problems.append(
+            f"the posterior has {len(carrying)} modes, of an estimated {', '.join(shares[:-1])} and {shares[-1]} of "
+            f"its mass: {where}; the draws are not in proportion to these masses, so that neither means nor intervals "
+            f"hold for all of the posterior; {_advise([found[number] for number in carrying], modes['crossing'])}"
+        )
+    staying = [chain for number in carrying for chain in found[number]["chains"]]
+    for number in occupied:
+        if number not in carrying:
+            problems.append(_explain_light(found[number], number, staying, modes.get("log_density")))
+    return problems
+
+
+def are_in_proportion(found: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether draws are in the modes found as often as these carry mass, as far as the few that were looked at show.
+
+    Where no mode but one carries mass, or none is known to, or no draws were looked at, they are.
+
+    Examples
+    --------
+    >>> from bayesanno.inference.diagnosis.explain_modes import are_in_proportion
+    >>> are_in_proportion([{"mass": 0.7, "draws": 20}, {"mass": 0.3, "draws": 0}])
+    False
+    >>> are_in_proportion([{"mass": 0.7, "draws": 11}, {"mass": 0.3, "draws": 9}])
+    True
+    """
+    from scipy.stats import binomtest
+
+    looked = sum(mode["draws"] for mode in found)
+    carrying = [mode for mode in found if mode["mass"] is not None and mode["mass"] >= LEAST_MASS]
+    return not looked or all(
+        binomtest(mode["draws"], looked, min(1.0, mode["mass"]), "less").pvalue >= UNLIKELY for mode in carrying
+    )
+
+
+def _explain_search(modes: Mapping[str, Any]) -> str:
+    """Say that some climbs ended before the top of a mode, so that it is not known what the modes weigh."""
+    made, asked = modes["n_starts"], modes.get("n_asked", modes["n_starts"])
+    starts = counted(asked, "start") if made == asked else f"{made} of {counted(asked, 'start')}, as time was short,"
+    missed = "none reached" if modes["unfinished"] == made else f"{modes['unfinished']} did not reach"
+    voted = ", that from the vote among them" if "first" in modes.get("open", []) and made > 1 else ""
+    return (
+        f"the posterior's modes could not be looked for fully: of the climbs from {starts} {missed} the top of a mode"
+        f"{voted}, so that nothing is known of how many modes there are and what they weigh; chains started where "
+        "climbs ended as well: compare the labels of these chains (bayesanno.split_modes), and fits with several seeds"
+    )
+
+
+def _explain_light(
+    mode: Mapping[str, Any], number: int, staying: Sequence[int], log_density: Sequence[float] | None
+) -> str:
+    """Say that chains are in a mode of next to no mass, and what to do with them."""
+    it, chains = ("it" if len(mode["chains"]) == 1 else "them"), mode["chains"]
+    carries = (
+        f"{_who_is_in(mode, number)}, which carries an estimated {mode['mass']:.1%} of the posterior's mass "
+        f"({_differs(mode)})"
+    )
+    if not staying:
+        return (
+            f"{carries}, and no chain is in a mode of more: fit again with another seed or more chains, or start some "
+            "there (initvals)"
+        )
+    if log_density is not None and max(log_density[at] for at in chains) >= min(log_density[at] for at in staying):
+        return (
+            f"{carries}, though their log density is not lower than that of the others: do not average over the "
+            "chains; weigh them, by bayesanno.combine_modes(fit), or look at each mode by bayesanno.split_modes(fit)"
+        )
+    return f"{carries}: leave {it} out, by bayesanno.drop_chains(fit, {chains})"
+
+
+def _explain_unknown(modes: Mapping[str, Any], occupied: Sequence[int]) -> list[str]:
+    """Say which chains are in which modes where what each weighs cannot be told."""
+    found = modes["found"]
+    first, *others = occupied
+    where = "; ".join(f"{_who_is_in(found[at], at)} ({_differs(found[at])})" for at in others[:MOST_NAMED])
+    why = "cannot be told of so many parameters" if modes["rough"] else "is not known"
+    return [
+        f"{_who_is_in(found[first], first)}; {where}; what each mode weighs {why}, so "
+        "that these chains cannot be averaged over: look at each mode by bayesanno.split_modes(fit), weigh them by how "
+        'they predict, bayesanno.combine_modes(fit, weights="stacking"), or sample longer, if chains may yet cross'
+    ]
+
+
+def _advise(carrying: Sequence[Mapping[str, Any]], crossing: Sequence[int]) -> str:
+    together = "bayesanno.combine_modes(fit) puts the draws together in proportion"
+    if crossing:
+        some = f"{'chain' if len(crossing) == 1 else 'chains'} {enumerated([str(chain) for chain in crossing])}"
+        longer = f"{some} crossed between modes, so that longer chains (draws) get nearer to it"
+        return f"{together}; {longer}" if all(mode["chains"] for mode in carrying) else longer
+    lacking = sum(not mode["chains"] for mode in carrying)
+    if not lacking:
+        return together
+    return (
+        f"fit more chains, or some with initvals in {'that mode' if lacking == 1 else 'those modes'}, and put them "
+        "together: bayesanno.combine_modes(bayesanno.concat_chains([fit, other]))"
+    )
+
+
+def _who_is_in(mode: Mapping[str, Any], number: int) -> str:
+    chains = [str(chain) for chain in mode["chains"]]
+    if not chains:
+        return f"no chain is in mode {number + 1}{' most of the time' if mode['draws'] else ''}"
+    if len(chains) == 1:
+        return f"chain {chains[0]} is in mode {number + 1}"
+    return f"chains {', '.join(chains[:-1])} and {chains[-1]} are in mode {number + 1}"
+
+
+def _differs(mode: Mapping[str, Any]) -> str:
+    how = []
+    if "classes" in mode:
+        how.append(", ".join(f"{there!r} stands for {here!r}" for there, here in mode["classes"].items()))
+    if "competence" in mode:
+        here, there = mode["competence"]
+        how.append(f"annotators at {here:.2f} on average who are at {there:.2f} in mode 1")
+    how.append(f"{counted(mode['items_differ'], 'item')} with another most probable state")
+    return "; ".join(how)
+
+
+def explain_chains(diagnostics: Mapping[str, Any]) -> list[str]:
+    """Say of a fit whose chains are in several modes that its means are of no posterior, and what call weighs them.
+
+    Examples
+    --------
+    >>> from bayesanno.inference.diagnosis.explain_modes import explain_chains
+    >>> modes = {"groups": [[0, 1, 3], [2]]}
+    >>> print(*explain_chains({"modes": modes, "max_rhat": 1.5}))
+    the chains of this fit are in 2 modes of the posterior (0, 1, 3; 2), and nothing has weighed them: this averages \
+over all chains alike; bayesanno.combine_modes(fit) puts them together by the mass of each mode, \
+bayesanno.split_modes(fit) takes them apart
+    """
+    rhat = diagnostics.get("max_rhat")
+    if rhat is not None and rhat <= MAX_RHAT:
+        return []
+    groups = diagnostics.get("modes", {}).get("groups", [])
+    if len(groups) < 2:
+        return []
+    where = "; ".join(", ".join(map(str, sorted(group))) for group in groups)
+    return [
+        f"the chains of this fit are in {len(groups)} modes of the posterior ({where}), and nothing has weighed them: "
+        "this averages over all chains alike; bayesanno.combine_modes(fit) puts them together by the mass of each "
+        "mode, bayesanno.split_modes(fit) takes them apart"
+    ]
+
+
+def explain_other_mode(other: Mapping[str, Any]) -> str:
+    """Say of a chain that it is in another mode than the best one, as `compare_chains` has it, and what to do."""
+    how = ""
+    if "classes" in other:
+        swapped = ", ".join(f"{there!r} stands for {here!r}" for there, here in other["classes"].items())
+        how = f", with its classes swapped ({swapped})"
+    elif "competence" in other:
+        here, there = other["competence"]
+        how = f", with annotators at {here:.2f} on average who are at {there:.2f} there"
+    lower = other["nats_lower"]
+    return (
+        f"chain {other['chain']} is in another mode than the best chain, {lower:.{0 if lower >= 10 else 1}f} nats "
+        f"lower in log density{how}: it explains the data differently, so do not average over the chains; which mode "
+        "holds more of the posterior's mass is another question: bayesanno.split_modes(fit) estimates it, "
+        "bayesanno.combine_modes(fit) weighs the chains by it"
+    )
+
+
+def lacks_chains(modes: Mapping[str, Any]) -> bool:
+    """Whether a mode that carries mass has no chain."""
+    return any(mode["mass"] and mode["mass"] >= LEAST_MASS and not mode["chains"] for mode in modes.get("found", []))
