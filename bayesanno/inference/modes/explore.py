@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesanno.inference.graph.density import Density
 from bayesanno.inference.modes.curvature import Weight, weigh_top
-from bayesanno.inference.modes.tops import NEAR, Top, climb, find_top, sum_out
+from bayesanno.inference.modes.tops import EQUAL, EQUAL_BY_SPREADS, NEAR, Top, climb, find_top, sum_out
 
 SPREAD = 1.5  # standard deviation of the random starts, on the unconstrained scale
 MOST_MODES = 8  # whose mass is estimated: those of the greatest density
@@ -113,6 +113,7 @@ class Explored:
         """
         modes = list(self.modes)
         places: list[int | None] = []
+        equal = EQUAL_BY_SPREADS if self.spreads.any() else EQUAL
         for point in points:
             known = self._recognise(density, point, modes)
             if known is not None:
@@ -122,7 +123,7 @@ class Explored:
             if end is None or not end.is_reached:
                 places.append(None)
                 continue
-            at = next((i for i, mode in enumerate(modes) if end.is_one_with(mode)), None)
+            at = next((i for i, mode in enumerate(modes) if end.is_one_with(mode, equal)), None)
             if at is None:
                 weight = weigh_top(density, end, self.most_steps, self.spreads, rough=self.rough)
                 modes.append(Mode(**vars(end), weight=weight, visits=0))
@@ -251,7 +252,7 @@ def _move_spreads(
         else:
             top = find_top(density, end.point, most_steps, spreads)
         if top is not None:
-            _add(moved, replace(end, **vars(top)))
+            _add(moved, replace(end, **vars(top)), EQUAL_BY_SPREADS)
     return moved
 
 
@@ -278,9 +279,9 @@ def _weigh(
     return [weigh(top, rough=False) if close else top for top, close in zip(roughly, near, strict=True)], False
 
 
-def _add(ends: list[Mode], end: Mode) -> None:
+def _add(ends: list[Mode], end: Mode, equal: float = EQUAL) -> None:
     for i, known in enumerate(ends):
-        if known.is_reached == end.is_reached and end.is_one_with(known):
+        if known.is_reached == end.is_reached and end.is_one_with(known, equal):
             higher = max(end, known, key=lambda one: one.log_density)
             first = end.is_first or known.is_first
             ends[i] = replace(higher, visits=known.visits + end.visits, is_first=first)

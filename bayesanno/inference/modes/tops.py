@@ -15,6 +15,7 @@ from bayesanno.inference.graph.density import Density
 
 NEAR = 0.5  # how far two ends of one mode lie apart at the most, in any number
 EQUAL = 0.05  # nats, the same
+EQUAL_BY_SPREADS = 0.5  # nats, the same where spreads are climbed, whose tops are found less exactly
 PROBES = 20
 STEP = 1e-4
 LEAST_CURVATURE = 1e-6
@@ -43,10 +44,10 @@ class Top:
     log_density: float
     is_reached: bool
 
-    def is_one_with(self, other: Top) -> bool:
+    def is_one_with(self, other: Top, equal: float = EQUAL) -> bool:
         """Whether two ends are of one mode."""
         far = np.abs(self.point - other.point).max()
-        return bool(far < NEAR and abs(self.log_density - other.log_density) < EQUAL)
+        return bool(far < NEAR and abs(self.log_density - other.log_density) < equal)
 
 
 def find_top(density: Density, point: np.ndarray, most_steps: int, spreads: np.ndarray | None = None) -> Top | None:
