@@ -8,14 +8,16 @@
                sampling/starts.choose_starts  compile the density, look for modes, choose where chains start
                  graph/density.compile_graph    a density of points, by functions of C that are kept on disk
                  graph/c_functions              these functions, without the sizes of the data
-                 modes/explore                  climbs from random points; each mode's mass by Laplace's method
+                 modes/explore                  climbs (modes/tops) from random points; each mode's mass by Laplace's
+                                                method (modes/curvature), all its labellings counted (modes/labellings)
 2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
                climbing/em, climbing/vb       EM and VB need no graph: NumPy, in memory or on Dask, and make their fit
                                               themselves (climbing/without_graph)
 3.  Assemble.  relabelling/align              classes under their names, draw by draw, where that is legitimate
                modes/chains                   which chains are in which mode: one record
                assemble.assemble              deterministics, labels (modeling/posterior), log prior, diagnostics
-               diagnosis/measures, explain    the numbers, and the words that a fit warns with; all thresholds
+               diagnosis/measures, rare       the numbers, and from which on something is said: diagnosis/thresholds
+               diagnosis/explain              the words that a fit warns with; explain_modes, explain_rare have theirs
 4.  Check.     check.check_answers            the answers beside those that the fit predicts (simulation/)
                  diagnosis/misfit               the numbers; diagnosis/explain_misfit has the words and thresholds
 

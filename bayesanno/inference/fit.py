@@ -85,7 +85,9 @@ def fit(
     initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
         Where chains start, each with a jitter. "auto" looks for the posterior's modes, from the majority vote and from
         random points, and starts chains in those that carry mass, as Laplace's method has it: one at least in each
-        where there are chains enough, the others in proportion. What was found is among the diagnostics. "vote" is near
+        where there are chains enough, the others in proportion. Where a climb does not reach the top of a mode, or
+        parameters are too many for masses, chains are shared out evenly, among such ends too, the vote's first. What
+        was found is among the diagnostics. "vote" is near
         the majority vote, "prior" anywhere that the prior allows, "em" near the best point that EM finds for the
         posterior density; a mapping has values on the variables' own scale. Of EM and VB it is the first of the
         restarts: the vote, or the given point without jitter, or with "prior" a draw like the others.

@@ -94,10 +94,10 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     -------
     list of xarray.DataTree
         The mode of most mass first. Their attributes say `mass`, its share of the posterior's; `mass_error`, the
-        standard error of that; and `mass_by`: "bridge", bridge sampling from its draws; "laplace", from the curvature
-        at its top where the draws cannot bear a bridge, which is rough; or "unknown", and then the shares are nan.
-        `mass_reason` says why it is not by the bridge. Of a fit in one mode, a list of one. A mode that chains only
-        visit has no fit, and what it weighs is missing from the sum of the shares.
+        standard error of that; and `mass_by`: "bridge", bridge sampling from the draws that are in it, also of chains
+        that cross; "laplace", from the curvature at its top where the draws cannot bear a bridge, which is rough; or
+        "unknown", and then the shares are nan. `mass_reason` says why it is not by the bridge. Of a fit in one mode, a
+        list of one. A mode that chains only visit has no fit, and what it weighs is missing from the sum of the shares.
 
     Raises
     ------

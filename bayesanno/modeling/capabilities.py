@@ -231,8 +231,8 @@ class HasSpreads(ABC):
     def spreads(self) -> tuple[str, ...]:
         """Return the parameters that say so; none under options that leave nothing of the kind to learn.
 
-        Where all are one, the density has its peak and no mass. While modes are looked for, these parameters are held
-        where chains start.
+        Where all are one, the density has its peak and no mass. While modes are looked for, all else is summed out by
+        Laplace's method. These parameters must be sampled on a log scale.
         """
 
 
