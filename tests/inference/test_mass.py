@@ -16,6 +16,7 @@ from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.diagnosis.explain_modes import explain_chains, explain_modes
 from bayesanno.inference.graph.draws import unconstrain
 from bayesanno.inference.modes.chains import merge_modes
+from bayesanno.inference.modes.explore import Explored
 from bayesanno.inference.sampling.starts import Modes, Starts, choose_starts, share_chains
 from bayesanno.modeling import registry
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit
@@ -85,6 +86,13 @@ class TestMirroredAccuracies:
             assert abs(part.attrs["mass"] - share) < 4 * part.attrs["mass_error"]
         assert [part["posterior"].sizes["chain"] for part in parts] == [3, 1]
         assert "found" not in ba.diagnostics_of(parts[0])["modes"]
+
+    @NOISY
+    def test_where_nothing_is_known_of_tops_chains_are_compared_and_bridged(self, table15, monkeypatch):
+        monkeypatch.setattr(Explored, "place", lambda self, _, points: (self, [None] * len(points)))
+        parts = ba.split_modes(table15[0], random_seed=2)
+        assert [part.attrs["mass_by"] for part in parts] == ["bridge", "bridge"]
+        assert parts[0].attrs["mass"] == pytest.approx(0.873, abs=4 * parts[0].attrs["mass_error"])
 
     @NOISY
     def test_a_combination_has_draws_of_both_in_proportion_and_no_rhat(self, table15, whole15, tmp_path):

@@ -101,6 +101,40 @@ class TestTwoModes:
         assert said.endswith(", by bayesanno.drop_chains(fit, [1])")
         assert explain_modes({"rough": False, "crossing": [], "found": [best | {"mass": 1.0}]}) == []
 
+    def test_no_chain_is_to_be_left_out_whose_density_is_not_lower(self):
+        narrow = {"mass": 0.0001, "chains": [1], "items_differ": 9}
+        found = [{"mass": 0.9999, "chains": [0, 2]}, narrow]
+        modes = {"rough": False, "crossing": [], "found": found}
+        (said,) = explain_modes(modes | {"log_density": [-10.0, -12.0, -11.0]})
+        assert "drop_chains(fit, [1])" in said
+        (said,) = explain_modes(modes | {"log_density": [-10.0, -10.5, -11.0]})
+        assert "drop_chains" not in said
+        assert "combine_modes(fit)" in said
+        (said,) = explain_modes(modes | {"found": [found[0] | {"chains": []}, narrow]})
+        assert "drop_chains" not in said
+        assert "initvals" in said
+
+
+class TestUnfinished:
+    """A ridge on which L-BFGS crawls: y = x squared, narrow, that rises in x for long."""
+
+    def compile(self):
+        with pm.Model(coords={"axis": range(2)}) as graph:
+            z = pm.Normal("z", 0, 1e3, dims="axis")
+            pm.Potential("ridge", -1e5 * (z[1] - z[0] ** 2) ** 2 - (z[0] - 9) ** 2)
+        return start_near(compile_graph(graph, {"z": np.zeros(2)}))
+
+    def test_the_first_start_is_kept_where_its_climb_does_not_end(self, monkeypatch):
+        monkeypatch.setattr("bayesanno.inference.modes.explore.LEAST_CLIMB", 30)
+        starts = self.compile()
+        rng = np.random.default_rng(1)
+        found = explore(starts.density, starts.centre, n_starts=3, most_gradients=240, rng=rng)
+        assert not found.is_weighed
+        assert found.n_unfinished >= 1
+        assert found.unfinished[0].is_first
+        assert not found.unfinished[0].is_reached
+        assert np.isfinite(found.unfinished[0].sd).all()
+
 
 class TestStarts:
     def choose(self, graph, initvals, **options):

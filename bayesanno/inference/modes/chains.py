@@ -176,6 +176,7 @@ def place_chains(
     looked = choose_draws(draws.sizes["draw"], n_looks)
     points = unconstrain(graph, draws.isel(draw=looked))  # (chain, look, dimension)
     explored, places = explored.place(density, points.reshape(-1, points.shape[2]))
+    described["rough"] = explored.rough
     groups, shares = weigh_labellings(model, data, graph, density, explored.modes)
     number = {mode: at for at, group in enumerate(groups) for mode in group}
     by_chain = np.array([-1 if at is None else number[at] for at in places]).reshape(points.shape[:2])

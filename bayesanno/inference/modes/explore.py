@@ -80,6 +80,8 @@ class Explored:
         How many gradients a climb may take.
     spreads : array of bool, shape (dimension,)
         Which numbers say how far others lie apart.
+    most_hessians : int
+        Of how many modes that are found later the whole Hessian may be computed; of more, masses are rough.
     """
 
     modes: tuple[Mode, ...]
@@ -90,6 +92,7 @@ class Explored:
     rough: bool
     most_steps: int
     spreads: np.ndarray
+    most_hessians: int = MOST_MODES
 
     @property
     def is_weighed(self) -> bool:
@@ -111,7 +114,7 @@ class Explored:
         list of int or None
             The number of each point's mode; None of one whose climb did not end at the top of a mode.
         """
-        modes = list(self.modes)
+        modes, rough = list(self.modes), self.rough
         places: list[int | None] = []
         equal = EQUAL_BY_SPREADS if self.spreads.any() else EQUAL
         for point in points:
@@ -125,11 +128,12 @@ class Explored:
                 continue
             at = next((i for i, mode in enumerate(modes) if end.is_one_with(mode, equal)), None)
             if at is None:
-                weight = weigh_top(density, end, self.most_steps, self.spreads, rough=self.rough)
+                rough |= len(modes) - len(self.modes) >= self.most_hessians
+                weight = weigh_top(density, end, self.most_steps, self.spreads, rough=rough)
                 modes.append(Mode(**vars(end), weight=weight, visits=0))
                 at = len(modes) - 1
             places.append(at)
-        return replace(self, modes=tuple(modes)), places
+        return replace(self, modes=tuple(modes), rough=rough), places
 
     def _recognise(self, density: Density, point: np.ndarray, modes: list[Mode]) -> int | None:
         """Return the mode that is uphill of a point given its spreads, which is sooner found than a top of spreads."""
@@ -209,7 +213,8 @@ def explore(
     tops = [end for end in ends if end.is_reached]
     highest = max((end.log_density for end in ends), default=-np.inf)
     rest = [end for end in ends if not end.is_reached and (end.is_first or end.log_density > highest - NEARLY)]
-    modes, rough = _weigh(density, _best(tops), most_steps, HESSIANS * most_gradients, spreads)
+    n_affordable = HESSIANS * most_gradients // (2 * start.size) if start.size <= MOST_DIMENSIONS else 0
+    modes, rough = _weigh(density, _best(tops), most_steps, n_affordable, spreads)
     return Explored(
         modes=tuple(sorted(modes, key=lambda mode: -mode.log_mass)),
         unfinished=tuple(
@@ -222,6 +227,7 @@ def explore(
         rough=rough,
         most_steps=most_steps,
         spreads=spreads,
+        most_hessians=min(MOST_MODES, n_affordable),
     )
 
 
@@ -257,14 +263,12 @@ def _move_spreads(
 
 
 def _weigh(
-    density: Density, tops: list[Mode], most_steps: int, most_gradients: int, spreads: np.ndarray
+    density: Density, tops: list[Mode], most_steps: int, n_affordable: int, spreads: np.ndarray
 ) -> tuple[list[Mode], bool]:
     """Return tops with their masses, and whether these are rough.
 
     Where there are not gradients enough for all Hessians, those that may carry mass are chosen by the diagonals.
     """
-    n_dim = spreads.size
-    n_affordable = most_gradients // (2 * n_dim) if n_dim <= MOST_DIMENSIONS else 0
 
     def weigh(top: Mode, *, rough: bool) -> Mode:
         return replace(top, weight=weigh_top(density, top, most_steps, spreads, rough=rough))

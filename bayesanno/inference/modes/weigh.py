@@ -185,9 +185,9 @@ class _Group:
 
 def _find_groups(view: FitView, density: Density, z: np.ndarray, spreads: np.ndarray) -> list[_Group]:
     """Find the modes uphill of some draws of each chain; where that fails, compare chains with each other."""
-    rough = z.shape[2] > MOST_DIMENSIONS
-    looked = choose_draws(z.shape[1], 1 if rough else LOOKS)
-    unknown = Explored((), (), 0, 0, 0, rough=rough, most_steps=LEAST_CLIMB, spreads=spreads)
+    too_many = z.shape[2] > MOST_DIMENSIONS
+    looked = choose_draws(z.shape[1], 1 if too_many else LOOKS)
+    unknown = Explored((), (), 0, 0, 0, rough=too_many, most_steps=LEAST_CLIMB, spreads=spreads)
     explored, places = unknown.place(density, z[:, looked].reshape(-1, z.shape[2]))
     labellings = group_modes(explored.modes, merge=is_exchangeable(view.model, view.data))
     number = {mode: at for at, group in enumerate(labellings) for mode in group}
@@ -196,14 +196,11 @@ def _find_groups(view: FitView, density: Density, z: np.ndarray, spreads: np.nda
         log_density = view.tree["sample_stats"]["lp"].transpose("chain", "draw").values
         groups = compare_chains(view.posterior, log_density, view.model.competence)["groups"]
         return [_Group(tuple(sorted(group)), ()) for group in groups]
-    found = [
-        _Group(
-            tuple(chain for chain, home in enumerate(homes) if home == at),
-            () if rough else tuple(explored.modes[mode] for mode in group),
-        )
-        for at, group in enumerate(labellings)
-    ]
-    return [group for group in found if group.chains] if rough else found
+    found = []
+    for at, group in enumerate(labellings):
+        chains = tuple(chain for chain, home in enumerate(homes) if home == at)
+        found.append(_Group(chains, () if explored.rough else tuple(explored.modes[mode] for mode in group)))
+    return [group for group in found if group.chains or group.tops]
 
 
 def _are_mixed(view: FitView) -> bool:
