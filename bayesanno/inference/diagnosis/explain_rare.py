@@ -80,7 +80,7 @@ def _how_badly(rare: Mapping[str, Any]) -> str:
         which = f"{which}, and on {_quoted(rare['beside'])}, of which the same items may be"
     if rhat is not None and rhat > MAX_RHAT:
         return f"chains disagree on {which}: R-hat of {worst['max_rhat']} is {rhat:.3f} (should be at most {MAX_RHAT})"
-    ess, kind = min((rare[f"min_ess_{kind}"], kind) for kind in ("bulk", "tail"))
+    ess, kind = min((ess, kind) for kind in ("bulk", "tail") if (ess := rare[f"min_ess_{kind}"]) is not None)
     of = f"the {kind} ESS of {worst[f'min_ess_{kind}']} is {ess:.0f}"
     return f"few independent draws are of {which}: {of} (should be at least {MIN_ESS:.0f})"
 

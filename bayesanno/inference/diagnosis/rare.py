@@ -18,6 +18,7 @@ from bayesanno.modeling.between_chains import Compared
 from bayesanno.modeling.capabilities import Latent
 
 FEW_ITEMS = 5.0  # expected in a class: of fewer, its rows of a confusion matrix are little more than the prior
+FEW_OF_ALL = 0.1  # the share of all items that such a class has at most: where items are few, all classes are small
 CLASSES = "true_class"  # how the dimensions of classes begin; the types of items have others
 MOST_ITEMS = 5  # that are named
 SHARED = 20.0  # times as many items as move between it and a class of hardly an item: in a larger one these do not show
@@ -95,8 +96,8 @@ def find_rare(
     Returns
     -------
     dict or None
-        None if there is no such class, or if the parameters of such classes mix. `classes`: those with fewer than about
-        five expected items, each with its `name`, `dim`, expected `items`, and whether it `mixes`, fewest first;
+        None if there is no such class, or if the parameters of such classes mix. `classes`: those with fewer than five
+        expected items, and no more than a tenth of all, each with its `name`, `dim`, expected `items`, and whether it `mixes`, fewest first;
         `beside`, the same of small classes between which and those items move; `n_items`; of the parameters of all
         these `max_rhat`, `min_ess_bulk`, `min_ess_tail` and `worst` as `find_extremes` gives them, and the same of all
         other parameters as `rest`; `differ`, of how many items label or probability differs between chains, with a few
@@ -108,7 +109,7 @@ def find_rare(
     for latent, one in zip(latents, compared, strict=True):
         if latent.dim.startswith(CLASSES):
             sizes = one.probability.sum(axis=0)  # (class,)
-            few = sizes < FEW_ITEMS
+            few = (sizes < FEW_ITEMS) & (sizes <= FEW_OF_ALL * sizes.sum())
             shared = one.moves[one.moves[:, few].any(axis=1)].sum(axis=0)  # (class,)
             near = ~few & (shared > 0) & (sizes < SHARED * shared)
             for at, found in ((few, classes), (near, beside)):
@@ -120,6 +121,8 @@ def find_rare(
     if mixes(find_extremes(_part(convergence, classes)[0])):
         return None
     own, rest = _part(convergence, classes + beside)
+    if find_extremes(rest)["min_ess_bulk"] is None:  # there is no rest
+        return None
     for one_class in classes + beside:
         one_class["mixes"] = mixes(find_extremes(_part(convergence, [one_class])[0]))
     differs = np.any([one.differs for one in compared], axis=0)  # (item,)
