@@ -97,12 +97,12 @@ def find_rare(
     -------
     dict or None
         None if there is no such class, or if the parameters of such classes mix. `classes`: those with fewer than five
-        expected items, and no more than a tenth of all, each with its `name`, `dim`, expected `items`, and whether it `mixes`, fewest first;
-        `beside`, the same of small classes between which and those items move; `n_items`; of the parameters of all
-        these `max_rhat`, `min_ess_bulk`, `min_ess_tail` and `worst` as `find_extremes` gives them, and the same of all
-        other parameters as `rest`; `differ`, of how many items label or probability differs between chains, with a few
-        of them as `named`; and `apart`, how far the probability of the most probable label goes apart between chains,
-        of the other items the furthest.
+        expected items, and no more than a tenth of all, each with its `name`, `dim`, expected `items`, and whether it
+        `mixes`, fewest first; `beside`, the same of small classes between which and those items move; `n_items`; of the
+        parameters of all these `max_rhat`, `min_ess_bulk`, `min_ess_tail` and `worst` as `find_extremes` gives them,
+        and the same of all other parameters as `rest`; `differ`, of how many items label or probability differs between
+        chains, with a few of them as `named`; and `apart`, how far the probability of the most probable label goes
+        apart between chains, of the other items the furthest.
     """
     classes: list[dict[str, Any]] = []
     beside: list[dict[str, Any]] = []
