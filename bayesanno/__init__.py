@@ -69,6 +69,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "report.plots.items": ["plot_coverage", "plot_entropy", "plot_labels"],
         "report.plots.types": ["plot_types"],
         "report.plots.chains": ["plot_chain_ranks", "plot_traces"],
+        "report.plots.plates": ["plot_plates"],
         "report.plots.prior": ["plot_prior_posterior"],
         "report.plots.sensitivity": [
             "plot_label_power_scaling",

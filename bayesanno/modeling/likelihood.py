@@ -56,7 +56,7 @@ def observe(model: AnnotationModel, data: Data) -> pt.TensorVariable:
     kind = KINDS[model.data_class]
     arrays = index_arrays(model, data, find_patterns(model, data))
     containers = {key: pm.Data(key.name, array.values) for key, array in arrays.items()}
-    declared = _declared(model, data, graph)
+    declared = declared_parameters(model, data, graph)
     taken = _taken(model, data, declared, containers)
     observed = containers.pop(kind.values)
     parameters = {name: variable for name, variable in declared.items() if name in taken}
@@ -85,12 +85,13 @@ def observe(model: AnnotationModel, data: Data) -> pt.TensorVariable:
 def taken_parameters(model: AnnotationModel, data: Data, graph: Any) -> tuple[str, ...]:
     """Return the names of the parameters that a model's formula or generative process takes, of a graph of its own."""
     arrays = index_arrays(model, data, find_patterns(model, data))
-    declared = _declared(model, data, graph)
+    declared = declared_parameters(model, data, graph)
     taken = _taken(model, data, declared, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
     return tuple(name for name in declared if name in taken)
 
 
-def _declared(model: AnnotationModel, data: Data, graph: Any) -> dict[str, pt.TensorVariable]:
+def declared_parameters(model: AnnotationModel, data: Data, graph: Any) -> dict[str, pt.TensorVariable]:
+    """Return what a model's methods find in `p`: free, derived and known parameters, by name."""
     names = [*(variable.name for variable in graph.unobserved_RVs), *known_parameters(model, data)]
     return {name: graph[name] for name in names}
 

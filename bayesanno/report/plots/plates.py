@@ -1,0 +1,175 @@
+"""A plate diagram of a model: what depends on what, and what is repeated for each item and each annotator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
+from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.process import Process, describe_process
+from bayesanno.modeling.registry import get_model
+from bayesanno.report.plots.style import INK, PALE, new_figure
+
+Point = tuple[float, float]
+WIDTH, HEIGHT = 1.5, 0.62  # of a node, in the units of the axes, which are inches
+STEP = (1.75, 1.1)  # between nodes
+MARGIN = 0.22  # between a plate and what is in it
+SHADED = "#d9d9d9"  # what is observed
+NAMES = {"annotations": "answers"}
+LONGEST = 18  # letters of a name on one line
+
+
+def plot_plates(model: str | AnnotationModel, data: Data | None = None) -> Figure:
+    """Draw a model as a plate diagram, from its graph and its generative process.
+
+    Parameters
+    ----------
+    model : str or AnnotationModel
+    data : AnnotationData, CountData or MultiAnnotationData, optional
+        Whose numbers of items and annotators are written on the plates; otherwise they are I and J.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A box for each parameter with a prior, with its dimensions beside annotators; for the latent state of an item,
+        dashed, since it is summed out; and for the answers, shaded, since they are observed. An arrow leads from each
+        to what depends on it directly. What is on a plate is there once for each item, or each annotator.
+
+    Raises
+    ------
+    ModelError
+        If the model is unknown.
+    DataError
+        If the data are not of the kind that the model takes.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> figure = ba.plot_plates("mace")
+    >>> sorted(text.get_text() for text in figure.axes[0].texts)[:3]
+    ['annotator j = 1 ... J', 'answers', 'competence']
+    """
+    model = get_model(model)
+    process = describe_process(model, _smallest(model) if data is None else data)
+    return draw_plates(process, *_sizes(data))
+
+
+def draw_plates(process: Process, n_items: str, n_annotators: str) -> Figure:
+    """Draw what `plot_plates` does, of a process."""
+    places = _place(process)
+    xs, ys = zip(*places.values(), strict=True)
+    figure, axes = new_figure(max(xs) - min(xs) + WIDTH + 5 * MARGIN, max(ys) - min(ys) + HEIGHT + 5 * MARGIN)
+    axes.axis("off")
+    axes.set_aspect("equal")
+    _draw_plate(axes, [places[process.state], places[process.answers]], f"item i = 1 ... {n_items}", below=True)
+    if process.answers in NAMES:  # each of them is an annotator's
+        inside = [places[name] for name in [*_of_annotators(process), process.answers]]
+        _draw_plate(axes, inside, f"annotator j = 1 ... {n_annotators}", below=False)
+    for parent, child in process.edges:
+        _draw_arrow(axes, places[parent], places[child])
+    for name, place in places.items():
+        _draw_node(axes, place, name, process)
+    axes.set(
+        xlim=(min(xs) - WIDTH / 2 - 2 * MARGIN, max(xs) + WIDTH / 2 + 2 * MARGIN),
+        ylim=(min(ys) - HEIGHT / 2 - 2.4 * MARGIN, max(ys) + HEIGHT / 2 + 2.4 * MARGIN),
+    )
+    return figure
+
+
+def _of_annotators(process: Process) -> list[str]:
+    return [name for name, dims in process.dims.items() if "annotator" in dims]
+
+
+def _place(process: Process) -> dict[str, Point]:
+    """Return where each node is.
+
+    State and answers are side by side, annotators' parameters above the answers, and what these depend on above them;
+    what the state depends on is above the state, and what the answers alone depend on below them.
+    """
+    own = _of_annotators(process)
+    others = [name for name in process.dims if name not in own]
+    above = [name for name in others if any((name, one) in process.edges for one in own)]
+    to_state = [name for name in others if name not in above and (name, process.state) in process.edges]
+    to_answers = [name for name in others if name not in above and name not in to_state]
+    across, up = STEP
+    x = across * 1.2  # of the answers
+    rows = [(own, x, up), (above, x, 2.3 * up), (to_answers, x, -1.4 * up)]
+    places = {process.state: (0.0, 0.0), process.answers: (x, 0.0)}
+    places |= {name: (left + across * at, y) for row, left, y in rows for at, name in enumerate(row)}
+    places |= {name: (-across * at, 1.4 * up) for at, name in enumerate(to_state)}
+    return places
+
+
+def _draw_plate(axes: Axes, inside: Sequence[Point], name: str, *, below: bool) -> None:
+    """Draw a plate around nodes, with what it repeats in a corner that no other plate has."""
+    xs, ys = zip(*inside, strict=True)
+    room = MARGIN if below else 0.5 * MARGIN  # so that edges of two plates do not lie on each other
+    left, low = min(xs) - WIDTH / 2 - room, min(ys) - HEIGHT / 2 - room - (MARGIN if below else 0)
+    right, high = max(xs) + WIDTH / 2 + room, max(ys) + HEIGHT / 2 + room + (0 if below else MARGIN)
+    box = FancyBboxPatch((left, low), right - left, high - low, boxstyle="round,pad=0,rounding_size=0.1")
+    box.set(facecolor="none", edgecolor=PALE, linewidth=1.0)
+    axes.add_patch(box)
+    at = (left + 0.1, low + 0.08) if below else (right - 0.1, high - 0.08)
+    under = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # arrows pass behind
+    sides: dict[str, Any] = {"ha": "left", "va": "bottom"} if below else {"ha": "right", "va": "top"}
+    axes.text(*at, name, fontsize=7, color=INK, bbox=under, zorder=3, **sides)
+
+
+def _draw_arrow(axes: Axes, begin: Point, end: Point) -> None:
+    """Draw an arrow between the edges of two nodes."""
+
+    def leave(here: Point, there: Point) -> Point:
+        dx, dy = there[0] - here[0], there[1] - here[1]
+        scale = min(WIDTH / 2 / abs(dx) if dx else 1e9, HEIGHT / 2 / abs(dy) if dy else 1e9)
+        return here[0] + scale * dx, here[1] + scale * dy
+
+    arrow = FancyArrowPatch(
+        leave(begin, end), leave(end, begin), arrowstyle="-|>", mutation_scale=11, shrinkA=0, shrinkB=0
+    )
+    arrow.set(color=INK, linewidth=1.0)
+    axes.add_patch(arrow)
+
+
+def _draw_node(axes: Axes, place: Point, name: str, process: Process) -> None:
+    box = FancyBboxPatch(
+        (place[0] - WIDTH / 2, place[1] - HEIGHT / 2), WIDTH, HEIGHT, boxstyle="round,pad=0,rounding_size=0.25"
+    )
+    observed, latent = name == process.answers, name == process.state
+    box.set(facecolor=SHADED if observed else "white", edgecolor=INK, linestyle="--" if latent else "-", linewidth=1.2)
+    axes.add_patch(box)
+    dims = [dim for dim in process.dims.get(name, ()) if dim != "annotator"]
+    caption = {process.answers: "observed", process.state: "summed out"}.get(name, " x ".join(dims))
+    shown = NAMES.get(name, name)
+    if len(shown) > LONGEST:
+        shown = "_\n".join(shown.rsplit("_", 1))
+    axes.text(place[0], place[1] + (0.11 if caption else 0), shown, **_text(9, bold=True))
+    if caption:
+        axes.text(place[0], place[1] - 0.16, caption, **_text(7, bold=False))
+
+
+def _text(size: int, *, bold: bool) -> dict[str, Any]:
+    return {"fontsize": size, "weight": "bold" if bold else "normal", "ha": "center", "va": "center", "color": INK}
+
+
+def _smallest(model: AnnotationModel) -> Any:
+    """Return data as small as a model can be fitted to."""
+    said = [(f"s{item}", who, "yes" if item == at else "no") for item in range(3) for at, who in enumerate("abc")]
+    table = AnnotationData.from_records(said)
+    if issubclass(model.data_class, AnnotationData):
+        return table
+    if issubclass(model.data_class, CountData):
+        return CountData.from_annotations(table, positive="yes")
+    return MultiAnnotationData(by_dimension={"first": table, "second": table})
+
+
+def _sizes(data: Data | None) -> tuple[str, str]:
+    """Return how many items and annotators there are, in words for the plates."""
+    return ("I", "J") if data is None else (f"{data.n_items:,}", f"{getattr(data, 'n_annotators', 0):,}")
