@@ -120,5 +120,5 @@ class BinomialMixture(ItemTypeModel, HasRemarks):
             posterior,
             rate="rate",
             remedy=f"take fewer types (types={self.types - 1}), or a stronger prior, such as weight_prior=10 and "
-            "rate_prior=40:40, and know then that much of what is said of the types is that prior",
+            "rate_prior=40:40, and note that the types then depend much on that prior",
         )

@@ -134,9 +134,9 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
         worth = " to ".join(dict.fromkeys(f"{x:.0f}" for x in (np.min(self.rate_strength), np.max(self.rate_strength))))
         rests = f"the prior of the rates, worth {worth} answers each" if len(self.rate_mean) > 1 else "priors"
         return [
-            "counts show only the mixed rates diligence * rate + (1 - diligence) * lazy_rate: what is said of diligence"
-            f" rests on {rests}; take the rates from a fit to other data (DiligentLazy.from_fit), or as known "
-            "(known=True)"
+            "counts show only the mixed rates diligence * rate + (1 - diligence) * lazy_rate: the posterior of "
+            f"diligence depends on {rests}; take the rates from a fit to other data (DiligentLazy.from_fit), or as "
+            "known (known=True)"
         ]
 
     def known_parameters(self, data: CountData) -> dict[str, Known]:

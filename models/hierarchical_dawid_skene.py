@@ -116,8 +116,8 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
         if n_answering < FEW:
             who = "one annotator" if n_answering == 1 else f"{n_answering} annotators"
             found.append(
-                f"{who} gave all answers, from which next to nothing can be learnt of a population of annotators: "
-                "spread keeps its prior; fit model_b"
+                f"{who} gave all answers, too few to learn a population of annotators: spread keeps its prior; "
+                "fit model_b"
             )
         return found
 

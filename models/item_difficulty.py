@@ -126,13 +126,11 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
     def caveats(self, data: AnnotationData) -> list[str]:
         found = []
         if np.bincount(data.item, minlength=1).max() < 2:
-            found.append(
-                "no item has more than one answer, so nothing can be learnt of which items are hard: fit another model"
-            )
+            found.append("no item has more than one answer, so difficulties cannot be learnt: fit another model")
         if data.n_classes == 2 and self.form in ("1pl", "2pl"):
             found.append(
-                f"with two classes and form={self.form!r} an item may be so hard that its majority is taken for wrong, "
-                "and labels can be worse than the vote: compare them with it, or take form='chance'"
+                f"with two classes and form={self.form!r} an item may be so hard that its majority counts as wrong, "
+                "and labels can be worse than the vote: compare them with the vote, or take form='chance'"
             )
         return found
 

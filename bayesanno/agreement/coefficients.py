@@ -264,7 +264,7 @@ def _say_undefined(data: AnnotationData, scale: Scale) -> dict[str, str]:
     if not scale.ordered:
         found |= dict.fromkeys(("krippendorff_alpha_ordinal", *WEIGHTED), NO_ORDER)
     if scale.values is None:
-        found["krippendorff_alpha_interval"] = "the labels are not all numbers, of which one could say how far apart"
+        found["krippendorff_alpha_interval"] = "the labels are not all numbers, so they have no distances"
     return found
 
 

@@ -164,7 +164,7 @@ def fit_binomials(
         raise DataError(f"{types} types of item, but only {seen} different counts in the data: fit at most {seen}")
     if 2 * types - 1 > trials:
         raise DataError(
-            f"{types} types of item cannot be told apart with n = {trials} answers per item: fit at most "
+            f"{types} types of item cannot be distinguished with n = {trials} answers per item: fit at most "
             f"{(trials + 1) // 2}"
         )
 
@@ -283,7 +283,7 @@ def fit_diligence(
     histogram = count_histogram(data)
     trials = histogram.size - 1
     if trials < 2:
-        raise DataError("items have a single answer: that is too few to tell diligent and lazy answers apart")
+        raise DataError("items have a single answer: two or more are needed to distinguish diligent from lazy answers")
     shares, rates = normalise_types(weight, rate)
     criterion = make_criterion(histogram, method)
 

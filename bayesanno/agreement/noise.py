@@ -193,8 +193,8 @@ def bound_noise_of(
         raise DataError("no item is disagreed on, so the chance of agreement cannot be estimated: give it (--chance)")
     if chance is None and not 0 < p < 1:
         raise DataError(
-            f"the {found.d} items disagreed on say that coins agree with probability {p:g}, which is no estimate to "
-            "rely on: give the chance of agreement (--chance)"
+            f"the {found.d} items disagreed on give a chance of agreement of {p:g}, which is not a reliable estimate: "
+            "give the chance of agreement (--chance)"
         )
     bound = bound_noise(found.n, found.d, p, confidence=confidence, prior=prior)
     return replace(bound, kappa=found.kappa)

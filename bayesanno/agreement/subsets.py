@@ -93,7 +93,7 @@ def _answers(data: AnnotationData) -> np.ndarray:
     kept = place[data.item] >= 0
     if data.n_annotators * shared.size * data.n_labels > 20 * MAX_CELLS:
         raise DataError(
-            f"subsets of {data.n_annotators:,} annotators of {shared.size:,} items are too many to look at: leave out "
+            f"subsets of {data.n_annotators:,} annotators of {shared.size:,} items are too many to search: leave out "
             "annotators with few annotations"
         )
     said = np.zeros((data.n_annotators, shared.size, data.n_labels), dtype=np.float32)

@@ -55,7 +55,7 @@ def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None
     if not parts:
         raise FitError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
     if any(part.is_of_types for part in parts):
-        raise FitError(f"{view.model.name} says of what type items are, not what their labels are")
+        raise FitError(f"{view.model.name} gives types of items, not their labels")
     return concat_parts(parts, lambda part: _cover_part(part, shares))
 
 

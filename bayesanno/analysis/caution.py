@@ -22,7 +22,7 @@ def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> F
             if not from_draws:
                 warn(
                     f"this fit has {counted(n_chains, 'chain')}, and its labels and diagnostics are still those of "
-                    f"{n_before}, as isel leaves them: take bayesanno.drop_chains(fit, ...), which computes them anew",
+                    f"{n_before}, since isel does not update them: use bayesanno.drop_chains(fit, ...), which does",
                     ConvergenceWarning,
                 )
             return view

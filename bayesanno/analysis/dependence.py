@@ -190,9 +190,7 @@ def _find_truth(view: FitView, part: FitPart, truth: Truth | None) -> tuple[np.n
     if truth is not None and truth not in get_args(Truth):
         raise FitError(f"there is no truth {truth!r}: choose one of {', '.join(get_args(Truth))}")
     if part.is_of_types or part.posterior.shape[1] != part.data.n_classes:
-        raise FitError(
-            f"a fit of {view.model.name} does not say which labels are true, so that nobody errs: fit model_b"
-        )
+        raise FitError(f"a fit of {view.model.name} has no true labels, and so no errors: fit model_b")
     gold = np.equal.outer(part.data.gold_codes, np.arange(part.data.n_classes)).astype(float)
     if truth == "gold" and not gold.any():
         raise DataError("no item has a known true label: read them with gold, or leave truth out for the posterior's")
@@ -204,7 +202,7 @@ def _explain_lack(by: Truth) -> str:
     """Return why nothing can be said of annotators who share no item."""
     if by == "gold":
         return 'no item with a known true label was answered by two annotators: truth="posterior" takes all items'
-    return "no item was answered by two annotators, so that nobody can be seen to err together"
+    return "no item was answered by two annotators, so errors cannot be compared"
 
 
 def code_groups(groups: Groups | None, part: FitPart) -> tuple[np.ndarray, list[str]]:

@@ -81,7 +81,7 @@ def require_draws(view: FitView, what: str) -> None:
     """Raise a FitError if a fit is one point: `what` takes draws."""
     if view.yields == "point":
         raise FitError(
-            f"this fit by {view.tree.attrs['method']} is one point, and says nothing on how sure it is: {what} takes "
+            f"this fit by {view.tree.attrs['method']} is one point, and has no uncertainty: {what} takes "
             "draws of the posterior; fit by nuts"
         )
 

@@ -142,7 +142,7 @@ def _check_weights(items: Sequence[str], ess: np.ndarray, n_draws: int) -> None:
         others = f" (and of {few.size - 1} more)" if few.size > 1 else ""
         warn(
             f"the prediction of item {items[worst]!r}{others} rests on few draws: ess_weights is {ess[worst]:.1f} of "
-            f"{n_draws} draws (should be at least {enough:.0f}); its answers are a surprise to this fit, or many: fit "
-            "again with them",
+            f"{n_draws} draws (should be at least {enough:.0f}); its answers are improbable under this fit, or "
+            "many: fit again with them",
             PredictionWarning,
         )

@@ -276,9 +276,7 @@ def check_gold(model: AnnotationModel, data: Any, gold: Any) -> None:
 
 def refuse_types(model: AnnotationModel) -> NoReturn:
     """Raise a FitError that says that a model is of types of items."""
-    raise FitError(
-        f"{model.name} says of what type items are, not what their labels are: no true label recalibrates it"
-    )
+    raise FitError(f"{model.name} gives types of items, not their labels: true labels cannot recalibrate it")
 
 
 def _read_one(part: FitPart, gold: Any) -> dict[str, str]:
@@ -349,15 +347,14 @@ def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> lis
     said = []
     if n < FEW:
         said.append(
-            f"{counted(n, 'true label')}{of} {'is' if n == 1 else 'are'} known: the temperature is hardly known, "
+            f"{counted(n, 'true label')}{of} {'is' if n == 1 else 'are'} known: the temperature is uncertain, "
             f"between {about['temperature']['hdi94_lb']:.3g} and {about['temperature']['hdi94_ub']:.3g} (94%); give "
             f"{FEW} or more"
         )
     elif gained.mean() < NEXT_TO_NOTHING:
         said.append(
-            f"the labels{of} carry {'nothing' if gained.mean() <= 0 else 'next to nothing'}: their log score on known "
-            f"items is {about['log_score']:.3f}, and that of how frequent each label is alone "
-            f"{about['log_score_shares']:.3f}"
+            f"the labels{of} carry {'no' if gained.mean() <= 0 else 'almost no'} information: their log score on known "
+            f"items is {about['log_score']:.3f}, and that of the labels' frequencies {about['log_score_shares']:.3f}"
         )
     return said
 

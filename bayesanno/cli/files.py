@@ -62,7 +62,7 @@ def check_out(path: Path, *, overwrite: bool) -> None:
         raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
 
 
-def tell(said: Iterable[str], out: Path, files: Iterable[str]) -> None:
+def print_result(said: Iterable[str], out: Path, files: Iterable[str]) -> None:
     """Say in a few lines what came out, and name the files."""
     for line in [*said, *(str(out / name) for name in files)]:
         typer.echo(line)

@@ -99,7 +99,7 @@ def of_one_column(model: AnnotationModel, options: DataOptions) -> DataOptions:
     """
     if len(options.label) > 1:
         raise DataError(
-            f"{model.name} is of one label column, not {len(options.label)}: name one, or take model_a_multi"
+            f"{model.name} reads one label column, not {len(options.label)}: name one, or use model_a_multi"
         )
     return options.of_one_column
 
@@ -130,7 +130,7 @@ def design_for(model: AnnotationModel, *, unsure: Sequence[str], **asked: Any) -
         As for `make_design`; if a dimension is named twice, or the model takes no answers that are no class.
     """
     if unsure and not model.takes_other_labels:
-        raise DataError(f"{model.name} makes no answers that are no class: leave out --unsure")
+        raise DataError(f"{model.name} cannot simulate answers that are no class: leave out --unsure")
     return _KINDS[model.data_class].design(unsure=unsure, **asked)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_result, new_folder, tell, write_fit
+from bayesanno.cli.files import describe_result, new_folder, print_result, write_fit
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.running import status
@@ -48,7 +48,7 @@ def recalibrate(
         with status("recalibrating", show=sys.stderr.isatty()):
             view = view_of(recalibrate_fit(fit, gold))
         run = write_fit(view, unfinished, coverage=coverage, began=begin)
-    tell(describe_result(run), out, run["files"])
+    print_result(describe_result(run), out, run["files"])
     if report:
         from bayesanno.report.page import write_report
 

@@ -26,7 +26,7 @@ def simulate(
     ] = "3",
     unsure: opt.UnsureLabels = None,
     dimensions: Annotated[
-        str, typer.Option(metavar="A,B,...", help="For models of several dimensions: their names.")
+        str, typer.Option(metavar="A,B,...", help="Names of the dimensions, for models of several.")
     ] = "first,second",
     seed: opt.Seed = None,
     settings: opt.Settings = None,

@@ -267,7 +267,7 @@ def score_probabilities(probability: np.ndarray, truth: np.ndarray) -> Predicted
 def _scored_parts(view: FitView) -> list[FitPart]:
     parts = parts_of(view)
     if any(part.is_of_types for part in parts):
-        raise FitError(f"{view.model.name} says of what type items are, not what their labels are")
+        raise FitError(f"{view.model.name} gives types of items, not their labels")
     scored = [part for part in parts if part.gold and _predict(part).right.size]
     if not scored:
         but = " of an item whose label was not given as a control" if any(part.gold for part in parts) else ""

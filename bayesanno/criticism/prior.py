@@ -109,7 +109,7 @@ def describe_prior(
         raise FitError(f"draws is {draws}: it must be at least {LEAST_DRAWS}")
     named = dict(models) if isinstance(models, Mapping) else {get_model(models).name: models}
     if not named:
-        raise FitError("there is no model to describe the prior of")
+        raise FitError("models is empty: give at least one model")
     chosen = {name: get_model(model) for name, model in named.items()}
     asked = forget_truth(design)
     for model in chosen.values():
@@ -120,11 +120,11 @@ def describe_prior(
     for name, model in chosen.items():
         rows = list(_describe(model, asked, draws, np.random.default_rng(random_seed)))
         values = [row[-1].ravel() for row in rows]
-        told = pd.DataFrame([row[:-1] for row in rows], columns=list(columns), dtype="str")
-        told.insert(0, "model", pd.Series(name, index=told.index, dtype="str"))
+        described = pd.DataFrame([row[:-1] for row in rows], columns=list(columns), dtype="str")
+        described.insert(0, "model", pd.Series(name, index=described.index, dtype="str"))
         low, high = np.array([np.quantile(one, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) for one in values]).T
         numbers = {"mean": [one.mean() for one in values], "sd": [one.std(ddof=1) for one in values]}
-        parts.append(told.assign(**numbers, low=low, high=high))
+        parts.append(described.assign(**numbers, low=low, high=high))
         drawn += values
     table = pd.concat(parts, ignore_index=True)
     if not isinstance(asked, MultiAnnotationData):

@@ -119,7 +119,7 @@ def sbc(
     how = {"workers": workers, "client": client, "message": "simulating", "progressbar": progressbar}
     done = dict(run_all(rank_one, numbers, chosen, design, seed, arguments, **how))
     if len(done) != simulations:
-        raise FitError(f"{len(done)} of {simulations} simulations are there: the study is not whole")
+        raise FitError(f"only {len(done)} of {simulations} simulations are complete: run the study again")
     found: xr.Dataset = xr.concat([done[number] for number in numbers], dim="simulation").assign_coords(
         simulation=list(numbers)
     )

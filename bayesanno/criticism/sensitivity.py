@@ -152,7 +152,7 @@ def require_labels(model: AnnotationModel, data: Any) -> None:
     model.check(data)
     found = latents(model, data)
     if not isinstance(data, AnnotationData) or len(found) > 1 or found[0].dim == ITEM_TYPE:
-        raise FitError(f"sensitivity is of models of labels, and {model.name} says nothing of the items' labels")
+        raise FitError(f"sensitivity is for models of labels, and {model.name} has no labels of items")
 
 
 def lay_out_grid(
@@ -224,27 +224,27 @@ def _tabulate(
     at, items = np.arange(data.n_items), np.array(data.items, dtype=object)
     priors, flips, annotators = [], [], []
     for row, result in zip(rows, results, strict=True):
-        told: dict[str, Any] = {"prior": row.number} | {field: getattr(row.model, field) for field in fields}
-        told |= dict.fromkeys(("labels_changed", "mean_change", "largest_change"), np.nan)
+        row_of: dict[str, Any] = {"prior": row.number} | {field: getattr(row.model, field) for field in fields}
+        row_of |= dict.fromkeys(("labels_changed", "mean_change", "largest_change"), np.nan)
         if "probability" in result:
             probability = result["probability"]
             then = probability.argmax(axis=1)
             change = np.abs(probability - own["probability"]).sum(axis=1) / 2
             flipped = np.flatnonzero(then != best)
-            told |= {"labels_changed": flipped.size, "mean_change": change.mean(), "largest_change": change.max()}
+            row_of |= {"labels_changed": flipped.size, "mean_change": change.mean(), "largest_change": change.max()}
             if (gold != "").any():
-                told["accuracy"] = (names[then] == gold)[gold != ""].mean()
+                row_of["accuracy"] = (names[then] == gold)[gold != ""].mean()
             where = {"prior": row.number, "item": items[flipped], "label": names[best[flipped]]}
             where |= {"probability": own["probability"][at, best][flipped], "label_then": names[then[flipped]]}
             flips.append(pd.DataFrame(where | {"probability_then": probability[at, then][flipped]}))
             if "competence" in own:
                 rank = _rank(result["competence"])
                 moved = rank - _rank(own["competence"])
-                told["largest_rank_move"] = np.abs(moved).max()
-                whose = {"prior": row.number, "annotator": list(data.annotators), "competence": result["competence"]}
-                annotators.append(pd.DataFrame(whose | {"rank": rank, "rank_move": moved}))
-        told |= {name: result.get(name) for name in DIAGNOSTICS}
-        priors.append(told | {"seconds": result["seconds"], "problem": result["problem"]})
+                row_of["largest_rank_move"] = np.abs(moved).max()
+                ranks = {"prior": row.number, "annotator": list(data.annotators), "competence": result["competence"]}
+                annotators.append(pd.DataFrame(ranks | {"rank": rank, "rank_move": moved}))
+        row_of |= {name: result.get(name) for name in DIAGNOSTICS}
+        priors.append(row_of | {"seconds": result["seconds"], "problem": result["problem"]})
     none = pd.DataFrame(columns=["prior", "annotator", "competence", "rank", "rank_move"])
     moves = pd.concat(annotators, ignore_index=True) if annotators else none
     return Study(pd.DataFrame(priors), pd.concat(flips, ignore_index=True), moves)

@@ -99,7 +99,7 @@ def check_fits(fits: Fits, data: AnnotationData) -> None:
             raise FitError(f"fits: {name!r} must hold the arguments of fit: its model, and not the data")
         model = get_model(arguments["model"])
         if model.data_class is not AnnotationData or any(one.dim == ITEM_TYPE for one in latents(model, data)):
-            raise FitError(f"fits: {name!r} is of {model.name}, which says nothing of the items' labels")
+            raise FitError(f"fits: {name!r} is of {model.name}, which has no labels of items")
         choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
 
 

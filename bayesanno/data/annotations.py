@@ -113,8 +113,7 @@ class AnnotationData(Labelled):
             odd = next((item for item, label in known.items() if label in self.unsure), None)
             if odd is not None:
                 raise DataError(
-                    f"{what}: item {odd!r} is {known[odd]!r}, which is declared as no class, so that no item can be: "
-                    "correct it or leave it out"
+                    f"{what}: item {odd!r} is {known[odd]!r}, which is declared as no class: correct it or leave it out"
                 )
             object.__setattr__(self, what, known)
         for item, label in self.controls.items():
@@ -241,7 +240,7 @@ class AnnotationData(Labelled):
             return self
         kept = ~self._is_unsure  # (annotation,)
         if not kept.any():
-            raise DataError(f"every annotation is {listed(self.unsure)}, declared as no class: nothing is left of them")
+            raise DataError(f"every annotation is {listed(self.unsure)}, declared as no class: no annotation is left")
         code = np.full(self.n_labels, -1, dtype=np.int64)  # (label,)
         code[self.class_codes] = np.arange(self.n_classes)
         return replace(

@@ -221,8 +221,8 @@ def _weigh(weighed: Weighed) -> tuple[np.ndarray, list[dict[str, Any]]]:
     unknown = [mode for mode in weighed.modes if mode.by == "unknown"]
     if unknown:
         raise FitError(
-            f"what the modes weigh cannot be told: {unknown[0].reason}; look at each by split_modes, or combine them "
-            'by how they predict: weights="stacking"'
+            f"the modes' masses are unknown: {unknown[0].reason}; look at each by split_modes, or combine them by "
+            'predictive accuracy: weights="stacking"'
         )
     total = weighed.share.sum()
     found = [

@@ -104,8 +104,8 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         if spread <= TOO_WIDE:
             return []
         return [
-            f"the difficulties' spread is {spread:.1f}, above {TOO_WIDE:g}: annotators who answer without looking may "
-            "be taken for hard items, and labels are then often wrong: fit mace, or model_b, and compare"
+            f"the difficulties' spread is {spread:.1f}, above {TOO_WIDE:g}: careless annotators may look like hard "
+            "items, and labels are then often wrong: fit mace, or model_b, and compare"
         ]
 
     def coords(self, data: AnnotationData) -> dict[str, list[Any]]:

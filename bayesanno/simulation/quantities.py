@@ -145,7 +145,7 @@ def ask(drawn: Drawn, who: np.ndarray, *, dimension: str = "") -> Iterator[np.nd
 @singledispatch
 def make_up(data: Any, dimension: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray) -> Any:
     """Return answers that nobody gave, by the annotators of data; items after the asked ones only fill a table."""
-    raise NotImplementedError(f"of {type(data).__name__} nobody is known who could be asked")  # abstract
+    raise NotImplementedError(f"{type(data).__name__} has no annotators: register it here")  # abstract
 
 
 @make_up.register(AnnotationData)

@@ -117,7 +117,7 @@ def test_a_fit_that_was_saved_says_the_same(rare_fit, tmp_path):
 def test_the_report_says_so(rare_fit):
     shown = str(judge_fit(view_of(rare_fit)))
     assert USABLE in shown
-    assert "largest R-hat without classes of hardly an item" in shown
+    assert "largest R-hat without nearly empty classes" in shown
 
 
 def test_chains_that_agree_on_such_classes_are_not_warned_of(data, truth, rng):

@@ -86,8 +86,7 @@ def describe_links(links: Links, data: Labelled) -> list[str]:
     problems = []
     if not links.checks:
         problems.append(
-            "every item has only one annotator: nobody can be checked against anybody, "
-            "so competence follows its prior alone"
+            "every item has only one annotator: annotators cannot be compared, so competence follows its prior alone"
         )
     active = np.flatnonzero(data.by_annotator)
     if active.size < 3:

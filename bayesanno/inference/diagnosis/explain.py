@@ -66,8 +66,8 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     if cut_off and n_draws and cut_off > MAX_DEPTH_SHARE * n_draws:
         problems.append(
             f"{cut_off} of {n_draws} draws ({cut_off / n_draws:.0%}) reached the maximum tree depth: their paths were "
-            "cut off, so that the chains move slowly; the draws are not wrong, but dependent: believe them if R-hat "
-            "and ESS are good, otherwise a longer tune or a narrower prior helps"
+            "cut off, so that the chains move slowly; the draws are not wrong, but dependent: use them if R-hat "
+            "and ESS are good; otherwise a longer tune or a narrower prior helps"
         )
     if bfmi is not None and bfmi < MIN_BFMI:
         problems.append(
@@ -137,8 +137,7 @@ def _explain_combination(combination: dict[str, Any]) -> list[str]:
     rough = [mode for mode in combination["modes"] if mode["by"] == "laplace"]
     if rough:
         problems.append(
-            "the weights are rough, by Laplace's method, since the draws of a mode cannot bear bridge sampling: "
-            f"{rough[0]['reason']}"
+            f"the weights are rough, by Laplace's method, since bridge sampling failed in a mode: {rough[0]['reason']}"
         )
     return problems
 

@@ -85,9 +85,9 @@ def _explain_search(modes: Mapping[str, Any]) -> str:
     missed = "none reached" if modes["unfinished"] == made else f"{modes['unfinished']} did not reach"
     voted = ", that from the vote among them" if "first" in modes.get("open", []) and made > 1 else ""
     return (
-        f"the posterior's modes could not be looked for fully: of the climbs from {starts} {missed} the top of a mode"
-        f"{voted}, so that nothing is known of how many modes there are and what they weigh; chains started where "
-        "climbs ended as well: compare the labels of these chains (bayesanno.split_modes), and fits with several seeds"
+        f"the search for the posterior's modes is incomplete: of the climbs from {starts} {missed} the top of a mode"
+        f"{voted}, so the number of modes and their masses are unknown; chains also started where climbs ended: "
+        "compare the labels of these chains (bayesanno.split_modes), and fits with several seeds"
     )
 
 
@@ -114,15 +114,15 @@ def _explain_light(
 
 
 def _explain_unknown(modes: Mapping[str, Any], occupied: Sequence[int]) -> list[str]:
-    """Say which chains are in which modes where what each weighs cannot be told."""
+    """Say which chains are in which modes where the mass of each is unknown."""
     found = modes["found"]
     first, *others = occupied
     where = "; ".join(f"{_who_is_in(found[at], at)} ({_differs(found[at])})" for at in others[:MOST_NAMED])
-    why = "cannot be told of so many parameters" if modes["rough"] else "is not known"
+    why = "cannot be estimated with so many parameters" if modes["rough"] else "is unknown"
     return [
-        f"{_who_is_in(found[first], first)}; {where}; what each mode weighs {why}, so "
-        "that these chains cannot be averaged over: look at each mode by bayesanno.split_modes(fit), weigh them by how "
-        'they predict, bayesanno.combine_modes(fit, weights="stacking"), or sample longer, if chains may yet cross'
+        f"{_who_is_in(found[first], first)}; {where}; the mass of each mode {why}, so do "
+        "not average over these chains: look at each mode by bayesanno.split_modes(fit), weight them by predictive "
+        'accuracy, bayesanno.combine_modes(fit, weights="stacking"), or sample longer, if chains may still cross'
     ]
 
 

@@ -121,8 +121,8 @@ def find_modes(
     check_search(objective, starts, random_seed)
     if isinstance(model, HasSpreads) and model.spreads():
         raise FitError(
-            f"the density of {model.name} is highest where all annotators are one, and it has no mass there: its modes "
-            "say nothing; look for those of model_b"
+            f"the density of {model.name} is highest where all annotators are equal, and it has no mass there: its "
+            "modes are meaningless; look for those of model_b"
         )
     model.check(data)
     seed = known_seed(random_seed)

@@ -113,7 +113,7 @@ def shape_proposal(points: np.ndarray) -> Any:
 
     n_samples, n = points.shape
     if n_samples < MIN_PER_DIMENSION * n:
-        raise np.linalg.LinAlgError(f"{n_samples} draws are too few to shape {n} dimensions")
+        raise np.linalg.LinAlgError(f"{n_samples} draws are too few for {n} dimensions")
     covariance = np.atleast_2d(np.cov(points.T))
     np.linalg.cholesky(covariance)
     return multivariate_t(points.mean(axis=0), covariance, df=TAILS)
@@ -169,7 +169,7 @@ def estimate_log_mass(
     drawn = proposal.rvs(z.shape[0] * int((~shapes).sum()), random_state=rng).reshape(-1, z.shape[2])
     ratio = log_density(drawn) - np.atleast_1d(proposal.logpdf(drawn))  # (sample,), of proposed points
     if not kept or not np.isfinite(ratio).any():
-        return _no_mass("no draw, or no proposed point, is where the density is to be integrated")
+        return _no_mass("no draw, or no proposed point, is in the region to be integrated")
     ratio_kept = [log_density(points) - np.atleast_1d(proposal.logpdf(points)) for points in kept]  # of the posterior's
     pareto_k = find_pareto_k(ratio)
     if not pareto_k <= MAX_PARETO_K:
@@ -243,6 +243,6 @@ def require_counts(fit: xr.DataTree | FitView) -> CountData:
     """
     view = view_of(fit)
     if view.model.data_class is not CountData:
-        raise FitError(f"types of items are counted in fits of counts, and {view.model.name} is fitted to annotations")
+        raise FitError(f"marginal likelihoods are for fits of counts, and {view.model.name} is fitted to annotations")
     counts: CountData = view.data
     return counts

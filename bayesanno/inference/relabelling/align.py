@@ -26,8 +26,8 @@ from bayesanno.ground.lazy import xr
 Rule = Literal["accuracy", "weighted", "stephens", "pivot"]
 MATRIX = {"true_class", "response"}  # the dims of a matrix that says which class is which label
 NO_MATRIX = (
-    "classes cannot be relabelled: no variable of the posterior has dims true_class and response, so that nothing says "
-    "which class is which label; fit with relabel=False"
+    "classes cannot be relabelled: no variable of the posterior has dims true_class and response, which link classes "
+    "to labels; fit with relabel=False"
 )
 
 

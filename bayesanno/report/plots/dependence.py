@@ -109,9 +109,9 @@ def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: st
     if len(names) <= MOST_PRINTED:
         _print_numbers(axes, shown, low + DARK * (high - low))
     axes.set(xlabel=what, ylabel=what)
-    which = "" if by_group or len(names) == n else f"; the {len(names)} of {n:,} who most surely do"
-    worth = tell_worth(whole).replace(" are worth ", " are worth\n")  # as wide as a figure of few rows
-    begin_title(axes, f"who errs with whom, by {by_words(whole['truth'])}{which}\n{worth}", dimension)
+    which = "" if by_group or len(names) == n else f"; the {len(names)} of {n:,} that most surely do"
+    worth = describe_worth(whole).replace(" are worth ", " are worth\n")  # as wide as a figure of few rows
+    begin_title(axes, f"pairs that err together, by {by_words(whole['truth'])}{which}\n{worth}", dimension)
     return figure
 
 
@@ -120,11 +120,11 @@ def by_words(truth: str) -> str:
     return "known labels" if truth == "gold" else "the fit's own labels"
 
 
-def tell_worth(whole: pd.Series) -> str:
+def describe_worth(whole: pd.Series) -> str:
     """Say what answers are worth, of the first row of a dependence table."""
     worth = f"{whole['n_answers']:.3g} answers an item are worth {whole['worth']:.1f} independent ones"
     if np.isnan(whole["worth"]):
-        return f"{counted(int(whole['n_pairs']), 'pair')} of annotators, of whom nobody can be seen to err"
+        return f"{counted(int(whole['n_pairs']), 'pair')} of annotators, none with a visible error"
     return worth if np.isnan(whole["worth_low"]) else f"{worth} ({whole['worth_low']:.1f} to {whole['worth_high']:.1f})"
 
 

@@ -185,7 +185,7 @@ def plot_entropy(fit: xr.DataTree | FitView, *, dimension: str | None = None) ->
         axes.set(ylim=(0.7, None), ylabel="items (on a logarithmic scale)")
     else:
         axes.yaxis.get_major_locator().set_params(integer=True)
-    begin_title(axes, f"how unsure the {what}s of {entropy.size:,} items are", dimension)
+    begin_title(axes, f"how uncertain the {what}s of {entropy.size:,} items are", dimension)
     figure.legend(loc="outside lower center", fontsize=7, frameon=False)
     return figure
 

@@ -28,7 +28,7 @@ from bayesanno.report.plots.style import (
     write_legend,
 )
 
-LONGEST_PRIOR = 64  # of the fields of a prior, which tell rows apart by their ends
+LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends
 LONGEST = 44  # letters of a name that says what a row is of
 BINS = 41  # of what a prior gives; an odd number, so that one half, third, quarter or fifth is inside of one
 MOST_TOLD = 6  # names in the legend of a panel
@@ -179,13 +179,13 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     left.set_xlabel("sensitivity", fontsize=9)
     right.set_xlabel("move of the mean by twice the strength, in sd", fontsize=9)
     what = f": the {len(shown)} of {len(table):,} that rest most on the prior" if len(shown) < len(table) else ""
-    left.set_title(f"What rests on the prior, and on the answers{what}", fontsize=10, loc="left")
+    left.set_title(f"What depends on the prior, and on the answers{what}", fontsize=10, loc="left")
     figure.legend(*left.get_legend_handles_labels(), fontsize=8, loc="outside upper right", ncols=3)
     return figure
 
 
 def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
-    """Draw which items' labels hang on the prior, those that change first on top.
+    """Draw the items whose labels depend on the prior; those that change first are on top.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
     right.set_xlabel("probability of the label", fontsize=9)
     soon = int((table["doublings"].abs() < 1).sum())
     what = f"{len(shown)} of {len(table):,} drawn; " if len(shown) < len(table) else ""
-    title = f"Labels that hang on the prior: {what}{soon} would change within one doubling"
+    title = f"Labels that depend on the prior: {what}{soon} would change within one doubling"
     left.set_title(title, fontsize=10, loc="left")
     figure.legend(*right.get_legend_handles_labels(), fontsize=8, loc="outside lower right", ncols=3)
     return figure

@@ -10,7 +10,7 @@ from bayesanno.ground.fields import as_typed
 from bayesanno.report.blocks import Block, Card, Heading, Table
 
 
-def tell_origin(view: FitView) -> list[Block]:
+def describe_origin(view: FitView) -> list[Block]:
     """Return what a fit was made from, how, and the model's card."""
     attrs = view.tree.attrs
     settings = {name: value for name, value in json.loads(attrs["settings"]).items() if value is not None}
