@@ -116,8 +116,8 @@ class Labelled(Described):
             left = f"only one class is left, {self.classes[0]!r}" if self.classes else "no class is left"
             verb = "is" if len(self.unsure) == 1 else "are"
             raise DataError(
-                f"{left}, since {listed(self.unsure)} {verb} declared as no class: a model needs at least two; if others "
-                "were possible but never used, declare them (labels=..., --labels)"
+                f"{left}, since {listed(self.unsure)} {verb} declared as no class: a model needs at least two; if "
+                "others were possible but never used, declare them (labels=..., --labels)"
             )
 
     def _facts(self) -> list[tuple[str, str]]:
