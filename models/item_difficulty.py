@@ -27,7 +27,7 @@ Symbols.
     views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
 
 Priors and what they imply.
-    ability      ~ Normal(2, 1.5): of two classes, right in .88 of the average items, and nine in ten better than chance.
+    ability      ~ Normal(2, 1.5): of two classes, right in .88 of the average items, nine in ten better than chance.
     spread       ~ HalfNormal(1): at 1, one item in six is e times harder than the average, and one as much easier.
     slope_spread ~ HalfNormal(0.5).         prevalence ~ Dirichlet(3), as in model B.
 
