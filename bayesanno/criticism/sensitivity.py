@@ -36,7 +36,7 @@ DIAGNOSTICS = ("max_rhat", "min_ess_bulk", "divergences")
 
 @dataclass(frozen=True)
 class Study:
-    """What a study of priors found.
+    """The results of a study of priors.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ def sensitivity(
 
 
 def require_labels(model: AnnotationModel, data: Any) -> None:
-    """Raise a FitError if a model says nothing of labels, or a DataError if it cannot be fitted to these data."""
+    """Raise a FitError if a model has no labels of items, or a DataError if it cannot be fitted to these data."""
     model.check(data)
     found = latents(model, data)
     if not isinstance(data, AnnotationData) or len(found) > 1 or found[0].dim == ITEM_TYPE:

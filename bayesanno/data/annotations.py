@@ -25,7 +25,7 @@ from bayesanno.ground.wording import counted, listed, nearest
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AnnotationData(Labelled):
-    """Which label which annotator gave to which item, in long form: one entry of each array is one annotation.
+    """Annotations in long form: each entry of the arrays is one label that one annotator gave to one item.
 
     Designs may be unbalanced, an annotator may answer an item twice, an item may have no annotation at all, and a label
     may be declared that nobody used.
@@ -35,10 +35,10 @@ class AnnotationData(Labelled):
     item, annotator, label : array of int, shape (annotation,)
         Positions in `items`, `annotators` and `labels`.
     items, annotators, labels : tuple of str
-        The names, in the order of the indices; labels are all that an annotator can give.
+        The names, in the order of the indices; labels are all those that an annotator can give.
     unsure : str or sequence of str, optional
-        Those of the labels that no item can truly have, such as "unsure" or "skip"; the others are the `classes`. What
-        makes new data of these keeps them; `without_unsure` leaves such answers out.
+        Labels that cannot be true labels, such as "unsure" or "skip"; the others are the `classes`. Data made from
+        these data keep them; `without_unsure` leaves such answers out.
     gold : mapping of item name to label, optional
         Known true labels, for evaluation only; no model sees them.
     controls : mapping of item name to label, optional

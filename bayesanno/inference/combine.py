@@ -20,7 +20,7 @@ from bayesanno.modeling.capabilities import ITEM_TYPE, is_exchangeable, latents
 
 
 def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
-    """Put the chains of several fits of one model to the same data side by side, and diagnose them together.
+    """Combine the chains of several fits of one model to the same data, and diagnose them together.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
     Warns
     -----
     ConvergenceWarning
-        If a diagnostic of all chains says not to believe the posterior yet.
+        If a diagnostic of all chains shows that the posterior is not reliable yet.
 
     Examples
     --------
@@ -143,9 +143,9 @@ def relabel(
     Raises
     ------
     FitError
-        If the fit's prior tells the classes apart, or it has controls: then a permuted draw is another explanation,
-        with another density. Or if its latents are types of items, whose order is theirs, nothing in the posterior is
-        over true classes and responses, or the rule is unknown or lacks what it needs. Or if it was recalibrated.
+        If the fit's prior distinguishes the classes, or it has controls: then a permuted draw has another density. Or
+        if its latents are types of items, which are ordered, nothing in the posterior is over true classes and
+        responses, or the rule is unknown or lacks what it needs. Or if it was recalibrated.
 
     Warns
     -----

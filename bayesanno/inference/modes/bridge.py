@@ -1,6 +1,6 @@
 """Bridge sampling: the integral of a density around draws from it; and so the marginal likelihood of a fit of counts.
 
-The invariant: it is nan, with the reason, where the draws cannot bear it. The marginal likelihood is of the answers in
+The invariant: it is nan, with the reason, where the draws do not suffice. The marginal likelihood is of the answers in
 their order, without binomial coefficients, under the fit's own proper priors. Only models whose types are told apart by
 their order or by their priors are taken: where classes can be permuted, draws of one labelling would miss the others'
 share.
@@ -32,7 +32,7 @@ from bayesanno.inference.graph.draws import unconstrain
 
 MAX_ROUNDS = 1_000  # of the iteration; it takes tens
 TOLERANCE = 1e-10  # of the log, and so relative to the marginal likelihood
-MIN_PER_DIMENSION = 2  # draws that shape the proposal: of fewer, its covariance is hardly known
+MIN_PER_DIMENSION = 2  # draws that fit the proposal: with fewer, its covariance is too uncertain
 BLOCK = 50  # draws that shape the proposal, before as many that are bridged to
 FEWEST_DRAWS = 20  # of a chain in a region: of fewer it is not known how independent they are
 LIKE_LENGTHS = 0.9  # of the longest: chains of no less are cut to the shortest
@@ -58,8 +58,8 @@ class MarginalLikelihood(NamedTuple):
 def estimate_marginal_likelihood(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> MarginalLikelihood:
     """Estimate the log marginal likelihood of a fit of counts by bridge sampling (Meng and Wong 1996).
 
-    The bridge is to a multivariate t with 5 degrees of freedom, on the unconstrained scale; of blocks of 50 draws one
-    shapes it, and the next is bridged to.
+    The proposal is a multivariate t with 5 degrees of freedom, on the unconstrained scale. Blocks of 50 draws are used
+    in turn: one fits the proposal, the next enters the bridge.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def plot_dependence(
     least_items: int = 20,
     random_seed: int | None = None,
 ) -> Figure:
-    """Draw how far annotators err together beyond what the model predicts, those who do side by side.
+    """Draw the correlation of annotators' errors beyond what the model predicts, groups that err together side by side.
 
     Parameters
     ----------
@@ -41,10 +41,10 @@ def plot_dependence(
     Returns
     -------
     matplotlib.figure.Figure
-        A cell for each two annotators, empty if they share fewer than `least_items` items; the title says what the
-        answers to an item are worth. Of more than 30 annotators those who most surely err with others are drawn, or if
-        there are groups these, with pairs within a group in the diagonal. Rows are ordered by hierarchical clustering,
-        within groups if there are any, with lines between them.
+        A cell for each two annotators, empty if they share fewer than `least_items` items; the title says how many
+        independent answers an item's answers are worth. Of more than 30 annotators those who most surely err with
+        others are drawn, or the groups if any are given, with pairs within a group in the diagonal. Rows are ordered by
+        hierarchical clustering, within groups if there are any, with lines between them.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def by_words(truth: str) -> str:
 
 
 def describe_worth(whole: pd.Series) -> str:
-    """Say what answers are worth, of the first row of a dependence table."""
+    """Describe how many independent answers the answers are worth, from the first row of a dependence table."""
     worth = f"{whole['n_answers']:.3g} answers an item are worth {whole['worth']:.1f} independent ones"
     if np.isnan(whole["worth"]):
         return f"{counted(int(whole['n_pairs']), 'pair')} of annotators, none with a visible error"
@@ -144,7 +144,7 @@ def to_matrix(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
 
 
 def order_rows(shown: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Return an order of rows, group by group, in which those who correlate are side by side."""
+    """Return an order of rows, group by group, in which correlated rows are side by side."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 

@@ -52,7 +52,7 @@ WORDS = {
 
 
 def plot_prior(description: PriorDescription) -> Figure:
-    """Draw what priors say before data: a panel for each quantity, in it a row for each model.
+    """Draw what priors imply before data: a panel for each quantity, with a row for each model.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def plot_prior(description: PriorDescription) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        A row has the histogram of what the prior gives, with a bar that holds the middle 94% and a point at the mean.
-        Of several classes, types or labels, their outlines are over each other, with a bar each.
+        A row has the histogram of the prior, with a bar that holds the middle 94% and a point at the mean. Of several
+        classes, types or labels, their outlines are over each other, with a bar each.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
 
 
 def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure:
-    """Draw how far parameters rest on the prior and on the likelihood, those that rest most on the prior on top.
+    """Draw how much parameters depend on the prior and on the likelihood, those that depend most on the prior on top.
 
     Parameters
     ----------
@@ -140,10 +140,11 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     Returns
     -------
     matplotlib.figure.Figure
-        On the left the sensitivities, with a line at 0.05, below which none counts, and shaded as far as chance alone
-        brings 19 in 20 of the prior's, by so many draws; of many, some come farther by chance, and the table's
-        `diagnosis` says which count. On the right by how much a prior, or likelihood, of twice the strength would move
-        the mean, in standard deviations of the posterior, with two Monte Carlo standard errors on either side.
+        On the left the sensitivities, with a line at 0.05, below which none counts; the shade covers what chance alone
+        gives to 19 in 20 of the prior's, with this number of draws; of many parameters some go farther by chance, and
+        the table's `diagnosis` shows which count. On the right by how much a prior, or likelihood, of twice the
+        strength would move the mean, in standard deviations of the posterior, with two Monte Carlo standard errors on
+        either side.
 
     Raises
     ------
@@ -275,8 +276,8 @@ def plot_priors(study: Study) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        On the left how many items have another label; on the right, for models with a competence, how far an
-        annotator's rank moves at the most. The model's own prior is at the bottom, with 0.
+        On the left the number of items with another label; on the right, for models with a competence, the largest move
+        of an annotator's rank. The model's own prior is at the bottom, with 0.
 
     Raises
     ------
