@@ -33,12 +33,12 @@ from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
-NARROWEST_SD = 0.25  # below that, a density at the integers is a spike on one bin, whatever its mass
+NARROWEST_SD = 0.25  # below that, a density at the integers is a spike on one bin, for any mass
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HistogramFit:
-    """What a model that was fitted to a histogram says of it.
+    """A model fitted to a histogram.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class HistogramFit:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LikelyFit(HistogramFit):
-    """What a model that gives each bin a probability says of a histogram.
+    """A fit of a model that gives each bin of a histogram a probability.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ def fit_binomials(
     Raises
     ------
     DataError
-        As from `count_histogram`; if there are more types than different counts in the data, or than n answers can tell
-        apart (2 k - 1 must not exceed n); or if there is no such method.
+        As from `count_histogram`; if there are more types than different counts in the data, or than n answers identify
+        (2 k - 1 must not exceed n); or if there is no such method.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def agreement(
     options: opt.DataOptions,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Measure how far annotators agree, and how each of them uses the labels."""
+    """Measure how far annotators agree, and how they use the labels."""
     from bayesanno.agreement.coefficients import find_scale
     from bayesanno.io.annotations import annotations_from
     from bayesanno.io.text_table import open_table
@@ -156,7 +156,7 @@ def draw(data: AnnotationData, subsets: pd.DataFrame, known: AnnotationData | xr
 
 
 def describe(data: AnnotationData, tables: dict[str, pd.DataFrame]) -> list[str]:
-    """Return in words what the tables say."""
+    """Return a summary of the tables in words."""
     n_unsure = int(data.unsure_by_annotator.sum())
     annotators, subsets = tables["annotators.csv"], tables["subsets.csv"].dropna(subset=["alpha"])
     lines = [f"left out, except from the use of labels: {counted(n_unsure, 'unsure answer')}"] if n_unsure else []

@@ -1,6 +1,6 @@
-"""What `bayesanno compare` does: models of the same data, fitted alike, beside each other.
+"""What `bayesanno compare` does: models of the same data, fitted with the same settings, compared.
 
-The invariant: all that can be wrong with options, models and data is found before anything is sampled.
+The invariant: errors in options, models and data are found before anything is sampled.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
 
 
 def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict[str, Any]) -> None:
-    """Raise a FitError unless a method can be, fits all these models, and gives draws to compare them by."""
+    """Raise a FitError unless a method exists, fits all these models, and gives draws to compare them by."""
     from bayesanno.inference.climbing.climb import require_updates
 
     chosen, _ = choose_method(method, **sampling)
@@ -202,7 +202,7 @@ def _put_together(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def describe_comparison(tables: dict[str, pd.DataFrame]) -> list[str]:
-    """Return in words what came out of a comparison: a line for each model, and what it does not predict."""
+    """Return a comparison in words: a line for each model, and the statistics that it does not predict."""
     loo, ppc = tables["loo.csv"], tables["ppc.csv"]
     width = max(4, *map(len, loo["name"]))
     header = f"{'model':<{width}} {'elpd_loo':>10} {'elpd_diff':>10} {'se_diff':>8} {'weight':>6} {'k > 0.7':>7}"

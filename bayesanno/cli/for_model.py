@@ -1,4 +1,4 @@
-"""What the command line makes of its options for a model: data, or a design to simulate, of the kind that it takes.
+"""From options to data, or a design to simulate, of the kind that a model takes.
 
 The invariant: an option that the model has no use for is refused, not ignored.
 """
@@ -155,7 +155,7 @@ def _design_dimensions(*, dimensions: str, **asked: Any) -> MultiAnnotationData:
 
 @dataclass(frozen=True, kw_only=True)
 class _Kind:
-    """How a kind of data is read and designed, and the message that refuses an option which it has no use for."""
+    """How a kind of data is read and designed, and the messages for options that it does not take."""
 
     read: Callable[[AnnotationModel, str, DataOptions], tuple[Any, str]]
     design: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""What `bayesanno modes` does, and what it says of the modes that were found, in words."""
+"""What `bayesanno modes` does, and its explanation of the modes found."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def modes(
     options: opt.DataOptions,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and say what they mean."""
+    """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and explain them."""
     from bayesanno.cli.for_model import read_for
     from bayesanno.inference.find_modes.find import check_search, find_modes
     from bayesanno.io.write import write_table
@@ -116,7 +116,7 @@ def _shorten(names: Sequence[str], between: str) -> str:
 
 
 def _explain_modes(modes: pd.DataFrame) -> Iterator[str]:
-    """Say what it means that there are these modes, where they are."""
+    """Explain the modes, by their heights and places."""
     distinct, same = modes[modes["same_as"].isna()]["objective"].tolist(), modes["same_as"].dropna()
     if len(distinct) > 1:
         lead = distinct[0] - distinct[1]
@@ -148,7 +148,7 @@ def _explain_modes(modes: pd.DataFrame) -> Iterator[str]:
 
 
 def _explain_search(modes: pd.DataFrame, what: str) -> Iterator[str]:
-    """Say where the search had no end, and whether there may be more to find."""
+    """Say where the search did not end, and whether there may be more modes."""
     about = modes.attrs
     if about["unbounded"]:
         names = _shorten(list(about["unbounded"]), ", ")

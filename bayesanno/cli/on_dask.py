@@ -1,4 +1,4 @@
-"""`bayesanno fit --dask`: annotations that are read, and labels that are written, where they lie."""
+"""`bayesanno fit --dask`: the workers of a Dask cluster read annotations and write labels."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def report(
     seed: opt.Seed = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.html.")] = False,
 ) -> None:
-    """Write the report of the fit in DIR: one page, to be opened in a browser, that needs no network."""
+    """Write the report of the fit in DIR: one HTML page that needs no network."""
     path = folder / "report.html" if out is None else out
     if out is not None:
         check_out(out, overwrite=overwrite)

@@ -46,7 +46,7 @@ def sensitivity(
     options: opt.DataOptions,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Say what the prior of MODEL says before data, how far its fit to DATA rests on it, and what others change."""
+    """Describe the prior of MODEL, how much its fit to DATA depends on it, and what other priors change."""
     from bayesanno.cli.for_model import read_for
     from bayesanno.criticism.power_scaling import label_power_scaling, power_scaling_table
     from bayesanno.criticism.prior import describe_prior
