@@ -1,4 +1,4 @@
-"""Tables of a fit whose chains are in several modes: none without a warning, since no mode was weighed."""
+"""Warnings of tables: a fit whose chains are in several modes averages over modes without their weights."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bayesanno.inference.diagnosis.explain_modes import explain_chains
 def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> FitView:
     """Return a view of a fit; of one that a user hands in, with a warning if its chains are in several modes.
 
-    The same if chains were taken out of it by `isel`, which leaves what follows from the draws as it was; but not where
-    all of the table is computed `from_draws`.
+    The same if `isel` removed chains, since it does not update labels and diagnostics; but not where all of the table
+    is computed `from_draws`.
     """
     view = view_of(fit)
     if not isinstance(fit, FitView):
