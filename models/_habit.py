@@ -87,7 +87,7 @@ def ask_whether_class_or_habit(
 def ask_whether_habits_are_classes(data: AnnotationData | AnnotationTotals, many: float) -> list[str]:
     """Return what to say where annotators who repeat a label are many: of one label, a share `many` of the answers.
 
-    Nothing of annotations that lie elsewhere: who said what beside whom is not known of them as a whole.
+    Empty for annotations on a cluster, whose items are not known as a whole.
     """
     if isinstance(data, AnnotationTotals):
         return []

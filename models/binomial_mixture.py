@@ -30,7 +30,7 @@ Priors and what they imply.
     and 1.
 
 Identifiability.  Types are ascending, so they cannot be permuted.  k types need n of at least 2 k - 1 answers on
-enough items.  A type that the data do not need (few items, or a rate beside another's) follows its prior, and chains
+enough items.  A type that the data do not need (few items, or a rate close to another's) follows its prior, and chains
 wander: the fit warns of this.  weight_prior=10, rate_prior=40:40 keeps three types in place even so, but their
 posterior then depends much on that prior.
 

@@ -75,7 +75,7 @@ from bayesanno.models._habit import MATRICES, ask_whether_habits_are_classes
 from bayesanno.models._population import explain_names, explain_unsaid
 
 POOLED = 10  # answers that the common confusion counts for in an annotator's, where chains start
-FEW = 3  # annotators: of fewer, nothing to speak of is learnt of how they differ
+FEW = 3  # annotators: fewer show almost nothing of how annotators differ
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,11 +24,11 @@ answers are uncertain, and so are divergences computed from them.
 Priors and what they imply.
     centre="common"  alpha = s m: m is the share of each label among all answers, and s, how alike annotators are, is
                      the most probable one under p(s) ~ 1 / (20 + s)^2, the usages integrated out (Minka 2000); no
-                     alpha below 1/2, which would not sample.  Whoever gave few answers is taken to be like the others,
-                     as far as those are alike.  m and s come from the data, and are treated as known.
-    centre="even"    alpha = usage_prior for every label: 1 is any habit, as likely as any other.  Whoever gave few
-                     answers is then taken to be unlike the others, whose habits are not even: of 20 annotators who use
-                     five labels alike, 19 with 500 answers and one with 5, that one is the farthest out with
+                     alpha below 1/2, which would not sample.  Annotators with few answers are taken to be like the
+                     others, as far as those are alike.  m and s come from the data, and are treated as known.
+    centre="even"    alpha = usage_prior for every label: 1 makes every habit equally likely.  Annotators with few
+                     answers are then taken to be unlike the others, whose habits are not even: of 20 annotators who
+                     use five labels alike, 19 with 500 answers and one with 5, that one differs most with
                      probability .99.  With centre="common" it is .05.
 
 Identifiability.  Each annotator's usage is learnt from their own answers, and from what is common.

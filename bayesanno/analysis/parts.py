@@ -201,10 +201,11 @@ def _(known: AnnotationData, new: AnnotationData, model: AnnotationModel) -> Ann
 
 @recode.register(CountData)
 def _(known: CountData, new: CountData, model: AnnotationModel) -> CountData:
-    # one new item need not show all types: the model is checked with the new items and the fit's together items =
-    (*new.items, *(f"{item} (of the fit)" for item in known.items)) successes, trials = (np.concatenate([getattr(data,
-    of) for data in (new, known)]) for of in ("successes", "trials")) model.check(CountData(items=items,
-    successes=successes, trials=trials)) return new
+    # One new item need not show all types: the model is checked with the new items and the fit's together.
+    items = (*new.items, *(f"{item} (of the fit)" for item in known.items))
+    successes, trials = (np.concatenate([getattr(data, of) for data in (new, known)]) for of in ("successes", "trials"))
+    model.check(CountData(items=items, successes=successes, trials=trials))
+    return new
 
 
 @recode.register(MultiAnnotationData)

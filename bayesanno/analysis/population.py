@@ -12,7 +12,7 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import HasPopulation
 
 SEED = 0  # of annotators drawn from the population: the same fit has the same table
-STRANGERS = 4  # for each draw
+NEW_ANNOTATORS_PER_DRAW = 4
 
 
 def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
@@ -53,7 +53,8 @@ def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     population = view.posterior["population"].transpose("chain", "draw", "true_class", "response")
     spread = view.posterior["spread"].transpose("chain", "draw", "true_class")
     draws = {str(one.name): one.values.reshape(-1, *one.shape[2:]) for one in (population, spread)}
-    drawn = view.model.draw_annotators(draws, STRANGERS, data.class_codes, np.random.default_rng(SEED))["confusion"]
+    rng = np.random.default_rng(SEED)
+    drawn = view.model.draw_annotators(draws, NEW_ANNOTATORS_PER_DRAW, data.class_codes, rng)["confusion"]
     tails = (1 - HDI_PROB) / 2
     low, high = np.quantile(drawn, [tails, 1 - tails], axis=(0, 1))  # (true_class, response)
     right = draws["population"][:, np.arange(data.n_classes), data.class_codes]  # (draw, true_class)

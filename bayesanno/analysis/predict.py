@@ -23,7 +23,7 @@ from bayesanno.inference.diagnosis.thresholds import MIN_ESS
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import recover
 
-DRAWS_OF_A_STRANGER = 4  # for each draw of the population
+NEW_ANNOTATORS_PER_DRAW = 4  # for each draw of the population
 MIN_SHARE = 0.1  # of the draws: above it, a small number of draws is the fit's, and not for the weights
 
 
@@ -96,7 +96,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     posterior, copies = view.posterior, 1
     if isinstance(view.model, HasPopulation) and recoded.annotators != view.data.annotators:
         posterior = _add_strangers(view.model, recoded, posterior, np.random.default_rng(random_seed))
-        copies = DRAWS_OF_A_STRANGER
+        copies = NEW_ANNOTATORS_PER_DRAW
     found = recover(
         view.model, recoded, posterior, view.known, with_log_likelihood=False, weigh_draws=True, copies=copies
     )
@@ -112,7 +112,7 @@ def _add_strangers(model: HasPopulation, data: Any, posterior: xr.Dataset, rng: 
     What follows from parameters of annotators is left out.
     """
     n_known = posterior.sizes["annotator"]
-    again = np.repeat(np.arange(posterior.sizes["draw"]), DRAWS_OF_A_STRANGER)
+    again = np.repeat(np.arange(posterior.sizes["draw"]), NEW_ANNOTATORS_PER_DRAW)
     repeated = posterior.isel(draw=again).assign_coords(draw=np.arange(again.size))
     ordered = {str(name): values.transpose("chain", "draw", ...) for name, values in repeated.data_vars.items()}
     draws = {name: values.values.reshape(-1, *values.shape[2:]) for name, values in ordered.items()}

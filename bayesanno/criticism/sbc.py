@@ -87,12 +87,12 @@ def sbc(
     xarray.Dataset
         The rank, 0 to 99, of each parameter in each simulation, of what the model computes from parameters (such as
         the accuracy of annotators in `model_b`), and of `log_likelihood`, dims (simulation, ...): the attribute
-        `ranked` names these. `warned`: whether the fit warned that it is not to be believed. `several_modes`: whether
-        chains were in several modes, whose draws were weighed by mass (`combine_modes`), where that could be told.
-        Where items have several states, their labels or types, `probability` (simulation, item, state), in single
-        precision, and `state` (simulation, item), the number of the true one; of several dimensions, one of each,
-        `probability_<dimension>`. Items whose label is a control are left out of these. Exchangeable classes have no
-        names that data could tell, so that each is as probable as the others, and tables of labels say nothing of fits.
+        `ranked` names these. `warned`: whether the fit warned that it is not reliable. `several_modes`: whether chains
+        were in several modes, whose draws were weighted by mass (`combine_modes`), where masses are known. Where items
+        have several states, their labels or types, `probability` (simulation, item, state), in single precision, and
+        `state` (simulation, item), the number of the true one; of several dimensions, one of each,
+        `probability_<dimension>`. Items whose label is a control are left out of these. The data do not name
+        exchangeable classes, so that all are equally probable, and tables of labels are not informative.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _fit(model: AnnotationModel, data: Data, settings: dict[str, Any]) -> tuple[
         view = view_of(fit(model, data, check=False, **settings))
         several = bool(explain_chains(view.diagnostics))
         if several:
-            with suppress(BayesannoError):  # what modes weigh cannot always be told: then all draws count alike
+            with suppress(BayesannoError):  # masses of modes are not always known: then all draws count equally
                 view = view_of(combine_modes(view, random_seed=settings["random_seed"]))
     return view, {"warned": ((), bool(doubts)), "several_modes": ((), several)}
 

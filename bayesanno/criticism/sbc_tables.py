@@ -50,7 +50,7 @@ def sbc_table(ranks: xr.Dataset) -> pd.DataFrame:
         `covers_50` and `covers_94`, the shares of simulations in which central intervals of 50% and 94% hold the true
         value, `p`, of a chi-square test of ten bins, and `p_adjusted` for the number of parameters (Holm 1979). The
         study as a whole fails where the least `p_adjusted` is small. Last, and the same in all rows, of how many
-        simulations the study is, `simulations`, and of how many of them the fit warned that it is not to be believed,
+        simulations the study is, `simulations`, and in how many of them the fit warned that it is not reliable,
         `warned`. They are ranked with the others: to leave them out would choose among the data.
 
     Raises
@@ -101,7 +101,7 @@ def sbc_coverage(ranks: xr.Dataset, *, confidence: float = 0.95) -> pd.DataFrame
         Two rows per variable, such as the accuracy of all annotators: `variable`, `level` (0.5 or 0.94, of the
         posterior's intervals), `n` true values, `covered`, the share of them that is held, `low` and `high`. These are
         the ends of exact intervals for so many independent values as the pooled ones are worth: parameters of one
-        simulation hang together.
+        simulation are correlated.
 
     Raises
     ------

@@ -59,7 +59,7 @@ def try_all(fits: Fits, trials: Sequence[Trial], score: Score, *, progressbar: b
 def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tuple[xr.DataTree | None, str]:
     """Return a fit, or None, and what is wrong with it, or kept it from being made.
 
-    What its design cannot tell is not said again for every row.
+    Problems of its design are not repeated for every row.
     """
     try:
         with hear_doubts() as doubts:
@@ -71,9 +71,9 @@ def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tu
 
 @contextmanager
 def hear_doubts() -> Iterator[list[str]]:
-    """Give a list that has, at the end, what fits within have warned of that is not to be believed.
+    """Give a list that has, at the end, the warnings of unreliable fits within.
 
-    What a design cannot tell is not said, and every other warning is, once the fits are there.
+    Problems of a design are left out; all other warnings are given once the fits are complete.
     """
     doubts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:

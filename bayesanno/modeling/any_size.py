@@ -118,7 +118,7 @@ def _lengths_of(node: Any) -> list[int]:
 
 
 def _checks_lengths(node: Any) -> bool:
-    """Whether a node says nothing of its input but how long its axes are, none of which is made one to be stretched."""
+    """Whether a node only asserts the axis lengths of its input, without broadcasting any."""
     from bayesanno.ground.private.pytensor import SpecifyShape
 
     if not isinstance(node.op, SpecifyShape):

@@ -21,7 +21,7 @@ from bayesanno.modeling.any_size import as_data
 class Parameters:
     """A model's parameters by the names they were declared with: `p.prevalence`, `p["frequency_focus"]`.
 
-    Parameters that the model has beforehand are among them. `used` says which were asked for.
+    Known parameters are among them. `used` says which were asked for.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:

@@ -77,7 +77,7 @@ class AnnotationModel(Fields, ABC):
     def priors(self, data: Any, prior: Priors) -> None:
         """Declare the parameters: PyMC variables with dims. `prior.<field>` is that field as data of the graph.
 
-        What the model has beforehand is in the graph already, under its name.
+        Known parameters are in the graph already, under their names.
         """
 
     def state_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:

@@ -4,8 +4,8 @@ Some models have these among their parameters, others do not. Here they are aske
 answers that are made up: p(state, answer | parameters) of each answer that an annotator can give to an item that nobody
 else answers, or that one other does.
 
-The invariant: a quantity is a function of one draw of the parameters, given what the model has beforehand. The answers
-that were seen do not enter but by that draw, except in `class_shares`.
+The invariant: a quantity is a function of one draw of the parameters, given the known ones. The answers that were seen
+do not enter but by that draw, except in `class_shares`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Drawn(NamedTuple):
     draws : xarray.Dataset
         The parameters and what follows from them, dims (chain, draw, ...).
     known : mapping of name to array
-        The parameters that the model has beforehand.
+        The known parameters of the model.
     """
 
     model: AnnotationModel

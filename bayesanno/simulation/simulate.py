@@ -107,8 +107,8 @@ class Simulator:
     def draw(self, random_seed: int) -> tuple[Any, xr.Dataset, np.ndarray]:
         """Return data and the parameters that made them, as `simulate` does, and the items' states, as codes.
 
-        Beside the parameters are all deterministics of the graph, such as what annotators' accuracy follows from. The
-        states are those of each latent, one after the other.
+        With the parameters come all deterministics of the graph, such as annotators' accuracy. The states are those of
+        each latent, one after the other.
         """
         from bayesanno.ground.private.pymc import reseed_rngs
 

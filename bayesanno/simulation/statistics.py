@@ -22,7 +22,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 
-MOST_PAIRS = 5_000  # of annotators that are told of: a crowd has millions, and replicates of each are held
+MOST_PAIRS = 5_000  # of annotators that have rows: a crowd has millions, and replicates of each are held
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ def answers(*pairs):
 
 
 ALONE = "every item has only one annotator: annotators cannot be compared, so competence follows its prior"
-FEW = "agreement of fewer than three does not tell who is right, so competence rests on its prior"
+FEW = "agreement of fewer than three does not show who is right, so competence rests on its prior"
 PIECES = "groups with nothing in common"
 
 DESIGNS = {

@@ -109,7 +109,7 @@ def test_what_data_cannot_tell_is_said(tmp_path):
         fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
     page = html.unescape(written(fit, tmp_path))
     assert "What these data cannot identify" in page
-    assert "agreement of fewer than three does not tell who is right" in page
+    assert "agreement of fewer than three does not show who is right" in page
 
 
 @pytest.mark.parametrize("method", ["em", "vb"])

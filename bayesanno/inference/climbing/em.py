@@ -181,7 +181,7 @@ def find_point(
     exchangeable = relabel and (
         is_exchangeable(model, data)
         if settings.objective == "map"
-        else isinstance(model, Relabels) and not data.controls  # the likelihood does not tell the classes apart
+        else isinstance(model, Relabels) and not data.controls  # the likelihood does not distinguish the classes
     )
     found = find_best(
         problem, data, initvals, exchangeable=exchangeable, random_seed=random_seed, progressbar=progressbar

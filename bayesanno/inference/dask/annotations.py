@@ -212,7 +212,7 @@ def require_distributed(data: Any, client: Client | None) -> DaskAnnotations:
     """
     if isinstance(data, DaskAnnotations):
         if client is not None and client is not data.on_workers.client:
-            raise FitError("these annotations lie on the cluster of another client: leave out client=...")
+            raise FitError("these annotations are on the cluster of another client: leave out client=...")
         return data
     if not lies_elsewhere(data):
         raise FitError(

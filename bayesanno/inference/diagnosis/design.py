@@ -92,7 +92,7 @@ def describe_links(links: Links, data: Labelled) -> list[str]:
     if active.size < 3:
         problems.append(
             f"there {'is' if active.size == 1 else 'are'} only {active.size} annotator"
-            f"{'' if active.size == 1 else 's'}: agreement of fewer than three does not tell who is right, so "
+            f"{'' if active.size == 1 else 's'}: agreement of fewer than three does not show who is right, so "
             "competence rests on its prior"
         )
     leaders, members = np.unique(links.leader[active], return_counts=True)

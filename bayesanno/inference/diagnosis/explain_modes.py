@@ -1,4 +1,4 @@
-"""What a fit warns of where the posterior has several modes: which chains are in which, and what to do with them.
+"""Warnings where the posterior has several modes: which chains are in which, and what to do.
 
 The invariant: as in `bayesanno.inference.diagnosis.explain`, a text is made of a fit's diagnostics alone.
 """
@@ -13,7 +13,7 @@ from bayesanno.inference.diagnosis.thresholds import LEAST_MASS, MAX_RHAT, MOST_
 
 
 def explain_modes(modes: Mapping[str, Any], max_rhat: float | None = None) -> list[str]:
-    """Say in plain language what modes mean for what is believed; empty if one carries all, and the chains are there.
+    """Explain the modes of a posterior and what to do; empty if one carries all mass, and the chains are there.
 
     Nothing is said either of modes between which the chains go back and forth, as `max_rhat` shows.
 
@@ -162,7 +162,7 @@ def _differs(mode: Mapping[str, Any]) -> str:
 
 
 def explain_chains(diagnostics: Mapping[str, Any]) -> list[str]:
-    """Say of a fit whose chains are in several modes that its means are of no posterior, and what call weighs them.
+    """Warn that a fit's chains are in several modes, so that its means are of no posterior, and name the remedy.
 
     Examples
     --------

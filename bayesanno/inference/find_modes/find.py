@@ -172,7 +172,7 @@ def _find(
             break
         better = {
             id(one.end): find_better(function, region, one.end, rng)
-            for one in track(new, "looking beside each mode", show=progressbar)
+            for one in track(new, "searching near each mode", show=progressbar)
         }
         tried += [one.end for one in new if better[id(one.end)] is one.end]
         pairs = [(better.get(id(one.end), one.end), one.visits) for one in modes]

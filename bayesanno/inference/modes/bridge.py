@@ -1,9 +1,9 @@
 """Bridge sampling: the integral of a density around draws from it; and so the marginal likelihood of a fit of counts.
 
 The invariant: it is nan, with the reason, where the draws do not suffice. The marginal likelihood is of the answers in
-their order, without binomial coefficients, under the fit's own proper priors. Only models whose types are told apart by
-their order or by their priors are taken: where classes can be permuted, draws of one labelling would miss the others'
-share.
+their order, without binomial coefficients, under the fit's own proper priors. Only models whose types are distinguished
+by their order or by their priors are taken: where classes can be permuted, draws of one labelling would miss the
+others' share.
 
 References
 ----------

@@ -8,8 +8,8 @@ maximises
     sum_x sum_i gamma_pi(i) lambda^x[pi(i), i]                  (55), rule="weighted"
 
 with lambda every variable over true classes and responses (the annotators' confusion matrices, or one for all), found
-as an assignment problem, not by trying K! permutations. Nothing is permuted where the prior does tell the classes
-apart: a permuted draw would then have another density. Rules that compare draws with each other are in
+as an assignment problem, not by trying K! permutations. Nothing is permuted where the prior distinguishes the classes:
+a permuted draw would then have another density. Rules that compare draws with each other are in
 `bayesanno.inference.relabelling.rules`.
 """
 

@@ -36,7 +36,7 @@ from bayesanno.report.plots.style import (
 )
 
 MOST_ITEMS = 30  # that are drawn unless some are asked for
-MOST_GOLD = 14  # letters of a known label beside its bar
+MOST_GOLD = 14  # letters of a known label next to its bar
 LETTER = 0.014  # of the width of a bar, with a little room
 MARKED = (0.75, 0.9)  # shares of items that are marked where they end
 BINS = 40

@@ -31,7 +31,7 @@ from bayesanno.report.plots.style import (
 LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends
 LONGEST = 44  # letters of a name that says what a row is of
 BINS = 41  # of what a prior gives; an odd number, so that one half, third, quarter or fifth is inside of one
-MOST_TOLD = 6  # names in the legend of a panel
+MOST_NAMED = 6  # names in the legend of a panel
 MOST_DOUBLINGS = 4.0  # of a prior, beyond which it does not matter how many
 WORDS = {
     "accuracy": "accuracy of an annotator",
@@ -116,7 +116,7 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
         axes.hlines(below, row["low"], row["high"], color=[colour], linewidth=1.5)
         axes.plot(row["mean"], below, "o", color=colour, markersize=3.5)
     margin = 0.02 * (ends[1] - ends[0])
-    lines = -(-len(of) // 3) if 1 < len(of) <= MOST_TOLD else 0  # of a legend, for which there is room at the bottom
+    lines = -(-len(of) // 3) if 1 < len(of) <= MOST_NAMED else 0  # of a legend, for which there is room at the bottom
     axes.set(xlim=(ends[0] - margin, ends[1] + margin), ylim=(len(models) - 0.55 + 0.4 * lines, -0.75))
     axes.grid(axis="x", color=PALE, alpha=0.3)
     if lines:

@@ -18,7 +18,7 @@ from bayesanno.report.plots.types import plot_types
 SMALL = 0.05  # p-values below this are reported
 REPLICATES = 200  # tables that are simulated: enough to see a p-value below that
 MOST_ROWS = 10  # parameters that are listed
-# Elements of a variable that is scaled beside competence: the more there are, the more are so by chance.
+# Largest variable that is scaled besides competence: the more elements, the more are sensitive by chance.
 MOST_OF_ONE = 20
 SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", "diagnosis"]
 
