@@ -84,7 +84,7 @@ def format_modes(modes: pd.DataFrame) -> str:
        1       -10.000000                7
        2       -12.500000     2.50       3  accuracy[j] = 1
     mode 1 is the best by 2.50 nats: chains may be in either; a fit says how much mass each has
-    on the boundary is 1 of 2 modes: the best value of a parameter is at the end of its range, where a posterior mean \
+    1 of 2 modes is on the boundary: the best value of a parameter is at the end of its range, where a posterior mean \
 never is
     """
     about = modes.attrs

@@ -191,5 +191,5 @@ def test_classes_that_are_called_otherwise_than_by_their_names_are_said(fit):
 
 
 def test_modes_of_the_density_are_refused(crowd, refuses):
-    with refuses(FitError, "its modes say nothing; look for those of model_b"):
+    with refuses(FitError, "its modes are meaningless; look for those of model_b"):
         ba.find_modes(MODEL, crowd)

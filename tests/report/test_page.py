@@ -127,7 +127,7 @@ def test_fits_without_chains_have_a_report(tmp_path, method):
 def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
     path = ba.write_report(tiny_fit, tmp_path / "report.html")
     page = path.read_text(encoding="utf-8")
-    assert "Does it predict the answers that were seen?" in page
+    assert "Does it predict the observed answers?" in page
     assert "How much did the prior matter?" in page
     again = ba.write_report(tiny_fit, tmp_path / "again.html").read_text(encoding="utf-8")
     assert page == again
@@ -176,7 +176,7 @@ class TestWhoErrsTogether:
         table = ba.dependence_table(fit, resamples=0)
         assert f"120 items, errors of two annotators correlate by {table.loc[0, 'correlation']:.2f} (" in section
         assert f"10 answers an item are worth {table.loc[0, 'worth']:.1f} independent ones" in section
-        assert "So labels are surer than they should be." in section
+        assert "The labels are therefore too sure." in section
         assert section.count("<img") == 1
         assert {"a0", "a1", "a2", "a3"} <= set(re.findall(r"<td>(a\d)</td>", section))
 

@@ -76,7 +76,7 @@ def design_problems(data: AnnotationData) -> list[str]:
     >>> from bayesanno.inference.diagnosis.design import design_problems
     >>> alone = AnnotationData.from_records([("s1", "ada", "yes"), ("s2", "bo", "no"), ("s3", "cy", "no")])
     >>> design_problems(alone)[0]
-    'every item has only one annotator: nobody can be checked against anybody, so competence follows its prior alone'
+    'every item has only one annotator: annotators cannot be compared, so competence follows its prior alone'
     """
     return describe_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
 
