@@ -100,7 +100,7 @@ def test_what_diligence_rests_on_is_said():
     assert "worth 9 to 50 answers each" in said
     assert DiligentLazy(known=True).caveats(TEN) == []
     (said,) = DiligentLazy(known=True, weight_mean=(1.0,), rate_mean=(0.3,)).caveats(TEN)
-    assert "rests on priors" in said
+    assert "depends on priors" in said
     assert caveats(BinomialMixture(), TEN) == caveats(GaussianMixture(), TEN) == []
 
 

@@ -55,7 +55,7 @@ def test_without_true_labels_a_fit_that_passes_says_what_it_cannot_see():
     (verdict,), problems, rest = said(fit)
     assert verdict.well
     assert not problems
-    assert "get wrong together" in rest
+    assert "annotators of an item share" in rest
     (verdict,), problems, rest = said(ba.fit("one_coin", alone, **QUICK))
     assert "are labelled wrongly, and" in verdict.text  # the truth is known: no need to guess
     assert rest == ""
