@@ -1,4 +1,4 @@
-"""Answers that lean to one label: its class may be common, or saying it a habit, and MACE's class prior decides which.
+"""Answers that lean to one label: its class may be common, or it may be a habit; MACE's class prior decides which.
 
 Where most items are "no", the uniform prior takes so many "no" for a habit. Three annotators of 95% on 200 items, of
 which one in twenty is "yes", come out at a competence of .03, and labels at .88 (vote and learnt prior: .99; means of

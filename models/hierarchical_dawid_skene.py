@@ -24,7 +24,7 @@ Priors and what they imply.
                 confusion_spread (0.5)).
     spread     ~ Gamma(2, 2 / spread_prior), with mean spread_prior (1); density 0 at 0, where all annotators are equal.
     One annotator alone is then right in .70 of the cases on average of two labels, in .64 of five (94% of annotators:
-    .35 to .92, and .45 to .77); in model B in .60, whatever the number of labels.
+    .35 to .92, and .45 to .77); in model B in .60, for any number of labels.
 
 Read off.  `bayesanno.population_table`: the typical annotator's rates, the range over annotators, and how many answers
 of an annotator weigh as much as the answers of the others.  `bayesanno.predict_labels` takes new annotators.

@@ -6,7 +6,7 @@ The derivative of a posterior mean by alpha needs no weights: of E[f], with L th
     d E[f] / d log2(alpha)  =  ln 2  Cov(f, L)                                                   at alpha = 1
 
 so that a prior of twice the strength moves the mean by about that much. The more parameters a model has, the more L
-varies whatever f is, and the more uncertain the slopes of few draws are: tables give their errors. A sensitivity is a
+varies for every f, and the more uncertain the slopes of few draws are: tables give their errors. A sensitivity is a
 distance, which chance alone keeps above 0. What chance brings is seen in the same draws, shifted against L, so that
 nothing relates them; and as chance makes some of a table's many rows large, the reported rows are chosen so that few of
 them are false (Benjamini and Hochberg).

@@ -87,7 +87,7 @@ def hear_doubts() -> Iterator[list[str]]:
 
 
 def check_fits(fits: Fits, data: AnnotationData) -> None:
-    """Raise an error of ours if what is to be fitted cannot be, whatever the data: it would be so in every row."""
+    """Raise an error of ours if a model cannot be fitted to any data: every row would have it."""
     if not isinstance(fits, Mapping):
         raise FitError(
             f"fits is of type {type(fits).__name__}: give mappings by name, as in {{'em': {{'model': 'mace'}}}}"
@@ -117,6 +117,6 @@ def number_runs(runs: int) -> range:
 
 
 def make_seeds(seed: int, *setting: int) -> tuple[int, int]:
-    """Return seeds for the data and for the fits of a setting, whatever other settings there are."""
+    """Return seeds for the data and for the fits of a setting, independent of other settings."""
     of_data, of_fit = np.random.SeedSequence([seed, *map(int, setting)]).generate_state(2)
     return int(of_data), int(of_fit)

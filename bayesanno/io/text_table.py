@@ -77,7 +77,7 @@ class TextTable:
         return len(self.lines)
 
     def matching(self, role: str) -> list[int]:
-        """Return the columns whose name is an alias of a role, whatever its case."""
+        """Return the columns whose name is an alias of a role, ignoring case."""
         return [column for column, name in enumerate(self.header) if name.casefold() in ALIASES[role]]
 
     def find(self, role: str, option: str | None = None) -> int | None:

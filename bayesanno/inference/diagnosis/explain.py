@@ -105,7 +105,7 @@ def _explain_climb(found: dict[str, Any]) -> list[str]:
     if "elbo" in found:  # e to the difference is, roughly, how the posterior's mass is divided between the two
         near = [other for other in found["others"] if other["nats_lower"] < HARDLY_LOWER and other["items_differ"]]
         problems += [
-            f"another approximation is hardly worse, {other['nats_lower']:.2g} nats lower, and labels "
+            f"another approximation is only slightly worse, {other['nats_lower']:.2g} nats lower, and labels "
             f"{counted(other['items_differ'], 'item')} differently: the posterior may have both modes, and this is one "
             "of them"
             for other in near[:1]
@@ -151,7 +151,7 @@ def _explain_mixing_within(group: dict[str, Any]) -> list[str]:
 
 
 def _differs_in_little(rare: dict[str, Any] | None) -> bool:
-    """Whether nothing but classes of hardly an item mixes badly."""
+    """Whether only nearly empty classes mix badly."""
     return rare is not None and not _explain_mixing(rare["rest"]) and is_little(rare)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 FLOOR = 1e-15  # what a coordinate at 0 is taken for: 1 less this is not yet 1
-NOTHING = 1e-9  # a coordinate below this is put at 0 whatever its slope, which is seen better from there
+NOTHING = 1e-9  # a coordinate below this is put at 0; its slope is clearer from there
 PRESSED = 1e-4  # a coordinate below this that falls may be one of 0
 SLOPE = 1e-6  # what counts as no slope, per observation of the simplex
 FLAT = 1e-7  # what counts as no curvature, as a share of the greatest; differences of gradients give no more digits

@@ -1,7 +1,7 @@
 """The log density that samplers see, as a function of points on the unconstrained scale, for data of any size.
 
 It is compiled once per machine. Within a process, graphs of the same operations and scalar constants share their
-functions, whatever their data and their sizes, which are data here as well (`bayesanno.modeling.any_size`); between
+functions, for all data and sizes, which are data here as well (`bayesanno.modeling.any_size`); between
 processes they are kept on disk. Where PyTensor or Numba are not what is expected here, PyTensor's own functions do it,
 slowly.
 
