@@ -1,4 +1,4 @@
-"""Intervals of what rests on sums over items: by drawing the items again, with replacement.
+"""Bootstrap intervals of functions of sums over items: by drawing the items again, with replacement.
 
 References
 ----------

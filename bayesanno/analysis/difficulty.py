@@ -1,4 +1,4 @@
-"""Items by difficulty: how hard each is, with an interval."""
+"""Items by difficulty, with intervals."""
 
 from __future__ import annotations
 

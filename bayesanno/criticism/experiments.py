@@ -1,4 +1,4 @@
-"""The experiments of Hovy et al. (2013), for any class model and method: how accurate labels are, and what it rests on.
+"""The experiments of Hovy et al. (2013), for any class model and method: the accuracy of labels, and its causes.
 
 Each function varies one thing, fits every method to the same data, and returns one row per data set and method; the
 majority vote (`majority_vote`) is among them. The paper averages ten runs of each setting: `runs`.

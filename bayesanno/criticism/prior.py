@@ -1,4 +1,4 @@
-"""What a prior says before any data, in numbers that one has an opinion of: how often annotators are right, and agree.
+"""What a prior implies before any data, in familiar numbers: how often annotators are right, and agree.
 
 Parameters are drawn from the prior and answers from them. What a draw says of annotators is computed; what it says of a
 table of answers is counted in answers that are drawn for the design.

@@ -1,4 +1,4 @@
-"""What a study of simulation-based calibration says: uniform ranks, covering intervals, probabilities that hold.
+"""Tables of simulation-based calibration: ranks, coverage of intervals, calibration of probabilities.
 
 The invariant: simulations are what is independent of each other; what is pooled over the annotators, classes or items
 of one simulation counts for no more than it is worth.

@@ -1,4 +1,4 @@
-"""A fit is one DataTree that suffices alone: it gives back its model and its data, and lives in one NetCDF file."""
+"""A fit is one self-contained DataTree: it gives back its model and its data, and is stored in one NetCDF file."""
 
 from __future__ import annotations
 

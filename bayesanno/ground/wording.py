@@ -1,4 +1,4 @@
-"""Words for messages and descriptions: names in a list, the name that was probably meant, a number of things.
+"""Words for messages and descriptions: lists of names, suggestions of names, counted nouns.
 
 The invariant: the result is one short line, for any number of names and any characters in them; tables are for HTML.
 """

@@ -1,4 +1,4 @@
-"""From fits to another fit: chains side by side, classes relabelled. What follows from the draws is computed anew."""
+"""From fits to another fit: chains combined, classes relabelled. Labels and diagnostics are computed anew."""
 
 from __future__ import annotations
 

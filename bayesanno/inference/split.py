@@ -1,4 +1,4 @@
-"""Chains in several modes of a posterior: left out, taken apart, or put together by what each mode weighs.
+"""Chains in several modes of a posterior: dropped, split, or combined by the mass of each mode.
 
 The invariant: what follows from the draws (labels, deterministics, diagnostics) is that of the draws in the fit that is
 given back; `fit.isel(chain=...)` alone would leave it as it was.

@@ -1,4 +1,4 @@
-"""From a file or a DataFrame to a table of text, before anyone asks what its columns mean.
+"""From a file or a DataFrame to a table of text, before its columns are interpreted.
 
 The invariant: every cell of a `TextTable` is text without surrounding whitespace, a missing cell is the empty text,
 every row is as wide as the header, no two columns share a name, and each row knows the line it came from. Nothing is

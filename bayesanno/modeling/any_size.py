@@ -1,4 +1,4 @@
-"""Formulas for data of any size: what a graph says of its data's sizes is said by data.
+"""Formulas for data of any size: the sizes in a graph are data themselves.
 
 Who fits a second table has other annotators, often other labels, and the same model. Compiling takes longer than
 sampling, and code for arrays does not ask how long they are: but a graph does say it, in arrays of constants (a flat

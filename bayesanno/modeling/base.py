@@ -1,4 +1,4 @@
-"""What every model of the zoo is: a frozen value that holds a model's options and priors, and can build its graph.
+"""The base class of all models: a frozen value with a model's options and priors that can build its graph.
 
 Words, used alike in code, documents and messages:
 

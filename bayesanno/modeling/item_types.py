@@ -1,4 +1,4 @@
-"""What the models of item types share: ordered types, binomial probabilities, which type is hard, where to start.
+"""Shared code of the models of item types: ordered types, binomial probabilities, the hard type, starts.
 
 The invariant: types are numbered by ascending rate, so that "type 1" is the same type everywhere: in every draw of the
 prior, of the posterior and of a simulation, or by their prior means where the priors of the types differ.

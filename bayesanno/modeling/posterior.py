@@ -1,4 +1,4 @@
-"""The way back: each item's state posterior, averaged over draws (Rao-Blackwell: no state is ever sampled), and draws.
+"""Recovery of latents: each item's posterior of states, averaged over draws (Rao-Blackwell: no sampling), and draws.
 
 The same formula as in `bayesanno.modeling.likelihood`, compiled as a function of one draw, a chunk of items at a time,
 so that memory stays O(item x state), apart from the log likelihood.

@@ -1,4 +1,4 @@
-"""Designs: who is asked about what, every answer a placeholder.
+"""Designs: which annotators are asked about which items, every answer a placeholder.
 
 The invariant: a design is a function of its arguments alone; with a seed it is the same in every run.
 """

@@ -1,4 +1,4 @@
-"""What models say of annotators in words that all share: how often one is right, what they say, whether two agree.
+"""Quantities of annotators that all models have: accuracy, responses, and agreement of two.
 
 Some models have these among their parameters, others do not. Here they are asked of the model's one formula, with
 answers that are made up: p(state, answer | parameters) of each answer that an annotator can give to an item that nobody

@@ -1,4 +1,4 @@
-"""Annotations made up by a model: with known truth, to try out a design, a prior or a method.
+"""Annotations simulated from a model, with known truth, to try a design, a prior or a method.
 
 The invariant: parameters that are given are kept; what is not given is drawn from the model's prior.
 """

@@ -1,4 +1,4 @@
-"""What is compared between answers that were seen and answers that a model gives: statistics, by name.
+"""Statistics of observed and simulated answers, by name.
 
 The invariant: a statistic is a function of the answers alone, the design being fixed, and has a value for any answers:
 what is not defined in a design (agreement of two annotators without a common item) is not among its values. An answer

@@ -1,4 +1,4 @@
-"""From a model and annotations to the best of several climbs: where to start, what the ends are, how they compare."""
+"""From a model and annotations to the best of several climbs: starts, ends, and their comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker of a cluster holds: some items with all of their annotations, laid out, and what is added up of them.
+"""Parts on the workers of a cluster: some items with all of their annotations, laid out, and sums over them.
 
 The invariant: a part depends only on its rows, not on their order.
 """

@@ -1,4 +1,4 @@
-"""What is checked before any time is spent on sampling: whether the design lets competence be learnt."""
+"""Checks before sampling: whether the design identifies competence."""
 
 from __future__ import annotations
 

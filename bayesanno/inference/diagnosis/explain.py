@@ -1,4 +1,4 @@
-"""What a fit warns of, in plain language: what is wrong, what follows from it, and what to do next.
+"""Warnings of a fit in plain language: what is wrong, what follows from it, and what to do next.
 
 The invariant: a text is made of a fit's diagnostics alone, so that it can be said again of a fit that was loaded.
 """

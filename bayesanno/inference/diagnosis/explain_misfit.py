@@ -1,4 +1,4 @@
-"""What a fit says of answers that are not as it predicts them, in plain language; all thresholds are here as well.
+"""Warnings of answers that are not as the fit predicts them, with their thresholds.
 
 The invariant: as in `explain`, a text is made of what a fit holds, so that it can be said again of one that was loaded.
 """

@@ -1,4 +1,4 @@
-"""From which numbers on something is said of a fit: one place for all, with the source of each."""
+"""The thresholds of warnings of a fit, with the source of each."""
 
 MAX_RHAT = 1.01  # of chains that agree; Vehtari et al. 2021, doi:10.1214/20-BA1221
 MIN_ESS = 400.0  # the same: 100 per chain, of four

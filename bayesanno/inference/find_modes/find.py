@@ -1,4 +1,4 @@
-"""Every mode of a likelihood or a posterior density that many starts lead to: where, how high, how often reached.
+"""The modes of a likelihood or a posterior density that many starts lead to: places, heights and visits.
 
 A fit gives the posterior; modes are the alternative explanations of the data. Use them to reproduce a paper's table of
 maxima, to see whether chains miss an explanation, or for parameters whose best value is 0 or 1.

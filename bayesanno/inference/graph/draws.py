@@ -1,4 +1,4 @@
-"""Draws of a graph's free parameters, and what follows from each: deterministics, log priors, unconstrained points.
+"""Draws of a graph's free parameters, and their deterministics, log priors and unconstrained points.
 
 PyTensor gives the graph a dimension of draws, and evaluates it by NumPy: nothing is compiled for one use.
 """

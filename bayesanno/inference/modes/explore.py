@@ -1,4 +1,4 @@
-"""Where a posterior has its mass, found before it is sampled: its modes, from several starts, and the mass of each.
+"""The search for a posterior's modes before sampling: from several starts, with the mass of each.
 
 All on the density that NUTS sees, so that the mass of a mode is that of the draws around it: L-BFGS from the given
 start and from random ones, and Laplace's method at each end, with the Hessian from differences of gradients

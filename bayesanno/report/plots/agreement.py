@@ -1,4 +1,4 @@
-"""Figures of agreement and behaviour: who uses which label, who is far out, who is alike, which subset agrees."""
+"""Figures of agreement and behaviour: use of labels, divergences, groups of annotators, agreement of subsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of annotators, from a fit: how competent each is, and what each says for what."""
+"""Figures of annotators, from a fit: their competence, and their confusion matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A figure of who errs with whom: the correlation of errors beyond what a model predicts."""
+"""A figure of dependence: the correlation of errors beyond what a model predicts."""
 
 from __future__ import annotations
 

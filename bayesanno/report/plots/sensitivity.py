@@ -1,4 +1,4 @@
-"""Figures of priors: what they say before data, how far a fit rests on them, and what other priors change."""
+"""Figures of priors: what they imply before data, how much a fit depends on them, and what other priors change."""
 
 from __future__ import annotations
 

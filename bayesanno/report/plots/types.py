@@ -1,4 +1,4 @@
-"""Figures of item types, from a fit: what each type predicts of the counts that were seen."""
+"""Figures of item types, from a fit: predictions of each type against observed counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does the model say about itself? What it fails to predict, how calibrated it is, how much its prior mattered."""
+"""How good is the model? What it fails to predict, how calibrated it is, and how much its prior mattered."""
 
 from __future__ import annotations
 

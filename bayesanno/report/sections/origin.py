@@ -1,4 +1,4 @@
-"""How was it made? The data, the model and its priors, the seed and the versions: all it takes to make it again."""
+"""How was it made? The data, the model and its priors, the seed and the versions: enough to make it again."""
 
 from __future__ import annotations
 

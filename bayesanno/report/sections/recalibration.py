@@ -1,4 +1,4 @@
-"""What did the true labels say of the labels? Temperature and shifts, and whether labels are better for them."""
+"""What did recalibration change? Temperature and shifts, and scores before and after."""
 
 from __future__ import annotations
 
