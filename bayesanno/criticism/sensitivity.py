@@ -80,7 +80,7 @@ def sensitivity(
     progressbar: bool = True,
     **arguments: Any,
 ) -> Study:
-    """Fit a model under every prior of a grid, and say what that changes.
+    """Fit a model under every prior of a grid, and compare the results.
 
     Priors of one model differ in numbers that are data of its graph, so that a process compiles once for all of them;
     options that change the graph compile anew.
@@ -88,17 +88,17 @@ def sensitivity(
     Parameters
     ----------
     model : str or AnnotationModel
-        What the others are compared with: a model of labels.
+        A model of labels, with which the others are compared.
     data : AnnotationData
     grid : mapping of field to sequence of values
         Values of the model's fields, in all combinations.
     random_seed : int, optional
         Each row has a seed of its own that follows from this one and its prior.
     folder : str or Path, optional
-        Where what was found of each row is kept, so that a study that was interrupted goes on from there.
+        Keeps the result of each row, so that an interrupted study continues from there.
     workers : int
-        Processes that fit side by side. With more than one, a script that calls this needs the usual
-        `if __name__ == "__main__":`.
+        Processes that fit in parallel. With more than one, a script that calls this needs the usual `if __name__ ==
+        "__main__":`.
     client : dask.distributed.Client, optional
         A cluster that fits instead.
     progressbar : bool

@@ -230,7 +230,7 @@ def versions() -> dict[str, str]:
 
 
 def save(fit: xr.DataTree, path: str | Path) -> None:
-    """Write a fit to one NetCDF file; the file is whole, or as it was before.
+    """Write a fit to one NetCDF file; an interrupted write leaves the old file.
 
     Raises
     ------

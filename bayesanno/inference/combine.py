@@ -128,10 +128,11 @@ def relabel(
     ----------
     fit : xarray.DataTree or FitView
     rule : {"accuracy", "weighted", "stephens", "pivot"}
-        "accuracy" and "weighted" take each draw by itself: names under which annotators are right most often, eq. 56
+        "accuracy" and "weighted" relabel each draw by itself: names under which annotators are right most often, eq. 56
         or eq. 55 of Rzhetsky et al. (2008). "stephens" makes the items' class probabilities of all draws agree
-        (Stephens 2000); where they do not fit in 512 MiB, those of items evenly spaced among the data. "pivot" brings
-        each draw near to one. See `bayesanno.inference.relabelling.align` and `bayesanno.inference.relabelling.rules`.
+        (Stephens 2000); where they do not fit in 512 MiB, it uses items evenly spaced among the data. "pivot" brings
+        each draw close to a reference draw. See `bayesanno.inference.relabelling.align` and
+        `bayesanno.inference.relabelling.rules`.
     reference : mapping of name to array, or xarray.Dataset, optional
         The pivot: the matrices over true classes and responses (`confusion`) of one draw, which also names the classes.
         By default the draw of greatest log density (`lp`), its classes named by "accuracy".
@@ -150,7 +151,7 @@ def relabel(
     Warns
     -----
     ConvergenceWarning
-        If a diagnostic says not to believe the relabelled posterior yet.
+        If a diagnostic shows that the relabelled posterior is not reliable yet.
 
     Examples
     --------

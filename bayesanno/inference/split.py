@@ -82,7 +82,7 @@ def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTre
 
 
 def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> list[xr.DataTree]:
-    """Make a fit of each mode that the chains of a fit are in, and say how much of the posterior's mass it holds.
+    """Make a fit of each mode that the chains of a fit are in, with its share of the posterior's mass.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
         The mode of most mass first. Their attributes say `mass`, its share of the posterior's; `mass_error`, the
         standard error of that; and `mass_by`: "bridge", bridge sampling from the draws that are in it, also of chains
         that cross; "laplace", from the curvature at its top where bridge sampling fails, which is rough; or "unknown",
-        and then the shares are nan. `mass_reason` says why it is not by the bridge. Of a fit in one mode, a list of
-        one. A mode that chains only visit has no fit, and what it weighs is missing from the sum of the shares.
+        and then the shares are nan. `mass_reason` says why it is not by the bridge. A fit in one mode gives a list of
+        one. A mode that chains only visit has no fit, and its mass is missing from the sum of the shares.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     Warns
     -----
     ConvergenceWarning
-        If a diagnostic of a mode's chains says not to believe it yet.
+        If a diagnostic of a mode's chains shows that it is not reliable yet.
 
     Examples
     --------

@@ -25,9 +25,9 @@ def write_report(
 ) -> Path:
     """Write a fit's report: one HTML page that holds all it shows, pictures and tables included.
 
-    It says, in this order, whether the fit can be trusted; what the labels are, and which items need another look; of a
-    recalibrated fit what true labels said of them; who the annotators are; what the model fails to predict, and how
-    much the prior mattered; and how the fit was made.
+    It shows, in this order, whether the fit can be trusted; the labels, and the items that need another look; the
+    recalibration, if any; the annotators; what the model fails to predict, and how much the prior mattered; and how the
+    fit was made.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def write_report(
     path : str or Path
         The file; one that exists is replaced, once the new one is whole.
     checks : bool
-        Whether to simulate answers and compare them with those that were seen (`predictive_check`), and to scale prior
-        and likelihood (`power_scaling_table`): some seconds, which a fit of one point cannot use.
+        Whether to simulate answers and compare them with the observed ones (`predictive_check`), and to scale prior and
+        likelihood (`power_scaling_table`): some seconds; no use for a fit by EM.
     random_seed : int, optional
         Of the checks; by default the fit's own, so that the same fit has the same page.
 
@@ -49,7 +49,7 @@ def write_report(
     Raises
     ------
     FitError
-        If this is not a fit by bayesanno, or its data are not whole.
+        If this is not a fit by bayesanno, or its data are incomplete.
     DataFileError
         If there is no folder to write to.
 

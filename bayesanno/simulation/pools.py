@@ -38,11 +38,11 @@ def simulate_pool(
     strategy : {"random", "first"}
         The labels of an adverse annotator, for any item: all labels equally often; or always the first.
     items, labels : int
-        How many; each label is as often the true one.
+        How many; each label is the true one equally often.
     per_item : int
         Answers that are kept of each item, by different annotators drawn at random.
     accuracy : float, default 0.95
-        How often a good annotator is right; otherwise they say another label, each as often.
+        How often a good annotator is right; otherwise they give another label, all equally often.
     random_seed : int, optional
 
     Returns

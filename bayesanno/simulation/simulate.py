@@ -40,10 +40,10 @@ def simulate(
     Parameters
     ----------
     model : str or AnnotationModel
-        A name in the zoo, or an instance.
+        The name of a model, or an instance.
     design : AnnotationData, CountData or MultiAnnotationData, as the model takes
-        Who is asked about what (see `make_design` and `make_count_design`; real data do as well). Its annotations are
-        not looked at; its controls are the truth of their items. No item is of a label that is unsure.
+        The design (see `make_design` and `make_count_design`), or real data. Its annotations are ignored; its controls
+        are the true labels of their items. No item has an unsure label as its true one.
     parameters : mapping of variable name to array, optional
         The parameters that are given; the others are drawn from the prior.
     random_seed : int, optional
