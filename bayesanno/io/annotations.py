@@ -46,8 +46,8 @@ def read_annotations(
         * long: one row per annotation, with columns for item, annotator and label. Other columns are ignored.
         * wide: one row per item, one column per annotator. The first column names the item exactly when its name is an
           alias of item (or `item` says which column does); else the items are named 1, 2, ... by row.
-        * grouped: as wide without an item column, plus a column `count`: so many items were answered in this way. Read
-          as that many items, named 1, 2, ...
+        * grouped: as wide without an item column, plus a column `count`: the number of items answered in this way. Read
+        as that many items, named 1, 2, ...
         * snow: the columns !amt_annotation_ids, !amt_worker_ids, orig_id, response and gold of Snow et al. (2008).
         * auto: whichever of these the column names fit.
     item, annotator, label, gold : str, optional

@@ -35,7 +35,8 @@ def make_design(
     unsure : str or sequence of str, optional
         The names of further labels, which are no class.
     per_item : int or tuple of two ints
-        Annotations per item, by different annotators drawn at random: so many, or evenly from the least to the most.
+        Annotations per item, by different annotators drawn at random: a number, or a range from least to most, spread
+        evenly.
     random_seed : int, optional
 
     Raises
@@ -115,7 +116,7 @@ def make_count_design(
     items : int or sequence of str
         How many (then named i1, i2, ...), or the names.
     per_item : int or tuple of two ints
-        Answers per item: so many, or evenly from the least to the most.
+        Answers per item: a number, or a range from least to most, spread evenly.
     random_seed : int, optional
 
     Raises
