@@ -9,15 +9,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import bayesanno
 from _build_helpers import mathml
 from _build_helpers.models import write, write_models
 from _build_helpers.stored import dress, write_gallery
+
+import bayesanno
 
 project = "bayesanno"
 author = "The bayesanno developers"
 version = release = importlib.metadata.version("bayesanno")
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "sphinx_copybutton"]
+templates_path = ["_build_helpers/templates"]  # pages of names have the name alone as their title
 exclude_patterns = ["_build", "_build_helpers", "_generated/tiles.md"]
 
 html_theme = "pydata_sphinx_theme"
@@ -39,7 +41,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
 }
-copyright = f"{author}; version {version}"
+project_copyright = f"{author}; version {version}"
 
 nb_execution_mode = "off"  # what is stored was run: see tests/notebooks
 nb_merge_streams = True
@@ -76,12 +78,12 @@ def write_reference(folder: Path) -> None:
         groups[next(group for group, rooms in GROUPS.items() if room.startswith(tuple(rooms)))].append(name)
     parts = ["# Every public name\n\nThey are in `bayesanno`, imported as `ba`, and in three of its modules."]
     parts += ["What a fit holds: [what is in a fit](../schema.md).\n"]
+    parts += ["```{toctree}", ":hidden:", "", "../schema", "../cite", "```", ""]
     for group, names in groups.items():
         parts += [f"## {group}", "", *_list_names("bayesanno", names)]
     for own in MODULES:
         module = getattr(bayesanno, own)
         parts += [f"## {module.__doc__.rstrip('.')}", "", *_list_names(module.__name__, sorted(module.__all__))]
-    parts += ["```{toctree}", ":hidden:", "", "../schema", "../cite", "```", ""]
     write(folder / "reference.md", "\n".join(parts))
 
 

@@ -23,6 +23,7 @@ OPENS = re.compile(rf"^(?:(Use)(?= when| to)|({'|'.join(HEADINGS)})(?: (\([^)]*\
 DOI = re.compile(r"\bdoi:(10\.\d+/[^\s,;]+[^\s,;.:])")
 ARXIV = re.compile(r"\barXiv:(\d+\.\d+)")
 URL = re.compile(r"(?<![(\w/])(https?://[^\s,;]+[^\s,;.:])")
+PRIOR_OPENS = re.compile(r"[a-z_]+=\S+\s{2,}|[a-z_]+=\"\w+\": |(?:each row|One|Samplers|Neither)\b")
 SHORT = 100  # a line that ends earlier than that ends a paragraph
 NEXT_REFERENCE = re.compile(r"^[A-Z]\. (?:[A-Z]\. )*[A-Z][\w-]+(?:,| and| \()")
 NAMES_FIRST = re.compile(r"^((?:\w+ / )?[a-z][\w]*(?:, [a-z]\w*)*(?: / n)?) *(?=~ |: |has )")
@@ -142,7 +143,7 @@ def _priors(lines: list[str]) -> str:
         text = line.strip()
         if not text:
             continue
-        opens = NAMES_FIRST.match(text) or re.match(r"[a-z_]+=\S+\s{2,}|[a-z_]+=\"\w+\": |(?:each row|One|Samplers|Neither)\b", text)
+        opens = NAMES_FIRST.match(text) or PRIOR_OPENS.match(text)
         before = lines[number - 1].rstrip()
         ends = before.endswith(".") and len(before) < SHORT and text[0].isupper()
         if not items or opens or ends or not before:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 
-GREEK = set(
-    "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega "
-    "Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split()
-)
+GREEK = {
+    *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "pi"),
+    *("rho", "sigma", "tau", "phi", "chi", "psi", "omega"),
+    *("Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega"),
+}
 BIG = {"sum": r"\sum", "prod": r"\prod", "integral": r"\int"}
 FUNCTIONS = {"log": r"\log", "exp": r"\exp", "Pr": r"\Pr"}
 NAMES = {"prevalence", "ability", "spread", "slope_spread", "accuracy"}  # parameters that cards call by their names
@@ -68,9 +69,7 @@ _AFTER = r"(?:\([^()]{1,12}\)|\[[^\[\]]{1,16}\])?"
 _STRONG = rf"(?:(?:{_NAME}|sum|prod){_INDEX}+|(?:{'|'.join(sorted(GREEK, key=len, reverse=True))})(?![\w])){_AFTER}"
 _WEAK = r"(?:[B-HJ-Zb-z]|\d+(?:\.\d+)?)(?!\w|\.\d|/|\(| [a-zA-Z]\b)"
 _OP = r" (?:[-+=<>~/*]|->) "
-_PROSE = re.compile(
-    rf"(?<![\w.@-])(?:{_WEAK}{_OP})*{_STRONG}(?:{_OP}(?:{_STRONG}|{_WEAK})| {_STRONG})*(?![\w-])"
-)
+_PROSE = re.compile(rf"(?<![\w.@-])(?:{_WEAK}{_OP})*{_STRONG}(?:{_OP}(?:{_STRONG}|{_WEAK})| {_STRONG})*(?![\w-])")
 _IN_REMARKS = re.compile(
     rf"(?<![\w=])((?:{_NAME}|spread)(?:_\w+|\[\w+\])?(?: ~ [A-Z]\w+\([^)]*\)| = [^ ,;]+(?: / \w+| \w+_\w+)?)"
     rf"|{_NAME}_\w+|(?:{'|'.join(GREEK)})\b|\b[A-Zb-z]\b)(?![\w(])"
@@ -85,7 +84,7 @@ def _inline(match: re.Match[str]) -> str:
 
 
 def _split(line: str) -> tuple[str, str, str, str]:
-    """Part a line into what is left of its relation, the relation, what is right of it, and a remark."""
+    """Split a line into what is left of its relation, the relation, what is right of it, and a remark."""
     whole, _, remark = re.sub(r"\s{3,}(?=~|=|proportional|with prob)", "  ", line.strip()).partition("   ")
     remark = remark.strip()
     if RELATION.match(whole):  # goes on from the line above
@@ -104,7 +103,8 @@ def _split(line: str) -> tuple[str, str, str, str]:
 
 
 def _relation(text: str) -> str:
-    return {"": "", "~": r"\sim", "=": "=", "proportional to": r"\propto"}.get(text, rf"\text{{ {text} }}")
+    """Give a relation; what is empty before ~ makes it stand between two things, with space on both sides."""
+    return {"": "", "~": r"{} \sim", "=": "=", "proportional to": r"\propto"}.get(text, rf"\text{{ {text} }}")
 
 
 def _remark(text: str) -> str:
@@ -189,9 +189,10 @@ class _Parser:
         if token.startswith('"'):
             return rf"\text{{{token[1:-1]}}}"
         if token == "slope_spread":
-            return r"\text{slope spread}"
+            return r"\text{slope spread} \,"
         if token.isalpha():
-            return self._scripts(token if len(token) == 1 else rf"\mathrm{{{token}}}")
+            whole = self._scripts(token if len(token) == 1 else rf"\mathrm{{{token}}}")
+            return whole if len(token) == 1 or self.next() in ("(", ")", ",", None) else rf"{whole} \,"
         if token[0].isdigit():
             return self._scripts(token)
         if token in "([" and not self.open:

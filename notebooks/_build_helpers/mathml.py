@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -10,13 +11,27 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
+# a cell that opens with \quad is a remark
+REMARK = re.compile(r"<mtd>\s*<mspace width=\"1em\"></mspace>((?:(?!</mtd>).)*)</mtd>", re.DOTALL)
+
 
 def _convert(writer: Any, node: nodes.Node, *, as_block: bool) -> str:
     try:
-        return tex2mathml(node.astext(), as_block=as_block)
+        return REMARK.sub(_wrap, tex2mathml(node.astext(), as_block=as_block))
     except (SyntaxError, KeyError, ValueError) as problem:  # docutils' MathError is a ValueError
         logger.warning("a formula that cannot be shown: %s (%s)", node.astext(), problem, location=node)
         return f"<code>{writer.encode(node.astext())}</code>"
+
+
+def _wrap(match: re.Match[str]) -> str:
+    """Write a remark beside a formula as text that may be wrapped, with formulas in it."""
+    pieces = re.split(r"<mtext>(.*?)</mtext>", match[1], flags=re.DOTALL)
+    shown = [
+        piece.replace("\u00a0", " ") if number % 2 else f"<math>{piece.strip()}</math>"
+        for number, piece in enumerate(pieces)
+        if piece.strip()
+    ]
+    return f'<mtd><mtext><span class="remark">{"".join(shown)}</span></mtext></mtd>'
 
 
 def show_inline(writer: Any, node: nodes.math) -> None:

@@ -32,13 +32,27 @@ DATA = {  # what a model is fitted to, where it is not the answers of a crowd as
     ),
 }
 GROUPS = {
-    "True labels, and annotators": (
-        "model_b mace hierarchical_dawid_skene pooled_dawid_skene class_conditional one_coin item_difficulty model_a "
-        "model_a_multi"
-    ).split(),
-    "Types of items": "easy_hard binomial_mixture gaussian_mixture diligent_lazy diligent_lazy_annotators".split(),
+    "True labels, and annotators": [
+        *("model_b", "mace", "hierarchical_dawid_skene", "pooled_dawid_skene", "class_conditional", "one_coin"),
+        *("item_difficulty", "model_a", "model_a_multi"),
+    ],
+    "Types of items": [
+        *("easy_hard", "binomial_mixture", "gaussian_mixture", "diligent_lazy", "diligent_lazy_annotators"),
+    ],
     "What annotators do with labels": ["label_usage"],
 }
+
+
+ABOUT = """# Models
+
+Each model is one file that reads like a lesson, and opens with a card: what an annotator does, the formulas, the priors
+and what they imply, when to use it and when not. The pages below show the cards.
+[Which model for my data](../which-model.md) helps to choose.
+"""
+CAPTION = (
+    "A box is a parameter with its prior; dashed is what is summed out, shaded what is observed. "
+    "What is on a plate is there once for each item, or each annotator."
+)
 
 
 def card_of(name: str) -> str:
@@ -57,9 +71,7 @@ def write_models(folder: Path) -> None:
     listed = [name for names in GROUPS.values() for name in names]
     groups = {**GROUPS, "More": [name for name in known if name not in listed]}
     used = _used_in(folder.parent)
-    page = ["# Models", "", "Each model is one file that reads like a lesson, and opens with a card: what an annotator"]
-    page += ["does, the formulas, the priors and what they imply, when to use it and when not. The pages below show the"]
-    page += ["cards. [Which model for my data](../which-model.md) helps to choose.", ""]
+    page = [ABOUT]
     for group, names in groups.items():
         if names:
             page += [f"## {group}", "", "| model | in one line |", "|---|---|"]
@@ -99,8 +111,7 @@ def _page(name: str, known: dict[str, dict[str, str]], used: list[tuple[str, str
         f"Its name is `{name}`{aliases}." + (f" Used in {where}." if where else ""),
         f"```python\nimport bayesanno as ba\n\n{example(name)}\n```",
         f"```{{figure}} {plates}\n:alt: Plate diagram of {head}: its parameters, its latent states and the answers\n\n"
-        "A box is a parameter with its prior; dashed is what is summed out, shaded what is observed. What is on a plate "
-        "is there once for each.\n```",
+        f"{CAPTION}\n```",
         _link_models(card_to_markdown(card_of(name)), set(known) - {name}),
         "## Settings\n\nThe fields of the model, with their defaults:\n\n" + "\n".join(fields),
         f"## The file\n\n`models/{file}`, below its card:\n\n"

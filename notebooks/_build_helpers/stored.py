@@ -14,8 +14,13 @@ from PIL import Image
 import bayesanno as ba
 from _build_helpers.models import write
 
+ABOUT = """# Notebooks
+
+Twelve lessons of about ten minutes each. The first two come first; then read what you need. All are stored with their
+outputs, and run on a laptop. To teach with them: [a plan of ten sessions](../teaching.md).
+"""
 WIDTH = 480  # pixels of a thumbnail
-SOLD = re.compile(r"\*\*The question\.\*\* (.+)", re.DOTALL)
+QUESTION = re.compile(r"\*\*The question\.\*\* (.+)", re.DOTALL)
 
 
 def write_gallery(folder: Path) -> None:
@@ -23,9 +28,7 @@ def write_gallery(folder: Path) -> None:
     (folder / "thumbs").mkdir(exist_ok=True)
     rows = [_read(path, folder) for path in sorted(folder.parent.glob("[0-9][0-9]-*.ipynb"))]
     write(folder / "tiles.md", _tiles(rows, pages="", thumbs="_generated/"))  # for the index page, to be included
-    page = ["# Notebooks", "", "Twelve lessons of about ten minutes each. The first two come first; then read what you need."]
-    page += ["All are stored with their outputs, and run on a laptop. To teach with them:"]
-    page += ["[a plan of ten sessions](../teaching.md).", "", _tiles(rows, pages="../", thumbs="")]
+    page = [ABOUT, _tiles(rows, pages="../", thumbs="")]
     page += ["```{toctree}", ":hidden:", "", *(f"../{stem}" for stem, _, _ in rows), "../teaching", "```", ""]
     write(folder / "notebooks.md", "\n".join(page))
 
@@ -71,9 +74,9 @@ def _thumbnail(picture: bytes) -> bytes:
     return out.getvalue()
 
 
-def _first_sentences(text: str, most: int = 150) -> str:
+def _first_sentences(text: str, most: int = 200) -> str:
     """Give the beginning of a notebook's question, whole sentences."""
-    found = SOLD.search(text)
+    found = QUESTION.search(text)
     sentences = re.split(r"(?<=[.?!]) ", re.sub(r"\s+", " ", found[1] if found else text).strip())
     said = sentences[0]
     for sentence in sentences[1:]:
