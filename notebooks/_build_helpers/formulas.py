@@ -157,14 +157,18 @@ class _Parser:
                 words.append(self.take())
                 continue
             if words:
-                out.append(rf"\text{{ {' '.join(words)} }}")
+                out.append(self._text(words, first=not out, last=token == ","))
                 words = []
             out.append(self.atom())
         if words:
-            out.append(rf"\text{{ {' '.join(words)} }}")
+            out.append(self._text(words, first=not out, last=True))
         if end is not None:
             self.take()
         return " ".join(out)
+
+    @staticmethod
+    def _text(words: list[str], *, first: bool, last: bool) -> str:
+        return rf"\text{{{'' if first else ' '}{' '.join(words)}{'' if last else ' '}}}"
 
     def _is_word(self, token: str) -> bool:
         """Say whether it is English: more than one letter, no name of the field, and no index after it."""

@@ -14,10 +14,13 @@ logger = logging.getLogger(__name__)
 # a cell that opens with \quad is a remark
 REMARK = re.compile(r"<mtd>\s*<mspace width=\"1em\"></mspace>((?:(?!</mtd>).)*)</mtd>", re.DOTALL)
 
+ROW = re.compile(r"<mtr>.*?</mtr>", re.DOTALL)
+
 
 def _convert(writer: Any, node: nodes.Node, *, as_block: bool) -> str:
     try:
-        return REMARK.sub(_wrap, tex2mathml(node.astext(), as_block=as_block))
+        shown = REMARK.sub(_wrap, tex2mathml(node.astext(), as_block=as_block))
+        return ROW.sub(_widen, shown) if 'class="remark"' in shown else shown
     except (SyntaxError, KeyError, ValueError) as problem:  # docutils' MathError is a ValueError
         logger.warning("a formula that cannot be shown: %s (%s)", node.astext(), problem, location=node)
         return f"<code>{writer.encode(node.astext())}</code>"
@@ -32,6 +35,12 @@ def _wrap(match: re.Match[str]) -> str:
         if piece.strip()
     ]
     return f'<mtd><mtext><span class="remark">{"".join(shown)}</span></mtext></mtd>'
+
+
+def _widen(match: re.Match[str]) -> str:
+    """Let what has no remark use the space of one."""
+    cells = match[0].split("<mtd>")
+    return '<mtd columnspan="2">'.join(["<mtd>".join(cells[:2]), cells[2]]) if len(cells) == 3 else match[0]
 
 
 def show_inline(writer: Any, node: nodes.math) -> None:
