@@ -114,6 +114,16 @@ class TestTwoModes:
         assert "drop_chains" not in said
         assert "initvals" in said
 
+    def test_modes_that_label_next_to_all_items_alike_are_as_good_as_one(self):
+        near = {"mass": 0.3, "chains": [], "draws": 3, "items_differ": 2}
+        found = [{"mass": 0.7, "chains": [0, 1, 2], "draws": 12, "items_differ": 0}, near]
+        modes = {"rough": False, "crossing": [1], "found": found, "n_items": 200}
+        assert explain_modes(modes, 1.02) == []
+        (said,) = explain_modes(modes | {"n_items": 100}, 1.02)
+        assert said.startswith("the posterior has 2 modes")
+        swapped = [found[0], near | {"classes": {"no": "yes", "yes": "no"}}]
+        assert len(explain_modes(modes | {"found": swapped}, 1.02)) == 1
+
 
 class TestUnfinished:
     """A ridge on which L-BFGS crawls: y = x squared, narrow, that rises in x for long."""

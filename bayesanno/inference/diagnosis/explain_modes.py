@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayesanno.ground.wording import counted, enumerated
-from bayesanno.inference.diagnosis.thresholds import LEAST_MASS, MAX_RHAT, MOST_NAMED, UNLIKELY
+from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER, LEAST_MASS, MAX_RHAT, MOST_NAMED, UNLIKELY
 
 
 def explain_modes(modes: Mapping[str, Any], max_rhat: float | None = None) -> list[str]:
@@ -38,7 +38,8 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
     if found[0]["mass"] is None:
         unfinished = [] if modes["rough"] or mixing else [_explain_search(modes)]
         return unfinished + (_explain_unknown(modes, occupied) if len(occupied) > 1 else [])
-    carrying = [number for number, mode in enumerate(found) if mode["mass"] >= LEAST_MASS]
+    apart = [number for number, mode in enumerate(found) if number == 0 or not _differs_in_little(mode, modes)]
+    carrying = [number for number in apart if found[number]["mass"] >= LEAST_MASS]
     problems = []
     if len(carrying) > 1:
         named = carrying[1 : 1 + MOST_NAMED]
@@ -51,9 +52,15 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
         )
     staying = [chain for number in carrying for chain in found[number]["chains"]]
     for number in occupied:
-        if number not in carrying:
+        if number in apart and number not in carrying:
             problems.append(_explain_light(found[number], number, staying, modes.get("log_density")))
     return problems
+
+
+def _differs_in_little(mode: Mapping[str, Any], modes: Mapping[str, Any]) -> bool:
+    """Whether a mode labels next to no items otherwise than the first: R-hat then shows whether chains differ."""
+    most = max(1.0, FEW_ITEMS_DIFFER * modes.get("n_items", 0))
+    return "classes" not in mode and "n_items" in modes and bool(mode["items_differ"] <= most)
 
 
 def are_in_proportion(found: Sequence[Mapping[str, Any]]) -> bool:
@@ -207,4 +214,5 @@ def explain_other_mode(other: Mapping[str, Any]) -> str:
 
 def lacks_chains(modes: Mapping[str, Any]) -> bool:
     """Whether a mode that carries mass has no chain."""
-    return any(mode["mass"] and mode["mass"] >= LEAST_MASS and not mode["chains"] for mode in modes.get("found", []))
+    others = [mode for mode in modes.get("found", [])[1:] if not _differs_in_little(mode, modes)]
+    return any(mode["mass"] and mode["mass"] >= LEAST_MASS and not mode["chains"] for mode in others)

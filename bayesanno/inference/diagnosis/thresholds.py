@@ -7,6 +7,7 @@ MAX_PARETO_K = 0.7  # Yao et al. 2018, arXiv:1802.02538
 MAX_DEPTH_SHARE = 0.05  # of the draws; PyMC's threshold (pymc.stats.convergence.warn_treedepth)
 LEAST_MASS = 0.02  # of all modes': one of less is no part of what is believed, and no chain starts there
 HARDLY_LOWER = 3.0  # nats: the other mode may well have a twentieth of the mass
+FEW_ITEMS_DIFFER = 0.01  # the share of items, or one item, that modes label differently and are as good as one
 UNLIKELY = 0.01  # so few draws in a mode, if draws were in proportion to the masses
 MOST_NAMED = 3  # modes beside the first that a message names
 AGREES = 0.6  # with the vote on fewer of the items, labels are said to be against it

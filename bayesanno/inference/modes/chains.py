@@ -28,6 +28,7 @@ from bayesanno.modeling.posterior import compile_formula
 LOOKS = 5  # draws of each chain whose modes are found, where there are several
 FAR = 3.0  # how many within-chain standard deviations of the log density set two modes apart
 SEARCHED = (
+    "n_items",
     "n_asked",
     "n_starts",
     "unfinished",
@@ -144,23 +145,24 @@ def place_chains(
     Returns
     -------
     dict or None
-        None unless modes were looked for. `n_asked` and `n_starts`, how many starts there were to be, and were;
-        `unfinished`, how many of them did not end at the top of a mode; `open`, those of such ends that may carry mass,
-        each by the start that led to it, "first" or "random"; `rough` (masses could be had from the diagonal of the
-        Hessian alone, and are not given); `lost`, the chains whose mode is unknown; `crossing`, the chains whose draws
-        are in several modes, as far as a few of them show; and `found`: for each mode, most mass first, `mass` (its
-        share of all modes'; None where masses are rough, or an end is open, so that they are not known), `nats` that
-        its density lies below the highest, `log_density` (where spreads are learnt, that of the spreads, all else
+        None unless modes were looked for. `n_items`; `n_asked` and `n_starts`, how many starts there were to be, and
+        were; `unfinished`, how many of them did not end at the top of a mode; `open`, those of such ends that may carry
+        mass, each by the start that led to it, "first" or "random"; `rough` (masses could be had from the diagonal of
+        the Hessian alone, and are not given); `lost`, the chains whose mode is unknown; `crossing`, the chains whose
+        draws are in several modes, as far as a few of them show; and `found`: for each mode, most mass first, `mass`
+        (its share of all modes'; None where masses are rough, or an end is open, so that they are not known), `nats`
+        that its density lies below the highest, `log_density` (where spreads are learnt, that of the spreads, all else
         summed out), `visits`, `labellings` (modes that are one but for the names of exchangeable classes), `chains`
         that are in it, most of the time, `draws` that are, of the few looked at, and how it differs from the first:
         `classes` (name there -> name it stands for), `competence` (mean over annotators here, and there), and
-        `items_differ`, how many items have another most probable state. Nothing is found where
-        no climb reached the top of a mode.
+        `items_differ`, how many items have another most probable state. Nothing is found where no climb reached the top
+        of a mode.
     """
     if explored is None or not (explored.modes or explored.unfinished):
         return None
     chains = range(draws.sizes["chain"])
     described: dict[str, Any] = {
+        "n_items": data.n_items,
         "n_asked": explored.n_asked,
         "n_starts": explored.n_starts,
         "unfinished": explored.n_unfinished,
@@ -301,7 +303,7 @@ def _add_modes(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, An
     found.sort(key=lambda mode: -mode["mass"])
     total, highest = sum(mode["mass"] for mode in found), max(mode["log_density"] for mode in found)
     found = [mode | {"mass": mode["mass"] / total, "nats": highest - mode["log_density"]} for mode in found]
-    sums = [name for name in SEARCHED if name not in ("rough", "found") and name in one and name in other]
+    sums = [name for name in SEARCHED if name not in ("n_items", "rough", "found") and name in one and name in other]
     summed = {name: one[name] + other[name] for name in sums}
     return dict(one) | summed | {"found": found}
 

@@ -18,9 +18,9 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_made
 from bayesanno.report.plots.style import (
     ACCENT,
+    FROM_WHITE,
     INK,
     PALE,
-    SEQUENCE,
     draw_shares,
     height_for,
     name_rows,
@@ -159,7 +159,7 @@ def plot_distances(data: AnnotationData, *, groups: int | None = None, base: flo
     far = find_distances(usage_shares(data)[order], base)
     size = min(3 + 0.14 * len(order), 12)
     figure, axes = new_figure(size + 1, size)
-    image = axes.imshow(far, cmap=f"{SEQUENCE}_r", vmin=0, interpolation="nearest")
+    image = axes.imshow(far, cmap=FROM_WHITE, vmin=0, interpolation="nearest")
     bar = figure.colorbar(image, ax=axes, shrink=0.7)
     bar.set_label(f"Jensen-Shannon divergence ({_unit(base)})", fontsize=8)
     bar.ax.tick_params(labelsize=8)

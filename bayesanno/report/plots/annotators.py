@@ -20,9 +20,10 @@ from bayesanno.ground.wording import counted
 from bayesanno.report.plots.elements import find_codes
 from bayesanno.report.plots.style import (
     ACCENT,
+    DARK,
+    FROM_WHITE,
     INK,
     PALE,
-    SEQUENCE,
     begin_title,
     cut_name,
     height_for,
@@ -35,7 +36,6 @@ from bayesanno.report.plots.style import (
 LOW = 0.5  # a competence below it is low, and an annotator of whom that is more probable than this is marked
 MOST_MATRICES = 12
 MATRIX_COLUMNS = 4
-DARK = 0.4  # a probability from which a cell is dark
 HARDLY = 0.05  # an interval that ends below it is not drawn as a line: it would be a dot
 MOST_PRINTED = 5  # labels up to which the numbers are printed into the cells
 
@@ -174,7 +174,7 @@ def plot_confusion(
     figure, panels = new_grid(len(chosen), columns, (side, side))
     for number, (axes, name, code) in enumerate(zip(panels, chosen, codes, strict=False)):
         one = {what: values[number] for what, values in found.items()}
-        image = axes.imshow(one["mean"], cmap=f"{SEQUENCE}_r", vmin=0, vmax=1, interpolation="nearest")
+        image = axes.imshow(one["mean"], cmap=FROM_WHITE, vmin=0, vmax=1, interpolation="nearest")
         _draw_intervals(axes, one, printed=data.n_labels <= MOST_PRINTED)
         name_rows(axes, data.classes)
         name_rows(axes, data.labels, along="x")

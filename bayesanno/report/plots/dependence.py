@@ -13,11 +13,11 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted
-from bayesanno.report.plots.style import INK, SEQUENCE, begin_title, name_rows, new_figure
+from bayesanno.report.plots.style import BOTH_WAYS, DARK, INK, begin_title, name_rows, new_figure
 
 MOST_DRAWN = 30  # annotators, or groups, with a row each
 MOST_PRINTED = 12  # rows up to which the numbers are printed into the cells
-DARK = 0.4  # of the range of colours, from which a cell is dark
+MISSING = "#e6e6e6"  # a pair of too few items
 RESAMPLES = 200  # of the items: enough to see which pairs are surely dependent
 
 
@@ -41,7 +41,7 @@ def plot_dependence(
     Returns
     -------
     matplotlib.figure.Figure
-        A cell for each two annotators, empty if they share fewer than `least_items` items; the title says what the
+        A cell for each two annotators, grey if they share fewer than `least_items` items; the title says what the
         answers to an item are worth. Of more than 30 annotators those who most surely err with others are drawn, or if
         there are groups these, with pairs within a group in the diagonal. Rows are ordered by hierarchical clustering,
         within groups if there are any, with lines between them.
@@ -97,8 +97,9 @@ def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: st
     what = "group of annotators" if by_group else "annotator"
     size = min(4.2 + 0.15 * len(names), 12)
     figure, axes = new_figure(size + 1.6, size)
-    low, high = min(0.0, np.nanmin(shown, initial=0)), max(0.1, np.nanmax(shown, initial=0))
-    image = axes.imshow(shown, cmap=f"{SEQUENCE}_r", vmin=low, vmax=high, interpolation="nearest")
+    most = max(0.1, np.nanmax(np.abs(shown), initial=0))
+    image = axes.imshow(shown, cmap=BOTH_WAYS, vmin=-most, vmax=most, interpolation="nearest")
+    axes.set_facecolor(MISSING)
     bar = figure.colorbar(image, ax=axes, shrink=0.7)
     bar.set_label("correlation of errors beyond the model", fontsize=8)
     bar.ax.tick_params(labelsize=8)
@@ -107,7 +108,7 @@ def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: st
         for edge in np.flatnonzero(part_of_row[1:] != part_of_row[:-1]):
             draw_line(edge + 0.5, color=INK, linewidth=1.2)
     if len(names) <= MOST_PRINTED:
-        _print_numbers(axes, shown, low + DARK * (high - low))
+        _print_numbers(axes, shown, DARK * most)
     axes.set(xlabel=what, ylabel=what)
     which = "" if by_group or len(names) == n else f"; the {len(names)} of {n:,} who most surely do"
     worth = tell_worth(whole).replace(" are worth ", " are worth\n")  # as wide as a figure of few rows
@@ -163,6 +164,6 @@ def order_rows(shown: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 def _print_numbers(axes: Axes, shown: np.ndarray, dark: float) -> None:
     for row, column in np.argwhere(np.isfinite(shown)):
-        colour = "white" if shown[row, column] > dark else INK
+        colour = "white" if abs(shown[row, column]) > dark else INK
         text = f"{round(shown[row, column], 2) + 0:.2f}"  # no -0.00
         axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)

@@ -14,6 +14,8 @@ from bayesanno.ground.lazy import pd
 
 INK, ACCENT, PALE = "#1a1a1a", "#0072b2", "#9a9a9a"  # the accent: Okabe and Ito's blue
 SEQUENCE = "cividis"  # a colour map whose lightness rises throughout, for every kind of sight
+FROM_WHITE, BOTH_WAYS = "Blues", "RdBu"  # of matrices: white is 0
+DARK = 0.6  # of the range of colours of a matrix, from which on numbers in cells are white
 ROW = 0.2  # inches of a row with a name
 MOST_HEIGHT = 14.0
 MOST_NAMES = 60  # rows of which each has its name
