@@ -47,7 +47,7 @@ def read_annotations(
         * wide: one row per item, one column per annotator. The first column names the item exactly when its name is an
           alias of item (or `item` says which column does); else the items are named 1, 2, ... by row.
         * grouped: as wide without an item column, plus a column `count`: the number of items answered in this way. Read
-        as that many items, named 1, 2, ...
+          as that many items, named 1, 2, ...
         * snow: the columns !amt_annotation_ids, !amt_worker_ids, orig_id, response and gold of Snow et al. (2008).
         * auto: whichever of these the column names fit.
     item, annotator, label, gold : str, optional
