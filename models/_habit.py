@@ -1,11 +1,11 @@
-"""Answers that lean to one label: its class may be common, or saying it a habit, and MACE's class prior decides which.
+"""Answers that lean to one label: its class may be common, or it may be a habit; MACE's class prior decides which.
 
 Where most items are "no", the uniform prior takes so many "no" for a habit. Three annotators of 95% on 200 items, of
 which one in twenty is "yes", come out at a competence of .03, and labels at .88 (vote and learnt prior: .99; means of
 ten simulated tables, 4 chains of 500 draws). Of one "yes" in ten, so did two tables in ten, and with 1,000 items all
 ten (competence .32, labels .87). Where most annotators click "no" whatever the item
 is, a learnt prior takes the habit for the class. Rare classes are much commoner than such majorities, hence the
-default; on data with gold it makes no difference (RTE .926 uniform, .927 learnt).
+default; on data with gold it makes no difference (RTE .926 uniform, .928 learnt).
 
 What both priors made of clicks (ten annotators, five per item, four labels, three seeds each; accuracy of labels):
 
@@ -87,7 +87,7 @@ def ask_whether_class_or_habit(
 def ask_whether_habits_are_classes(data: AnnotationData | AnnotationTotals, many: float) -> list[str]:
     """Return what to say where annotators who repeat a label are many: of one label, a share `many` of the answers.
 
-    Nothing of annotations that lie elsewhere: who said what beside whom is not known of them as a whole.
+    Empty for annotations on a cluster, whose items are not known as a whole.
     """
     if isinstance(data, AnnotationTotals):
         return []

@@ -26,8 +26,8 @@ def explain_names(population: xr.DataArray) -> list[str]:
     if not called:
         return []
     return [
-        f"the typical annotator calls some classes by other names: {', '.join(called)}; they may not be what their "
-        "names say, and the labels of items then are wrong: compare with the votes, or with a fit by model_b; chains "
+        f"the typical annotator calls some classes by other names: {', '.join(called)}; their names may be swapped, "
+        "and the labels of items are then wrong: compare with the votes, or with a fit by model_b; chains "
         "that start near the votes (initvals='vote'), a prior that ties classes to names more firmly "
         "(confusion_spread=0.25) or some known labels (controls) may help"
     ]
@@ -40,7 +40,7 @@ def explain_unsaid(data: AnnotationData) -> list[str]:
     if not unsaid:
         return []
     return [
-        f"nobody said {' or '.join(unsaid)}: nothing but the prior ties such a class to its name, and items on which "
-        "annotators disagree may be taken for it, so that its prevalence is too high; leave it out of the labels where "
-        "no item can be meant"
+        f"nobody said {' or '.join(unsaid)}: only the prior ties such a class to its name, and items on which "
+        "annotators disagree may be assigned to it, so that its prevalence is too high; leave it out of the labels if "
+        "no item can be in it"
     ]

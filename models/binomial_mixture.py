@@ -1,8 +1,8 @@
 """Item types: each type of item gets the positive answer at its own rate (Beigman Klebanov and Beigman 2010).
 
-Generative process.  Items are of k types.  Whoever is asked about an item flips the coin of its type: coins near 0 and
-near 1 belong to items that are easy to classify, a fair coin to items that are difficult if not impossible to classify
-by these annotators.  Who answers does not matter, so that only counts are needed: x positive answers out of n.
+Generative process.  Items are of k types.  An annotator flips the coin of the item's type: coins near 0 and near 1
+belong to items that are easy to classify, a fair coin to items that these annotators cannot classify.  It does not
+matter who answers, so the data are counts: x positive answers out of n.
 
 Model (section 2 of the paper; it numbers no equations).
 
@@ -12,7 +12,7 @@ Model (section 2 of the paper; it numbers no equations).
     Pr(t_i = t | x_i)  proportional to  theta_t p_t^x_i (1 - p_t)^(n_i - x_i)          (4), read off after the fit
 
 The likelihood of an item is that of its answers in their order: (3) without C(n, x), which depends on no parameter.  So
-it can be compared, by PSIS-LOO for one, with a model that sees who answered.  To compare with the likelihood of a
+it can be compared, for example by PSIS-LOO, with a model that knows who answered.  To compare with the likelihood of a
 histogram, add log C(n, x).  Items may have different n; an item without answers follows the weights.
 
 Symbols.
@@ -30,12 +30,12 @@ Priors and what they imply.
     and 1.
 
 Identifiability.  Types are ascending, so they cannot be permuted.  k types need n of at least 2 k - 1 answers on
-enough items.  A type that the data do not need (few items, or a rate beside another's) follows its prior, and chains
-wander: the fit says so.  weight_prior=10, rate_prior=40:40 keeps three types in place even so, and much of what is then
-said of them is that prior.
+enough items.  A type that the data do not need (few items, or a rate close to another's) follows its prior, and chains
+wander: the fit warns of this.  weight_prior=10, rate_prior=40:40 keeps three types in place even so, but their
+posterior then depends much on that prior.
 
 Use when answers are yes or no, several per item, and the question is which items are hard: exclude them from a
-benchmark, or ask again.  Avoid when annotators differ much, which (2) takes for differences of items: then `model_b`,
+benchmark, or ask again.  Avoid when annotators differ much, since (2) attributes this to the items: then use `model_b`,
 or see whether `gaussian_mixture` or `diligent_lazy` explain the counts better.
 
 References.
@@ -120,5 +120,5 @@ class BinomialMixture(ItemTypeModel, HasRemarks):
             posterior,
             rate="rate",
             remedy=f"take fewer types (types={self.types - 1}), or a stronger prior, such as weight_prior=10 and "
-            "rate_prior=40:40, and know then that much of what is said of the types is that prior",
+            "rate_prior=40:40, and note that the types then depend much on that prior",
         )

@@ -24,11 +24,11 @@ Priors and what they imply.
     prevalence     ~ Dirichlet(3): as if each class had been seen three times.
 
 Identifiability.  "Right" ties each class to the label of the same name, so the classes cannot be permuted.  With two
-classes, annotators who are right in less than half of the cases mirror those who are not, and the prior alone tells the
-two apart.  With fewer than three annotators on the same items accuracies are hardly identified.  A class that an
-annotator has seldom been shown keeps its prior.  Where annotators who click one label gave a third of the answers (of
-two labels, half), the habit may be taken for a class, and some known labels do not help (`_habit.py`): a fit names them
-beforehand.
+classes, annotators who are right in less than half of the cases mirror those who are not, and only the prior
+distinguishes the two.  With fewer than three annotators on the same items accuracies are hardly identified.  A class
+that an annotator has rarely seen keeps its prior.  Where annotators who click one label gave a third of the answers (of
+two labels, half), the model may take the habit for a class, and some known labels do not help (`_habit.py`): a fit
+names these annotators before it samples.
 
 Use when some classes are easier than others, and differently so for different annotators (one misses the rare class,
 another over-reports it), but errors within a class fall anywhere.  Avoid when particular classes are taken for each

@@ -1,7 +1,7 @@
 """Diligent and lazy annotators: some answers come from the item's type, the others from one coin for all items.
 
 Generative process.  Beigman Klebanov and Beigman (2010), section 6.  An answer is given by a diligent annotator, who
-flips the coin of the item's type as in `binomial_mixture`, or by a lazy one, who flips the same coin whatever the item.
+flips the coin of the item's type as in `binomial_mixture`, or by a lazy one, who flips the same coin for every item.
 The types are known from an earlier fit, to answers of people who had reason to be diligent.
 
 Model (section 6 of the paper; it numbers no equations).
@@ -27,15 +27,15 @@ Priors and what they imply.
     diligence ~ Beta(diligence_prior), lazy_rate ~ Beta(lazy_rate_prior): uniform by default.
     weight ~ Dirichlet(weight_strength * weight_mean), rate_t ~ Beta with mean rate_mean[t] and a strength of
     rate_strength answers.  `DiligentLazy.from_fit` takes these numbers from the posterior of an earlier fit, by its
-    means and variances.  With known=True the means themselves are taken for the truth, as in the paper.
+    means and variances.  With known=True the means themselves are taken as true, as in the paper.
 
-Identifiability.  Only theta and the mixed rates xi_D p_t + xi_L p_L can be seen: k numbers for k + 2 unknown ones.  So
-`rate` and `diligence` are told apart by the prior of `rate` alone, however many items there are, and the fit warns of
-that.  With known rates, of two types or more, both are identified.  As diligence nears 1 nothing is left to tell
-lazy_rate.  Only the prior means of the rates must ascend: the priors tell the types apart.
+Identifiability.  The data identify only theta and the mixed rates xi_D p_t + xi_L p_L: k numbers for k + 2 unknown
+ones.  So only the prior of `rate` separates `rate` from `diligence`, for any number of items, and the fit warns of
+this.  With known rates, of two types or more, both are identified.  As diligence nears 1, lazy_rate is no longer
+identified.  Only the prior means of the rates must ascend: the priors distinguish the types.
 
 Use when types were learnt elsewhere and a new crowd answered the same kind of question.  Avoid when it is known who
-gave which answer: then ask who is lazy, with `mace`.
+gave which answer: then use `mace`, which estimates each annotator's competence.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
@@ -134,9 +134,9 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
         worth = " to ".join(dict.fromkeys(f"{x:.0f}" for x in (np.min(self.rate_strength), np.max(self.rate_strength))))
         rests = f"the prior of the rates, worth {worth} answers each" if len(self.rate_mean) > 1 else "priors"
         return [
-            "counts show only the mixed rates diligence * rate + (1 - diligence) * lazy_rate: what is said of diligence"
-            f" rests on {rests}; take the rates from a fit to other data (DiligentLazy.from_fit), or as known "
-            "(known=True)"
+            "counts show only the mixed rates diligence * rate + (1 - diligence) * lazy_rate: the posterior of "
+            f"diligence depends on {rests}; take the rates from a fit to other data (DiligentLazy.from_fit), or as "
+            "known (known=True)"
         ]
 
     def known_parameters(self, data: CountData) -> dict[str, Known]:

@@ -1,10 +1,9 @@
-"""Diligent and lazy annotators, one by one: who reads the items, and who flips the same coin for all of them.
+"""Diligent and lazy annotators, one by one: some read the items, others flip the same coin for all of them.
 
 Generative process.  Items are of types as in `binomial_mixture`, each with its rate of positive answers.  Annotator j
-answers either diligently, from the coin of the item's type, or lazily, from a coin that is the same whatever the item.
-In Beigman Klebanov and Beigman (2010, section 6) any answer is as likely to be a lazy one, since they look at counts
-alone (`diligent_lazy`).  Here it is known who gave which answer, and each annotator has a diligence.  This model is
-ours.
+answers either diligently, from the coin of the item's type, or lazily, from a coin that is the same for every item.  In
+Beigman Klebanov and Beigman (2010, section 6) all answers are equally likely to be lazy, since the data are counts
+(`diligent_lazy`).  Here it is known who gave which answer, and each annotator has a diligence.  This model is ours.
 
 Model.
 
@@ -15,8 +14,8 @@ Model.
     p(t_i = t, X_i)  = theta_t prod_j e_jt^X_ij (1 - e_jt)^(1 - X_ij)              (2)
     p(X_i)           = sum_t p(t_i = t, X_i)                                       the likelihood
 
-The data have two labels, of which the last is the positive one; `data.binarise(positive=...)` makes two of more.
-An annotator who answers an item twice contributes two factors.
+The data have two labels; the last is the positive one.  `data.binarise(positive=...)` makes two labels of more.  An
+annotator who answers an item twice contributes two factors.
 
 Symbols.
     theta    weight      (item_type)
@@ -25,7 +24,7 @@ Symbols.
     p_L      lazy_rate   (), a number
              hard        (item), a view: P(t_i is the type whose rate is nearest to one half in the draw)
 
-Read off: who is lazy: `bayesanno.low_competence_table(fit)` gives P(delta_j < 1/2) for each annotator.
+Read off: `bayesanno.low_competence_table(fit)` gives P(delta_j < 1/2), that annotator j is lazy.
 
 Priors and what they imply.
     weight ~ Dirichlet(weight_prior), 1 by default.
@@ -33,24 +32,24 @@ Priors and what they imply.
     rate_prior[1] for the inner ones.  (3, 3) by default: rates are apart, and neither 0 nor 1, so that even diligent
     annotators err now and then.
     diligence ~ Beta(diligence_prior), (1, 0.5) by default: two thirds on average, most mass next to 1, and three in ten
-    lazy more often than not; 0 is not excluded, as some people read nothing.
+    lazy more often than not; 0 is not excluded, since some annotators read nothing.
     lazy_rate ~ Beta(lazy_rate_prior), (1, 1) by default.
     Samplers see Phi^-1(delta), in which the tails of those who seem fully diligent are those of a normal, and each rate
     as the share of the way from the one before to 1, on the log-odds scale: a first and a last gap that are both small
     would, as parts of a simplex, move all coordinates.  Prior and posterior are the same as without.
 
-Identifiability.  Answers show the e_jt of (1) alone.  These stay the same if all p_t move away from p_L by a factor and
-all delta_j are divided by it, so that the data bound the scale (no delta_j and no p_t above 1) and do not fix it.  The
-prior does: its mass next to 1 makes the most diligent annotators fully diligent, the more surely the more of them
-there are.  So "lazy" means: as much so compared with the best.  diligence_prior=2:2 would leave the scale open.
-Whoever answers the contrary of the truth counts as lazy.  There are other modes, in which one spammer is diligent and
-all others lazy, or the rates are mirrored: far worse on some data, of comparable mass on others.  The fit looks for
-them, has a chain in each that carries mass and says what they weigh; `bayesanno.combine_modes(fit)` puts the chains
-together by that, which longer chains would not do.  The rate nearest to 0 or 1 and the diligence of the best mix more
-slowly than the rest.  A type that the data do not need wanders, and the fit says so.
+Identifiability.  The data identify only the e_jt of (1).  These stay the same if all p_t move away from p_L by a factor
+and all delta_j are divided by it, so the data bound the scale (no delta_j and no p_t above 1) but do not fix it.  The
+prior does: its mass next to 1 makes the most diligent annotators fully diligent, the more surely the more of them there
+are.  So "lazy" means lazy compared with the best.  diligence_prior=2:2 would leave the scale open.  An annotator who
+answers the contrary of the truth counts as lazy.  There are other modes, in which one spammer is diligent and all
+others are lazy, or the rates are mirrored: far worse on some data, of comparable mass on others.  The fit searches for
+them, has a chain in each that carries mass and reports their masses; `bayesanno.combine_modes(fit)` combines the chains
+by mass, which longer chains would not do.  The rate nearest to 0 or 1 and the diligence of the best mix more slowly
+than the rest.  A type that the data do not need wanders, and the fit warns of this.
 
-Use when answers are yes or no, annotators many, and it is asked who does not read the items while items differ in how
-hard they are.  Avoid when each item has one true label that a good annotator finds: `mace` says so more directly.
+Use when answers are yes or no, annotators are many, items differ in difficulty, and the question is which annotators do
+not read the items.  Avoid when each item has one true label that a good annotator finds: `mace` is more direct.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,

@@ -1,9 +1,9 @@
 """Easy and hard items: all agree on an easy one, on a hard one each flips a coin (Beigman Klebanov and Beigman 2009).
 
 Generative process.  An item is easy or hard.  On an easy item every annotator sees the label, and says it.  On a hard
-one nobody does, and annotator j flips a coin of their own, which may favour a label.  So whatever is disagreed on is
-hard; of what is agreed on, some is hard too and agreed on by luck: that is the annotation noise of a gold standard of
-agreed items.
+one nobody does, and annotator j flips a coin of their own, which may favour a label.  So all items that are disagreed
+on are hard; some items that are agreed on are hard too, and agreed on by chance: they are the annotation noise of a
+gold standard of agreed items.
 
 Model (section 2 of the paper; it numbers no equation before its eq. 1, which is in `bayesanno.agreement.noise`).
 
@@ -33,21 +33,20 @@ known.
 Priors and what they imply.
     hard_fraction ~ Beta(1, 1): any number of hard items is equally likely, the P(B_h) of the paper.
     coin ~ Dirichlet(coin_prior): 10 by default, nearly even until seen otherwise, as the habits of `mace`.  Of two
-    annotators and two labels, 100 brings back the paper's p = 1/2; 1, any coin is as likely, says that next to nothing
-    is known of p, and gamma is then several times as large.
+    annotators and two labels, 100 brings back the paper's p = 1/2; 1 makes every coin equally likely, so that p is
+    nearly unknown, and gamma is then several times as large.
     easy_prevalence ~ Dirichlet(easy_prevalence_prior): 1 by default.
     slip ~ Beta(1, 9): one in ten on average, and rather fewer.
-    Samplers see z = Phi^-1(s), not the log-odds y; prior and posterior are the same.  Whoever is never seen to slip has
-    a tail like exp(y), one such tail per annotator, in which a chain stays for long; in z it is exp(-z^2 / 2), that of
-    a normal.
+    Samplers see z = Phi^-1(s), not the log-odds y; prior and posterior are the same.  An annotator who never seems to
+    slip has a tail like exp(y), in which a chain stays for long; in z the tail is exp(-z^2 / 2), that of a normal.
 
-Controls.  A known true label says nothing of whether its item is hard: it excludes the other labels if the item is
-easy, and is taken to be drawn from q in either case.  (The paper holds that hard items have no label one could know.)
+Controls.  A known true label does not show whether its item is hard: it excludes the other labels if the item is easy,
+and is assumed to be drawn from q in either case.  (In the paper, hard items have no label that could be known.)
 
-Identifiability.  Two annotators cannot tell a small share of hard items with fair coins from a large one with coins
-that agree: what is then said of h and gamma rests on coin_prior.  Three or more can, and the more the better.  With
-"none", one slip makes an item hard, so the more annotators there are, the more easy items count as hard; with "learnt"
-coins that nearly always fall the same way can take the place of an easy label.
+Identifiability.  Answers of two annotators do not distinguish a small share of hard items with fair coins from a large
+share with coins that agree: h and gamma then depend on coin_prior.  Answers of three or more do, and the more the
+better.  With "none", one slip makes an item hard, so the more annotators there are, the more easy items count as hard;
+with "learnt" coins that nearly always fall the same way can take the place of an easy label.
 
 Use when few annotators (two to five) label all items with care, and the question is how clean the agreed part is.
 Avoid for crowds, who slip and spam, and where hard items need a label too: `mace` and `model_b` give one.

@@ -1,10 +1,10 @@
 """Two normal humps: what counts would look like if annotators differed and items were of two types only.
 
 Generative process.  The contrast of Beigman Klebanov and Beigman (2010), section 5.  Items are of two types, but every
-annotator has coins of their own.  By the central limit theorem, the paper argues, the number of positive answers to
-items of one type is then nearly normal, with a spread that no coin ties to its mean, and a histogram of counts is the
-sum of two normal humps.  If that fits, annotators explain what `binomial_mixture` explains by types of items; if it
-does not, they do not.
+annotator has coins of their own.  The paper argues, by the central limit theorem, that the number of positive answers
+to items of one type is then nearly normal, with a spread that is independent of its mean, and a histogram of counts is
+the sum of two normal humps.  If this model fits, differences between annotators explain what `binomial_mixture`
+explains by types of items; if it does not, they do not.
 
 Model (section 5 of the paper; it numbers no equations).
 
@@ -14,8 +14,8 @@ Model (section 5 of the paper; it numbers no equations).
     Pr(x | t)       = Phi((x + 1/2 - mu_t) / sigma_t) - Phi((x - 1/2 - mu_t) / sigma_t)          (4)
     Pr(x)           = sum_t theta_t Pr(x | t)                             (5), t summed out
 
-In (4) the tails belong to 0 and n, so that (5) is a distribution over counts: the paper's curve, the density at whole
-numbers, loses what falls outside 0..n.  The likelihood of an item is that of its answers in their order, (5) divided by
+In (4) the tails belong to 0 and n, so that (5) is a distribution over counts; the paper's curve, the density at whole
+numbers, loses the mass outside 0..n.  The likelihood of an item is that of its answers in their order, (5) divided by
 C(n, x), as if all orders of the same count were equally likely: on the same scale as that of `binomial_mixture`.  To
 compare with the likelihood of a histogram, add log C(n, x).
 
@@ -36,7 +36,7 @@ Identifiability.  Types are ascending, so they cannot be permuted.  A hump narro
 spike: its sd then follows the prior.  With n below about 5 two humps cannot be seen.
 
 Use to ask whether types of items are needed at all: fit both, compare by PSIS-LOO.  Avoid for anything else: the normal
-is a caricature, and annotators who differ leave traces that counts do not keep; `model_b` sees them.
+is a caricature, and counts do not show how annotators differ; `model_b` does.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,

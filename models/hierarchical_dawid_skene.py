@@ -15,39 +15,39 @@ Symbols.
     gamma    prevalence   (true_class)
     lambda   confusion    (annotator, true_class, response): rows are the truth, columns what was said
     mu       population   (true_class, response): the confusion matrix whose log odds are mu, of the typical annotator
-    sigma    spread       (true_class): how far annotators lie apart, in log odds; 0 is one matrix for all
+    sigma    spread       (true_class): how much annotators differ, in log odds; 0 is one matrix for all
     theta    accuracy     (annotator), a deterministic: sum_psi gamma_psi lambda^x[psi, psi]
 
 Priors and what they imply.
     prevalence ~ Dirichlet(prevalence_prior): 3 by default.
     population: log odds ~ Normal(those of a row with p = confusion_accuracy (0.75) right and all errors alike,
                 confusion_spread (0.5)).
-    spread     ~ Gamma(2, 2 / spread_prior), with mean spread_prior (1); nothing at 0, where all annotators are one.
+    spread     ~ Gamma(2, 2 / spread_prior), with mean spread_prior (1); density 0 at 0, where all annotators are equal.
     One annotator alone is then right in .70 of the cases on average of two labels, in .64 of five (94% of annotators:
-    .35 to .92, and .45 to .77); in model B in .60, whatever the number of labels.
+    .35 to .92, and .45 to .77); in model B in .60, for any number of labels.
 
 Read off.  `bayesanno.population_table`: the typical annotator's rates, the range over annotators, and how many answers
-of an annotator weigh as much as what is known of the others.  `bayesanno.predict_labels` takes annotators never seen.
+of an annotator weigh as much as the answers of the others.  `bayesanno.predict_labels` takes new annotators.
 
 Identifiability.  Only `population` ties classes to labels, by its prior: classes of few items may be swapped in modes
-of their own, as in `model_b`, and sooner, since no annotator has a prior apart from it.  With many labels and answers a
-wide prior does not hold them: on MASC's senses of "fair" (ten labels, 16,500 answers) confusion_spread=1 had most names
-swapped and agreed with the vote on 2% of the items, 0.5 on 81% (R-hat 1.02: sample longer).  The fit says which classes
-the typical annotator calls by other names: look at that first.  Where a class has few items, its spread stays at its
-prior; and where annotators are few as well, a wide spread lets classes swap names: of three annotators and a class of
-.03 the mode of swapped names had .40, .07, .04 and .00 of the mass in four simulated tables, and the fits said so.
-Annotators who click one label and gave half of the answers mislead it less than `model_b` (`_habit.py`); a fit names
-them beforehand.  The density has its peak at a spread of 0, where it has no mass: the modes that a fit looks for are
-those of the spreads, all else summed out, and `find_modes` refuses.
+of their own, more easily than in `model_b`, since annotators have no priors of their own.  With many labels and answers
+a wide prior does not keep the names: on MASC's senses of "fair" (ten labels, 16,500 answers) confusion_spread=1 had
+most names swapped and agreed with the vote on 2% of the items, 0.5 on 81% (R-hat 1.02: sample longer).  The fit names
+the classes that the typical annotator calls by other names: check these first.  Where a class has few items, its spread
+stays at its prior; and where annotators are few as well, a wide spread lets classes swap names: with three annotators
+and a class of .03 the mode of swapped names had .40, .07, .04 and .00 of the mass in four simulated tables, and the
+fits warned of this.  Annotators who click one label and gave half of the answers mislead it less than `model_b`
+(`_habit.py`); a fit names them before it samples.  The density has its peak at a spread of 0, where it has no mass: a
+fit searches the modes of the spreads, with all else summed out, and `find_modes` refuses.
 
-Why logistic-normal and not Dirichlet.  Rows of a Dirichlet can be sampled in one way only.  Both were tried before this
-model was written, in 2 chains of 500 draws.  On RTE (two labels) they did alike.  On 2,665 items, 177 annotators and
-five labels, rows of a Dirichlet whose concentration is learnt took 402 steps a draw and did not mix; plain
-non-centred log odds took 31, with an R-hat of 1.03 to 1.13 still.  Here how log odds are sampled
-(`bayesanno.modeling.ops.variables`) depends on how many answers there are of each.
+Why logistic-normal and not Dirichlet.  Rows of a Dirichlet can be sampled in one way only.  Both were compared in 2
+chains of 500 draws.  On RTE (two labels) they did equally well.  On 2,665 items, 177 annotators and five labels, rows
+of a Dirichlet whose concentration is learnt took 402 steps a draw and did not mix; plain non-centred log odds took 31,
+with an R-hat of 1.03 to 1.13 still.  Here the way log odds are sampled (`bayesanno.modeling.ops.variables`) depends on
+the number of answers of each.
 
 Use when annotators are many, and some gave few answers, or when no prior is known.  Avoid with fewer than three
-annotators, of whom there is no population to learn.
+annotators, which are too few to learn a population.
 
 References.
     S. Paun, B. Carpenter, J. Chamberlain, D. Hovy, U. Kruschwitz and M. Poesio (2018), Comparing Bayesian models of
@@ -75,7 +75,7 @@ from bayesanno.models._habit import MATRICES, ask_whether_habits_are_classes
 from bayesanno.models._population import explain_names, explain_unsaid
 
 POOLED = 10  # answers that the common confusion counts for in an annotator's, where chains start
-FEW = 3  # annotators: of fewer, nothing to speak of is learnt of how they differ
+FEW = 3  # annotators: fewer show almost nothing of how annotators differ
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,8 +116,8 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
         if n_answering < FEW:
             who = "one annotator" if n_answering == 1 else f"{n_answering} annotators"
             found.append(
-                f"{who} gave all answers, from which next to nothing can be learnt of a population of annotators: "
-                "spread keeps its prior; fit model_b"
+                f"{who} gave all answers, too few to learn a population of annotators: spread keeps its prior; "
+                "fit model_b"
             )
         return found
 

@@ -1,7 +1,8 @@
-"""Item difficulty: annotators are right the more often the abler they are, and the easier the item is (GLAD and 2PL).
+"""Item difficulty: abler annotators are right more often, and more often on easier items (GLAD and 2PL).
 
-Generative process.  An item has one true class and a difficulty of its own.  An annotator who is able gives the true
-class of most items; the harder the item, the nearer everybody comes to guessing.  Errors fall on any other class.
+Generative process.  An item has one true class and a difficulty of its own.  An able annotator gives the true class of
+most items; the harder the item, the closer all annotators are to guessing.  Errors are spread evenly over the other
+classes.
 
 Model.
 
@@ -26,29 +27,29 @@ Symbols.
     views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
 
 Priors and what they imply.
-    ability      ~ Normal(2, 1.5): of two classes, right in .88 of the average items, and nine in ten better than coins.
+    ability      ~ Normal(2, 1.5): of two classes, right in .88 of the average items, nine in ten better than chance.
     spread       ~ HalfNormal(1): at 1, one item in six is e times harder than the average, and one as much easier.
     slope_spread ~ HalfNormal(0.5).         prevalence ~ Dirichlet(3), as in model B.
 
-Identifiability.  With two classes negative abilities and swapped classes explain answers equally well: that the prior
-of the ability is centred above 0 tells which.  With "1pl" and "2pl" all annotators are wrong about an item that is
-hard enough, so that a majority may be taken for a trap: of two classes, labels can get much worse than the vote.  Under
-"chance" and "glad" the able are never below chance.  Of items with one answer each nothing can be learnt of
-difficulty.  Without answers, an item's difficulty is its prior.
+Identifiability.  With two classes negative abilities and swapped classes explain answers equally well: the prior of the
+ability, centred above 0, decides.  With "1pl" and "2pl" all annotators are wrong about an item that is hard enough, so
+that the model may explain a majority as a trap: with two classes, labels can be much worse than the vote.  Under
+"chance" and "glad" able annotators are never below chance.  Items with one answer each do not identify difficulties.
+Without answers, an item's difficulty follows its prior.
 
 The integral is a sum over nodes: 29 for items of up to 20 answers (47 of "1pl", 47 x 9 of "2pl"), more for items of
 more.  An item's log likelihood is exact to .001 where the spread is up to 1, to .01 (5 answers) or .2 (20 and more)
-where it is 2; where it is 3, of answers drawn from the model, to .005 (5), .04 (10) or .14 (20 and 60).  Nor do nodes
-reach an item that many annotators of abilities of 6 and more dispute under "1pl" or "2pl": of 60 answers, by .03 at a
+where it is 2; where it is 3, of answers drawn from the model, to .005 (5), .04 (10) or .14 (20 and 60).  The nodes also
+miss items that many annotators of abilities of 6 and more dispute under "1pl" or "2pl": with 60 answers, by .03 at a
 spread of 1, by 3 and more at 0.5.
 
 On two real tables of three and five labels "chance" and "glad" are as good as each other: accuracy .994 with both, and
 differences of 5 in elpd, once for either.
 
-Use when some items are harder than others for everybody, and one wants to know which.  Avoid when annotators confuse
+Use when some items are harder than others for everybody, and the question is which.  Avoid when annotators confuse
 particular classes (`model_b`) or click without looking (`mace`): on temporal order four of the busiest do, and chains
-find a mode whose labels are against the votes (.56 right, .94 by `mace`), which the fit says.  What is missing there is
-a habit, not nodes: at its spread of 2.2 an item's log likelihood is exact to .002, that of all 462 items to .02;
+find a mode whose labels contradict the votes (.56 right, .94 by `mace`), and the fit warns of this.  The model lacks a
+habit there, not nodes: at its spread of 2.2 an item's log likelihood is exact to .002, that of all 462 items to .02;
 without the ten annotators who give one label nine times in ten the spread is .57, and .94 are right.
 
 References.
@@ -126,13 +127,11 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
     def caveats(self, data: AnnotationData) -> list[str]:
         found = []
         if np.bincount(data.item, minlength=1).max() < 2:
-            found.append(
-                "no item has more than one answer, so nothing can be learnt of which items are hard: fit another model"
-            )
+            found.append("no item has more than one answer, so difficulties cannot be learnt: fit another model")
         if data.n_classes == 2 and self.form in ("1pl", "2pl"):
             found.append(
-                f"with two classes and form={self.form!r} an item may be so hard that its majority is taken for wrong, "
-                "and labels can be worse than the vote: compare them with it, or take form='chance'"
+                f"with two classes and form={self.form!r} an item may be so hard that its majority counts as wrong, "
+                "and labels can be worse than the vote: compare them with the vote, or take form='chance'"
             )
         return found
 

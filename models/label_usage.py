@@ -1,8 +1,8 @@
-"""Label usage: how often each annotator gives each label, whatever the items are (after Bhardwaj et al. 2010).
+"""Label usage: how often each annotator gives each label, regardless of the items (after Bhardwaj et al. 2010).
 
 Generative process.  Every answer of annotator a is drawn from a's own habit theta_a.  There is no true label, and items
-do not matter: what is left is who says what how often, and how sure one can be of that.  A label that is no class,
-such as "unsure", is a label like others.
+do not matter: the model estimates how often each annotator gives each label, with its uncertainty.  A label that is no
+class, such as "unsure", is a label like others.
 
 Model.
 
@@ -18,23 +18,23 @@ Symbols.
     alpha   habit   (response), with centre="common"; or usage_prior for every label
 
 Read off (`bayesanno.behaviour_table`): leverage, Kullback-Leibler and Jensen-Shannon divergence of each annotator from
-the others, as Anveshan has them, with intervals; and the probability that an annotator is farther out than everyone
-else.  Shares of few answers are uncertain, and so are divergences made of them.
+the others, as Anveshan has them, with intervals; and the probability that an annotator differs most.  Shares of few
+answers are uncertain, and so are divergences computed from them.
 
 Priors and what they imply.
     centre="common"  alpha = s m: m is the share of each label among all answers, and s, how alike annotators are, is
                      the most probable one under p(s) ~ 1 / (20 + s)^2, the usages integrated out (Minka 2000); no
-                     alpha below 1/2, which would not sample.  Whoever gave few answers is taken to be like the others,
-                     as far as those are alike.  m and s come from the data, and are treated as known.
-    centre="even"    alpha = usage_prior for every label: 1 is any habit, as likely as any other.  Whoever gave few
-                     answers is then taken to be unlike the others, whose habits are not even: of 20 annotators who use
-                     five labels alike, 19 with 500 answers and one with 5, that one is the farthest out with
+                     alpha below 1/2, which would not sample.  Annotators with few answers are taken to be like the
+                     others, as far as those are alike.  m and s come from the data, and are treated as known.
+    centre="even"    alpha = usage_prior for every label: 1 makes every habit equally likely.  Annotators with few
+                     answers are then taken to be unlike the others, whose habits are not even: of 20 annotators who
+                     use five labels alike, 19 with 500 answers and one with 5, that one differs most with
                      probability .99.  With centre="common" it is .05.
 
 Identifiability.  Each annotator's usage is learnt from their own answers, and from what is common.
 
-Use when the question is who behaves unlike the others, before any model of the truth.  Avoid for who is right: a good
-annotator who was given other items uses labels otherwise, too.
+Use when the question is which annotators behave unlike the others, before any model of the truth.  Avoid when the
+question is who is right: a good annotator who was given other items also uses labels differently.
 
 References.
     V. Bhardwaj, R. J. Passonneau, A. Salleb-Aouissi and N. Ide (2010), Anveshan: a framework for analysis of multiple

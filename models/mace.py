@@ -1,7 +1,7 @@
 """MACE: an annotator either knows the answer or spams (Hovy et al. 2013).
 
 Generative process.  Annotator j, on item i, knows with probability theta_j and then reports the true class; otherwise
-the report comes from j's own habit xi_j, whatever the truth.  A spammer can be right by chance.
+the report comes from j's own habit xi_j, independent of the truth.  A spammer can be right by chance.
 
 Model (Hovy et al. 2013, figure 2 and section 2.1).
 
@@ -22,13 +22,15 @@ Priors and what they imply.
     competence ~ Beta(0.5, 0.5) by default: one tries or does not.  strategy ~ Dirichlet(10): habits are nearly even.
     prevalence ~ Dirichlet(10) (class_prior="learnt"), or uniform and fixed, as in the paper (class_prior="uniform").
     Neither is right for all data: the uniform one takes a common class for a habit, the learnt one a common habit for a
-    class (`_habit.py` has numbers).  Of the two, classes are commoner.  Where answers lean so far that both could be, a
-    fit says so beforehand: then fit both; where their labels differ, the true labels of a few items tell which holds.
+    class (`_habit.py` has numbers).  Common classes are more frequent than common habits.  Where answers lean so far to
+    one label that both are possible, a fit warns before it samples: then fit both; where their labels differ, the true
+    labels of a few items show which holds.
     competence_prior="learnt": competence ~ Beta(c m, c (1 - m)) with mean m ~ Beta(2, 2) and concentration c ~ Gamma(2,
     1/2), 4 on average; not by EM and VB.  A common strategy was tried as well, and did not mix (word senses: 1.06).
 
-Identifiability.  "Knowing" ties each class to its label, so the classes cannot be permuted.  A competence near 0 leaves
-the truth to others, one near 1 the strategy to its prior.  Of fewer than three annotators it is hardly identified.
+Identifiability.  "Knowing" ties each class to its label, so the classes cannot be permuted.  An annotator of competence
+near 0 does not inform the true classes; one near 1 has a strategy that follows its prior.  With fewer than three
+annotators competence is hardly identified.
 
 Use when annotators are many, answers per annotator few, and the question is whom to trust.  Avoid when annotators
 err systematically (always "no" for class "maybe"), or "unsure" should be evidence: a label that is no class is spam

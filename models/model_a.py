@@ -1,9 +1,10 @@
-"""Model A: an annotator is right or wrong, and who agrees with whom tells which (Rzhetsky et al. 2008).
+"""Model A: an annotator is right or wrong, and agreement between annotators shows which (Rzhetsky et al. 2008).
 
-Generative process.  An item has a true value.  Annotator x finds it with probability theta_x, the accuracy; who misses
-it says something else.  Who agrees with whom is all that is kept of this; the values themselves are then drawn from the
-label frequencies omega, under the sole condition that the same annotators agree.  So the pattern of the answers says
-who is right: three annotators who agree are all right or all wrong alike, which is rare if labels are many.
+Generative process.  An item has a true value.  Annotator x finds it with probability theta_x, the accuracy; an
+annotator who misses it gives another label.  The model keeps only the pattern, who agrees with whom; the values
+themselves are then drawn from the label frequencies omega, under the sole condition that the same annotators agree.  So
+the pattern of the answers shows who is right: three annotators who agree are all right or make the same error, which is
+rare if labels are many.
 
 Model.  Equation and table numbers are those of the supplement to Rzhetsky et al. (2008), which has k = 3 annotations
 per item; here k is anything from 1 to 8.  lambda is the sizes of the blocks of annotators who agree.
@@ -18,7 +19,7 @@ per item; here k is anything from 1 to 8.  lambda is the sizes of the blocks of 
 
     D_lambda(w) sums prod_b w[x_b]^n_b over all ways to give the blocks different labels x_b (`recurrence.py`).
 
-Given what was said, the correct annotators are exactly one block, or nobody: these are the states that are summed out.
+Given the answers, the correct annotators are exactly one block, or nobody: these are the states that are summed out.
 An annotator who answers an item twice has two annotations with the same accuracy, each right or wrong for itself.
 
 Symbols.
@@ -42,8 +43,8 @@ Priors and what they imply.
 Identifiability.  omega is not the frequency of labels in the data, except where items have one annotation: beta raises
 it to the size of blocks, so that `shared` differs widely from the pooled shares.  There are two modes, accuracies high
 and accuracies low, far apart in density unless labels are few.  With two labels the likelihood does not change under
-theta -> 1 - theta, and only the prior tells them apart: on @table15 the mirrored mode holds 12.7% of the mass; a fit
-has chains in both, and `combine_modes` weighs them.  An item with one annotation says nothing of accuracy.
+theta -> 1 - theta, and only the prior distinguishes the two: on @table15 the mirrored mode holds 12.7% of the mass; a
+fit has chains in both, and `combine_modes` weights them.  An item with one annotation does not inform accuracies.
 
 Use when items have few annotations each, and accuracy is one number per annotator.  Where annotators confuse particular
 labels `model_b` scores higher: 123 nats on Table 9.  Avoid for more than eight annotations per item.

@@ -1,7 +1,7 @@
 """Model B: every annotator has a confusion matrix (Dawid and Skene 1979; Rzhetsky et al. 2008).
 
-Generative process.  An item has one true class.  Annotator x, shown an item of class psi, says v with a probability
-that depends on x, psi and v alone; given the truth, annotators do not influence each other.
+Generative process.  An item has one true class.  Annotator x, shown an item of class psi, gives label v with a
+probability that depends only on x, psi and v; given the true class, annotators are independent.
 
 Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008).
 
@@ -13,8 +13,8 @@ Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008).
     theta_x             = sum_psi gamma_psi lambda^x[psi, psi]        (39), how often x is right
 
 An annotator who answers an item twice contributes two factors; one who does not answer contributes none.  A label that
-is no class ("unsure") is a column of lambda and no row: how often x says it of items of each class is learnt, and it is
-evidence for the classes of which it is said most.
+is no class ("unsure") is a column of lambda but not a row: the model learns how often x gives it to items of each
+class, and it is evidence for the classes that get it most often.
 
 Symbols.
     gamma    prevalence   (true_class)
@@ -26,14 +26,14 @@ Priors and what they imply.
     each row of confusion ~ Dirichlet(s p, s (1 - p) / (K - 1), ...), with s = confusion_strength (8) answers spread so
     that p = confusion_accuracy (0.6) of them are right.  These are the priors of the R package rater.  p = 1/K, typed
     with four decimals or more, makes the classes exchangeable; p < 1/K says that annotators are wrong more often than
-    chance.  A label that is no class has the concentration of a wrong one beside these, so that what is said by who is
-    not unsure has the same prior with and without such a label.
+    chance.  A label that is no class has the concentration of a wrong one, in addition to these, so that answers that
+    name a class have the same prior with and without such a label.
 
-Identifiability.  The likelihood does not change when the classes are permuted (eq. 53); the prior tells them apart when
-p > 1/K.  When p = 1/K it does not either, and `bayesanno.relabel` chooses, per draw, the permutation under which
+Identifiability.  The likelihood does not change when the classes are permuted (eq. 53); the prior distinguishes them
+when p > 1/K.  When p = 1/K it does not, and `bayesanno.relabel` chooses, per draw, the permutation under which
 annotators are right most often (eq. 56).  At least three annotators must answer the same items.  Annotators with few
-answers keep their prior.  Where annotators who click one label gave half of the answers, their habit may be taken for a
-class (`_habit.py` has numbers): a fit names them beforehand.
+answers keep their prior.  Where annotators who click one label gave half of the answers, the model may take their habit
+for a class (`_habit.py` has numbers): a fit names them before it samples.
 
 Use when annotators differ in which classes they confuse, and each has tens of answers per class.  Avoid when there
 are many labels and few answers per annotator (K (K - 1) numbers each): MACE has K.

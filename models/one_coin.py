@@ -1,7 +1,7 @@
-"""One coin: an annotator is right with one probability, whatever the class (after Dawid and Skene 1979).
+"""One coin: an annotator is right with one probability, the same for all classes (after Dawid and Skene 1979).
 
-Generative process.  An item has one true class.  Annotator x tosses a coin of their own: heads, and they give the true
-class; tails, and they give another one, each as likely as the others or as likely as it is common.
+Generative process.  An item has one true class.  Annotator x tosses a coin of their own: on heads they give the true
+class; on tails another one, each equally likely or in proportion to its prevalence.
 
 Model.
 
@@ -13,8 +13,8 @@ Model.
     p(C_n = psi, V_n)   = gamma_psi  prod_x p(v_x | psi)                  the likelihood is its sum over psi
 
 That is model B with confusion matrices of one number each.  With errors="prevalence" an annotator who is wrong draws
-classes by how common they are until one comes that is not the true one.  With two classes both kinds of error are one.
-An annotator who answers an item twice contributes two factors; one who does not answer contributes none.
+classes by prevalence until one is not the true class.  With two classes both kinds of error are the same.  An annotator
+who answers an item twice contributes two factors; one who does not answer contributes none.
 
 Symbols.
     theta    accuracy     (annotator)
@@ -25,14 +25,14 @@ Priors and what they imply.
     prevalence ~ Dirichlet(3): as if each class had been seen three times, as in model B.
 
 Identifiability.  "Right" ties each class to the label of the same name, so the classes cannot be permuted.  With two
-classes, annotators who are right in half of the cases or less mirror those who are not: the prior alone tells a crowd
-at .8 from one at .2 whose classes have swapped.  With fewer than three annotators on the same items accuracy is hardly
-identified.  How often a class is missed is taken to be the same for all: where a rare class is overlooked, all
-annotators come out too good at it.  Where annotators who click one label gave a third of the answers, the habit may
-be taken for a class (`_habit.py` has numbers): a fit names them beforehand.
+classes, annotators who are right in half of the cases or less mirror those who are not: only the prior distinguishes a
+crowd at .8 from one at .2 whose classes have swapped.  With fewer than three annotators on the same items accuracy is
+hardly identified.  All classes are assumed to be missed equally often: where a rare class is overlooked, all annotators
+seem too good at it.  Where annotators who click one label gave a third of the answers, the model may take the habit for
+a class (`_habit.py` has numbers): a fit names them before it samples.
 
-Use when annotators are many, answers per annotator few, and errors fall anywhere.  Avoid when annotators confuse
-particular classes (`model_b`) or click without looking (`mace`).
+Use when annotators are many, answers per annotator few, and errors fall on all classes alike.  Avoid when annotators
+confuse particular classes (`model_b`) or click without looking (`mace`).
 
 References.
     A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806; theirs with one number.

@@ -1,7 +1,7 @@
-"""Pooled Dawid-Skene: one confusion matrix for all annotators, model B's other end (after Dawid and Skene 1979).
+"""Pooled Dawid-Skene: one confusion matrix for all annotators, model B's opposite (after Dawid and Skene 1979).
 
-Generative process.  An item has one true class.  Whoever is shown an item of class psi says v with a probability that
-depends on psi and v, and on nobody: annotators are alike.
+Generative process.  An item has one true class.  An annotator, shown an item of class psi, gives label v with a
+probability that depends only on psi and v: all annotators are alike.
 
 Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008), whose model B has a matrix for each x.
 
@@ -15,18 +15,19 @@ Symbols.
 
 Priors and what they imply.
     As model B's: prevalence ~ Dirichlet(prevalence_prior); each row of confusion ~ Dirichlet with confusion_strength
-    answers, of which confusion_accuracy (0.6) are right.  These are 30 here, few beside the answers of a whole crowd.
-    Their work is to tell the classes apart: of two classes that a crowd tells apart four times in five, the swapped
-    ones would keep 1 or 2% of the posterior with 8 answers, however much data there are, and have 1e-7 of it with 30.
+    answers, of which confusion_accuracy (0.6) are right.  These are 30 here, few compared with the answers of a whole
+    crowd.  They have to distinguish the classes: of two classes that a crowd distinguishes four times in five, the
+    swapped ones would keep 1 or 2% of the posterior with 8 answers, for any amount of data, and have 1e-7 of it with
+    30.
 
-Identifiability.  As in model B: the likelihood does not change when the classes are permuted, and the prior tells them
-apart when confusion_accuracy > 1/K; when it is 1/K, `bayesanno.relabel` does.  Annotators need not be known: three
-answers to an item are enough, whoever gave them.
+Identifiability.  As in model B: the likelihood does not change when the classes are permuted, and the prior
+distinguishes them when confusion_accuracy > 1/K; when it is 1/K, `bayesanno.relabel` does.  Annotators need not be
+known: three answers to an item, by any annotators, are enough.
 
 Use when annotators are alike or unknown (each gives an answer or two), and labels are confused with each other.  Avoid
-when some are better than others: everybody's vote counts the same, so that labels follow the majority, and one
-spammer blurs the matrix of all; those who click one label are named before a fit where they gave half of the answers.
-`hierarchical_dawid_skene` learns how alike annotators are; this is one end of it, and `model_b` the other.
+when some are better than others: all votes count the same, so that labels follow the majority, and one spammer blurs
+the matrix of all.  A fit names annotators who click one label, before it samples, where they gave half of the answers.
+`hierarchical_dawid_skene` learns how alike annotators are; this model is one end of it, and `model_b` the other.
 
 References.
     A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806.

@@ -1,29 +1,54 @@
-"""The documentation site: the notebooks as they are stored, the zoo's own cards, and the docstrings.
+"""The documentation site: the notebooks as they are stored, the models' own cards, and the docstrings.
 
-`uv run --group docs sphinx-build -W -b html notebooks build/site` builds it.
+`uv run --group docs sphinx-build -W -b html notebooks build/site` builds it. Nothing in it needs a network to be read.
 """
 
 import importlib.metadata
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from _build_helpers import mathml
+from _build_helpers.models import write, write_models
+from _build_helpers.stored import dress, write_gallery
+
 import bayesanno
-from bayesanno.modeling.registry import describe_models, model_class
 
 project = "bayesanno"
 author = "The bayesanno developers"
 version = release = importlib.metadata.version("bayesanno")
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
-exclude_patterns = ["_build"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "sphinx_copybutton"]
+templates_path = ["_build_helpers/templates"]  # pages of names have the name alone as their title
+exclude_patterns = ["_build", "_build_helpers", "_generated/tiles.md"]
+
 html_theme = "pydata_sphinx_theme"
 html_title = "bayesanno"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/icon.svg"
+html_context = {"default_mode": "auto"}
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_show_sourcelink = False
-html_theme_options = {"show_prev_next": True, "navigation_with_keys": False, "secondary_sidebar_items": ["page-toc"]}
+html_copy_source = False
+html_math_renderer = "mathml"
+html_sidebars = {"index": [], "guide": [], "cite": [], "answers": []}
+html_theme_options = {
+    "logo": {"text": f"bayesanno {version}"},
+    "show_prev_next": True,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+}
+project_copyright = f"{author}; version {version}"
 
 nb_execution_mode = "off"  # what is stored was run: see tests/notebooks
-myst_enable_extensions = ["dollarmath", "deflist"]
+nb_merge_streams = True
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3  # headings that other pages may link to
 suppress_warnings = ["mystnb.unknown_mime_type"]
+copybutton_exclude = ".linenos, .gp, .go"
 
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc has the types in words
@@ -45,41 +70,21 @@ GROUPS = {
 MODULES = ("noise", "histograms", "experiments")  # of which each is a group of its own
 
 
-def write_cards(folder: Path) -> None:
-    """Write a page for each model of the zoo, its card as it stands in its file, and a page that lists them."""
-    rows = ["| model | in one line |", "|---|---|"]
-    names = []
-    for row in describe_models():
-        name = row["name"]
-        card = (sys.modules[model_class(name).__module__].__doc__ or "").strip()
-        first, _, rest = card.partition("\n")
-        also = f"\n\nAlso called {row['aliases']}." if row["aliases"] else ""
-        fields = "\n".join(f"- `{field}`" for field in row["fields"].split(", ") if field) or "- none"
-        (folder / f"{name}.md").write_text(
-            f"# {name}\n\n{first}{also}\n\nFields, with their defaults:\n\n{fields}\n\n```text\n{rest.strip()}\n```\n",
-            encoding="utf-8",
-        )
-        rows.append(f"| [{name}]({name}.md) | {first.partition(': ')[2]} |")
-        names.append(name)
-    toc = ["```{toctree}", ":hidden:", "", *names, "```"]
-    about = "Each model is one file that reads like a lesson; its card is here as it stands there."
-    page = ["# The zoo", "", about, "", *rows, "", *toc, ""]
-    (folder / "zoo.md").write_text("\n".join(page), encoding="utf-8")
-
-
 def write_reference(folder: Path) -> None:
     """Write a page that lists all public names by what they are for."""
     groups: dict[str, list[str]] = {group: [] for group in GROUPS}
     for name in sorted(set(bayesanno.__all__) - {"models", *MODULES}):
         room = getattr(bayesanno, name).__module__.removeprefix("bayesanno.")
         groups[next(group for group, rooms in GROUPS.items() if room.startswith(tuple(rooms)))].append(name)
-    parts = ["# Every public name\n\nThey are in `bayesanno`, imported as `ba`, and in three of its modules.\n"]
+    parts = ["# Every public name\n\nThey are in `bayesanno`, imported as `ba`, and in three of its modules."]
+    parts += ["What a fit holds: [what is in a fit](../schema.md).\n"]
+    parts += ["```{toctree}", ":hidden:", "", "../schema", "../cite", "```", ""]
     for group, names in groups.items():
         parts += [f"## {group}", "", *_list_names("bayesanno", names)]
     for own in MODULES:
         module = getattr(bayesanno, own)
         parts += [f"## {module.__doc__.rstrip('.')}", "", *_list_names(module.__name__, sorted(module.__all__))]
-    (folder / "reference.md").write_text("\n".join(parts), encoding="utf-8")
+    write(folder / "reference.md", "\n".join(parts))
 
 
 def _list_names(module: str, names: list[str]) -> list[str]:
@@ -90,6 +95,19 @@ def _list_names(module: str, names: list[str]) -> list[str]:
     ]
 
 
+def dress_notebook(app, name, source):
+    """Give a notebook's pictures words, and its exercises the way to their answers."""
+    if app.env.doc2path(name).suffix == ".ipynb":
+        source[0] = dress(source[0])
+
+
+def setup(app):
+    """Join what is made here to the build."""
+    app.add_html_math_renderer("mathml", (mathml.show_inline, None), (mathml.show_block, None))
+    app.connect("source-read", dress_notebook)
+
+
 GENERATED.mkdir(exist_ok=True)
-write_cards(GENERATED)
+write_models(GENERATED)
+write_gallery(GENERATED)
 write_reference(GENERATED)

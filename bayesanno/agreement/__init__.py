@@ -1,1 +1,1 @@
-"""What data say without a model."""
+"""Agreement, use of labels and noise, without a model."""

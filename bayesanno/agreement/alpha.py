@@ -3,8 +3,8 @@
     o_cd = sum over items of (how often c and d were both said of it) / (how many answers it has - 1)    coincidences
     alpha = 1 - (n - 1) sum_cd o_cd far_cd / sum_cd n_c n_d far_cd            with n_c = sum_d o_cd and n = sum_c n_c
 
-An item with one answer has no part in it. The distance far of labels is what the level of measurement says, and what
-else can be asked: whether both are one label or neither, or how far apart two numbers are.
+An item with one answer is ignored. The distance `far` of labels depends on the level of measurement: equal or not, or
+the difference of two numbers.
 
 References
 ----------
@@ -43,7 +43,7 @@ def measure_alpha(coincidences: np.ndarray, far: np.ndarray | None = None) -> np
     ----------
     coincidences : array, shape (..., label, label)
     far : array, shape (..., label, label), optional
-        How far labels are apart, squared; by default 1 of any two (nominal alpha).
+        Squared distances of labels; by default 1 for any two (nominal alpha).
 
     Examples
     --------

@@ -74,7 +74,7 @@ def find_leverage(shares: np.ndarray) -> np.ndarray:
 
 
 def find_divergence(shares: np.ndarray, base: float = math.e) -> np.ndarray:
-    """Return the Kullback-Leibler divergence of each annotator from the mean of the others; inf where it is.
+    """Return the Kullback-Leibler divergence of each annotator from the mean of the others; may be infinite.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def measure_usage(shares: np.ndarray, base: float = math.e) -> dict[str, np.ndar
 def find_outliers(values: np.ndarray) -> np.ndarray:
     """Return which values are far above the rest, by their distance from the median in median absolute deviations.
 
-    Infinite values are; of values of which more than half are the same, those above it.
+    Infinite values always are; if more than half of the values are equal, so are all values above these.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def find_outliers(values: np.ndarray) -> np.ndarray:
 
 
 def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float = 0.0) -> pd.DataFrame:
-    """Return how each annotator uses the labels, and how far that is from what others do.
+    """Return how each annotator uses the labels, and how much that differs from the others.
 
     Parameters
     ----------

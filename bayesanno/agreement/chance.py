@@ -28,7 +28,7 @@ from bayesanno.ground.validate import check_share
 
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:
-    """What a table of annotations says about the items on which annotators disagree.
+    """The items on which annotators disagree, in a table of annotations.
 
     Parameters
     ----------
@@ -109,9 +109,9 @@ def chance_agreement(coins: ArrayLike) -> float:
 def estimate_coins(data: AnnotationData) -> np.ndarray:
     """Estimate each annotator's coin on hard items: their labels on the items disagreed on (footnote 3 of the paper).
 
-    An annotator who has no part in any disagreement gets the coin of all the others together. Disagreement makes coins
-    look fairer than they are: of two annotators who both say "no" nine times in ten, each says it in half of the items
-    on which they differ. Where such a preference is known, give the chance of agreement instead of estimating it.
+    An annotator without any disagreement gets the coin of all the others together. Disagreement makes coins look fairer
+    than they are: of two annotators who both say "no" nine times in ten, each says it in half of the items on which
+    they differ. Where such a preference is known, give the chance of agreement instead of estimating it.
 
     Returns
     -------
@@ -207,8 +207,8 @@ def bound_chance_difference(noise: int, *, confidence: float = 0.95) -> ChanceDi
     """Bound the difference between two systems that noise in the test set explains (section 4.1 of the paper).
 
     On each of R noisy items one system alone is counted right with probability 1/4, the other alone with 1/4. The
-    difference S has sd sqrt(R / 2), and S + R is Binomial(2 R, 1/2), from which the exact bound comes; the paper
-    bounds it by Chebyshev's inequality, which is far wider.
+    difference S has sd sqrt(R / 2), and S + R is Binomial(2 R, 1/2), which gives the exact bound; the paper bounds it
+    by Chebyshev's inequality, which is far wider.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """How far annotators agree: the coefficients of the field, of all of them, of each pair and of each annotator.
 
-Every coefficient rests on sums over items, so that an interval comes from drawing items again. One that is not defined
-is nan, with the reason beside it. An answer that an annotator gave twice to an item is two answers; pairs of annotators
-are of two different ones. An answer that is unsure is missing, as Krippendorff has it of a unit that is not coded; one
-that is not declared as such is a label like others.
+Every coefficient is computed from sums over items, so that an interval comes from drawing items again. One that is not
+defined is nan, with the reason in the column `reason`. An answer that an annotator gave twice to an item is two
+answers; pairs of annotators are of two different ones. An answer that is unsure is missing, as Krippendorff has it of a
+unit that is not coded; one that is not declared as such is a label like others.
 
 References
 ----------
@@ -65,14 +65,14 @@ class Kappa:
 
 @dataclass(frozen=True)
 class Scale:
-    """What the labels of some data can bear.
+    """The scale of the labels of some data: numbers, order.
 
     Attributes
     ----------
     values : array of float or None
         The labels as numbers, if all of them are.
     ordered : bool
-        Whether their order means something.
+        Whether they are ordered.
     """
 
     values: np.ndarray | None
@@ -80,7 +80,7 @@ class Scale:
 
 
 def find_scale(data: AnnotationData, ordered: bool | None) -> Scale:
-    """Find out whether labels are numbers, and whether they have an order: numbers do, unless it is said otherwise."""
+    """Find out whether labels are numbers, and whether they are ordered: numbers are, unless declared otherwise."""
     try:
         values = np.array([float(label) for label in data.classes])
     except ValueError:
@@ -103,8 +103,8 @@ def agreement_table(
     ----------
     data : AnnotationData
     ordered : bool, optional
-        Whether the order of the labels means something, as ordinal alpha and weighted kappa take it. By default it does
-        where all labels are numbers.
+        Whether the labels are ordered, for ordinal alpha and weighted kappa. By default they are where all labels are
+        numbers.
     confidence : float, default 0.95
         Of the intervals.
     resamples : int
@@ -121,8 +121,8 @@ def agreement_table(
         - krippendorff_alpha_nominal, _ordinal, _interval: any design; answers to items with one answer are left out.
         - fleiss_kappa: Fleiss' kappa, which is Siegel and Castellan's K; the same number of answers to every item.
         - scott_pi, cohen_kappa, cohen_kappa_linear, cohen_kappa_quadratic: the mean over pairs of annotators (Light
-          1971), each from the items that both answered; pairs of which it is not defined are left out.
-        - g_index: agreement beyond that of annotators to whom all labels are alike.
+          1971), each from the items that both answered; pairs without a defined value are left out.
+        - g_index: agreement beyond that of annotators who choose all labels equally often.
         - gwet_ac1: any design; chance from the labels of all answered items.
 
     Raises
@@ -201,7 +201,7 @@ def measure_kappa(votes: ArrayLike) -> Kappa:
 
 
 def count_sums(data: AnnotationData) -> dict[str, np.ndarray]:
-    """Return what each item adds to the sums that coefficients of all annotators rest on, each (item, ...)."""
+    """Return each item's terms of the sums behind the coefficients of all annotators, each (item, ...)."""
     votes = data.votes  # (item, label)
     n = votes.sum(axis=1)  # (item,)
     together = count_coincidences(votes[:, None, :])  # (item, label, label)
@@ -264,7 +264,7 @@ def _say_undefined(data: AnnotationData, scale: Scale) -> dict[str, str]:
     if not scale.ordered:
         found |= dict.fromkeys(("krippendorff_alpha_ordinal", *WEIGHTED), NO_ORDER)
     if scale.values is None:
-        found["krippendorff_alpha_interval"] = "the labels are not all numbers, of which one could say how far apart"
+        found["krippendorff_alpha_interval"] = "the labels are not all numbers, so they have no distances"
     return found
 
 

@@ -99,8 +99,8 @@ def confusable_labels(data: AnnotationData) -> pd.DataFrame:
     pandas.DataFrame
         One row per pair of labels, those confused most often first: `label_1`, `label_2`; `times_confused`, how many
         pairs of answers to one item, by two annotators, are the one and the other; `rate`, their share of the pairs of
-        answers that are both among the two; and `rate_by_chance`, what that would be if annotators gave the two as
-        often as they do, whatever the item is. nan where nobody gave either to an item of two answers.
+        answers that are both among the two; and `rate_by_chance`, the rate if annotators gave the two labels as often
+        as they do, but regardless of the item. nan where nobody gave either to an item of two answers.
 
     Examples
     --------

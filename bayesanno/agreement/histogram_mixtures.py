@@ -33,12 +33,12 @@ from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
-NARROWEST_SD = 0.25  # below that, a density at the integers is a spike on one bin, whatever its mass
+NARROWEST_SD = 0.25  # below that, a density at the integers is a spike on one bin, for any mass
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HistogramFit:
-    """What a model that was fitted to a histogram says of it.
+    """A model fitted to a histogram.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class HistogramFit:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LikelyFit(HistogramFit):
-    """What a model that gives each bin a probability says of a histogram.
+    """A fit of a model that gives each bin of a histogram a probability.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ def fit_binomials(
     Raises
     ------
     DataError
-        As from `count_histogram`; if there are more types than different counts in the data, or than n answers can tell
-        apart (2 k - 1 must not exceed n); or if there is no such method.
+        As from `count_histogram`; if there are more types than different counts in the data, or than n answers identify
+        (2 k - 1 must not exceed n); or if there is no such method.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def fit_binomials(
         raise DataError(f"{types} types of item, but only {seen} different counts in the data: fit at most {seen}")
     if 2 * types - 1 > trials:
         raise DataError(
-            f"{types} types of item cannot be told apart with n = {trials} answers per item: fit at most "
+            f"{types} types of item cannot be distinguished with n = {trials} answers per item: fit at most "
             f"{(trials + 1) // 2}"
         )
 
@@ -283,7 +283,7 @@ def fit_diligence(
     histogram = count_histogram(data)
     trials = histogram.size - 1
     if trials < 2:
-        raise DataError("items have a single answer: that is too few to tell diligent and lazy answers apart")
+        raise DataError("items have a single answer: two or more are needed to distinguish diligent from lazy answers")
     shares, rates = normalise_types(weight, rate)
     criterion = make_criterion(histogram, method)
 

@@ -95,7 +95,7 @@ def count_histogram(data: CountData | ArrayLike) -> np.ndarray:
     if histogram.ndim != 1 or histogram.size < 2:
         raise DataError(f"a histogram has one entry for each of 0, 1, ..., n successes, not shape {histogram.shape}")
     if not (np.isfinite(histogram) & (histogram >= 0)).all() or not histogram.any():
-        raise DataError("a histogram has entries of 0 or more, and something in at least one")
+        raise DataError("a histogram has entries of 0 or more, at least one of them above 0")
     return histogram
 
 

@@ -51,7 +51,7 @@ class NoiseBound:
     gamma : float or None
         (t0 - d) / (n - d), the share of the agreed items that may be noise; None where no item is agreed on.
     kappa : float or None
-        Agreement beyond chance, where the annotations are there to measure it.
+        Agreement beyond chance, where the annotations are given.
     """
 
     n: int
@@ -193,8 +193,8 @@ def bound_noise_of(
         raise DataError("no item is disagreed on, so the chance of agreement cannot be estimated: give it (--chance)")
     if chance is None and not 0 < p < 1:
         raise DataError(
-            f"the {found.d} items disagreed on say that coins agree with probability {p:g}, which is no estimate to "
-            "rely on: give the chance of agreement (--chance)"
+            f"the {found.d} items disagreed on give a chance of agreement of {p:g}, which is not a reliable estimate: "
+            "give the chance of agreement (--chance)"
         )
     bound = bound_noise(found.n, found.d, p, confidence=confidence, prior=prior)
     return replace(bound, kappa=found.kappa)
@@ -220,7 +220,7 @@ def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float
     Returns
     -------
     int or None
-        None where even full agreement would be too noisy: there are too few items to tell.
+        None where even full agreement would be too noisy, with so few items.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float
 
     d = np.arange(n)  # (d,)
     most = np.floor(gamma * (n - d) + 1e-9)  # hard items allowed among the agreed ones
-    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 where p^n is all that counts: not tolerated
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 where only p^n counts: not tolerated
         within = betainc(d + 1, most + 1, 1 - p) / betainc(d + 1, n - d + 1.0, 1 - p)  # P(X - d <= most)
     tolerated = int(np.argmin(np.append(within > confidence, False)))  # 0..tolerated-1 are
     return tolerated - 1 if tolerated else None

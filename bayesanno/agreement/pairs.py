@@ -134,7 +134,7 @@ def match_answers(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def count_independent(n: np.ndarray | float, correlation: np.ndarray | float) -> np.ndarray:
-    """Return how many independent answers n are worth whose errors correlate: no more than n (Kish 1965).
+    """Return how many independent answers n answers with correlated errors are worth: at most n (Kish 1965).
 
     Examples
     --------
@@ -159,7 +159,7 @@ def measure_tables(tables: np.ndarray) -> dict[str, np.ndarray]:
     -------
     dict of name to array (...)
         `agreement`; `scott_pi`; `cohen_kappa`, with linear and quadratic weights by the labels' places as well;
-        `g_index`, which takes every label for as likely by chance; `gwet_ac1`; and nominal `krippendorff_alpha`.
+        `g_index`, in which all labels are equally likely by chance; `gwet_ac1`; and nominal `krippendorff_alpha`.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def measure_errors(tables: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _beyond(observed: np.ndarray, expected: np.ndarray, all_: np.ndarray) -> np.ndarray:
-    """Return agreement beyond chance, (observed - expected) / (1 - expected), of which all are given as numbers."""
+    """Return agreement beyond chance, (observed - expected) / (1 - expected), of numbers."""
     return divide(observed - expected, all_ - expected)
 
 
@@ -218,7 +218,7 @@ def _weighted(tables: np.ndarray, rows: np.ndarray, columns: np.ndarray, far: np
 def average_over_partners(pairs: Pairs, values: np.ndarray, n_annotators: int) -> np.ndarray:
     """Return the mean of a coefficient (pair, ...) over each annotator's partners (annotator, ...).
 
-    Pairs of which it is not defined are left out; of an annotator who has no other, the mean is nan.
+    Pairs without a defined value are left out; the mean is nan for an annotator without others.
     """
     total = np.zeros((n_annotators, *values.shape[1:]))
     n = np.zeros_like(total)

@@ -1,16 +1,16 @@
-"""Who gives one label nearly always, also where others of the same items say something else.
+"""Annotators who nearly always give one label, also where others give another label to the same items.
 
-A label that an annotator gives nine times in ten may be the class of nine items in ten. So such an annotator is held
-against others who answered the same items, and is a repeater only if they give the label far more rarely, and where
-they say something else, the annotator gives the label all the same. Where several repeat one label, they must not agree
-with each other either on where it is not: the able agree on a rare class that the less able do not see.
+A label that an annotator gives nine times in ten may be the class of nine items in ten. So such an annotator is
+compared with others who answered the same items, and is a repeater only if they give the label far more rarely, and the
+annotator gives it also where they give another. Where several repeat one label, they must also not agree on the items
+where it is wrong: able annotators agree on a rare class that less able ones do not see.
 
-Where everybody gives one label nearly always there is nobody to compare with, and no repeater is found: a habit of all
-looks like a class. And where a table has no item of the rare class, or one, the able cannot be seen to agree on it: of
-sixty tables (400 items, a class of .01; five annotators of .97 and one of .70), the five were taken for repeaters in
-four, all of which had none or one; of 320 tables with classes of .03 and more nothing was said before a fit. Of 270
-tables in which five of eight had a habit (kept in .90 to .97 of their answers; two to four labels), all who gave one
-label that often were found in 266, and some of them in the others.
+Where all annotators nearly always give one label there is nobody to compare with, and no repeater is found: a habit of
+all looks like a class. And where a table has no item of the rare class, or one, the agreement of able annotators cannot
+be seen: of sixty tables (400 items, a class of .01; five annotators of .97 and one of .70), the five were taken for
+repeaters in four, all of which had none or one; of 320 tables with classes of .03 and more nothing was said before a
+fit. Of 270 tables in which five of eight had a habit (kept in .90 to .97 of their answers; two to four labels), all who
+gave one label that often were found in 266, and some of them in the others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FAR = 4.0  # and that share is so many standard errors above chance
 
 
 class Repeaters(NamedTuple):
-    """Those who give one label nearly always, whatever others say of the same items.
+    """Annotators who nearly always give one label, regardless of what others say of the same items.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def find_repeaters(data: AnnotationData) -> Repeaters:
 
 
 def _find_unlike_others(data: AnnotationData, label: int, group: np.ndarray) -> np.ndarray:
-    """Return who of a group (annotator,) that gives one label often gives it whatever others say; (annotator,)."""
+    """Return who of a group (annotator,) gives its common label regardless of what others say; (annotator,)."""
     item, said = data.item, (data.label == label).astype(float)  # (annotation,)
     rest = ~group[data.annotator]  # (annotation,)
     n, n_said = (np.bincount(item[rest], of[rest], data.n_items)[item] for of in (np.ones_like(said), said))

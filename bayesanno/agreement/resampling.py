@@ -1,4 +1,4 @@
-"""Intervals of what rests on sums over items: by drawing the items again, with replacement.
+"""Bootstrap intervals of functions of sums over items: by drawing the items again, with replacement.
 
 References
 ----------
@@ -55,8 +55,8 @@ def bound(value: np.ndarray, drawn: np.ndarray, confidence: float) -> tuple[np.n
     Returns
     -------
     low, high : arrays (...)
-        nan where the value is not defined, hardly any resample is, or the resamples lie beside it by more than a
-        standard error: then the value is biased, and so would the interval be.
+        nan where the value is not defined, hardly any resample is, or the resamples are off it by more than a standard
+        error: then the value is biased, and the interval would be too.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How far answers lean to one label, and whether annotators agree on where it is not the truth."""
+"""How far answers lean to one label, and whether annotators agree on the items where it is wrong."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Skew(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """What the shares and the alphas of labels add up from, of some items or of all.
+    """Sums from which the shares and the alphas of labels follow, over some items or all.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class LabelCounts:
 
     @property
     def alphas(self) -> np.ndarray:
-        """Krippendorff's alpha of each label against all others, nan where it cannot be told; shape (label,)."""
+        """Krippendorff's alpha of each label against all others, nan where it is not defined; shape (label,)."""
         own, given = np.diagonal(self.together), self.together.sum(axis=1)  # (label,)
         rest = given - own  # coincidences of the label with another
         two = np.array([[own, rest], [rest, given.sum() - given - rest]])  # of two values: the label, and all others
@@ -77,8 +77,8 @@ def count_labels(votes: np.ndarray, weight: np.ndarray) -> LabelCounts:
 def measure_skew(data: AnnotationData | AnnotationTotals) -> Skew:
     """Find the commonest answer, its share, and how far annotators agree on which items have it; without unsure ones.
 
-    Two annotators in three say "no", and agree on where the truth is "yes": the class is common. Nobody agrees on where
-    it is "yes": it may be a habit.
+    If two answers in three are "no" and annotators agree on which items are "yes", the class is common. If they do not
+    agree, "no" may be a habit.
 
     Examples
     --------

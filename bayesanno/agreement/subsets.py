@@ -18,7 +18,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
-ALL = 15  # annotators whose every subset is looked at
+ALL = 15  # annotators up to which all subsets are searched
 WIDTH = 50  # subsets of each size that the search goes on with
 LARGEST = 10  # annotators of a subset that the search ends with
 
@@ -26,8 +26,8 @@ LARGEST = 10  # annotators of a subset that the search ends with
 def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | None = None) -> pd.DataFrame:
     """Return how far subsets of annotators agree, by nominal alpha.
 
-    Up to 15 annotators, every subset of two or more is looked at. Of more, a beam search starts from all pairs and adds
-    one annotator at a time to each of the 50 best subsets so far: it may miss the best.
+    With up to 15 annotators, all subsets of two or more are searched. With more, a beam search starts from all pairs
+    and adds one annotator at a time to each of the 50 best subsets so far: it may miss the best.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
     pandas.DataFrame
         `size`, `annotators` (their names, separated by "; "), `n_items` that two of them answered, `alpha`, and
         `search`: "all", or "beam", with the 50 best that were found of each size. By size, the best first; the best of
-        many is so by luck as well.
+        many is partly so by chance.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def _answers(data: AnnotationData) -> np.ndarray:
     kept = place[data.item] >= 0
     if data.n_annotators * shared.size * data.n_labels > 20 * MAX_CELLS:
         raise DataError(
-            f"subsets of {data.n_annotators:,} annotators of {shared.size:,} items are too many to look at: leave out "
+            f"subsets of {data.n_annotators:,} annotators of {shared.size:,} items are too many to search: leave out "
             "annotators with few annotations"
         )
     said = np.zeros((data.n_annotators, shared.size, data.n_labels), dtype=np.float32)
@@ -154,8 +154,8 @@ def alpha_without_each(data: AnnotationData) -> np.ndarray:
 def outlier_table(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     """Leave out the annotators who use labels least like the others, one at a time: what that does to alpha (Table 3).
 
-    Each time the one is dropped who is farthest out by mean Jensen-Shannon divergence among those that `usage_table`
-    calls outliers, and the rest is looked at anew; it ends when nobody is. Use of labels is that of unsure ones too.
+    Each step drops the outlier (by `usage_table`) with the largest mean Jensen-Shannon divergence, and computes the
+    rest anew; it ends when there is no outlier. The use of labels includes unsure ones.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def outlier_table(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     -------
     pandas.DataFrame
         `n_dropped`, `dropped` (the annotator who was left out last, empty at first), `alpha` (nominal) of the others.
-        Alpha rises whenever those are dropped who disagree, right or wrong: that it rises is no proof against them.
+        Alpha rises whenever annotators who disagree are dropped, right or wrong: a rise is no proof against them.
 
     Raises
     ------

@@ -14,10 +14,10 @@ from bayesanno.ground.lazy import pd
 def majority_vote(data: AnnotationData) -> pd.DataFrame:
     """Return the label that most annotators gave to each item: the baseline of every model.
 
-    An answer that is unsure is no vote. A known label (a control) is taken for what it is. The rule for ties: labels
-    that an item got equally often share the vote evenly, so that of two the vote is half right if one of them is the
-    truth; that is what a coin would get, and what papers report. Where one label must be named, it is the one of them
-    that all items together got most often; of those that are level in that as well, the first.
+    An answer that is unsure is no vote. A known label (a control) replaces the vote. The rule for ties: labels that an
+    item got equally often share the vote evenly, so that a tie of two is half right if one of them is true; a coin toss
+    gives the same, and papers report it. Where one label must be named, it is the tied label that is most frequent over
+    all items; if that is tied too, the first.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
     pandas.DataFrame
         One row per item, in the data's order: `item`, `label`, `share` (of the item's votes, for that label; nan where
         it has none), `n_annotations` (votes), `tied` (whether other labels got as many), and, where any true label is
-        known, `gold` and `right`: 1 or 0, of a tie the share of it that is right, nan where the truth is not known.
-        The mean of `right` is the accuracy of the vote.
+        known, `gold` and `right`: 1 or 0, for a tie the share that is right, nan where the truth is not known. The mean
+        of `right` is the accuracy of the vote.
 
     Raises
     ------
@@ -71,8 +71,8 @@ def vote_right(data: AnnotationData) -> np.ndarray:
 def split_vote(data: AnnotationData) -> np.ndarray:
     """Return the probability of each class under the majority vote, a tie being split; shape (item, true_class).
 
-    A known label (a control) is taken for what it is. An answer that is unsure is no vote. Of an item that has none
-    every class is as likely.
+    A known label (a control) replaces the vote. An answer that is unsure is no vote. For an item without votes all
+    classes are equally likely.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""What a user reads from a fit."""
+"""Tables and other results of a fit."""

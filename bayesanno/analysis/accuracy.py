@@ -20,7 +20,7 @@ SCORED = {"accuracy": 1.0, "accuracy_at_90": 0.9, "accuracy_at_75": 0.75}  # whi
 
 
 def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None = None) -> pd.DataFrame:
-    """Return how accurate the labels are when only the surest items are kept.
+    """Return the accuracy of the labels when only the surest items are kept.
 
     Items are kept by increasing entropy; accuracy is over the kept items whose gold label is known.
 
@@ -55,7 +55,7 @@ def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None
     if not parts:
         raise FitError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
     if any(part.is_of_types for part in parts):
-        raise FitError(f"{view.model.name} says of what type items are, not what their labels are")
+        raise FitError(f"{view.model.name} gives types of items, not their labels")
     return concat_parts(parts, lambda part: _cover_part(part, shares))
 
 
@@ -112,14 +112,14 @@ def score(fit: xr.DataTree | FitView) -> dict[str, Any]:
 
 
 def score_part(part: FitPart) -> dict[str, float]:
-    """Return what `score` says of one table of items."""
+    """Return `score` for one table of items."""
     if not part.gold or part.is_of_types:
         return {}
     return dict(zip(SCORED, _cover_part(part, list(SCORED.values()))["accuracy"].tolist(), strict=True))
 
 
 class Errors(NamedTuple):
-    """How many labels are expected to be wrong where the truth is known, and how many are.
+    """Expected and actual numbers of wrong labels, on items whose true label is known.
 
     Attributes
     ----------
@@ -128,12 +128,12 @@ class Errors(NamedTuple):
     expected, made : float
         The sum of 1 - p over the most probable labels, and how many of these are wrong.
     p : float
-        The chance of so many errors, or more, if the probabilities were right: of a Poisson number, whose spread is a
-        little larger than that of the sum.
+        The chance of this many errors, or more, if the probabilities were right: by a Poisson distribution, which is a
+        little wider than that of the sum.
     vote : float
-        How many errors the majority vote makes, a tie that holds the truth being a share of one.
+        The number of errors of the majority vote; a tie counts as a share of one.
     p_vote : float
-        The chance that labels are worse than the vote by so much, or more, if both were as good: by the normal
+        The chance that labels are worse than the vote by this much, or more, if both were equally good: by the normal
         distribution, over items.
     """
 

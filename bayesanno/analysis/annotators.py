@@ -1,4 +1,4 @@
-"""Annotators: how competent each is, who is better than whom, and whose competence is low."""
+"""Annotators: their competence, comparisons of two, and the probability that competence is low."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayesanno.ground.lazy import pd, xr
 
 
 def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
-    """Return the posterior of each annotator's competence, in the model's own notion of it.
+    """Return the posterior of each annotator's competence, as the model defines it.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def compare_annotators(
     ----------
     fit : xarray.DataTree or FitView
     annotators : sequence of str, optional
-        Whom to compare; everybody by default.
+        The annotators to compare; all by default.
     dimension : str, optional
         In which dimension, where several were annotated together.
 
@@ -118,7 +118,7 @@ def low_competence_table(fit: xr.DataTree | FitView, *, below: float = 0.5) -> p
     ----------
     fit : xarray.DataTree or FitView
     below : float, default 0.5
-        What competence is low below, between 0 and 1.
+        The threshold of low competence, between 0 and 1.
 
     Returns
     -------

@@ -30,15 +30,15 @@ MOST_DERIVED = 1_000  # draws of confusion matrices that are computed from other
 def behaviour_table(
     fit: xr.DataTree | FitView, *, farthest_by: Measure = "jsd_mean", base: float = math.e
 ) -> pd.DataFrame:
-    """Return the posterior of how far each annotator's use of the labels is from the others'.
+    """Return the posterior of how much each annotator's use of the labels differs from the others'.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         Of `label_usage`.
     farthest_by : {"jsd_mean", "leverage", "kld"}
-        What `farthest_probability` goes by: the mean Jensen-Shannon divergence from each other annotator, the leverage
-        over the mean of all, or the Kullback-Leibler divergence from the mean of the others.
+        The measure of `farthest_probability`: the mean Jensen-Shannon divergence from each other annotator, the
+        leverage over the mean of all, or the Kullback-Leibler divergence from the mean of the others.
     base : float
         Of the logarithm: e for nats, 2 for bits.
 
@@ -46,7 +46,7 @@ def behaviour_table(
     -------
     pandas.DataFrame
         One row per annotator: `annotator`, `n_annotations`; of `leverage`, `kld` and `jsd_mean` each `_mean`, `_sd`,
-        `_hdi94_lb` and `_hdi94_ub`; and `farthest_probability`, that the annotator is farther out than everyone else.
+        `_hdi94_lb` and `_hdi94_ub`; and `farthest_probability`, that the annotator differs most.
 
     Raises
     ------
@@ -153,10 +153,10 @@ def require_confusion(view: FitView) -> None:
 
 
 def find_confusion(view: FitView, annotators: Sequence[int], *, most: int = MOST_DERIVED) -> xr.DataArray:
-    """Return draws of what annotators, by their codes, say of items of each class.
+    """Return draws of the response probabilities of annotators, by their codes, given the class of an item.
 
-    They are in the fit, or follow from it where a model says how probable an answer is under each class; of such a
-    model, from no more than so many draws, evenly spaced.
+    They are in the fit, or follow from it where a model gives the probability of an answer under each class; then from
+    a limited number of draws, evenly spaced.
 
     Returns
     -------

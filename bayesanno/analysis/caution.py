@@ -1,4 +1,4 @@
-"""Tables of a fit whose chains are in several modes: none without a warning, since no mode was weighed."""
+"""Warnings of tables: a fit whose chains are in several modes averages over modes without their weights."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bayesanno.inference.diagnosis.explain_modes import explain_chains
 def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> FitView:
     """Return a view of a fit; of one that a user hands in, with a warning if its chains are in several modes.
 
-    The same if chains were taken out of it by `isel`, which leaves what follows from the draws as it was; but not where
-    all of the table is computed `from_draws`.
+    The same if `isel` removed chains, since it does not update labels and diagnostics; but not where all of the table
+    is computed `from_draws`.
     """
     view = view_of(fit)
     if not isinstance(fit, FitView):
@@ -22,7 +22,7 @@ def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> F
             if not from_draws:
                 warn(
                     f"this fit has {counted(n_chains, 'chain')}, and its labels and diagnostics are still those of "
-                    f"{n_before}, as isel leaves them: take bayesanno.drop_chains(fit, ...), which computes them anew",
+                    f"{n_before}, since isel does not update them: use bayesanno.drop_chains(fit, ...), which does",
                     ConvergenceWarning,
                 )
             return view

@@ -1,4 +1,4 @@
-"""Who of an item's annotators is right, all together: the correctness patterns of model A."""
+"""The correctness patterns of model A: which of an item's annotators are right, jointly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayesanno.modeling.capabilities import NONE_SAID
 def correctness_table(
     fit: xr.DataTree | FitView, items: Sequence[str] | None = None, *, dimension: str | None = None
 ) -> pd.DataFrame:
-    """Return the posterior of each item's correctness pattern: who is right (C) and who is not (I).
+    """Return the posterior of each item's correctness pattern: which annotators are right (C) and which are not (I).
 
     Given the annotations, those who are right are exactly those who gave one of the labels, or nobody; all other
     patterns are impossible. Table 8 of the supplement to Rzhetsky et al. (2008), doi:10.1371/journal.pcbi.1000391, is
@@ -35,7 +35,7 @@ def correctness_table(
     Returns
     -------
     pandas.DataFrame
-        Per item, by falling probability: `item`, `pattern` (one letter per annotation), `label` (what is true then),
+        Per item, by falling probability: `item`, `pattern` (one letter per annotation), `label` (the true label then),
         `probability`, and `annotators`, in the order of the letters, separated by spaces.
 
     Raises

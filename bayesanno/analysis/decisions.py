@@ -1,4 +1,4 @@
-"""Decisions: labels by what mistakes cost, and draws of labels for whatever else is to be weighed."""
+"""Decisions: labels of least expected cost, and draws of labels for other computations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def decide_labels(
     ----------
     fit : xarray.DataTree or FitView
     cost : DataFrame or mapping of mappings
-        `cost.loc[truth, decision]` (or `cost[truth][decision]`): what it costs to decide so when that is the truth.
+        `cost.loc[truth, decision]` (or `cost[truth][decision]`): the cost of that decision when that is the true label.
         Every label of the fit is a row; columns may name further decisions, such as "ask an expert".
     dimension : str, optional
         Of which dimension, where several were annotated together.
@@ -82,7 +82,7 @@ def decide_labels(
 def sample_labels(
     fit: xr.DataTree | FitView, *, dimension: str | None = None, random_seed: int | None = None
 ) -> xr.DataArray:
-    """Draw every item's true label, or its type, once per posterior draw, for whatever is not in a table.
+    """Draw every item's true label, or its type, once per posterior draw, for computations that no table has.
 
     Parameters
     ----------

@@ -1,20 +1,20 @@
-"""Who errs with whom: the correlation of annotators' errors beyond what a model predicts, and what answers are worth.
+"""Dependence: the correlation of annotators' errors beyond a model, and how many independent answers they are worth.
 
-Every model here takes annotators for independent, given an item's class. Let e_ij be 1 where annotator j errs on item
-i, and p_ij the chance of that on an item of its class. What is not predicted is e_ij - p_ij, and of a pair j, k, or of
-any set of pairs, over the items that both answered,
+Every model here takes annotators as independent, given an item's class. Let e_ij be 1 where annotator j errs on item i,
+and p_ij the chance of that on an item of its class. The residual is e_ij - p_ij, and for a pair j, k, or any set of
+pairs, over the items that both answered,
 
     r = sum (e_ij - p_ij) (e_ik - p_ik) / sum s_ij s_ik        with s_ij^2 = p_ij (1 - p_ij).
 
-If errors correlate by rho whatever the class, r estimates rho. The denominator is what the model expects and not the
-squares that are seen: with these two annotators who hardly ever err would correlate by 1 where neither errs. It is no
-less than the sum of the products without their signs, so that r stays within -1 and 1 with few items as well.
+If errors correlate by rho in every class, r estimates rho. The denominator is the expected value and not the observed
+squares: with the latter, two annotators who hardly ever err would correlate by 1 where neither errs. It is at least the
+sum of the absolute products, so that r stays within -1 and 1 with few items as well.
 
-p_ij is the model's chance, as if it had been seen in one answer, and the errors that are seen: (errors + chance) /
-(answers + 1), over the annotator's items of that class. For if all annotators err more often than the model takes them
-to, because its prior or a wrong majority says so, that alone would look like dependence.
+p_ij combines the model's chance, counted as one answer, and the observed errors: (errors + chance) / (answers + 1),
+over the annotator's items of that class. Otherwise annotators who all err more often than the model expects, due to its
+prior or a wrong majority, would look dependent.
 
-Of n answers with errors that correlate by r, the mean varies as that of n / (1 + (n - 1) r) independent ones.
+The mean of n answers whose errors correlate by r varies as that of n / (1 + (n - 1) r) independent ones.
 
 References
 ----------
@@ -60,11 +60,11 @@ def dependence_table(
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return how far annotators err together beyond what the model predicts, and how many independent ones they are.
+    """Return how far annotators' errors correlate beyond the model, and how many independent answers they are worth.
 
-    A model takes errors to be independent given an item's class. Where they are not, its labels are surer than they
-    should be: n answers are worth n / (1 + (n - 1) r) independent ones if errors correlate by r (Kish 1965, the design
-    effect). The formulas are at the head of `bayesanno.analysis.dependence`.
+    A model takes errors to be independent given an item's class. Where they are not, its labels are too sure: n answers
+    are worth n / (1 + (n - 1) r) independent ones if errors correlate by r (Kish 1965, the design effect). The formulas
+    are at the head of `bayesanno.analysis.dependence`.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ def dependence_table(
         The group of each annotator, by name: base model, agency, desk. Of a DataFrame the columns `annotator` and
         `group`, as `group_annotators` returns them.
     truth : str, optional
-        What errors are measured by: "gold", known true labels, on the items that have one; or "posterior", each item's,
-        over whose classes products are averaged. By default gold where there is any. The posterior comes from the same
-        answers and takes an error that most share for the truth: so it understates dependence, and where most err
-        together, it is the others who seem to. Of few answers, some 5 an item and 50 by each annotator, it finds about
-        0.02 where errors are independent.
+        The source of true labels: "gold", known ones, on the items that have one; or "posterior", each item's, with
+        products averaged over its classes. By default gold if there is any. The posterior comes from the same answers
+        and takes errors that most annotators share as true: so it understates dependence, and where most err together,
+        the others seem to. With few answers, about 5 an item and 50 by each annotator, it finds about 0.02 where errors
+        are independent.
     dimension : str, optional
         Which dimension, where several were annotated together.
     least_items : int, default 20
@@ -86,8 +86,8 @@ def dependence_table(
     confidence : float, default 0.95
         Of the intervals.
     resamples : int, default 1000
-        How often items are drawn again for the intervals, with error chances as they are; 0 for none. An interval
-        without 0 is also beyond what independent errors would give that often.
+        Bootstrap samples of the items for the intervals, with fixed error chances; 0 for none. An interval that
+        excludes 0 is also beyond what independent errors give at that confidence.
     random_seed : int, optional
 
     Returns
@@ -95,13 +95,13 @@ def dependence_table(
     pandas.DataFrame
         The rows are, by `level`: "all" annotators, first; of groups "within" (all pairs of one group, whichever) and
         "between" (all pairs of two groups), then the same of each group and of every two groups; and "pair", each two
-        annotators who share enough items, those whose interval begins highest first, so that chance puts nobody on top.
-        Of more than 10,000 pairs those that share most items have rows; all count above. A group, or two, of whom no
-        two annotators share an item has no row.
+        annotators who share enough items, those whose interval begins highest first, so that no pair is on top by
+        chance. Of more than 10,000 pairs those that share most items have rows; all count above. A group, or two, of
+        whom no two annotators share an item has no row.
 
         `level`; `first`, `second`: the groups or annotators, empty of more than these; `n_items`: on which at least two
         of them answered; `n_pairs`: of annotators who share an item; `correlation` from -1 to 1, nan where no errors
-        are possible, of several pairs their mean, each weighed by the denominator of its own; `correlation_low`,
+        are possible, of several pairs their mean, each weighted by its own denominator; `correlation_low`,
         `correlation_high`; `n_answers`: by how many of them an item is answered that any of them answers, on average,
         gold or not, and `worth`: how many independent ones that is, with `worth_low`, `worth_high`, no more than
         `n_answers`, as a negative correlation counts as 0 there, and nan between groups; `truth`: what errors are
@@ -170,9 +170,8 @@ def _bound(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of intervals (row,), of resamples (row, resample) each; nan if there are none.
 
-    Where a correlation is no further from 0 than independent errors leave it, whose standard deviation is known, so is
-    the interval no narrower: of annotators who never err on the same item, because both hardly ever err, no resample
-    does.
+    Where a correlation is within the known standard deviation of independent errors, the interval is at least as wide
+    as that: of annotators who never err on the same item, because both hardly ever err, no resample does.
     """
     from scipy.special import ndtri
 
@@ -186,13 +185,11 @@ def _bound(
 
 
 def _find_truth(view: FitView, part: FitPart, truth: Truth | None) -> tuple[np.ndarray, Truth]:
-    """Return how probable each class of an item is, (item, true_class), and what says so."""
+    """Return the probability of each class of an item, (item, true_class), and its source."""
     if truth is not None and truth not in get_args(Truth):
         raise FitError(f"there is no truth {truth!r}: choose one of {', '.join(get_args(Truth))}")
     if part.is_of_types or part.posterior.shape[1] != part.data.n_classes:
-        raise FitError(
-            f"a fit of {view.model.name} does not say which labels are true, so that nobody errs: fit model_b"
-        )
+        raise FitError(f"a fit of {view.model.name} has no true labels, and so no errors: fit model_b")
     gold = np.equal.outer(part.data.gold_codes, np.arange(part.data.n_classes)).astype(float)
     if truth == "gold" and not gold.any():
         raise DataError("no item has a known true label: read them with gold, or leave truth out for the posterior's")
@@ -201,10 +198,10 @@ def _find_truth(view: FitView, part: FitPart, truth: Truth | None) -> tuple[np.n
 
 
 def _explain_lack(by: Truth) -> str:
-    """Return why nothing can be said of annotators who share no item."""
+    """Return the message for annotators who share no item."""
     if by == "gold":
         return 'no item with a known true label was answered by two annotators: truth="posterior" takes all items'
-    return "no item was answered by two annotators, so that nobody can be seen to err together"
+    return "no item was answered by two annotators, so errors cannot be compared"
 
 
 def code_groups(groups: Groups | None, part: FitPart) -> tuple[np.ndarray, list[str]]:

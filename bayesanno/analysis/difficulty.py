@@ -1,4 +1,4 @@
-"""Items by difficulty: how hard each is, with an interval."""
+"""Items by difficulty, with intervals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUANTILES = 200  # intervals that are compared for the shortest
 
 
 def difficulty_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
-    """Return how hard each item is, the hardest first.
+    """Return the difficulty of each item, the hardest first.
 
     Parameters
     ----------
@@ -28,10 +28,10 @@ def difficulty_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     pandas.DataFrame
         One row per item: `item`; the posterior of its difficulty on the scale of log-odds, 0 that of the average item,
         `difficulty_mean`, `difficulty_sd`, `difficulty_hdi94_lb`, `difficulty_hdi94_ub` (the shortest interval of
-        probability 0.94, read off bins of 0.25 between -8 and 8); `expected_accuracy`, the chance that an annotator,
-        each as likely as the others, is right on it; `n_annotations`, `label` (the most probable one), `probability`
-        (of that label), and `gold` where any is known. Sorted by `difficulty_mean`. An item without answers has the
-        difficulties of all items as its posterior.
+        probability 0.94, read off bins of 0.25 between -8 and 8); `expected_accuracy`, the chance that a random
+        annotator is right on it; `n_annotations`, `label` (the most probable one), `probability` (of that label), and
+        `gold` where any is known. Sorted by `difficulty_mean`. An item without answers has the difficulties of all
+        items as its posterior.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def shortest_intervals(
 
 
 def _measure_sd(probability: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the standard deviation, (item,), of which what the width of the bins adds is taken off (Sheppard)."""
+    """Return the standard deviation, (item,), corrected for the width of the bins (Sheppard)."""
     mean = probability @ centres
     variance = probability @ centres**2 - mean**2 - (centres[1] - centres[0]) ** 2 / 12
     sd: np.ndarray = np.sqrt(np.maximum(variance, 0))

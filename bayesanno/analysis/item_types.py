@@ -1,4 +1,4 @@
-"""Types of items: a table of them, and what a fit says of them as the prior of another."""
+"""Types of items: a table of them, and their posterior as the prior of another fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayesanno.modeling.posterior import compile_formula
 
 
 def type_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
-    """Return the posterior of each type of item: how many items are of it, and how they are answered.
+    """Return the posterior of each type of item: the number of its items, and their rate of positive answers.
 
     Parameters
     ----------

@@ -26,13 +26,12 @@ def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) ->
     -------
     pandas.DataFrame
         One row per item, in the data's order: `item`, `label` (the most probable one), `probability` (of that label),
-        `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `gold` where any is known, `kept`. Models that
-        whose items have a difficulty have `difficulty`, the expected one. Models that
-        allow for items whose true label nobody gave have `p_none_said`; that probability is spread over the labels not
-        given. With several dimensions, one row per dimension and item, `dimension` first. Where items are of types:
-        `item_type` (the most probable one) in place of `label`, `p[<type>]` for each type, and `hard`, the probability
-        that the item is of the hard type. Of counts: `item`, `p[<type>]` for each type, `successes`, `trials`, `hard`,
-        `kept`.
+        `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `gold` where any is known, `kept`. Models whose
+        items have a difficulty add `difficulty`, the expected one. Models that allow for items whose true label nobody
+        gave add `p_none_said`; that probability is spread over the labels not given. With several dimensions, one row
+        per dimension and item, `dimension` first. Where items are of types: `item_type` (the most probable one) in
+        place of `label`, `p[<type>]` for each type, and `hard`, the probability that the item is of the hard type. Of
+        counts: `item`, `p[<type>]` for each type, `successes`, `trials`, `hard`, `kept`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From a fit to noise: the posterior of how many items are hard, and how many of those that all annotators agree on.
+"""From a fit to noise: the posterior of the number of hard items, and of those that all annotators agree on.
 
 Given the parameters, items are hard independently of each other, each with a probability of its own. So the number of
 hard items among any given ones is Poisson-binomial in every draw, and its posterior is the mean of these distributions
@@ -28,7 +28,7 @@ _CHUNK = 2**21  # how many complex numbers are in memory at a time
 
 @dataclass(frozen=True, kw_only=True)
 class NoisePosterior:
-    """How noisy the agreed items may be, in the light of a fit.
+    """How noisy the agreed items may be, by a fit.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class NoisePosterior:
 
 
 def noise_posterior(fit: xr.DataTree | FitView, *, confidence: float = 0.95) -> NoisePosterior:
-    """Bound the noise of the items that all annotators agree on, as a fit sees it.
+    """Bound the noise of the items that all annotators agree on, by the posterior of a fit.
 
     gamma and t0 are those of section 2 of Beigman Klebanov and Beigman (2009), doi:10.1162/coli.2009.35.4.35402: t0 is
     the smallest t with P(more than t items are hard) < 1 - confidence, and gamma the like for the agreed items, as a

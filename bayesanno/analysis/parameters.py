@@ -1,4 +1,4 @@
-"""Parameters: what the draws of each say, and whether to believe them."""
+"""Parameters: summaries of their draws, and diagnostics."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def summary(fit: xr.DataTree | FitView, var_names: Sequence[str] | None = None) 
 
 
 def _list_point(view: FitView, chosen: Sequence[str]) -> pd.DataFrame:
-    """Return the summary of a point: its values, and nothing on how sure they are."""
+    """Return the summary of a point: its values, without uncertainty."""
     names: list[str] = []
     values: list[np.ndarray] = []
     for name in chosen:
@@ -81,7 +81,7 @@ def require_draws(view: FitView, what: str) -> None:
     """Raise a FitError if a fit is one point: `what` takes draws."""
     if view.yields == "point":
         raise FitError(
-            f"this fit by {view.tree.attrs['method']} is one point, and says nothing on how sure it is: {what} takes "
+            f"this fit by {view.tree.attrs['method']} is one point, and has no uncertainty: {what} takes "
             "draws of the posterior; fit by nuts"
         )
 

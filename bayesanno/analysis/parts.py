@@ -1,7 +1,7 @@
-"""A fit's data part by part: one table of items and what the fit says of it; several dimensions are several parts.
+"""A fit's data part by part: one table of items with its posterior; several dimensions are several parts.
 
-The invariant: all that the tables of this room ask of a kind of data is asked here, so that another kind is one
-addition: a `FitPart` of its own where the present ones do not do, `split_data`, and `recode`.
+The invariant: only this module depends on the kind of data, so that a new kind needs one addition: a `FitPart` of its
+own where the present ones do not fit, `split_data`, and `recode`.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class FitPart:
     Parameters
     ----------
     data : AnnotationData, CountData or AnnotationTotals
-        The table itself; or of annotations that lie elsewhere what is known of them, and then of no item anything.
+        The table itself; or the totals of annotations on a cluster, without items.
     latent : xarray.Dataset
-        What the fit says of its items, under the names above.
+        The posterior of its items, under the names above.
     dimension : str
         Its name, if the data are of several dimensions.
     """
@@ -135,7 +135,7 @@ class FitPart:
 
 
 class CountPart(FitPart):
-    """A table of successes and trials: who answered is not known, and neither is any true label."""
+    """A table of successes and trials, without annotators and true labels."""
 
     def tabulate(self) -> pd.DataFrame:
         """Return the label table: the posterior of each type, and the counts."""
@@ -181,7 +181,7 @@ def _(data: MultiAnnotationData, latent: xr.Dataset) -> list[FitPart]:
 def recode(known: Any, new: Any, model: AnnotationModel) -> Any:
     """Return new data of the kind of a fit's, with the codes of the fit's annotators and labels.
 
-    Of a model that knows a population, annotators that the fit has not seen come after those that it has.
+    In a model with a population, new annotators come after those of the fit.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def _(known: AnnotationData, new: AnnotationData, model: AnnotationModel) -> Ann
 
 @recode.register(CountData)
 def _(known: CountData, new: CountData, model: AnnotationModel) -> CountData:
-    # one new item need not show all types: what the model must be able to take is the new items beside the fit's
+    # One new item need not show all types: the model is checked with the new items and the fit's together.
     items = (*new.items, *(f"{item} (of the fit)" for item in known.items))
     successes, trials = (np.concatenate([getattr(data, of) for data in (new, known)]) for of in ("successes", "trials"))
     model.check(CountData(items=items, successes=successes, trials=trials))

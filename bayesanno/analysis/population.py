@@ -1,4 +1,4 @@
-"""The population of annotators: what the typical one says, how far others lie from that, and how much it is worth."""
+"""The population of annotators: the typical one, how much others differ, and how strongly they are pooled."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import HasPopulation
 
 SEED = 0  # of annotators drawn from the population: the same fit has the same table
-STRANGERS = 4  # for each draw
+NEW_ANNOTATORS_PER_DRAW = 4
 
 
 def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
-    """Return what is known of the population of annotators: of those in the fit, and of any other.
+    """Return the posterior of the population of annotators, which describes those in the fit and new ones.
 
     Parameters
     ----------
@@ -27,12 +27,12 @@ def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per class and response: `true_class`, `response`; of the probability of that response by the typical
-        annotator `mean`, `sd`, `hdi94_lb` and `hdi94_ub`; `annotators_lb` and `annotators_ub`, between which it is for
-        94% of annotators, the typical one as uncertain as it is; of the spread of log odds between annotators
+        annotator `mean`, `sd`, `hdi94_lb` and `hdi94_ub`; `annotators_lb` and `annotators_ub`, the range for 94% of
+        annotators, including the uncertainty of the typical one; of the spread of log odds between annotators
         `spread_mean`, `spread_hdi94_lb` and `spread_hdi94_ub`; and `pooling`, how strongly annotators are pooled in
-        that class: the number of answers to items of it from which on an annotator's own weigh more, in how often they
-        are right, than what is known of the others. It is 1 / (spread^2 p (1 - p)), with p how often the typical
-        annotator is right; its posterior median. The spread and `pooling` are the same in all rows of a class.
+        that class: the number of answers to items of it from which on an annotator's own answers weigh more in their
+        accuracy than those of the others. It is 1 / (spread^2 p (1 - p)), with p how often the typical annotator is
+        right; its posterior median. The spread and `pooling` are the same in all rows of a class.
 
     Raises
     ------
@@ -53,7 +53,8 @@ def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     population = view.posterior["population"].transpose("chain", "draw", "true_class", "response")
     spread = view.posterior["spread"].transpose("chain", "draw", "true_class")
     draws = {str(one.name): one.values.reshape(-1, *one.shape[2:]) for one in (population, spread)}
-    drawn = view.model.draw_annotators(draws, STRANGERS, data.class_codes, np.random.default_rng(SEED))["confusion"]
+    rng = np.random.default_rng(SEED)
+    drawn = view.model.draw_annotators(draws, NEW_ANNOTATORS_PER_DRAW, data.class_codes, rng)["confusion"]
     tails = (1 - HDI_PROB) / 2
     low, high = np.quantile(drawn, [tails, 1 - tails], axis=(0, 1))  # (true_class, response)
     right = draws["population"][:, np.arange(data.n_classes), data.class_codes]  # (draw, true_class)

@@ -1,7 +1,7 @@
 """Prediction: labels of new items by the annotators of a fit.
 
-The answers to a new item say something of its label, and something of the parameters as well. Bayes' rule takes both:
-the posterior of the fit, updated by that item, without fitting again (`bayesanno.modeling.weighing`).
+The answers to a new item inform its label and the parameters. Bayes' rule uses both: the posterior of the fit, updated
+by that item, without fitting again (`bayesanno.modeling.weighing`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bayesanno.inference.diagnosis.thresholds import MIN_ESS
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import recover
 
-DRAWS_OF_A_STRANGER = 4  # for each draw of the population
+NEW_ANNOTATORS_PER_DRAW = 4  # for each draw of the population
 MIN_SHARE = 0.1  # of the draws: above it, a small number of draws is the fit's, and not for the weights
 
 
@@ -31,21 +31,21 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     """Return the posterior of the true labels, or the types, of new items.
 
     Each item is predicted from the fit's data and its own answers, as if it had been fitted with them: draws of the
-    parameters are weighed by the likelihood of the item's answers,
+    parameters are weighted by the likelihood of the item's answers,
 
         p(label | data, answers)  =  sum_s w_s p(label | answers, draw s),   w_s ~ p(answers | draw s).
 
-    Items are taken one by one: what several new items say together of the parameters takes a fit with all of them. An
-    item of the fit's own data, given here, is another item with the same answers.
+    Items are predicted one by one: to learn from several new items together, fit again with all of them. An item of the
+    fit's own data, given here, is another item with the same answers.
 
-    The weights are at most 1, so that they are taken as they are: Pareto smoothing (PSIS) mends heavy tails, and they
-    have none. Where few draws carry the weight, the answers are a surprise to the fit, or there are very many of them.
+    The weights are at most 1, so that they need no Pareto smoothing (PSIS), which is for heavy tails. Where few draws
+    carry the weight, the answers are improbable under the fit, or there are very many of them.
 
     Of a fit that was recalibrated, the labels of new items are recalibrated as those of its own items are.
 
-    A model with a population of annotators, as `hierarchical_dawid_skene`, takes those that the fit has not seen: each
-    draw of the population gives four of what such an annotator may be, and the weights are over all of these. In
-    `ess_weights` these four are one draw, whose weight is their sum.
+    A model with a population of annotators, as `hierarchical_dawid_skene`, takes new annotators: each draw of the
+    population gives four draws of such an annotator, and the weights are over all of these. In `ess_weights` these four
+    are one draw, whose weight is their sum.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     new_data : AnnotationData, CountData or MultiAnnotationData
         New items, as data of the class that the fit was made from. Of annotations: a subset of the fit's annotators
         (and others, of a model with a population), and labels among the fit's. Of several dimensions: all of the fit's,
-        whose labels follow from all of them.
+        since labels depend on all of them.
     random_seed : int, optional
-        Of the draws of annotators that the fit has not seen; nothing else is random.
+        For the draws of new annotators; nothing else is random.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     posterior, copies = view.posterior, 1
     if isinstance(view.model, HasPopulation) and recoded.annotators != view.data.annotators:
         posterior = _add_strangers(view.model, recoded, posterior, np.random.default_rng(random_seed))
-        copies = DRAWS_OF_A_STRANGER
+        copies = NEW_ANNOTATORS_PER_DRAW
     found = recover(
         view.model, recoded, posterior, view.known, with_log_likelihood=False, weigh_draws=True, copies=copies
     )
@@ -107,12 +107,12 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
 
 
 def _add_strangers(model: HasPopulation, data: Any, posterior: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:
-    """Return each draw of a posterior several times, with annotators beside the known ones: drawn from the population.
+    """Return each draw of a posterior several times, with new annotators drawn from the population.
 
     What follows from parameters of annotators is left out.
     """
     n_known = posterior.sizes["annotator"]
-    again = np.repeat(np.arange(posterior.sizes["draw"]), DRAWS_OF_A_STRANGER)
+    again = np.repeat(np.arange(posterior.sizes["draw"]), NEW_ANNOTATORS_PER_DRAW)
     repeated = posterior.isel(draw=again).assign_coords(draw=np.arange(again.size))
     ordered = {str(name): values.transpose("chain", "draw", ...) for name, values in repeated.data_vars.items()}
     draws = {name: values.values.reshape(-1, *values.shape[2:]) for name, values in ordered.items()}
@@ -128,7 +128,7 @@ def _add_strangers(model: HasPopulation, data: Any, posterior: xr.Dataset, rng: 
 
 
 def _check_weights(items: Sequence[str], ess: np.ndarray, n_draws: int) -> None:
-    """Refuse items whose answers no draw explains, and warn of those that few draws explain."""
+    """Refuse items whose answers have probability 0 in all draws, and warn of those that few draws support."""
     impossible = np.flatnonzero(ess == 0)
     if impossible.size:
         raise DataError(
@@ -142,7 +142,7 @@ def _check_weights(items: Sequence[str], ess: np.ndarray, n_draws: int) -> None:
         others = f" (and of {few.size - 1} more)" if few.size > 1 else ""
         warn(
             f"the prediction of item {items[worst]!r}{others} rests on few draws: ess_weights is {ess[worst]:.1f} of "
-            f"{n_draws} draws (should be at least {enough:.0f}); its answers are a surprise to this fit, or many: fit "
-            "again with them",
+            f"{n_draws} draws (should be at least {enough:.0f}); its answers are improbable under this fit, or "
+            "many: fit again with them",
             PredictionWarning,
         )

@@ -1,7 +1,7 @@
-"""Recalibration of a fit's labels by a few known ones: probabilities that are honest where annotators err together.
+"""Recalibration of a fit's labels by a few known ones: calibrated probabilities where annotators err together.
 
-The invariant: what is learnt from true labels is how sure labels are, never the parameters; and no probability of an
-item whose true label was used rests on that label, so that scores against these labels are cross-validated.
+The invariant: true labels change how sure labels are, never the parameters; and the probabilities of an item whose true
+label was used do not depend on that label, so that scores against these labels are cross-validated.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, latents
 from bayesanno.modeling.posterior import recover
 
-FEW = 20  # known labels: of fewer, the temperature is hardly known
-NEXT_TO_NOTHING = 0.02  # nats an item by which labels say more than their frequencies
+FEW = 20  # known labels: with fewer, the temperature is uncertain
+NEXT_TO_NOTHING = 0.02  # nats an item that labels add to their frequencies
 
 
 def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
@@ -60,16 +60,16 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     Temperature T and shifts have a posterior (`bayesanno.analysis.temperature` has the priors), over which the
     probabilities are averaged: 20 true labels give wide answers, not wrong ones. Items of known label have
     probabilities by the posterior without their own label (PSIS leave-one-out), so that `coverage_table`,
-    `calibration_table`, `compare` and the accuracy in run.json are cross-validated where they rest on these labels.
+    `calibration_table`, `compare` and the accuracy in run.json are cross-validated where they use these labels.
 
-    What follows from labels is recalibrated: `label_table`, `coverage_table`, `decide_labels`, `sample_labels`,
-    `predict_labels` of new items, `write_labels`, `write_report`. Parameters and annotators are as they were, and so is
-    what a model says beside labels (difficulty, who spams).
+    All results for labels are recalibrated: `label_table`, `coverage_table`, `decide_labels`, `sample_labels`,
+    `predict_labels` of new items, `write_labels`, `write_report`. Parameters and annotators stay as they were, and so
+    do other results for items (difficulty, spam).
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        By any method, of annotations in memory. One that was recalibrated is recalibrated anew, from its labels before.
+        By any method, of annotations in memory. A recalibrated fit is recalibrated anew, from its original labels.
     gold : mapping of item to label, Series, DataFrame or path, optional
         Known true labels, of a random part of the items: those of easy items alone would mislead. A DataFrame or a file
         has columns item and gold (or label). By default the gold that is with the fit's data. What was given to the fit
@@ -79,8 +79,8 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     Returns
     -------
     xarray.DataTree
-        The fit with another `latent`, that from before in `latent_before`; the known labels among the gold of its data;
-        draws of `temperature` and `shift` in the group `recalibration`, for `known_item`; and in the attribute
+        The fit with a new `latent`, and the original one in `latent_before`; the known labels among the gold of its
+        data; draws of `temperature` and `shift` in the group `recalibration`, for `known_item`; and in the attribute
         `recalibration` (JSON), for each dimension ("" where there are none): `n_known`, `temperature` (`mean`,
         `hdi94_lb`, `hdi94_ub`), `shift` (the same for each label), `items`, the mean log scores of the known labels,
         each left out, `log_score_before`, `log_score` and `log_score_shares` (by the shares of the other known labels
@@ -99,8 +99,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     Warns
     -----
     PredictionWarning
-        If fewer than 20 labels are known; or of more, if labels carry next to nothing: they are hardly better than how
-        frequent each label is.
+        If fewer than 20 labels are known; or of more, if labels carry almost no information beyond their frequencies.
 
     References
     ----------
@@ -148,7 +147,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
 
 
 def recalibration_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
-    """Return what the known labels said of the labels of a fit: temperature and shifts.
+    """Return the temperature and the shifts of a recalibrated fit.
 
     Parameters
     ----------
@@ -275,10 +274,8 @@ def check_gold(model: AnnotationModel, data: Any, gold: Any) -> None:
 
 
 def refuse_types(model: AnnotationModel) -> NoReturn:
-    """Raise a FitError that says that a model is of types of items."""
-    raise FitError(
-        f"{model.name} says of what type items are, not what their labels are: no true label recalibrates it"
-    )
+    """Raise a FitError for a model of item types."""
+    raise FitError(f"{model.name} gives types of items, not their labels: true labels cannot recalibrate it")
 
 
 def _read_one(part: FitPart, gold: Any) -> dict[str, str]:
@@ -349,15 +346,14 @@ def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> lis
     said = []
     if n < FEW:
         said.append(
-            f"{counted(n, 'true label')}{of} {'is' if n == 1 else 'are'} known: the temperature is hardly known, "
+            f"{counted(n, 'true label')}{of} {'is' if n == 1 else 'are'} known: the temperature is uncertain, "
             f"between {about['temperature']['hdi94_lb']:.3g} and {about['temperature']['hdi94_ub']:.3g} (94%); give "
             f"{FEW} or more"
         )
     elif gained.mean() < NEXT_TO_NOTHING:
         said.append(
-            f"the labels{of} carry {'nothing' if gained.mean() <= 0 else 'next to nothing'}: their log score on known "
-            f"items is {about['log_score']:.3f}, and that of how frequent each label is alone "
-            f"{about['log_score_shares']:.3f}"
+            f"the labels{of} carry {'no' if gained.mean() <= 0 else 'almost no'} information: their log score on known "
+            f"items is {about['log_score']:.3f}, and that of the labels' frequencies {about['log_score_shares']:.3f}"
         )
     return said
 

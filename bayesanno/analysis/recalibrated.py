@@ -1,7 +1,7 @@
 """What a recalibrated fit holds, and how its recalibration is applied: to its own items, to new ones, and to draws.
 
-The invariant: a recalibration is of the posterior of labels, whatever the states of a model are; and an item whose true
-label was given to the fit as a control is as the fit has it.
+The invariant: a recalibration is of the posterior of labels, for any states of a model; and an item whose true label
+was given to the fit as a control is as the fit has it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bayesanno.analysis.temperature import Recalibration, Scale
 from bayesanno.fits.view import RECALIBRATION, FitView
 from bayesanno.ground.lazy import xr
 
-DRAW = "recalibration_draw"  # not "draw": whoever takes some of a fit's draws, or chains, takes all of these
+DRAW = "recalibration_draw"  # not "draw": a selection of draws or chains keeps all of these
 BEFORE = "latent_before"  # the group that has the posterior of labels as it was
 
 
@@ -60,8 +60,8 @@ def recalibrate_part(
 ) -> FitPart:
     """Return a part with the recalibrated posterior in place of the fit's.
 
-    `known` are the log posteriors (label,) of items that have their own, by row. What a model reads off beside labels,
-    as difficulty or who spams, stays as it is.
+    `known` are the log posteriors (label,) of items that have their own, by row. Other results for items, such as
+    difficulty or spam, stay as they are.
     """
     before = log_label_posterior(part)
     after = recalibration.average(before)  # (item, label)

@@ -1,8 +1,8 @@
-"""Errors of annotators beyond what a model predicts of them, and how far those of two go together.
+"""Errors of annotators beyond what a model predicts, and their correlation between two annotators.
 
-The invariant: all that is measured is a ratio of sums over items, so that of pairs taken together it is a ratio of sums
-over pairs and items, and of items drawn again one of the same sums with other weights. No sum is over pairs one by one
-where one over annotators does: of a group, the products of all pairs are the square of the sum less the squares.
+The invariant: every measure is a ratio of sums over items, so that of pairs taken together it is a ratio of sums over
+pairs and items, and of items drawn again one of the same sums with other weights. No sum is over pairs one by one where
+one over annotators does: of a group, the products of all pairs are the square of the sum less the squares.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.simulation.quantities import Drawn, ask
 from bayesanno.simulation.replicate import take_draws
 
-MOST_DRAWS = 100  # of the posterior, of which what annotators say is the mean
+MOST_DRAWS = 100  # of the posterior, over which answers are averaged
 LEAST_PROBABILITY = 1e-9  # of a class of an item, for it to be looked at
 DENSE = 0.05  # the share of cells that are not zero from which a sparse product is slower than a dense one
 
@@ -60,7 +60,7 @@ class Products(NamedTuple):
 
 @dataclass(frozen=True)
 class Residuals:
-    """What annotators, or groups of them, err by beyond what is predicted.
+    """Errors of annotators, or groups of them, beyond what is predicted.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def find_residuals(view: FitView, part: FitPart, truth: np.ndarray) -> Residuals
 
 
 def error_chances(view: FitView, part: FitPart) -> np.ndarray:
-    """Return how probable it is that an annotator errs on an item of a class, by the posterior mean.
+    """Return the probability that an annotator errs on an item of a class, by the posterior mean.
 
     Where nobody may have said the truth, as in model A, and of classes that no item can be of, it is the same for all
     classes. An answer that is unsure is none.

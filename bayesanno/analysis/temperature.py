@@ -1,4 +1,4 @@
-"""Temperature scaling with a posterior: what a few true labels say of how sure the labels of a fit should be.
+"""Temperature scaling with a posterior: a few true labels show how sure the labels of a fit should be.
 
 Models take annotators' errors to be independent given the class. Where they are not, the log odds of labels are too
 large, by much the same factor for all items (Guo et al. 2017), and the labels are far too sure.
@@ -8,8 +8,8 @@ Generative process.  The true label of an item whose log probabilities by the fi
     log p_i(k)  =  c_k + (L_ik - c_k) / T + shift_k - log(sum over labels of the same)
 
 with c_k the log of the share of label k among all items, by the fit. So T = 1 and no shift leave labels as they were;
-T without bound leaves the shares, whatever was said of the item; and a shift says that a label is more frequent, or
-less, than the fit has it.
+T without bound leaves the shares, for any answers; and a shift says that a label is more frequent, or less, than the
+fit has it.
 
 Priors.  The temperature has no scale of its own: it is 2 for one crowd and 200 for another. The log odds after it have
 one. With s the root mean square of L_ik - (its mean over k), which is known without any true label,
@@ -21,8 +21,8 @@ The posterior of these K + 1 numbers is nearly normal on the scale of log T. It 
 multivariate t distribution around its mode, of the curvature there, at the points of a Sobol sequence, so that the same
 true labels give the same draws; weights are smoothed (PSIS), and draws resampled by them.
 
-The invariant: nothing is exponentiated before it is normalised, so that no log odds are too large; and what is said of
-an item whose true label is known is said without that label.
+The invariant: nothing is exponentiated before it is normalised, so that no log odds are too large; and the
+probabilities of an item whose true label is known do not use that label.
 
 References
 ----------

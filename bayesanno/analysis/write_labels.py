@@ -1,7 +1,7 @@
 """The labels of a fit's items as a folder of Parquet files: one file, or of items on a cluster one of each part.
 
 The invariant: a folder of labels is whole or not there, and a file of it too, however often a task is run again. Where
-items lie on a cluster, each worker writes those that it holds.
+items are on a cluster, each worker writes those that it holds.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def write_labels(
     *,
     client: Client | None = None,
 ) -> WrittenLabels:
-    """Write the labels of items to a new folder of Parquet files, wherever the items of the fit lie.
+    """Write the labels of items to a new folder of Parquet files, for fits in memory or on a cluster.
 
     The columns are those of `label_table`: item, label, probability, entropy, n_annotations, p[<label>] of each label
     and, where any is known, gold. Of items in memory there is one file. Of items on a Dask cluster there is one of each

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_data, new_folder, tell, write_results
+from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import status
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PAIRED = 500  # annotators of whom every pair is listed, whether they share items or not
-MOST_TOLD = 5  # rows of a table that are told of on the screen
-TOLD_SIZES = (2, 3, 5)  # of the subsets that are told of
+MOST_SHOWN = 5  # rows of a table on the screen
+SHOWN_SIZES = (2, 3, 5)  # of the subsets on the screen
 SHORTER = {
     "cohen_kappa": "kappa",
     "cohen_kappa_linear": "kappa_linear",
@@ -36,13 +36,13 @@ def agreement(
     data: opt.DataSource,
     out: opt.OutFolder,
     posterior: Annotated[
-        bool, typer.Option("--posterior", help="Fit label_usage: intervals, and who is the farthest out.")
+        bool, typer.Option("--posterior", help="Fit label_usage: intervals, and which annotator differs most.")
     ] = False,
     ordered: Annotated[
         bool | None,
         typer.Option(
             "--ordered/--unordered",
-            help="Whether the order of the labels means something; by default it does if they are numbers.",
+            help="Whether the labels are ordered; by default they are if they are numbers.",
             show_default=False,
         ),
     ] = None,
@@ -53,7 +53,7 @@ def agreement(
     options: opt.DataOptions,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Measure how far annotators agree, and how each of them uses the labels."""
+    """Measure how far annotators agree, and how they use the labels."""
     from bayesanno.agreement.coefficients import find_scale
     from bayesanno.io.annotations import annotations_from
     from bayesanno.io.text_table import open_table
@@ -85,7 +85,7 @@ def agreement(
             "seconds": time.perf_counter() - began,
         }
         files = write_results(folder, tables, figures, run)
-    tell(describe(answers, tables), out, files)
+    print_result(describe(answers, tables), out, files)
 
 
 def tabulate(
@@ -156,20 +156,20 @@ def draw(data: AnnotationData, subsets: pd.DataFrame, known: AnnotationData | xr
 
 
 def describe(data: AnnotationData, tables: dict[str, pd.DataFrame]) -> list[str]:
-    """Return in words what the tables say."""
+    """Return a summary of the tables in words."""
     n_unsure = int(data.unsure_by_annotator.sum())
     annotators, subsets = tables["annotators.csv"], tables["subsets.csv"].dropna(subset=["alpha"])
-    lines = [f"left out, but for the use of labels: {counted(n_unsure, 'unsure answer')}"] if n_unsure else []
+    lines = [f"left out, except from the use of labels: {counted(n_unsure, 'unsure answer')}"] if n_unsure else []
     lines += [*_describe_coefficients(tables["coefficients.csv"]), *_describe_outliers(annotators)]
     if "group" in annotators:
         sizes = annotators["group"].value_counts().sort_index().tolist()
         lines.append(f"annotators who use labels alike: groups of {enumerated([str(size) for size in sizes])}")
-    confused = tables["labels.csv"].query("times_confused > 0").head(MOST_TOLD)
+    confused = tables["labels.csv"].query("times_confused > 0").head(MOST_SHOWN)
     if len(confused):
         pairs = [f"{row.label_1} and {row.label_2} ({row.times_confused:,} times)" for row in confused.itertuples()]
-        lines.append(f"different annotators say of the same item, most often: {'; '.join(pairs)}")
-    for row in subsets[subsets["size"].isin(TOLD_SIZES)].groupby("size").head(1).to_dict("records"):
-        searched = ", of those that were looked at" if row["search"] == "beam" else ""
+        lines.append(f"labels that annotators most often give to the same item: {'; '.join(pairs)}")
+    for row in subsets[subsets["size"].isin(SHOWN_SIZES)].groupby("size").head(1).to_dict("records"):
+        searched = ", of those searched" if row["search"] == "beam" else ""
         who = f"the {row['size']} of {counted(data.n_annotators, 'annotator')} who agree best{searched}"
         lines.append(f"{who}: alpha {row['alpha']:.3f} ({row['annotators']})")
     return lines
@@ -190,10 +190,10 @@ def _describe_outliers(table: pd.DataFrame) -> list[str]:
     if "farthest_probability" in table:
         row = table.iloc[int(table["farthest_probability"].argmax())]
         who = f"{row['annotator']} ({counted(int(row['n']), 'annotation')})"
-        return [f"who uses labels least like the others, with probability {row['farthest_probability']:.2f}: {who}"]
+        return [f"uses labels least like the others, with probability {row['farthest_probability']:.2f}: {who}"]
     outliers = table[table["outlier"]].sort_values("jsd_mean", ascending=False)["annotator"]
     if outliers.empty:
-        return ["nobody uses labels very unlike the others"]
-    more = len(outliers) - MOST_TOLD
-    names = [*outliers[:MOST_TOLD], *([f"{more} more"] if more > 0 else [])]
-    return [f"who use labels very unlike the others (how sure that is, --posterior tells): {enumerated(names)}"]
+        return ["no annotator uses labels very unlike the others"]
+    more = len(outliers) - MOST_SHOWN
+    names = [*outliers[:MOST_SHOWN], *([f"{more} more"] if more > 0 else [])]
+    return [f"annotators who use labels very unlike the others (--posterior gives probabilities): {enumerated(names)}"]

@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Print our own warnings as one line each; leave out what libraries say to programmers."""
+    """Print our own warnings as one line each; leave out libraries' warnings for programmers."""
     if category.__module__.startswith("bayesanno."):
         typer.echo(f"warning: {message}", err=True)
 
@@ -77,7 +77,7 @@ def _root(
 
 @app.command()
 def models() -> None:
-    """List the zoo."""
+    """List the models and their fields."""
     from rich.console import Console
     from rich.table import Table
 

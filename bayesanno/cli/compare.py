@@ -1,6 +1,6 @@
-"""What `bayesanno compare` does: models of the same data, fitted alike, beside each other.
+"""What `bayesanno compare` does: models of the same data, fitted with the same settings, compared.
 
-The invariant: all that can be wrong with options, models and data is found before anything is sampled.
+The invariant: errors in options, models and data are found before anything is sampled.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_data, new_folder, tell, write_results
+from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import known_seed
@@ -23,7 +23,7 @@ from bayesanno.inference.sampling.nuts import NUTSSettings
 from bayesanno.modeling.base import AnnotationModel
 
 WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
-SMALL = 0.05  # a p-value below it is told of
+SMALL = 0.05  # p-values below this are reported
 
 
 @opt.reads_data()
@@ -31,16 +31,14 @@ def compare(
     data: opt.DataSource,
     model: Annotated[
         list[str],
-        typer.Option(
-            metavar="MODEL[,FIELD=VALUE...]", help="A model of the zoo, with fields to set; give two or more."
-        ),
+        typer.Option(metavar="MODEL[,FIELD=VALUE...]", help="A model, with fields to set; give two or more."),
     ],
     out: opt.OutFolder,
     method: Annotated[str, typer.Option(help=f"{WITH_DRAWS}.")] = "nuts",
     draws: opt.Draws = NUTSSettings.draws,
     tune: opt.Tune = NUTSSettings.tune,
     chains: opt.Chains = NUTSSettings.chains,
-    replicates: Annotated[int, typer.Option(help="Of the predictive checks.")] = 500,
+    replicates: Annotated[int, typer.Option(help="Simulated data sets of each predictive check.")] = 500,
     seed: opt.Seed = None,
     *,
     options: opt.DataOptions,
@@ -66,7 +64,7 @@ def compare(
             fits[spec] = fit(one, answers, method=method, random_seed=seed, progressbar=show, **sampling)
         tables = write_comparison(fits, folder, replicates=replicates, seed=seed, began=begin)
         files = sorted(path.name for path in folder.iterdir())
-    tell(describe_comparison(tables), out, files)
+    print_result(describe_comparison(tables), out, files)
 
 
 def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
@@ -95,7 +93,7 @@ def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
 
 
 def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict[str, Any]) -> None:
-    """Raise a FitError unless a method can be, fits all these models, and gives draws to compare them by."""
+    """Raise a FitError unless a method exists, fits all these models, and gives draws to compare them by."""
     from bayesanno.inference.climbing.climb import require_updates
 
     chosen, _ = choose_method(method, **sampling)
@@ -204,7 +202,7 @@ def _put_together(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def describe_comparison(tables: dict[str, pd.DataFrame]) -> list[str]:
-    """Return in words what came out of a comparison: a line for each model, and what it does not predict."""
+    """Return a comparison in words: a line for each model, and the statistics that it does not predict."""
     loo, ppc = tables["loo.csv"], tables["ppc.csv"]
     width = max(4, *map(len, loo["name"]))
     header = f"{'model':<{width}} {'elpd_loo':>10} {'elpd_diff':>10} {'se_diff':>8} {'weight':>6} {'k > 0.7':>7}"

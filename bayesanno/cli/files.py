@@ -1,4 +1,4 @@
-"""Files of a run: written under a temporary name and renamed, so that a folder is whole or not there."""
+"""Files of a run: written under a temporary name and renamed, so that a folder is complete or absent."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from bayesanno.modeling.data_kinds import Data
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_OTHERS = 3  # ends of EM or VB, beside the best, that are told of
+MOST_OTHERS = 3  # ends of EM or VB, besides the best, that are listed
 NUMBERS = "%.6g"  # how tables are written: six significant digits
 
 
 @contextmanager
 def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Give a temporary folder beside `path` that takes its place on success and is removed on failure.
+    """Give a temporary folder next to `path` that takes its place on success and is removed on failure.
 
     Raises
     ------
@@ -55,15 +55,15 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 
 def check_out(path: Path, *, overwrite: bool) -> None:
-    """Raise a DataFileError if a file or folder is there and not to be overwritten, or there is no folder for it."""
+    """Raise a DataFileError if a file or folder exists and must not be overwritten, or there is no folder for it."""
     if path.exists() and not overwrite:
         raise DataFileError(f"{path} exists: choose another --out, or --overwrite")
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
 
 
-def tell(said: Iterable[str], out: Path, files: Iterable[str]) -> None:
-    """Say in a few lines what came out, and name the files."""
+def print_result(said: Iterable[str], out: Path, files: Iterable[str]) -> None:
+    """Print a summary of the results, and the names of the files."""
     for line in [*said, *(str(out / name) for name in files)]:
         typer.echo(line)
 
@@ -117,7 +117,7 @@ def write_results(
     *,
     there: Sequence[str] = (),
 ) -> list[str]:
-    """Write what a command found, and run.json; return the names of the files, first of those that are `there`."""
+    """Write the results of a command, and run.json; return the names of the files, first of those that are `there`."""
     for name, table in tables.items():
         numbers_as_text(table).to_csv(folder / name, index=False)
     if figures:
@@ -145,7 +145,7 @@ def numbers_as_text(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def describe_run(fit: xr.DataTree | FitView, *, total: float, labels: WrittenLabels | None = None) -> dict[str, Any]:
-    """Return what a run was and what came of it, as JSON can hold it."""
+    """Return the settings and results of a run, as JSON can hold them."""
     from bayesanno.analysis.accuracy import score
     from bayesanno.analysis.recalibrate import about_recalibration
     from bayesanno.fits.view import view_of
@@ -192,7 +192,7 @@ def describe_accuracy(run: Mapping[str, Any]) -> list[str]:
 
 
 def describe_result(run: Mapping[str, Any]) -> list[str]:
-    """Return in words what came out of a run: accuracy, what the method says of itself, and how long it took."""
+    """Return the results of a run in words: accuracy, diagnostics, and how long it took."""
     found, seconds = run["diagnostics"], run["seconds"]
     lines = [*describe_accuracy(run), *_describe_recalibration(run.get("recalibration", {}))]
     if found["min_ess_bulk"] is not None:
@@ -217,7 +217,7 @@ def describe_result(run: Mapping[str, Any]) -> list[str]:
 
 
 def _describe_recalibration(found: Mapping[str, Any]) -> list[str]:
-    """Return what known labels said, a line for each dimension."""
+    """Return the temperature of a recalibration in words, a line for each dimension."""
     each = {"": found} if "temperature" in found else {f" in {name}": about for name, about in found.items()}
     lines = []
     for where, about in each.items():
@@ -247,7 +247,7 @@ def _describe_climb(found: Mapping[str, Any]) -> str:
 def write_simulation(
     model: AnnotationModel, data: Data, truth: xr.Dataset, path: Path, *, seed: int | None
 ) -> list[Path]:
-    """Write simulated annotations (CSV with gold) or counts, and beside it what made them (JSON).
+    """Write simulated annotations (CSV with gold) or counts, and the parameters (JSON) next to them.
 
     The JSON holds the parameters and, where they are no labels, the states of the items.
     """
@@ -273,7 +273,7 @@ def write_simulation(
 
 @singledispatch
 def describe_data(data: Any) -> dict[str, Any]:
-    """Return what run.json says of a kind of data."""
+    """Return the description of data in run.json."""
     raise TypeError(f"run.json cannot describe {type(data).__name__}: register it here")
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_result, new_folder, tell, write_fit
+from bayesanno.cli.files import describe_result, new_folder, print_result, write_fit
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
@@ -53,15 +53,15 @@ def fit(
         str | None,
         typer.Option(
             metavar="local|ADDRESS",
-            help="Read DATA, a folder of Parquet files, on a Dask cluster: one of this machine's cores, or that of a "
-            f"scheduler, as tcp://10.0.0.1:8786 ({ON_DASK}; the extra bayesanno[dask]).",
+            help="Read DATA, a folder of Parquet files, on a Dask cluster: local (this machine's cores), or the "
+            f"address of a scheduler, as tcp://10.0.0.1:8786 ({ON_DASK}; needs the extra bayesanno[dask]).",
         ),
     ] = None,
     recalibrate: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="True labels of some items (item,gold): how sure labels are is learnt from them.",
+            help="True labels of some items (item,gold), to recalibrate the probabilities of labels.",
         ),
     ] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html as well.")] = True,
@@ -110,7 +110,7 @@ def fit(
             fitted, written = recalibrate_by(recalibrate, _fit(chosen, answers, **sampling)), None
         view = view_of(fitted)
         run = write_fit(view, folder, coverage=coverage, labels=written, began=begin)
-    tell(describe_result(run), out, run["files"])
+    print_result(describe_result(run), out, run["files"])
     for problem in explain_chains(run["diagnostics"]):
         typer.echo(f"warning: {problem}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
     if report:  # the fit is safe by now, whatever becomes of its pictures

@@ -1,4 +1,4 @@
-"""What the command line makes of its options for a model: data, or a design to simulate, of the kind that it takes.
+"""From options to data, or a design to simulate, of the kind that a model takes.
 
 The invariant: an option that the model has no use for is refused, not ignored.
 """
@@ -99,7 +99,7 @@ def of_one_column(model: AnnotationModel, options: DataOptions) -> DataOptions:
     """
     if len(options.label) > 1:
         raise DataError(
-            f"{model.name} is of one label column, not {len(options.label)}: name one, or take model_a_multi"
+            f"{model.name} reads one label column, not {len(options.label)}: name one, or use model_a_multi"
         )
     return options.of_one_column
 
@@ -130,7 +130,7 @@ def design_for(model: AnnotationModel, *, unsure: Sequence[str], **asked: Any) -
         As for `make_design`; if a dimension is named twice, or the model takes no answers that are no class.
     """
     if unsure and not model.takes_other_labels:
-        raise DataError(f"{model.name} makes no answers that are no class: leave out --unsure")
+        raise DataError(f"{model.name} cannot simulate answers that are no class: leave out --unsure")
     return _KINDS[model.data_class].design(unsure=unsure, **asked)
 
 
@@ -155,7 +155,7 @@ def _design_dimensions(*, dimensions: str, **asked: Any) -> MultiAnnotationData:
 
 @dataclass(frozen=True, kw_only=True)
 class _Kind:
-    """How a kind of data is read and designed, and the message that refuses an option which it has no use for."""
+    """How a kind of data is read and designed, and the messages for options that it does not take."""
 
     read: Callable[[AnnotationModel, str, DataOptions], tuple[Any, str]]
     design: Callable[..., Any]

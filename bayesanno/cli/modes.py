@@ -1,4 +1,4 @@
-"""What `bayesanno modes` does, and what it says of the modes that were found, in words."""
+"""What `bayesanno modes` does, and its explanation of the modes found."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOST_NAMED = 3  # and parameters on the boundary, of each
 CLOSE = 5.0  # nats between modes that chains may both be in
 WHAT = {"ml": "likelihood", "map": "posterior density"}
 UNBOUNDED = {
-    "map": "a prior with a concentration below 1 is infinite there; fit the model, which takes means, or set that to 1 "
-    "or more",
-    "ml": "it has no greatest value; fit the model, whose prior keeps away from there",
+    "map": "a prior with a concentration below 1 is infinite there; fit the model instead, or set the concentration to "
+    "1 or more",
+    "ml": "it has no maximum; fit the model, whose prior excludes this",
 }
 
 
@@ -40,7 +40,7 @@ def modes(
     options: opt.DataOptions,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and say what they mean."""
+    """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and explain them."""
     from bayesanno.cli.for_model import read_for
     from bayesanno.inference.find_modes.find import check_search, find_modes
     from bayesanno.io.write import write_table
@@ -84,7 +84,7 @@ def format_modes(modes: pd.DataFrame) -> str:
        1       -10.000000                7
        2       -12.500000     2.50       3  accuracy[j] = 1
     mode 1 is the best by 2.50 nats: chains may be in either; a fit says how much mass each has
-    on the boundary is 1 of 2 modes: the best value of a parameter is at the end of its range, where a posterior mean \
+    1 of 2 modes is on the boundary: the best value of a parameter is at the end of its range, where a posterior mean \
 never is
     """
     about = modes.attrs
@@ -116,7 +116,7 @@ def _shorten(names: Sequence[str], between: str) -> str:
 
 
 def _explain_modes(modes: pd.DataFrame) -> Iterator[str]:
-    """Say what it means that there are these modes, where they are."""
+    """Explain the modes, by their heights and places."""
     distinct, same = modes[modes["same_as"].isna()]["objective"].tolist(), modes["same_as"].dropna()
     if len(distinct) > 1:
         lead = distinct[0] - distinct[1]
@@ -125,16 +125,16 @@ def _explain_modes(modes: pd.DataFrame) -> Iterator[str]:
             then = "chains may be in either; a fit says how much mass each has"
         yield f"mode 1 is the best by {lead:.2f} nats: {then}"
     elif modes.attrs["starts"] > 1:
-        yield "all that was found is one explanation of the data"
+        yield "the search found one explanation of the data"
     if len(same):
         groups = [_listed([first, *same.index[same == first]]) for first in sorted(set(same))]
         yield (
             f"modes {'; '.join(groups)} give every item the same likelihood, with classes (or right and wrong) "
-            "exchanged: the data do not tell them apart, only a prior does"
+            "exchanged: only a prior can distinguish them"
         )
     if number := int((modes["boundary"] != "").sum()):
         yield (
-            f"on the boundary {'is' if number == 1 else 'are'} {number} of {counted(len(modes), 'mode')}: the best "
+            f"{number} of {counted(len(modes), 'mode')} {'is' if number == 1 else 'are'} on the boundary: the best "
             "value of a parameter is at the end of its range, where a posterior mean never is"
         )
     flat = modes["flat"][modes["flat"] > 0]
@@ -142,30 +142,30 @@ def _explain_modes(modes: pd.DataFrame) -> Iterator[str]:
         least, most = int(flat.min()), int(flat.max())
         span = counted(most, "direction") if least == most else f"{least} to {most} directions"
         yield (
-            f"flat in {span} {_are('mode', list(flat.index))}: the values given are one choice of many, as nothing "
-            "there tells them apart"
+            f"{_are('mode', list(flat.index))} flat in {span}: many values are equally good, and those given are one "
+            "choice"
         )
 
 
 def _explain_search(modes: pd.DataFrame, what: str) -> Iterator[str]:
-    """Say where the search had no end, and whether there may be more to find."""
+    """Say where the search did not end, and whether there may be more modes."""
     about = modes.attrs
     if about["unbounded"]:
         names = _shorten(list(about["unbounded"]), ", ")
         yield f"the {what} grows without bound towards {names}: {UNBOUNDED[about['objective']]}"
     if len(restless := modes.index[~modes["maximum"].astype(bool)]):
-        yield f"no maximum by slopes and curvature {_are('mode', list(restless))}: the search did not end there"
+        yield f"{_are('mode', list(restless))} no maximum by slopes and curvature: the search did not end there"
     once = int((modes["visits"] == 1).sum())
     if once > about["starts"] / 2 and about["starts"] > 1:
-        yield "most starts led to a mode of their own: there are many more, and the best was perhaps not found"
+        yield "most starts led to a mode of their own: there are many more modes, and the best may not be among these"
     elif once and about["starts"] > 1:
         yield f"{counted(once, 'mode')} had a single visit: more starts may find others"
     if about["lost"]:
-        yield f"{counted(about['lost'], 'start')} led nowhere: no value there is finite"
+        yield f"{counted(about['lost'], 'start')} failed: the objective is not finite there"
 
 
 def _are(noun: str, numbers: Sequence[object]) -> str:
-    return f"is {noun} {numbers[0]}" if len(numbers) == 1 else f"are {noun}s {_listed(numbers)}"
+    return f"{noun} {numbers[0]} is" if len(numbers) == 1 else f"{noun}s {_listed(numbers)} are"
 
 
 def _listed(numbers: Sequence[object]) -> str:

@@ -27,7 +27,7 @@ def noise(
             metavar="P", help="Chance that annotators agree on a hard item; estimated from DATA if not given."
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Of the bounds.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence of the bounds.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     *,
     options: opt.DataOptions,
@@ -41,7 +41,7 @@ def noise(
     if data is not None and given:
         raise DataError(f"DATA and {' and '.join(given)} are both given: the counts come from one of the two")
     if data is None and not given:
-        raise DataError("nothing to go by: give DATA, or --items, --disagreements and --chance")
+        raise DataError("no data: give DATA, or --items, --disagreements and --chance")
     check_share("confidence", confidence)
     if data is not None:
         from bayesanno.io.annotations import annotations_from

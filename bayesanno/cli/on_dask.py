@@ -1,4 +1,4 @@
-"""`bayesanno fit --dask`: annotations that are read, and labels that are written, where they lie."""
+"""`bayesanno fit --dask`: the workers of a Dask cluster read annotations and write labels."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def fit_on_dask(
     require_updates(model, method)
     if coverage is not None:
         raise FitError(
-            "--coverage takes the entropies of all items in order, and with --dask they lie in parts: leave it out, "
-            "labels have the column entropy"
+            "--coverage sorts all items by entropy, which --dask cannot do: leave it out and use the column entropy "
+            "of the labels"
         )
     options.refuse(REFUSED, model.name)
     options = of_one_column(model, options)
     if source.startswith("@"):
-        raise DataError(f"{source} is a named data set and small: leave out --dask")
+        raise DataError(f"{source} is a named data set, which fits into memory: leave out --dask")
     with connect(address) as client:
         data = distribute_annotations(
             source,

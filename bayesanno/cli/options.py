@@ -26,7 +26,7 @@ def _check_seed(seed: int | None) -> int | None:
     return seed
 
 
-ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the zoo: see `bayesanno models`.")]
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model; `bayesanno models` lists them.")]
 DataSource = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
 Settings = Annotated[
     list[str] | None,
@@ -34,14 +34,14 @@ Settings = Annotated[
 ]
 OutFolder = Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.", callback=_check_seed)]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
 Draws = Annotated[int, typer.Option(help="Draws kept, per chain.")]
 Tune = Annotated[int, typer.Option(help="Tuning steps, per chain.")]
 Chains = Annotated[int, typer.Option(help="Number of chains.")]
 UnsureLabels = Annotated[
     list[str] | None,
     typer.Option(
-        "--unsure", metavar="LABEL", help='A label that is an answer and no class, such as "unsure"; once for each.'
+        "--unsure", metavar="LABEL", help='A label that is an answer but no class, such as "unsure"; may be repeated.'
     ),
 ]
 
@@ -71,17 +71,17 @@ DATA_OPTIONS: dict[str, Any] = {
         list[str] | None,
         typer.Option(
             metavar="A,B,...",
-            help="All possible labels, used or not, in order; of several dimensions NAME=A,B,... for each.",
+            help="All possible labels, used or not, in order; with several dimensions NAME=A,B,... for each.",
         ),
     ],
     "unsure": UnsureLabels,
-    "drop_unsure": Annotated[bool, typer.Option("--drop-unsure", help="Leave the answers out that --unsure names.")],
+    "drop_unsure": Annotated[bool, typer.Option("--drop-unsure", help="Leave out the answers that --unsure names.")],
     "gold": _column("A column of known true labels."),
     "gold_file": _file("Known true labels (item,gold), for evaluation."),
     "controls": _file("Known true labels (item,label) for the model to use."),
     "positive": Annotated[
         str | None,
-        typer.Option(metavar="LABEL", help="The label that counts, against all others (models of two labels)."),
+        typer.Option(metavar="LABEL", help="The positive label; all others are negative (models of two labels)."),
     ],
     "successes": _column("The column of positive answers (counts)."),
     "trials": _column("The column of all answers (counts)."),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_result, new_folder, tell, write_fit
+from bayesanno.cli.files import describe_result, new_folder, print_result, write_fit
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.running import status
@@ -33,8 +33,8 @@ def recalibrate(
 ) -> None:
     """Recalibrate the labels of the fit in DIR by the true labels of a few items; write the files of a fit to --out.
 
-    A temperature and a shift for each label are learnt from them (recalibration.csv), and all that follows from labels
-    is written anew. Parameters and annotators stay as they are.
+    A temperature and a shift for each label are learnt from them (recalibration.csv), and all results for labels are
+    written anew. Parameters and annotators stay as they are.
     """
     begin = time.perf_counter()
     from bayesanno.analysis.labels import check_coverage
@@ -48,7 +48,7 @@ def recalibrate(
         with status("recalibrating", show=sys.stderr.isatty()):
             view = view_of(recalibrate_fit(fit, gold))
         run = write_fit(view, unfinished, coverage=coverage, began=begin)
-    tell(describe_result(run), out, run["files"])
+    print_result(describe_result(run), out, run["files"])
     if report:
         from bayesanno.report.page import write_report
 
@@ -56,7 +56,7 @@ def recalibrate(
 
 
 def check_before(gold: Path | None, model: Any = None, data: Any = None, *, on_dask: bool = False) -> None:
-    """Raise an error, before a model is fitted, if what comes out could not be recalibrated by this file, if any."""
+    """Raise an error, before a model is fitted, if this file, if any, could not recalibrate the fit."""
     if gold is None:
         return
     if on_dask:

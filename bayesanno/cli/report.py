@@ -20,12 +20,12 @@ def report(
         Path | None, typer.Option(metavar="FILE.html", help="Where to write it; by default DIR/report.html.")
     ] = None,
     checks: Annotated[
-        bool, typer.Option("--checks/--no-checks", help="Compare predictions with the answers, and scale the prior.")
+        bool, typer.Option("--checks/--no-checks", help="Run predictive checks and power-scaling of the prior.")
     ] = True,
     seed: opt.Seed = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.html.")] = False,
 ) -> None:
-    """Write the report of the fit in DIR: one page, to be opened in a browser, that needs no network."""
+    """Write the report of the fit in DIR: one HTML page that needs no network."""
     path = folder / "report.html" if out is None else out
     if out is not None:
         check_out(out, overwrite=overwrite)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_data, new_folder, tell, write_results
+from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
 from bayesanno.criticism.sensitivity import Study
 from bayesanno.ground.errors import ModelError
 from bayesanno.ground.lazy import pd
@@ -19,7 +19,7 @@ from bayesanno.ground.wording import counted
 from bayesanno.inference.sampling.nuts import NUTSSettings
 from bayesanno.modeling.base import AnnotationModel
 
-MOST_TOLD = 5  # rows of a table that are told of on the screen
+MOST_SHOWN = 5  # rows of a table on the screen
 
 
 @opt.reads_data(without=("successes", "trials"), several=False)
@@ -37,16 +37,16 @@ def sensitivity(
     draws: opt.Draws = NUTSSettings.draws,
     tune: opt.Tune = NUTSSettings.tune,
     chains: opt.Chains = NUTSSettings.chains,
-    workers: Annotated[int, typer.Option(help="Fits side by side; 0 for as many as there are cores.")] = 0,
+    workers: Annotated[int, typer.Option(help="Fits in parallel; 0 for as many as there are cores.")] = 0,
     resume: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep what is done here, and go on from there (with --seed).")
+        Path | None, typer.Option(metavar="DIR", help="Keep finished fits here, and continue from them (with --seed).")
     ] = None,
     seed: opt.Seed = None,
     *,
     options: opt.DataOptions,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Say what the prior of MODEL says before data, how far its fit to DATA rests on it, and what others change."""
+    """Describe the prior of MODEL, how much its fit to DATA depends on it, and what other priors change."""
     from bayesanno.cli.for_model import read_for
     from bayesanno.criticism.power_scaling import label_power_scaling, power_scaling_table
     from bayesanno.criticism.prior import describe_prior
@@ -109,8 +109,8 @@ def sensitivity(
             "seconds": time.perf_counter() - began,
         }
         files = write_results(folder, tables, figures, run)
-    told = [*_describe_before(before.table), *_describe_scaling(tables)]
-    tell([*told, *(_describe_study(study, list(values)) if values else [])], out, files)
+    lines = [*_describe_before(before.table), *_describe_scaling(tables)]
+    print_result([*lines, *(_describe_study(study, list(values)) if values else [])], out, files)
 
 
 def parse_grid(given: list[str] | tuple[()]) -> dict[str, list[str]]:
@@ -149,7 +149,7 @@ def _describe_before(table: "pd.DataFrame") -> list[str]:
     return [
         f"{row['model']}: before data, an annotator is right {row['mean']:.0%} of the time ({row['low']:.0%} to "
         f"{row['high']:.0%})"
-        for row in accuracy.head(MOST_TOLD).to_dict("records")
+        for row in accuracy.head(MOST_SHOWN).to_dict("records")
     ]
 
 
@@ -158,7 +158,7 @@ def _describe_scaling(tables: dict[str, "pd.DataFrame"]) -> list[str]:
     said = parameters["diagnosis"].value_counts()
     lines = [f"{said.get(what, 0)} of {len(parameters)} parameters: {what}" for what in sorted(set(said.index) - {""})]
     if not lines:
-        lines = [f"none of {counted(len(parameters), 'parameter')} rests much on its prior"]
+        lines = [f"none of {counted(len(parameters), 'parameter')} depends much on its prior"]
     soon = items[items["doublings"].abs() < 1]
     lines.append(
         f"{len(soon)} of {counted(len(items), 'item')} would change their label if the prior were doubled or halved"
@@ -171,7 +171,7 @@ def _describe_study(study: "Study", fields: list[str]) -> list[str]:
 
     lines = []
     table = study.priors.iloc[1:].sort_values("labels_changed", ascending=False)
-    for row in table.head(MOST_TOLD).to_dict("records"):
+    for row in table.head(MOST_SHOWN).to_dict("records"):
         what = ", ".join(f"{field}={as_typed(row[field])}" for field in fields)
         if row["labels_changed"] != row["labels_changed"]:
             lines.append(f"{what}: {row['problem']}")
@@ -179,6 +179,6 @@ def _describe_study(study: "Study", fields: list[str]) -> list[str]:
         move = row.get("largest_rank_move")
         ranks = "" if move is None or move != move else f"; an annotator's rank moves by up to {int(move)}"
         lines.append(f"{what}: {counted(int(row['labels_changed']), 'item')} with another label{ranks}")
-    if len(table) > MOST_TOLD:
-        lines.append(f"and {len(table) - MOST_TOLD} more, that change less")
+    if len(table) > MOST_SHOWN:
+        lines.append(f"and {len(table) - MOST_SHOWN} more that change less")
     return lines

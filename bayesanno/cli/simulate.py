@@ -1,4 +1,4 @@
-"""What `bayesanno simulate` does: answers that a model has made, and the truth behind them."""
+"""What `bayesanno simulate` does: simulated answers, and the true parameters."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def simulate(
     ] = "3",
     unsure: opt.UnsureLabels = None,
     dimensions: Annotated[
-        str, typer.Option(metavar="A,B,...", help="For models of several dimensions: their names.")
+        str, typer.Option(metavar="A,B,...", help="Names of the dimensions, for models of several.")
     ] = "first,second",
     seed: opt.Seed = None,
     settings: opt.Settings = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Draw parameters from the prior of MODEL and let it annotate: a CSV (with gold), and the truth as JSON."""
+    """Draw parameters from the prior of MODEL and simulate answers: a CSV (with gold), and the parameters as JSON."""
     from bayesanno.cli.for_model import design_for
     from bayesanno.modeling.registry import get_model
     from bayesanno.simulation.simulate import simulate as simulate_model

@@ -1,1 +1,1 @@
-"""Whether a model is any good, and how models compare."""
+"""Model criticism and comparison."""

@@ -1,7 +1,7 @@
-"""How sure a fit is, against how often it is right: items whose true label is known, and the probabilities of theirs.
+"""Calibration: the probabilities of labels against how often they are right, on items whose true label is known.
 
-The invariant: what a probability is scored by is a label that the model did not see; items whose true label was given
-to it (controls) are left out.
+The invariant: probabilities are scored by labels that the model did not see; items whose true label was given to it
+(controls) are left out.
 
 References
 ----------
@@ -31,7 +31,7 @@ SCORES = ("accuracy", "log_score", "brier", "calibration_error")
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a fit says of the items whose true label is known.
+    """Predictions of a fit for the items whose true label is known.
 
     Attributes
     ----------
@@ -52,14 +52,14 @@ class Predicted:
 
 
 def calibration_table(fit: xr.DataTree | FitView, *, bins: int = BINS, confidence: float = 0.95) -> pd.DataFrame:
-    """Return how often labels are right, by how probable the fit says that they are: a reliability table.
+    """Return how often labels are right, by their probability in the fit: a reliability table.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
         Of data with gold.
     bins : int, default 10
-        Into how many bins of equal width the probability of an item's most probable label, in [0, 1], is cut.
+        Number of bins of equal width for the probability of an item's most probable label, in [0, 1].
     confidence : float, default 0.95
         Of the intervals (Wilson's) of the share that is right.
 
@@ -98,7 +98,7 @@ def calibration_scores(
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return how good a fit's probabilities of labels are, in single numbers, with bootstrap intervals over items.
+    """Return scores of a fit's probabilities of labels, with bootstrap intervals over items.
 
     Parameters
     ----------
@@ -117,11 +117,11 @@ def calibration_scores(
     pandas.DataFrame
         Four rows: `score`, `value`, `low`, `high`, `n` (items). `accuracy`; `log_score`, the mean log probability of
         the true label, -inf if one had none; `brier`, the mean squared distance of the probabilities from the truth,
-        between 0 and 2; `calibration_error`, the expected calibration error (Guo et al. 2017): how far the share that
-        is right is from what is predicted, in absolute value, averaged over the items' bins. That error is too large on
-        average where items are few, and in resamples still larger: the ends of its interval are mirrored at the value,
-        which corrects for most of that, and not below 0; on simulated data those at 95% held the true error in 86 to
-        93%. Of several dimensions, those of each with gold, `dimension` first.
+        between 0 and 2; `calibration_error`, the expected calibration error (Guo et al. 2017): the absolute difference
+        between the share that is right and the predicted share, averaged over the items' bins. It is too large on
+        average where items are few, and larger in resamples: the ends of its interval are mirrored at the value, which
+        corrects for most of that, and cut at 0; on simulated data 95% intervals held the true error in 86 to 93%. Of
+        several dimensions, those of each with gold, `dimension` first.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def calibration_scores(
 
 
 def predict_all(view: FitView, gold: Mapping[str, Mapping[str, str]] | None = None) -> Predicted | None:
-    """Return what a fit says of the items whose true label is known, of all dimensions together; None without any.
+    """Return a fit's predictions for the items whose true label is known, of all dimensions together; None without any.
 
     Gold labels of each dimension may be given, in place of the fit's own.
     """
@@ -267,7 +267,7 @@ def score_probabilities(probability: np.ndarray, truth: np.ndarray) -> Predicted
 def _scored_parts(view: FitView) -> list[FitPart]:
     parts = parts_of(view)
     if any(part.is_of_types for part in parts):
-        raise FitError(f"{view.model.name} says of what type items are, not what their labels are")
+        raise FitError(f"{view.model.name} gives types of items, not their labels")
     scored = [part for part in parts if part.gold and _predict(part).right.size]
     if not scored:
         but = " of an item whose label was not given as a control" if any(part.gold for part in parts) else ""

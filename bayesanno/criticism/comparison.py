@@ -1,8 +1,8 @@
-"""Fits of the same data beside each other: how they predict, and how their labels score where truth is known.
+"""Fits of the same data compared: their predictions, and scores of their labels where true labels are known.
 
 The invariant: every log-likelihood here is of an item's answers in their order, its latent summed out, as the models
 of the zoo report it, and never with the binomial coefficients of a histogram; so that all models of the same data
-compare. What cannot be had honestly is nan, and what is not to be relied on is said beside it.
+compare. Values that cannot be computed are nan, and notes name those that are not reliable.
 
 References
 ----------
@@ -41,7 +41,7 @@ from bayesanno.inference.modes.bridge import estimate_marginal_likelihood
 def compare(
     fits: Mapping[str, xr.DataTree | FitView], *, bins: int = BINS, random_seed: int | None = None
 ) -> pd.DataFrame:
-    """Compare fits of the same data: how they predict an item from the others, and against gold.
+    """Compare fits of the same data: by predictions of left-out items, and against gold.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def compare(
         - `elpd_loo`, `se`, `p_loo`: PSIS-LOO over items, each item's latent summed out; all log-likelihoods are of the
           answers in their order. Items whose likelihood is the same in every draw, as those without answers, count with
           that, and with a Pareto k of -inf.
-          A fit by VB or ADVI is an approximation, often too narrow, and its elpd_loo then too high: beside one by NUTS
-          it is no fair comparison.
+          A fit by VB or ADVI is an approximation, often too narrow, and its elpd_loo is then too high: do not compare
+          it with one by NUTS.
         - `max_pareto_k` and `n_high_pareto_k`, how many items have one above 0.7: for these elpd_loo is unreliable.
         - `elpd_diff`, `se_diff`: elpd_loo less the best one's, and the standard error of that difference.
         - `weight`: of stacking, the mixture of all fits that predicts best.
@@ -72,7 +72,7 @@ def compare(
         - Of counts: `log_marginal` and `se_log_marginal`, as from `estimate_marginal_likelihood`, which rest on the
           priors; `p_model`, the posterior probability of the row among the rows, where all have equal prior odds, nan
           unless every row has a marginal likelihood; `p_predictive`, that of the histogram in `predictive_check`.
-        - `note`: why something is nan, or not to be relied on.
+        - `note`: why a value is nan, or not reliable.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def _compare_elpds(elpds: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def _describe_counts(view: FitView, notes: list[str], random_seed: int | None) -> dict[str, Any]:
-    """Return what is known of a fit of counts beside its predictions; notes say why something is nan."""
+    """Return the columns of a fit of counts; notes say why a value is nan."""
     marginal = estimate_marginal_likelihood(view, random_seed=random_seed)
     p_predictive = float("nan")
     if np.unique(view.data.trials).size == 1:

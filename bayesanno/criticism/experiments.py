@@ -1,4 +1,4 @@
-"""The experiments of Hovy et al. (2013), for any class model and method: how accurate labels are, and what it rests on.
+"""The experiments of Hovy et al. (2013), for any class model and method: the accuracy of labels, and its causes.
 
 Each function varies one thing, fits every method to the same data, and returns one row per data set and method; the
 majority vote (`majority_vote`) is among them. The paper averages ten runs of each setting: `runs`.
@@ -317,7 +317,7 @@ def _score_with_controls(right: np.ndarray, data: AnnotationData) -> dict[str, f
 
 
 def draw_annotations(data: AnnotationData, n: int, rng: np.random.Generator) -> AnnotationData:
-    """Keep so many annotations of each item, drawn at random, or all that it has."""
+    """Keep a number of annotations of each item, drawn at random, or all if there are fewer."""
     order = np.lexsort([rng.random(data.n_annotations), data.item])  # items together, each one's answers shuffled
     begin = np.searchsorted(data.item[order], np.arange(data.n_items))
     place = np.arange(data.n_annotations) - begin[data.item[order]]  # of an answer among those of its item

@@ -1,4 +1,4 @@
-"""What each draw of a model of types expects of histograms of successes, and how far these are from it."""
+"""Expected histograms of successes by each draw of a model of types, and the distance of histograms from them."""
 
 from __future__ import annotations
 

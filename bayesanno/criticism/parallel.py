@@ -1,4 +1,4 @@
-"""Calls side by side: in this process, in several, or on a Dask cluster; each result as it is there."""
+"""Calls in parallel: in this process, in several, or on a Dask cluster; each result as soon as it is ready."""
 
 from __future__ import annotations
 

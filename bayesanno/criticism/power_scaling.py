@@ -6,10 +6,10 @@ The derivative of a posterior mean by alpha needs no weights: of E[f], with L th
     d E[f] / d log2(alpha)  =  ln 2  Cov(f, L)                                                   at alpha = 1
 
 so that a prior of twice the strength moves the mean by about that much. The more parameters a model has, the more L
-varies whatever f is, and the more uncertain the slopes of few draws are: tables say by how much. A sensitivity is a
+varies for every f, and the more uncertain the slopes of few draws are: tables give their errors. A sensitivity is a
 distance, which chance alone keeps above 0. What chance brings is seen in the same draws, shifted against L, so that
-nothing relates them; and as a table has many rows, of which chance will bring some far, the rows that are told of are
-chosen so that few of them are false (Benjamini and Hochberg).
+nothing relates them; and as chance makes some of a table's many rows large, the reported rows are chosen so that few of
+them are false (Benjamini and Hochberg).
 
 References
 ----------
@@ -45,9 +45,9 @@ CONFLICT, STRONG = "potential prior-data conflict", "potential strong prior or w
 TOO_FEW_DRAWS = "too few draws to tell"
 SHIFTS = 8  # of draws against what is scaled, at least
 UNRELATED = 400  # sensitivities of shifted draws, at least: of few parameters there are more shifts
-MOST_SHIFTED = 500  # parameters whose draws are shifted, of more so many that are evenly spaced
+MOST_SHIFTED = 500  # parameters whose draws are shifted; of more, this many, evenly spaced
 THRESHOLD = 0.05  # of a sensitivity, as its authors have it
-FALSE_SHARE = 0.05  # of the rows that are told of, those that chance alone may bring
+FALSE_SHARE = 0.05  # of the reported rows, those that may be due to chance
 
 
 def power_scaling_table(
@@ -56,7 +56,7 @@ def power_scaling_table(
     *,
     prior_var_names: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Return how much each parameter's posterior, and what follows from it, rests on the prior and on the likelihood.
+    """Return how much each parameter's posterior, and derived quantities, depend on the prior and on the likelihood.
 
     Parameters
     ----------
@@ -66,17 +66,17 @@ def power_scaling_table(
         Which variables; by default all. Those of the fit, and of a model of labels `accuracy`, how often each annotator
         is right, where the model has no variable of that name; and `class_share`, the share of the items in each class.
     prior_var_names : sequence of str, optional
-        Whose priors are scaled, together; by default those that no other parameter is in: of a population model the
-        population's.
+        The parameters whose priors are scaled, together; by default those whose prior has no other parameter: in a
+        population model the population's.
 
     Returns
     -------
     pandas.DataFrame
         One row per parameter: `parameter`, `mean`, `sd`; `prior` and `likelihood`, the sensitivities of Kallioinen et
-        al. (2024), a distance of distribution functions per doubling; `prior_noise` and `likelihood_noise`, which 19 in
-        20 of such parameters would stay below by chance, by so many draws, if they had nothing to do with what is
-        scaled; `prior_p_adjusted` and `likelihood_p_adjusted`, which share of those come as far as this row, adjusted
-        for the number of rows by Benjamini and Hochberg: of rows at 0.05 or less, about one in 20 may be chance's;
+        al. (2024), a distance of distribution functions per doubling; `prior_noise` and `likelihood_noise`, the values
+        that 19 in 20 unrelated parameters would stay below by chance, with this number of draws; `prior_p_adjusted` and
+        `likelihood_p_adjusted`, the share of unrelated parameters that reach this row's sensitivity, adjusted for the
+        number of rows by Benjamini and Hochberg: of rows at 0.05 or less, about one in 20 may be due to chance;
         `prior_slope` and `likelihood_slope`, by how much a doubling of its strength moves the mean, each with its Monte
         Carlo standard error, `_mcse`; and `diagnosis`. A sensitivity counts if it is 0.05 or more, with an adjusted p
         of 0.05 or less. "potential prior-data conflict": both count; "potential strong prior or weak likelihood": only
@@ -126,7 +126,7 @@ def power_scaling_table(
 
 
 def label_power_scaling(fit: xr.DataTree | FitView, *, prior_var_names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return how much each item's label rests on the prior and on the likelihood.
+    """Return how much each item's label depends on the prior and on the likelihood.
 
     Parameters
     ----------
@@ -139,10 +139,10 @@ def label_power_scaling(fit: xr.DataTree | FitView, *, prior_var_names: Sequence
     -------
     pandas.DataFrame
         One row per item: `item`, `label`, `probability`; `prior_slope` and `likelihood_slope`, by how much a doubling
-        of its strength moves that probability; `runner_up`, the label that is next; and `doublings`, how many doublings
-        of the prior (negative: halvings) would make the two equally probable, if the change went on at that rate. The
-        items whose label changes first are on top. A number of several doublings says that the prior does not decide,
-        not when it would.
+        of its strength moves that probability; `runner_up`, the second most probable label; and `doublings`, how many
+        doublings of the prior (negative: halvings) would make the two equally probable, if the change continued at that
+        rate. The items whose label changes first come first. Several doublings mean that the prior does not decide;
+        their exact number means little.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def _measure_unrelated(draws: xr.Dataset, measure: Callable[[xr.Dataset], pd.Dat
     shifts = max(SHIFTS, -(-UNRELATED // values.shape[2]))
     steps = np.linspace(0, n_draws, shifts + 2)[1:-1].round().astype(int).clip(1, max(1, n_draws - 1))
     parts = []
-    for some in batched(enumerate(steps), MOST_SHIFTED // values.shape[2]):  # a call takes long, whatever it is of
+    for some in batched(enumerate(steps), MOST_SHIFTED // values.shape[2]):  # calls are slow
         rolled = [np.roll(values, (1 + number % max(1, n_chains - 1), step), axis=(0, 1)) for number, step in some]
         unrelated = np.concatenate(rolled, axis=2)
         parts.append(measure(xr.Dataset({"unrelated": (("chain", "draw", "element"), unrelated)})))
@@ -254,7 +254,7 @@ def _flatten(draws: xr.Dataset) -> list[np.ndarray]:
 
 
 def _scaled_priors(view: FitView, prior_var_names: Sequence[str] | None) -> list[str]:
-    """Return the variables whose priors are scaled: those that are asked for, or that rest on no other parameter."""
+    """Return the variables whose priors are scaled: those given, or those whose prior has no other parameter."""
     for of, group in GROUPS.items():
         if group not in view.tree.children:
             how = ": compute_log_likelihood(fit) adds it" if of == "likelihood" else ""

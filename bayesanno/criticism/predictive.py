@@ -1,4 +1,4 @@
-"""Predictive checks: what a model, fitted or not, says that answers look like, beside the answers that were seen.
+"""Predictive checks: answers that a model, fitted or not, predicts, against the observed answers.
 
 The invariant: replicates are answers to the design of the data, with the same annotators and controls and with new
 states of the items, drawn given the parameters; one draw of the parameters makes one replicate.
@@ -40,7 +40,7 @@ LEAST_REPLICATES = 20  # of fewer no p-value could be below 0.05
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PredictiveCheck:
-    """What a model predicts of statistics of the answers, beside what was seen.
+    """Statistics of the answers: predicted by a model, and observed.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ class PredictiveCheck:
         predicted: the mean of their squared distances in standard deviations of the replicates; of a histogram,
         chi-square from each draw's own expected histogram, averaged over draws. There p is the share of replicates
         that are as far, or farther; in the other rows it is two-sided: twice the smaller of the shares that are
-        above and below, where equal ones count half. What was seen counts as one replicate, so that p is never 0.
+        above and below, where equal ones count half. The observed value counts as one replicate, so that p is never 0.
     replicated : array, shape (replicate, row)
-        What the replicates have in each row of the table.
+        The values of the replicates in each row of the table.
     """
 
     table: pd.DataFrame
@@ -68,13 +68,13 @@ def predictive_check(
     prior: bool = False,
     random_seed: int | None = None,
 ) -> PredictiveCheck:
-    """Ask whether a model predicts what the answers look like (Gelman, Meng and Stern 1996).
+    """Compare statistics of the answers with those that a model predicts (Gelman, Meng and Stern 1996).
 
     Answers are drawn for the same design, by the model's generative process: with the parameters of draws that are
     evenly spaced over the fit, and the states of all items (true labels, types) drawn anew given these parameters.
-    A small p says that a model which is right would seldom give such answers. The data were used twice, to fit and to
-    check, so that p of a right model is nearer to one half than uniform, most of all of what parameters are fitted to,
-    as the label counts. Of many rows some are small by chance: first look at those where `of` is empty.
+    A small p means that a correct model would rarely give such answers. The data are used twice, to fit and to check,
+    so the p of a correct model is closer to one half than uniform, most of all for statistics that parameters are
+    fitted to, such as label counts. Of many rows some are small by chance: first look at those where `of` is empty.
 
     Parameters
     ----------
@@ -86,12 +86,13 @@ def predictive_check(
         `pair_agreement`, how often two annotators agree on the items that both answered, of the 5,000 pairs with most
         such answers; `rest_agreement`, how often the answers of others agree with an annotator's. Of counts:
         `histogram` of the successes, where all items have the same number of trials; `positive_share` of all answers;
-        `spread`, the standard deviation of the items' shares. An unsure answer is one like others: two agree in it.
+        `spread`, the standard deviation of the items' shares. An unsure answer is an answer like others: two of them
+        agree.
     replicates : int, default 500
         How many; no more than the fit has draws.
     prior : bool, default False
-        Take parameters from the prior in place of the fit (Box 1980): what the model expects before data. What a model
-        takes from the data beforehand, such as pooled label frequencies, stays.
+        Take parameters from the prior in place of the fit (Box 1980): what the model expects before data. Values that a
+        model takes from the data, such as pooled label frequencies, stay.
     random_seed : int, optional
 
     Returns

@@ -1,9 +1,9 @@
-"""What a prior says before any data, in numbers that one has an opinion of: how often annotators are right, and agree.
+"""What a prior implies before any data, in familiar numbers: how often annotators are right, and agree.
 
 Parameters are drawn from the prior and answers from them. What a draw says of annotators is computed; what it says of a
 table of answers is counted in answers that are drawn for the design.
 
-The invariant: the rows of a model follow from it, the design and the seed alone, not from the models beside it.
+The invariant: the rows of a model depend only on the model, the design and the seed, not on the other models.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MOST_ASKED = 50  # annotators of whom each draw is asked: by the priors of the z
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PriorDescription:
-    """What priors say before data.
+    """What priors imply before data.
 
     Attributes
     ----------
@@ -53,9 +53,9 @@ class PriorDescription:
         an annotator gives each label; `weight` and `rate` of each type; parameters that are single numbers, by name.
         And of answers to the design: `right`, the share that are the truth; `vote_right`, the share of items whose
         majority vote is (ties split); `unanimous`, of the items with two answers or more; of counts `positive_share`
-        and `spread`. An unsure answer is an answer that is not the truth, in which two agree, and no vote.
+        and `spread`. An unsure answer counts as a wrong answer, two of them agree, and it is no vote.
     drawn : tuple of array
-        The values that each row is of: of draws, or of draws and annotators.
+        The values behind each row: of draws, or of draws and annotators.
     """
 
     table: pd.DataFrame
@@ -69,15 +69,14 @@ def describe_prior(
     draws: int = 500,
     random_seed: int | None = None,
 ) -> PriorDescription:
-    """Say what the prior of a model, or of several, takes for likely before any data.
+    """Describe what the prior of a model, or of several, implies before any data.
 
     Parameters
     ----------
     models : str, AnnotationModel, or mapping of name to such
         Models of the same data; different priors of a model are different models.
     design : AnnotationData, CountData or MultiAnnotationData, as the models take
-        Who is asked about what: see `make_design`; real data do as well. Its answers, gold and controls are not looked
-        at.
+        The design, as from `make_design`, or real data. Its answers, gold and controls are ignored.
     draws : int, default 500
         Draws of the parameters, with a table of answers each; at least 20.
     random_seed : int, optional
@@ -89,7 +88,8 @@ def describe_prior(
     Raises
     ------
     FitError
-        If a model takes parameters from data, so that it has no prior without, there is no model, or draws are too few.
+        If a model takes parameters from data, so that it has no prior without them, there is no model, or draws are too
+        few.
     ModelError, DataError
         If there is no such model, or it is of other data.
 
@@ -109,7 +109,7 @@ def describe_prior(
         raise FitError(f"draws is {draws}: it must be at least {LEAST_DRAWS}")
     named = dict(models) if isinstance(models, Mapping) else {get_model(models).name: models}
     if not named:
-        raise FitError("there is no model to describe the prior of")
+        raise FitError("models is empty: give at least one model")
     chosen = {name: get_model(model) for name, model in named.items()}
     asked = forget_truth(design)
     for model in chosen.values():
@@ -120,11 +120,11 @@ def describe_prior(
     for name, model in chosen.items():
         rows = list(_describe(model, asked, draws, np.random.default_rng(random_seed)))
         values = [row[-1].ravel() for row in rows]
-        told = pd.DataFrame([row[:-1] for row in rows], columns=list(columns), dtype="str")
-        told.insert(0, "model", pd.Series(name, index=told.index, dtype="str"))
+        described = pd.DataFrame([row[:-1] for row in rows], columns=list(columns), dtype="str")
+        described.insert(0, "model", pd.Series(name, index=described.index, dtype="str"))
         low, high = np.array([np.quantile(one, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) for one in values]).T
         numbers = {"mean": [one.mean() for one in values], "sd": [one.std(ddof=1) for one in values]}
-        parts.append(told.assign(**numbers, low=low, high=high))
+        parts.append(described.assign(**numbers, low=low, high=high))
         drawn += values
     table = pd.concat(parts, ignore_index=True)
     if not isinstance(asked, MultiAnnotationData):
@@ -183,7 +183,7 @@ def _of_annotators(drawn: of_annotators.Drawn, table: Table) -> Iterator[Row]:
         found = of_annotators.describe_annotators(drawn, dimension=one, who=who.tolist())
         pairs = who[: who.size // 2 * 2].reshape(-1, 2)
         agreement = of_annotators.describe_pairs(drawn, pairs, dimension=one).values
-    except DataError:  # a model of items with so many answers, and no others, says nothing of one or two
+    except DataError:  # a model of items with a fixed number of answers has no statistics of one or two
         if of_annotators.ACCURACY in draws:
             own = draws[of_annotators.ACCURACY]
             yield one, of_annotators.ACCURACY, "", own.sel(dimension=one).values if one else own.values
@@ -261,5 +261,5 @@ def _measures_of_counts(data: CountData) -> dict[str, Measure]:
 
 
 def _measure_by(statistic: Statistic) -> Measure:
-    """Return a statistic that is one number as what is counted in answers, whatever the states."""
+    """Return a statistic that is one number as a count in the answers, independent of the states."""
     return lambda _, answers: float(statistic.measure(answers).item())

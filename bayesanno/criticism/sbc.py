@@ -1,15 +1,14 @@
 """Simulation-based calibration: whether posteriors are those of the model that made the data.
 
 Parameters are drawn from the prior, data from the parameters, and the model is fitted to the data. If all is right, the
-rank of the true value among draws of its posterior is as often any number as any other, for each parameter, and for the
-log likelihood, which depends on data and parameters both and notices what parameters alone do not.
+rank of the true value among draws of its posterior is uniform, for each parameter, and for the log likelihood, which
+depends on data and parameters and shows errors that parameters alone do not.
 
-Where a prior is exchangeable in the classes, the posterior has a copy of itself for each naming of them, and the truth
-may be of any, whereas chains begin in one, that of the vote, and need not leave it. Each draw is as probable under all
-of the namings. So it is ranked under one at random, and a label's probability is its mean over all of them.
+Where a prior is exchangeable in the classes, the posterior has a copy of itself for each naming of them. The true
+parameters may have any naming, but chains start in that of the vote and may stay there. Each draw is equally probable
+under all namings, so it is ranked under a random one, and a label's probability is its mean over all of them.
 
-The invariant: a simulation's data and fit follow from the seed and its number alone; every one of them is there, or the
-study raises.
+The invariant: a simulation's data and fit depend only on the seed and its number; a study is complete, or it raises.
 
 References
 ----------
@@ -62,19 +61,19 @@ def sbc(
     progressbar: bool = True,
     **arguments: Any,
 ) -> xr.Dataset:
-    """Fit a model to data that it has made itself, again and again, and rank the true parameters.
+    """Fit a model to data simulated from it, many times, and rank the true parameters among the draws.
 
     Parameters
     ----------
     model : str or AnnotationModel
-        Whose parameters have a prior without data: not one that takes label frequencies from the answers.
+        A model whose parameters have a prior without data: not one that takes label frequencies from the answers.
     design : AnnotationData, CountData or MultiAnnotationData, as the model takes
-        Who is asked about what; see `bayesanno.make_design`. All simulations share one compiled graph.
+        The design; see `bayesanno.make_design`. All simulations share one compiled graph.
     simulations : int
         How many.
     random_seed : int, optional
     workers : int
-        Processes side by side; with more than one, a script needs the usual `if __name__ == "__main__":`.
+        Processes in parallel; with more than one, a script needs the usual `if __name__ == "__main__":`.
     client : dask.distributed.Client, optional
         A cluster that fits instead.
     progressbar : bool
@@ -87,12 +86,12 @@ def sbc(
     xarray.Dataset
         The rank, 0 to 99, of each parameter in each simulation, of what the model computes from parameters (such as
         the accuracy of annotators in `model_b`), and of `log_likelihood`, dims (simulation, ...): the attribute
-        `ranked` names these. `warned`: whether the fit warned that it is not to be believed. `several_modes`: whether
-        chains were in several modes, whose draws were weighed by mass (`combine_modes`), where that could be told.
-        Where items have several states, their labels or types, `probability` (simulation, item, state), in single
-        precision, and `state` (simulation, item), the number of the true one; of several dimensions, one of each,
-        `probability_<dimension>`. Items whose label is a control are left out of these. Exchangeable classes have no
-        names that data could tell, so that each is as probable as the others, and tables of labels say nothing of fits.
+        `ranked` names these. `warned`: whether the fit warned that it is not reliable. `several_modes`: whether chains
+        were in several modes, whose draws were weighted by mass (`combine_modes`), where masses are known. Where items
+        have several states, their labels or types, `probability` (simulation, item, state), in single precision, and
+        `state` (simulation, item), the number of the true one; of several dimensions, one of each,
+        `probability_<dimension>`. Items whose label is a control are left out of these. The data do not name
+        exchangeable classes, so that all are equally probable, and tables of labels are not informative.
 
     Raises
     ------
@@ -119,7 +118,7 @@ def sbc(
     how = {"workers": workers, "client": client, "message": "simulating", "progressbar": progressbar}
     done = dict(run_all(rank_one, numbers, chosen, design, seed, arguments, **how))
     if len(done) != simulations:
-        raise FitError(f"{len(done)} of {simulations} simulations are there: the study is not whole")
+        raise FitError(f"only {len(done)} of {simulations} simulations are complete: run the study again")
     found: xr.Dataset = xr.concat([done[number] for number in numbers], dim="simulation").assign_coords(
         simulation=list(numbers)
     )
@@ -148,7 +147,7 @@ def _fit(model: AnnotationModel, data: Data, settings: dict[str, Any]) -> tuple[
         view = view_of(fit(model, data, check=False, **settings))
         several = bool(explain_chains(view.diagnostics))
         if several:
-            with suppress(BayesannoError):  # what modes weigh cannot always be told: then all draws count alike
+            with suppress(BayesannoError):  # masses of modes are not always known: then all draws count equally
                 view = view_of(combine_modes(view, random_seed=settings["random_seed"]))
     return view, {"warned": ((), bool(doubts)), "several_modes": ((), several)}
 

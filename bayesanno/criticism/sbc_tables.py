@@ -1,4 +1,4 @@
-"""What a study of simulation-based calibration says: uniform ranks, covering intervals, probabilities that hold.
+"""Tables of simulation-based calibration: ranks, coverage of intervals, calibration of probabilities.
 
 The invariant: simulations are what is independent of each other; what is pooled over the annotators, classes or items
 of one simulation counts for no more than it is worth.
@@ -35,7 +35,7 @@ LEVELS = (50, 94)  # percent, of central intervals: those whose ends fall betwee
 
 
 def sbc_table(ranks: xr.Dataset) -> pd.DataFrame:
-    """Return, for each parameter, whether its ranks are uniform, and how often central intervals hold the truth.
+    """Return, for each parameter, whether its ranks are uniform, and how often central intervals hold the true value.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def sbc_table(ranks: xr.Dataset) -> pd.DataFrame:
         `covers_50` and `covers_94`, the shares of simulations in which central intervals of 50% and 94% hold the true
         value, `p`, of a chi-square test of ten bins, and `p_adjusted` for the number of parameters (Holm 1979). The
         study as a whole fails where the least `p_adjusted` is small. Last, and the same in all rows, of how many
-        simulations the study is, `simulations`, and of how many of them the fit warned that it is not to be believed,
+        simulations the study is, `simulations`, and in how many of them the fit warned that it is not reliable,
         `warned`. They are ranked with the others: to leave them out would choose among the data.
 
     Raises
@@ -100,8 +100,8 @@ def sbc_coverage(ranks: xr.Dataset, *, confidence: float = 0.95) -> pd.DataFrame
     pandas.DataFrame
         Two rows per variable, such as the accuracy of all annotators: `variable`, `level` (0.5 or 0.94, of the
         posterior's intervals), `n` true values, `covered`, the share of them that is held, `low` and `high`. These are
-        the ends of exact intervals for so many independent values as the pooled ones are worth: parameters of one
-        simulation hang together.
+        the ends of exact intervals for the number of independent values that the pooled ones are worth: parameters of
+        one simulation are correlated.
 
     Raises
     ------
@@ -129,14 +129,14 @@ def sbc_coverage(ranks: xr.Dataset, *, confidence: float = 0.95) -> pd.DataFrame
 
 
 def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, confidence: float = 0.95) -> pd.DataFrame:
-    """Return how often labels are right, by how probable fits say that they are, over all simulations.
+    """Return how often labels are right, by their probability in the fits, over all simulations.
 
     Parameters
     ----------
     ranks : xarray.Dataset
         As `sbc` gives them, of a model whose items have several states: labels, or types.
     bins : int, default 10
-        Into how many bins of equal width the probability of an item's most probable label, in [0, 1], is cut.
+        Number of bins of equal width for the probability of an item's most probable label, in [0, 1].
     confidence : float, default 0.95
         Of the intervals of the share that is right, as in `sbc_coverage`.
 
@@ -178,7 +178,7 @@ def sbc_label_scores(
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return how good fits' probabilities of labels are over all simulations, with bootstrap intervals over these.
+    """Return scores of fits' probabilities of labels over all simulations, with bootstrap intervals over these.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ DIAGNOSTICS = ("max_rhat", "min_ess_bulk", "divergences")
 
 @dataclass(frozen=True)
 class Study:
-    """What a study of priors found.
+    """The results of a study of priors.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def sensitivity(
     progressbar: bool = True,
     **arguments: Any,
 ) -> Study:
-    """Fit a model under every prior of a grid, and say what that changes.
+    """Fit a model under every prior of a grid, and compare the results.
 
     Priors of one model differ in numbers that are data of its graph, so that a process compiles once for all of them;
     options that change the graph compile anew.
@@ -88,17 +88,17 @@ def sensitivity(
     Parameters
     ----------
     model : str or AnnotationModel
-        What the others are compared with: a model of labels.
+        A model of labels, with which the others are compared.
     data : AnnotationData
     grid : mapping of field to sequence of values
         Values of the model's fields, in all combinations.
     random_seed : int, optional
         Each row has a seed of its own that follows from this one and its prior.
     folder : str or Path, optional
-        Where what was found of each row is kept, so that a study that was interrupted goes on from there.
+        Keeps the result of each row, so that an interrupted study continues from there.
     workers : int
-        Processes that fit side by side. With more than one, a script that calls this needs the usual
-        `if __name__ == "__main__":`.
+        Processes that fit in parallel. With more than one, a script that calls this needs the usual `if __name__ ==
+        "__main__":`.
     client : dask.distributed.Client, optional
         A cluster that fits instead.
     progressbar : bool
@@ -148,11 +148,11 @@ def sensitivity(
 
 
 def require_labels(model: AnnotationModel, data: Any) -> None:
-    """Raise a FitError if a model says nothing of labels, or a DataError if it cannot be fitted to these data."""
+    """Raise a FitError if a model has no labels of items, or a DataError if it cannot be fitted to these data."""
     model.check(data)
     found = latents(model, data)
     if not isinstance(data, AnnotationData) or len(found) > 1 or found[0].dim == ITEM_TYPE:
-        raise FitError(f"sensitivity is of models of labels, and {model.name} says nothing of the items' labels")
+        raise FitError(f"sensitivity is for models of labels, and {model.name} has no labels of items")
 
 
 def lay_out_grid(
@@ -224,27 +224,27 @@ def _tabulate(
     at, items = np.arange(data.n_items), np.array(data.items, dtype=object)
     priors, flips, annotators = [], [], []
     for row, result in zip(rows, results, strict=True):
-        told: dict[str, Any] = {"prior": row.number} | {field: getattr(row.model, field) for field in fields}
-        told |= dict.fromkeys(("labels_changed", "mean_change", "largest_change"), np.nan)
+        row_of: dict[str, Any] = {"prior": row.number} | {field: getattr(row.model, field) for field in fields}
+        row_of |= dict.fromkeys(("labels_changed", "mean_change", "largest_change"), np.nan)
         if "probability" in result:
             probability = result["probability"]
             then = probability.argmax(axis=1)
             change = np.abs(probability - own["probability"]).sum(axis=1) / 2
             flipped = np.flatnonzero(then != best)
-            told |= {"labels_changed": flipped.size, "mean_change": change.mean(), "largest_change": change.max()}
+            row_of |= {"labels_changed": flipped.size, "mean_change": change.mean(), "largest_change": change.max()}
             if (gold != "").any():
-                told["accuracy"] = (names[then] == gold)[gold != ""].mean()
+                row_of["accuracy"] = (names[then] == gold)[gold != ""].mean()
             where = {"prior": row.number, "item": items[flipped], "label": names[best[flipped]]}
             where |= {"probability": own["probability"][at, best][flipped], "label_then": names[then[flipped]]}
             flips.append(pd.DataFrame(where | {"probability_then": probability[at, then][flipped]}))
             if "competence" in own:
                 rank = _rank(result["competence"])
                 moved = rank - _rank(own["competence"])
-                told["largest_rank_move"] = np.abs(moved).max()
-                whose = {"prior": row.number, "annotator": list(data.annotators), "competence": result["competence"]}
-                annotators.append(pd.DataFrame(whose | {"rank": rank, "rank_move": moved}))
-        told |= {name: result.get(name) for name in DIAGNOSTICS}
-        priors.append(told | {"seconds": result["seconds"], "problem": result["problem"]})
+                row_of["largest_rank_move"] = np.abs(moved).max()
+                ranks = {"prior": row.number, "annotator": list(data.annotators), "competence": result["competence"]}
+                annotators.append(pd.DataFrame(ranks | {"rank": rank, "rank_move": moved}))
+        row_of |= {name: result.get(name) for name in DIAGNOSTICS}
+        priors.append(row_of | {"seconds": result["seconds"], "problem": result["problem"]})
     none = pd.DataFrame(columns=["prior", "annotator", "competence", "rank", "rank_move"])
     moves = pd.concat(annotators, ignore_index=True) if annotators else none
     return Study(pd.DataFrame(priors), pd.concat(flips, ignore_index=True), moves)

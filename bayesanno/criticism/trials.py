@@ -59,7 +59,7 @@ def try_all(fits: Fits, trials: Sequence[Trial], score: Score, *, progressbar: b
 def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tuple[xr.DataTree | None, str]:
     """Return a fit, or None, and what is wrong with it, or kept it from being made.
 
-    What its design cannot tell is not said again for every row.
+    Problems of its design are not repeated for every row.
     """
     try:
         with hear_doubts() as doubts:
@@ -71,9 +71,9 @@ def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tu
 
 @contextmanager
 def hear_doubts() -> Iterator[list[str]]:
-    """Give a list that has, at the end, what fits within have warned of that is not to be believed.
+    """Give a list that has, at the end, the warnings of unreliable fits within.
 
-    What a design cannot tell is not said, and every other warning is, once the fits are there.
+    Problems of a design are left out; all other warnings are given once the fits are complete.
     """
     doubts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -87,7 +87,7 @@ def hear_doubts() -> Iterator[list[str]]:
 
 
 def check_fits(fits: Fits, data: AnnotationData) -> None:
-    """Raise an error of ours if what is to be fitted cannot be, whatever the data: it would be so in every row."""
+    """Raise an error of ours if a model cannot be fitted to any data: every row would have it."""
     if not isinstance(fits, Mapping):
         raise FitError(
             f"fits is of type {type(fits).__name__}: give mappings by name, as in {{'em': {{'model': 'mace'}}}}"
@@ -99,7 +99,7 @@ def check_fits(fits: Fits, data: AnnotationData) -> None:
             raise FitError(f"fits: {name!r} must hold the arguments of fit: its model, and not the data")
         model = get_model(arguments["model"])
         if model.data_class is not AnnotationData or any(one.dim == ITEM_TYPE for one in latents(model, data)):
-            raise FitError(f"fits: {name!r} is of {model.name}, which says nothing of the items' labels")
+            raise FitError(f"fits: {name!r} is of {model.name}, which has no labels of items")
         choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
 
 
@@ -117,6 +117,6 @@ def number_runs(runs: int) -> range:
 
 
 def make_seeds(seed: int, *setting: int) -> tuple[int, int]:
-    """Return seeds for the data and for the fits of a setting, whatever other settings there are."""
+    """Return seeds for the data and for the fits of a setting, independent of other settings."""
     of_data, of_fit = np.random.SeedSequence([seed, *map(int, setting)]).generate_state(2)
     return int(of_data), int(of_fit)

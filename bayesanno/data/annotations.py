@@ -25,7 +25,7 @@ from bayesanno.ground.wording import counted, listed, nearest
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AnnotationData(Labelled):
-    """Which label which annotator gave to which item, in long form: one entry of each array is one annotation.
+    """Annotations in long form: each entry of the arrays is one label that one annotator gave to one item.
 
     Designs may be unbalanced, an annotator may answer an item twice, an item may have no annotation at all, and a label
     may be declared that nobody used.
@@ -35,10 +35,10 @@ class AnnotationData(Labelled):
     item, annotator, label : array of int, shape (annotation,)
         Positions in `items`, `annotators` and `labels`.
     items, annotators, labels : tuple of str
-        The names, in the order of the indices; labels are all that an annotator can give.
+        The names, in the order of the indices; labels are all those that an annotator can give.
     unsure : str or sequence of str, optional
-        Those of the labels that no item can truly have, such as "unsure" or "skip"; the others are the `classes`. What
-        makes new data of these keeps them; `without_unsure` leaves such answers out.
+        Labels that cannot be true labels, such as "unsure" or "skip"; the others are the `classes`. Data made from
+        these data keep them; `without_unsure` leaves such answers out.
     gold : mapping of item name to label, optional
         Known true labels, for evaluation only; no model sees them.
     controls : mapping of item name to label, optional
@@ -113,8 +113,7 @@ class AnnotationData(Labelled):
             odd = next((item for item, label in known.items() if label in self.unsure), None)
             if odd is not None:
                 raise DataError(
-                    f"{what}: item {odd!r} is {known[odd]!r}, which is declared as no class, so that no item can be: "
-                    "correct it or leave it out"
+                    f"{what}: item {odd!r} is {known[odd]!r}, which is declared as no class: correct it or leave it out"
                 )
             object.__setattr__(self, what, known)
         for item, label in self.controls.items():
@@ -241,7 +240,7 @@ class AnnotationData(Labelled):
             return self
         kept = ~self._is_unsure  # (annotation,)
         if not kept.any():
-            raise DataError(f"every annotation is {listed(self.unsure)}, declared as no class: nothing is left of them")
+            raise DataError(f"every annotation is {listed(self.unsure)}, declared as no class: no annotation is left")
         code = np.full(self.n_labels, -1, dtype=np.int64)  # (label,)
         code[self.class_codes] = np.arange(self.n_classes)
         return replace(

@@ -21,7 +21,7 @@ from bayesanno.ground.wording import counted, listed
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CountData(Described):
-    """How many of an item's answers were the positive label.
+    """The number of positive answers of each item.
 
     Parameters
     ----------

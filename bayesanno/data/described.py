@@ -1,4 +1,4 @@
-"""How data show themselves, in a line and in a notebook's table; and how a function asks for the kind that it needs."""
+"""Descriptions of data, in a line and as a notebook's table; and checks of the kind of data that a function needs."""
 
 from __future__ import annotations
 

@@ -61,12 +61,12 @@ class MultiAnnotationData(Described):
             if not name.strip():
                 raise DataError("a dimension has no name: give every one a name that is not empty")
             if "/" in name:  # parameters and groups of a fit are named by it
-                raise DataError(f"dimension {name!r} has a slash in its name, which no fit can hold: rename it")
+                raise DataError(f"dimension {name!r} has a slash in its name, which a fit cannot store: rename it")
         for name, part in parts.items():
             if part.unsure:
                 raise DataError(
-                    f"dimension {name!r} has labels that are no class, {listed(part.unsure)}, and no model of several "
-                    "dimensions takes such: leave those answers out (data.without_unsure())"
+                    f"dimension {name!r} has labels that are no class, {listed(part.unsure)}, which no model of "
+                    "several dimensions takes: leave those answers out (data.without_unsure())"
                 )
         for what in ("items", "annotators"):
             first, *others = [(name, getattr(part, what)) for name, part in parts.items()]

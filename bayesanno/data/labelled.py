@@ -1,4 +1,4 @@
-"""What annotations have in common wherever they lie: who annotated, with which labels, and how much."""
+"""What annotations have in common, in memory or on a cluster: annotators, labels and numbers of answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Labelled(Described):
     Attributes
     ----------
     annotators, labels : tuple of str
-        The names, in the order of the indices; labels are all that an annotator can give.
+        The names, in the order of the indices; labels are all those that an annotator can give.
     unsure : tuple of str
         Those of the labels that no item can truly have, such as "unsure"; in the order of the labels.
     """
@@ -106,7 +106,7 @@ class Labelled(Described):
         return ""
 
     def _check_labels(self) -> None:
-        """Raise a DataError where there is but one class."""
+        """Raise a DataError where there is only one class."""
         if len(self.labels) < 2:
             raise DataError(
                 f"only one label, {self.labels[0]!r}: a model needs at least two; "
@@ -116,8 +116,8 @@ class Labelled(Described):
             left = f"only one class is left, {self.classes[0]!r}" if self.classes else "no class is left"
             verb = "is" if len(self.unsure) == 1 else "are"
             raise DataError(
-                f"{left}, since {listed(self.unsure)} {verb} declared as none: a model needs at least two; if others "
-                "were possible but never used, declare them (labels=..., --labels)"
+                f"{left}, since {listed(self.unsure)} {verb} declared as no class: a model needs at least two; if "
+                "others were possible but never used, declare them (labels=..., --labels)"
             )
 
     def _facts(self) -> list[tuple[str, str]]:

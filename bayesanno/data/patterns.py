@@ -57,7 +57,7 @@ def _sort_answers(data: Coded) -> tuple[Index, Index, Index]:
 
 
 def find_patterns(data: Coded) -> Index:
-    """Give items with equal answers, in whatever order, and equal controls the same number."""
+    """Give items with the same answers, in any order, and the same controls the same number."""
     order, n_answers, begin = _sort_answers(data)
     code = (data.annotator * data.n_labels + data.label)[order]  # (annotation,)
     seen: dict[tuple[int, bytes], int] = {}

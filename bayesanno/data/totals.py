@@ -1,4 +1,4 @@
-"""Annotations that lie elsewhere: what is known of the whole of them, and the parts that they lie in.
+"""Annotations on a cluster: their totals, and the parts that hold them.
 
 The invariant: what is here of the whole has no dimension of items or annotations, however many there are.
 """
@@ -52,7 +52,7 @@ class CodedPart:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AnnotationTotals(Labelled):
-    """What is known of annotations that lie elsewhere: who annotated, with which labels, and how much.
+    """The totals of annotations on a cluster: annotators, labels and numbers of answers.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ class AnnotationTotals(Labelled):
         How many annotations each annotator made.
     label_shares, label_alphas : array, shape (label,)
         The share of each label among the answers, each item's counting as one; and Krippendorff's alpha of the label
-        against all others, nan where it cannot be told.
+        against all others, nan where it is unknown.
     n_gold : int
         Of how many items the true label is known, for evaluation.
     hash : str
-        Of the annotations, in whatever order they came.
+        Of the annotations, independent of their order.
 
     Raises
     ------

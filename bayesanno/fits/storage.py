@@ -1,4 +1,4 @@
-"""A fit is one DataTree that suffices alone: it gives back its model and its data, and lives in one NetCDF file."""
+"""A fit is one self-contained DataTree: it gives back its model and its data, and is stored in one NetCDF file."""
 
 from __future__ import annotations
 
@@ -141,12 +141,12 @@ READERS: dict[type, Callable[[xr.Dataset, xr.Dataset], Any]] = {
 
 
 def data_of(fit: xr.DataTree) -> Any:
-    """Return the data that a fit was made from: AnnotationData, or of the class that its model is of.
+    """Return the data of a fit: AnnotationData, CountData or MultiAnnotationData, as its model takes.
 
     Raises
     ------
     FitError
-        If this is not a fit by bayesanno, its data are not whole, or they lay on the workers of a cluster.
+        If this is not a fit by bayesanno, its data are incomplete, or they were on the workers of a cluster.
     """
     require_fit(fit)
     if is_on_dask(fit):
@@ -205,7 +205,7 @@ def model_of(fit: xr.DataTree) -> AnnotationModel:
 def diagnostics_of(fit: xr.DataTree) -> dict[str, Any]:
     """Return a fit's diagnostics: R-hat, ESS, divergences, E-BFMI, relabelling, chains in different modes.
 
-    They are stored with the fit: `fit.isel(chain=...)` leaves them those of all chains, and `drop_chains` does not.
+    They are stored with the fit: `fit.isel(chain=...)` does not update them, `drop_chains` does.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def versions() -> dict[str, str]:
 
 
 def save(fit: xr.DataTree, path: str | Path) -> None:
-    """Write a fit to one NetCDF file; the file is whole, or as it was before.
+    """Write a fit to one NetCDF file; an interrupted write leaves the old file.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def save(fit: xr.DataTree, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> xr.DataTree:
-    """Read a fit, whole, so that the file can be rewritten.
+    """Read a fit into memory, so that the file can be rewritten.
 
     Raises
     ------

@@ -72,7 +72,7 @@ class FitView:
 
     @cached_property
     def known(self) -> dict[str, np.ndarray]:
-        """The parameters that the model had beforehand."""
+        """The known parameters of the model."""
         constant = self._group("constant_data")
         return {name: constant[name].values for name in known_parameters(self.model, self.data)}
 

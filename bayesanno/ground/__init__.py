@@ -1,1 +1,1 @@
-"""What everything stands on: errors, checks, wording, lazy imports, progress."""
+"""The base of the package: errors, checks, wording, lazy imports, progress."""

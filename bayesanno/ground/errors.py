@@ -1,6 +1,6 @@
 """The exceptions of bayesanno: one root, and each subclass is also the builtin a caller would expect.
 
-Warnings point at the line outside this package that led to them, however many calls of ours lie between.
+Warnings point at the calling line outside this package, at any depth of internal calls.
 """
 
 import os
@@ -38,35 +38,35 @@ class ExtraError(BayesannoError, ImportError):
 
 
 class FitError(BayesannoError, ValueError):
-    """A request that this fit, or this method of fitting, cannot serve."""
+    """A request that this fit, or this method of fitting, does not support."""
 
 
 class CacheWarning(UserWarning):
-    """Compiled code that cannot be kept from one run to the next, which costs time and nothing else."""
+    """Compiled code cannot be cached between runs: results are the same, but fits are slower."""
 
 
 class ConvergenceWarning(UserWarning):
-    """A diagnostic that says not to believe a posterior yet, in plain language."""
+    """A diagnostic shows that a posterior is not reliable yet; the text says why and what to do."""
 
 
 class IdentifiabilityWarning(UserWarning):
-    """A design from which a quantity cannot be learnt, however long one samples."""
+    """A design that does not identify a quantity, for any number of draws."""
 
 
 class MisfitWarning(UserWarning):
-    """Answers that are not as the fitted model predicts them, so that its labels are not to be taken at their word."""
+    """Answers that are not as the fitted model predicts them, so that probabilities of its labels may be wrong."""
 
 
 class NamesWarning(UserWarning):
-    """Names in a table that are taken for two, and are spelt so alike that they may be meant as one."""
+    """Names in a table that count as two, but are spelt so alike that they may mean one."""
 
 
 class PredictionWarning(UserWarning):
-    """A prediction, or a recalibration, that rests on little: few of a fit's draws, or few known labels."""
+    """A prediction supported by few draws, or a recalibration by few known labels."""
 
 
 class SizeWarning(UserWarning):
-    """A part of a result that was left out because it would take too much memory, and what is done about that."""
+    """A part of a result was left out because it would take too much memory; the text says how to add it."""
 
 
 def warn(message: str, category: type[Warning]) -> None:

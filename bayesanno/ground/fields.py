@@ -1,4 +1,4 @@
-"""What options and priors are: fields with a type and a range, read from Python, JSON or typed text.
+"""Options and priors as fields with a type and a range, read from Python, JSON or typed text.
 
 The invariant: an instance is valid (each field has its declared type and lies in its range), hashable, and equal to
 what its JSON form gives back.

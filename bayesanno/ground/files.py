@@ -1,4 +1,4 @@
-"""Files and folders that are whole or not there: written beside where they go, and renamed."""
+"""Files and folders that are complete or absent: written under a temporary name, and renamed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from secrets import token_hex
 
 @contextmanager
 def write_whole(path: Path) -> Iterator[Path]:
-    """Give a path beside this one, where a file or a folder is to be made; at the end of the block it takes its place.
+    """Give a temporary path next to this one for a file or a folder; at the end of the block it takes its place.
 
     What was there is replaced; a folder only by a folder. If the block fails, what was there stays, and what was made
     is removed. The new one is made like any other: the umask says who may read it.
@@ -22,10 +22,10 @@ def write_whole(path: Path) -> Iterator[Path]:
     >>> from tempfile import TemporaryDirectory
     >>> from bayesanno.ground.files import write_whole
     >>> with TemporaryDirectory() as folder:
-    ...     with write_whole(Path(folder, "told.txt")) as unfinished:
+    ...     with write_whole(Path(folder, "data.txt")) as unfinished:
     ...         _ = unfinished.write_text("all of it")
     ...     [path.name for path in Path(folder).iterdir()]
-    ['told.txt']
+    ['data.txt']
     """
     unfinished = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
     old = unfinished.with_suffix(".old")

@@ -1,4 +1,4 @@
-"""What surrounds a computation that takes time: Ctrl-C stops it at once and whole, and a user sees that it goes on.
+"""Long computations: Ctrl-C stops them at once and completely, and users see their progress.
 
 And linear algebra takes one thread, and libraries say to programmers what is for programmers.
 """

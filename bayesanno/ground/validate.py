@@ -1,4 +1,4 @@
-"""Checks of values that several rooms take: each raises an error of ours that names the value."""
+"""Checks of values shared by several subpackages: each raises an error of ours that names the value."""
 
 from __future__ import annotations
 

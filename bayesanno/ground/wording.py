@@ -1,6 +1,6 @@
-"""Words for messages and descriptions: names in a list, the name that was probably meant, a number of things.
+"""Words for messages and descriptions: lists of names, suggestions of names, counted nouns.
 
-The invariant: what comes out is one short line, however many names go in and whatever is in them; a table is for HTML.
+The invariant: the result is one short line, for any number of names and any characters in them; tables are for HTML.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def listed(names: Sequence[str], *, most: int = 10) -> str:
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
-    """Return the name most like this one, whatever its capitals; None where none is like it.
+    """Return the name most like this one, ignoring case; None where none is like it.
 
     Examples
     --------

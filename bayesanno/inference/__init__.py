@@ -18,7 +18,7 @@
                assemble.assemble              deterministics, labels (modeling/posterior), log prior, diagnostics
                diagnosis/measures, rare       the numbers, and from which on something is said: diagnosis/thresholds
                diagnosis/explain              the words that a fit warns with; explain_modes, explain_rare have theirs
-4.  Check.     check.check_answers            the answers beside those that the fit predicts (simulation/)
+4.  Check.     check.check_answers            the answers against those that the fit predicts (simulation/)
                  diagnosis/misfit               the numbers; diagnosis/explain_misfit has the words and thresholds
 
 What is done with a fit afterwards, and gives another fit:
@@ -27,10 +27,10 @@ What is done with a fit afterwards, and gives another fit:
     split           drop_chains, split_modes, combine_modes; modes/weigh says what a mode weighs, by modes/bridge
     log_likelihood  compute_log_likelihood, leave_one_out
 
-Beside fits: find_modes/ lists all maxima of a likelihood (find, from starts, by maximise, on an objective); dask/ holds
-annotations that lie on a cluster.
+Besides fits: find_modes/ lists all maxima of a likelihood (find, from starts, by maximise, on an objective); dask/
+holds annotations on a cluster.
 
-Where to add: a method of fitting, one file beside sampling/nuts or climbing/em, and a line in methods; a warning, a
+Where to add: a method of fitting, one file next to sampling/nuts or climbing/em, and a line in methods; a warning, a
 function in diagnosis/explain, which is given a fit's diagnostics, and the number it rests on in diagnosis/measures; a
 rule of relabelling, relabelling/rules.
 """

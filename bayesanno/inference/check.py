@@ -1,4 +1,4 @@
-"""A fit looks at itself: the last step of fitting, and of all that makes a fit of other draws.
+"""The check of a fit against its data: the last step of fitting, and of functions that make a fit of other draws.
 
 The invariant: what a fit says of its misfit is of the draws that it has.
 """

@@ -1,4 +1,4 @@
-"""From fits to another fit: chains side by side, classes relabelled. What follows from the draws is computed anew."""
+"""From fits to another fit: chains combined, classes relabelled. Labels and diagnostics are computed anew."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bayesanno.modeling.capabilities import ITEM_TYPE, is_exchangeable, latents
 
 
 def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
-    """Put the chains of several fits of one model to the same data side by side, and diagnose them together.
+    """Combine the chains of several fits of one model to the same data, and diagnose them together.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
     Warns
     -----
     ConvergenceWarning
-        If a diagnostic of all chains says not to believe the posterior yet.
+        If a diagnostic of all chains shows that the posterior is not reliable yet.
 
     Examples
     --------
@@ -128,10 +128,11 @@ def relabel(
     ----------
     fit : xarray.DataTree or FitView
     rule : {"accuracy", "weighted", "stephens", "pivot"}
-        "accuracy" and "weighted" take each draw by itself: names under which annotators are right most often, eq. 56
+        "accuracy" and "weighted" relabel each draw by itself: names under which annotators are right most often, eq. 56
         or eq. 55 of Rzhetsky et al. (2008). "stephens" makes the items' class probabilities of all draws agree
-        (Stephens 2000); where they do not fit in 512 MiB, those of items evenly spaced among the data. "pivot" brings
-        each draw near to one. See `bayesanno.inference.relabelling.align` and `bayesanno.inference.relabelling.rules`.
+        (Stephens 2000); where they do not fit in 512 MiB, it uses items evenly spaced among the data. "pivot" brings
+        each draw close to a reference draw. See `bayesanno.inference.relabelling.align` and
+        `bayesanno.inference.relabelling.rules`.
     reference : mapping of name to array, or xarray.Dataset, optional
         The pivot: the matrices over true classes and responses (`confusion`) of one draw, which also names the classes.
         By default the draw of greatest log density (`lp`), its classes named by "accuracy".
@@ -143,14 +144,14 @@ def relabel(
     Raises
     ------
     FitError
-        If the fit's prior tells the classes apart, or it has controls: then a permuted draw is another explanation,
-        with another density. Or if its latents are types of items, whose order is theirs, nothing in the posterior is
-        over true classes and responses, or the rule is unknown or lacks what it needs. Or if it was recalibrated.
+        If the fit's prior distinguishes the classes, or it has controls: then a permuted draw has another density. Or
+        if its latents are types of items, which are ordered, nothing in the posterior is over true classes and
+        responses, or the rule is unknown or lacks what it needs. Or if it was recalibrated.
 
     Warns
     -----
     ConvergenceWarning
-        If a diagnostic says not to believe the relabelled posterior yet.
+        If a diagnostic shows that the relabelled posterior is not reliable yet.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From a model and annotations to a fit: run a method, relabel where that is legitimate, compute all that follows."""
+"""From a model and annotations to a fit: run a method, relabel where classes are exchangeable, compute the results."""
 
 from __future__ import annotations
 
@@ -61,18 +61,16 @@ def fit(
     Parameters
     ----------
     model : str or AnnotationModel
-        A name in the zoo, or an instance (with priors of your own).
+        The name of a model, or an instance (with priors of your own).
     data : AnnotationData, CountData or MultiAnnotationData, as the model takes
-        Which annotator gave which item which label; or how many of an item's annotations were positive. By EM and VB
-        also annotations on a Dask cluster: what `distribute_annotations` returns, or with a `client` what it takes, a
-        folder of Parquet files or a dask.dataframe.
+        Annotations, or counts of positive answers. EM and VB also take annotations on a Dask cluster: what
+        `distribute_annotations` returns, or with a `client` a folder of Parquet files or a dask.dataframe.
     method : {"nuts", "advi", "fullrank_advi", "em", "vb"}
         NUTS samples the posterior; ADVI fits a normal approximation to it on the unconstrained scale (independent, or
-        with all correlations). EM finds the one point that makes the data most probable, in a fraction of the time;
-        tables have no intervals then. VB, variational Bayes by conjugate updates, is as fast: it approximates the
-        posterior by independent distributions of the parameters and of the items' latents, each of the form of its
-        prior; means are often good, intervals too narrow. EM and VB are there for the models that the error names if
-        another is asked for.
+        with all correlations). EM finds the point that makes the data most probable, in a fraction of the time; its
+        tables have no intervals. VB, variational Bayes by conjugate updates, is as fast: it approximates the posterior
+        by independent distributions of the parameters and of the items' latents, each of the form of its prior; means
+        are often good, intervals too narrow. Some models have EM and VB; the error for another model lists them.
     draws, tune, chains : int
         Draws kept and tuning steps per chain, and number of chains. ADVI and VB draw `draws * chains` in one chain; VB
         keeps fewer where these would take more than 320 MiB.
@@ -83,26 +81,24 @@ def fit(
     nuts_sampler : {"nutpie", "pymc", "numpyro", "blackjax"}
         The implementation of NUTS; the last two are extras.
     initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
-        Where chains start, each with a jitter. "auto" looks for the posterior's modes, from the majority vote and from
-        random points, and starts chains in those that carry mass, as Laplace's method has it: one at least in each
-        where there are chains enough, the others in proportion. Where a climb does not reach the top of a mode, or
-        parameters are too many for masses, chains are shared out evenly, among such ends too, the vote's first. What
-        was found is among the diagnostics. "vote" is near
-        the majority vote, "prior" anywhere that the prior allows, "em" near the best point that EM finds for the
-        posterior density; a mapping has values on the variables' own scale. Of EM and VB it is the first of the
-        restarts: the vote, or the given point without jitter, or with "prior" a draw like the others.
+        Where chains start, each with a jitter. "auto" searches for the posterior's modes, from the majority vote and
+        from random points, and starts chains in those that carry mass by Laplace's method: at least one in each, with
+        enough chains, the others in proportion. Where a climb does not reach the top of a mode, or parameters are too
+        many for masses, chains are divided evenly, among such ends too, the vote's first. The diagnostics list the
+        modes found. "vote" is near the majority vote, "prior" a draw from the prior, "em" near the best point that EM
+        finds for the posterior density; a mapping has values on the variables' own scale. For EM and VB it is the first
+        of the restarts: the vote, or the given point without jitter, or with "prior" a draw like the others.
     relabel : bool
-        Undo label switching where prior and likelihood do not tell the classes apart; see
+        Undo label switching where prior and likelihood do not distinguish the classes; see
         `bayesanno.inference.relabelling.align`.
     check : bool
-        Whether the fit looks at itself: it holds the answers that were seen against those that it predicts, which takes
-        a second or so and is among the diagnostics, as `misfit`. A fit by EM, one point, and one on a cluster do not.
+        Whether to compare the answers with those that the fit predicts, which takes about a second; the diagnostics
+        have the result as `misfit`. Fits by EM and on a cluster are not checked.
     method_options : mapping, optional
-        Further options of the method: `starts`, the random points that initvals="auto" looks from (20); of advi and
-        fullrank_advi `steps`, the most that are taken (50,000). Of em and vb `restarts`, how many
-        starts (10); `steps`, the most E-steps from each (5,000); `tolerance`, of the change of any probability in one
-        step (1e-6). Of em `objective`, "ml" or "map"; `smoothing` and `epsilon`: see
-        `bayesanno.inference.climbing.em.EMSettings`.
+        Further options of the method: `starts`, the random points from which initvals="auto" searches (20); of advi and
+        fullrank_advi `steps`, the most that are taken (50,000). Of em and vb `restarts`, how many starts (10); `steps`,
+        the most E-steps from each (5,000); `tolerance`, of the change of any probability in one step (1e-6). Of em
+        `objective`, "ml" or "map"; `smoothing` and `epsilon`: see `bayesanno.inference.climbing.em.EMSettings`.
     progressbar : bool
         Whether to show progress.
     client : dask.distributed.Client, optional
@@ -120,15 +116,15 @@ def fit(
         objective, and the diagnostics have `em`: how many restarts agree, and how far the others ended from the best.
 
         A fit by VB has draws of the approximation, with their `log_ratio` and the Pareto k of these ratios; `latent` is
-        the approximation's own, and no average over draws. Its diagnostics have `vb`, as those of EM, with the `elbo`.
+        the approximation's own, not an average over draws. Its diagnostics have `vb`, as those of EM, with the `elbo`.
 
-        A fit on a Dask cluster holds nothing of items: no latent, no log_likelihood and no observed_data. It has the
-        parameters, and in `e_step` what labels are computed with: `write_labels` writes them where they lie, and
-        `annotator_table` and `summary` are as ever. Its estimates are those in memory.
+        A fit on a Dask cluster holds no items: no latent, no log_likelihood and no observed_data. It has the
+        parameters, and in `e_step` the values that labels are computed from: `write_labels` writes them on the workers,
+        and `annotator_table` and `summary` work as usual. Its estimates are those in memory.
 
-        All draws count alike, also where chains are in several modes: a warning then names `combine_modes`, which
-        weighs modes by their mass, `split_modes`, and `drop_chains`. These compute labels, tables and diagnostics anew;
-        `fit.isel(chain=...)` alone leaves `latent`, `convergence` and the diagnostics those of all chains.
+        All draws count equally, also where chains are in several modes: a warning then names `combine_modes`, which
+        weights modes by their mass, `split_modes`, and `drop_chains`. These compute labels, tables and diagnostics
+        anew; `fit.isel(chain=...)` alone does not update `latent`, `convergence` and the diagnostics.
 
     Raises
     ------
@@ -147,14 +143,14 @@ def fit(
     Warns
     -----
     IdentifiabilityWarning
-        If the design cannot tell who is right, or the model cannot learn all of its parameters from such data.
+        If the design does not identify who is right, or the model cannot learn all of its parameters from such data.
     ConvergenceWarning
-        If a diagnostic says not to believe the posterior yet: what, and what to do.
+        If a diagnostic shows that the posterior is not reliable yet: why, and what to do.
     MisfitWarning
-        If the answers are not as the fit predicts them, so that its labels are too sure: errors on an item go together,
-        pairs of annotators agree too often, or items have other numbers of votes.
+        If the answers are not as the fit predicts them, so that its labels may be too sure: errors on an item are
+        correlated, pairs of annotators agree too often, or items have other numbers of votes.
     CacheWarning
-        If compiled code cannot be kept on disk, or nutpie, PyTensor or Numba are others than this was made for: the fit
+        If compiled code cannot be kept on disk, or the versions of nutpie, PyTensor or Numba are not supported: the fit
         is slower.
     SizeWarning
         If log_likelihood would take more than 2 GiB and is left out: `compute_log_likelihood` adds it. If VB keeps

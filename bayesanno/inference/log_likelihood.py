@@ -20,8 +20,7 @@ SAME = 1e-9  # nats: log-likelihoods that differ by less over all draws differ b
 def compute_log_likelihood(fit: xr.DataTree | FitView) -> xr.DataTree:
     """Return a fit with the group `log_likelihood`, log p(an item's annotations | parameters) per draw and item.
 
-    A fit has it from the start unless it is larger than 2 GiB: then ask for it here, where there is the memory, or of
-    fewer draws.
+    A fit has it unless it is larger than 2 GiB: then compute it here, with enough memory or from fewer draws.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The methods of fitting: one table. A new method is one file beside `nuts` and `advi`, and one line here."""
+"""The methods of fitting: one table. A new method is one file next to `nuts` and `advi`, and one line here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a method of fitting takes and gives back: settings that are valid once they exist, and draws.
+"""The input and output of a method of fitting: validated settings, and draws.
 
 The invariant: an instance of a settings class has values of the types that its fields declare, each in its range.
 """

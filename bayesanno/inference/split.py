@@ -1,4 +1,4 @@
-"""Chains in several modes of a posterior: left out, taken apart, or put together by what each mode weighs.
+"""Chains in several modes of a posterior: dropped, split, or combined by the mass of each mode.
 
 The invariant: what follows from the draws (labels, deterministics, diagnostics) is that of the draws in the fit that is
 given back; `fit.isel(chain=...)` alone would leave it as it was.
@@ -55,7 +55,7 @@ def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTre
     Warns
     -----
     ConvergenceWarning
-        If a diagnostic of the chains that stay says not to believe the posterior yet.
+        If a diagnostic of the chains that stay shows that the posterior is not reliable yet.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTre
 
 
 def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> list[xr.DataTree]:
-    """Make a fit of each mode that the chains of a fit are in, and say how much of the posterior's mass it holds.
+    """Make a fit of each mode that the chains of a fit are in, with its share of the posterior's mass.
 
     Parameters
     ----------
@@ -95,9 +95,9 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     list of xarray.DataTree
         The mode of most mass first. Their attributes say `mass`, its share of the posterior's; `mass_error`, the
         standard error of that; and `mass_by`: "bridge", bridge sampling from the draws that are in it, also of chains
-        that cross; "laplace", from the curvature at its top where the draws cannot bear a bridge, which is rough; or
-        "unknown", and then the shares are nan. `mass_reason` says why it is not by the bridge. Of a fit in one mode, a
-        list of one. A mode that chains only visit has no fit, and what it weighs is missing from the sum of the shares.
+        that cross; "laplace", from the curvature at its top where bridge sampling fails, which is rough; or "unknown",
+        and then the shares are nan. `mass_reason` says why it is not by the bridge. A fit in one mode gives a list of
+        one. A mode that chains only visit has no fit, and its mass is missing from the sum of the shares.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     Warns
     -----
     ConvergenceWarning
-        If a diagnostic of a mode's chains says not to believe it yet.
+        If a diagnostic of a mode's chains shows that it is not reliable yet.
 
     Examples
     --------
@@ -136,18 +136,18 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
 def combine_modes(
     fit: xr.DataTree | FitView, weights: Weights = "mass", *, random_seed: int | None = None
 ) -> xr.DataTree:
-    """Put the draws of chains in several modes together, each mode with its weight.
+    """Combine the draws of chains in several modes, each mode with its weight.
 
-    Of each mode so many draws are taken, evenly spaced, that the numbers are in proportion to the weights; none is
-    taken twice. Tables and labels of the result are so those of all of the posterior. It has no chains, and no R-hat.
+    From each mode draws are taken, evenly spaced, in proportion to the weights; none is taken twice. Tables and labels
+    of the result are those of the whole posterior. It has no chains, and no R-hat.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
     weights : {"mass", "stacking"}
         "mass": the posterior, each mode by its share of the mass (see `split_modes`). "stacking": the mixture of modes
-        that predicts left-out items best, by PSIS-LOO (Yao, Vehtari and Gelman 2022): no posterior, and of use where
-        the mass cannot be told or the model is not to be trusted.
+        that predicts left-out items best, by PSIS-LOO (Yao, Vehtari and Gelman 2022): not the posterior, but useful
+        where the masses are unknown or the model is wrong.
     random_seed : int, optional
         Of the points that bridge sampling draws.
 
@@ -163,8 +163,8 @@ def combine_modes(
     Raises
     ------
     FitError
-        If the fit has no chains or they are all in one mode, the weights are unknown, or cannot be told; or the fit was
-        recalibrated.
+        If the fit has no chains or they are all in one mode, the weights cannot be estimated or there is no such rule;
+        or the fit was recalibrated.
 
     Warns
     -----
@@ -221,8 +221,8 @@ def _weigh(weighed: Weighed) -> tuple[np.ndarray, list[dict[str, Any]]]:
     unknown = [mode for mode in weighed.modes if mode.by == "unknown"]
     if unknown:
         raise FitError(
-            f"what the modes weigh cannot be told: {unknown[0].reason}; look at each by split_modes, or combine them "
-            'by how they predict: weights="stacking"'
+            f"the modes' masses are unknown: {unknown[0].reason}; look at each by split_modes, or combine them by "
+            'predictive accuracy: weights="stacking"'
         )
     total = weighed.share.sum()
     found = [

@@ -1,4 +1,4 @@
-"""Names that are spelt in two ways, which a table takes for two: "Yes" and "yes", 1 and 1.0."""
+"""Names spelt in two ways, which count as two: "Yes" and "yes", 1 and 1.0."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Annotations from every outside shape of table: long, wide, grouped, and that of Snow et al. (2008).
 
 The invariant: what `write_annotations` wrote, `read_annotations` reads back as the same annotations, items, annotators
-and gold labels, whatever their format.
+and gold labels, for all formats.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def read_annotations(
     """Read annotations from a CSV, TSV or Parquet file, a DataFrame, or a named data set.
 
     Cells are text: `NA`, `01` and `1` are three different names or labels. Whitespace around a cell is removed, and a
-    cell that is then empty is missing. A row with a missing answer still says that its item, and its annotator, exist.
+    cell that is then empty is missing. A row with a missing answer still declares its item and its annotator.
 
     Parameters
     ----------
@@ -46,20 +46,21 @@ def read_annotations(
         * long: one row per annotation, with columns for item, annotator and label. Other columns are ignored.
         * wide: one row per item, one column per annotator. The first column names the item exactly when its name is an
           alias of item (or `item` says which column does); else the items are named 1, 2, ... by row.
-        * grouped: as wide without an item column, plus a column `count`: so many items were answered in this way. Read
+        * grouped: as wide without an item column, plus a column `count`: the number of items answered in this way. Read
           as that many items, named 1, 2, ...
         * snow: the columns !amt_annotation_ids, !amt_worker_ids, orig_id, response and gold of Snow et al. (2008).
         * auto: whichever of these the column names fit.
     item, annotator, label, gold : str, optional
-        The columns' names. Without them a column is known by its name, whatever its case:
-        item, task, question, unit, instance_id, doc, example; annotator, worker, rater, coder, judge, user, performer;
-        label, rating, answer, response, annotation, category; gold, true_label, truth.
+        The columns' names. Without them columns are found by name, in any case: item, task, question, unit,
+        instance_id, doc, example; annotator, worker, rater, coder, judge, user, performer; label, rating, answer,
+        response, annotation, category; gold, true_label, truth.
     labels : sequence of str, optional
         All possible labels, in order; may name some that nobody used. By default those found, sorted.
     unsure : str or sequence of str, optional
-        Labels that are answers and no classes, such as "unsure" or "skip": an annotator may say so, and no item is so.
-        Some models learn from them (`model_b`, `mace` and others); for the rest, and to treat them as missing,
-        leave them out with `.without_unsure()`. They come after the other labels, unless `labels` has them.
+        Labels that are answers but no classes, such as "unsure" or "skip": annotators may give them, but no item has
+        them as its true label. Some models learn from them (`model_b`, `mace` and others); for other models, and to
+        treat them as missing, leave them out with `.without_unsure()`. They come after the other labels, unless
+        `labels` has them.
     controls : mapping of item to label, or path, optional
         Known true labels that enter the likelihood; a file has columns item and label.
     gold_file : path, optional

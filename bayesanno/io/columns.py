@@ -1,6 +1,6 @@
-"""From a table of text to answers: which column means what, and what each row says.
+"""From a table of text to answers: the meaning of its columns, and the content of its rows.
 
-The invariant: whatever shape the table has, every cell that is an answer becomes one annotation of a named item by a
+The invariant: in tables of every shape, each cell that is an answer becomes one annotation of a named item by a
 named annotator, with the row it came from; no answer is dropped, merged or renamed in silence.
 """
 

@@ -29,7 +29,7 @@ def read_counts(
     source : path, str or DataFrame
         As for `read_annotations`.
     item, successes, trials : str, optional
-        The columns' names. Without them a column is known by its name, whatever its case: the aliases of item in
+        The columns' names. Without them columns are found by name, in any case: the aliases of item in
         `read_annotations`; successes, positive, positives, x; trials, n, total.
 
     Raises
@@ -55,7 +55,7 @@ def read_counts(
 def holds_counts(table: TextTable) -> bool:
     """Return whether a table is one of counts: it has columns of successes and of trials, and no annotations.
 
-    Annotations in long form have columns for an annotator and for a label, whatever other columns there are.
+    Annotations in long form have columns for an annotator and for a label, next to any others.
     """
     long = all(table.matching(role) for role in ("annotator", "label"))
     return not long and all(table.matching(role) for role in ("successes", "trials"))

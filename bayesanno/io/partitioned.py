@@ -1,7 +1,7 @@
-"""Annotations in many files: a folder of Parquet files, or a Dask DataFrame, read part by part where the parts lie.
+"""Annotations in many files: a folder of Parquet files, or a Dask DataFrame, read part by part on the workers.
 
-The invariant: a cell means what it means to `read_annotations`, whatever part it lies in; annotators are numbered by
-first appearance, part by part, and labels in their order, so that numbers are those of the same table read whole.
+The invariant: a cell means what it means to `read_annotations`, in every part; annotators are numbered by first
+appearance, part by part, and labels in their order, so that numbers are those of the same table read whole.
 """
 
 from __future__ import annotations

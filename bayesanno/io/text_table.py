@@ -1,4 +1,4 @@
-"""From a file or a DataFrame to a table of text, before anyone asks what its columns mean.
+"""From a file or a DataFrame to a table of text, before its columns are interpreted.
 
 The invariant: every cell of a `TextTable` is text without surrounding whitespace, a missing cell is the empty text,
 every row is as wide as the header, no two columns share a name, and each row knows the line it came from. Nothing is
@@ -77,7 +77,7 @@ class TextTable:
         return len(self.lines)
 
     def matching(self, role: str) -> list[int]:
-        """Return the columns whose name is an alias of a role, whatever its case."""
+        """Return the columns whose name is an alias of a role, ignoring case."""
         return [column for column, name in enumerate(self.header) if name.casefold() in ALIASES[role]]
 
     def find(self, role: str, option: str | None = None) -> int | None:

@@ -1,4 +1,4 @@
-"""Writers: each kind of data as a table of text that its reader gives back; a file is whole or not there."""
+"""Writers: each kind of data as a table of text that its reader gives back; a file is complete or absent."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a model is, and the one place where latents are summed out and recovered."""
+"""The base class of models, and the code that sums out latents and recovers them."""

@@ -1,4 +1,4 @@
-"""Formulas for data of any size: what a graph says of its data's sizes is said by data.
+"""Formulas for data of any size: the sizes in a graph are data themselves.
 
 Who fits a second table has other annotators, often other labels, and the same model. Compiling takes longer than
 sampling, and code for arrays does not ask how long they are: but a graph does say it, in arrays of constants (a flat
@@ -118,7 +118,7 @@ def _lengths_of(node: Any) -> list[int]:
 
 
 def _checks_lengths(node: Any) -> bool:
-    """Whether a node says nothing of its input but how long its axes are, none of which is made one to be stretched."""
+    """Whether a node only asserts the axis lengths of its input, without broadcasting any."""
     from bayesanno.ground.private.pytensor import SpecifyShape
 
     if not isinstance(node.op, SpecifyShape):

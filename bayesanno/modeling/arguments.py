@@ -1,4 +1,4 @@
-"""What a model's methods are given: parameters and priors by name, and the data as a formula and a process see them.
+"""Arguments of a model's methods: parameters and priors by name, and the data for a formula and a process.
 
 `p` are the parameters, and `prior` the fields as data of the graph. A formula (`state_logp`) takes `Answers`, `Counts`
 or `Dimensions`, symbolic; a generative process (`generate`) takes the design of the same kind. What an item is in a
@@ -21,7 +21,7 @@ from bayesanno.modeling.any_size import as_data
 class Parameters:
     """A model's parameters by the names they were declared with: `p.prevalence`, `p["frequency_focus"]`.
 
-    Parameters that the model has beforehand are among them. `used` says which were asked for.
+    Known parameters are among them. `used` says which were asked for.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What every model of the zoo is: a frozen value that holds a model's options and priors, and can build its graph.
+"""The base class of all models: a frozen value with a model's options and priors that can build its graph.
 
 Words, used alike in code, documents and messages:
 
@@ -7,7 +7,7 @@ Words, used alike in code, documents and messages:
   them; in parameters the label as given is the dimension `response`, the label as true is a class, `true_class`;
 * the *state* of an item is its discrete latent; a *view* is what else is read off per draw;
 * a *design* says who is asked about what; a *pattern* stands for items with equal answers; a *chunk* is a part of them;
-* a *known parameter* is one that a model has beforehand; a *control* is an item's known true label;
+* a *known parameter* is one that is given to a model; a *control* is an item's known true label;
 * `check...` raises or returns nothing.
 """
 
@@ -37,27 +37,27 @@ class AnnotationModel(Fields, ABC):
 
     A model is one frozen, keyword-only dataclass. It declares its parameters (`priors`), and supplies its formula once
     (`state_logp`), its generative process with the latents explicit (`generate`), and a place to start from (`start`).
-    What few models need is added by inheriting from one of `bayesanno.modeling.capabilities`.
+    Less common features are added by inheriting from `bayesanno.modeling.capabilities`.
 
     Attributes
     ----------
     name : str
-        The name in the zoo.
+        The name that `fit` and `get_model` take.
     state_dim : str
         The dimension of an item's discrete latent, `"true_class"` where the states are the classes.
     competence : str or None
         The variable over annotators that the annotator table reports, if there is one.
     data_class : type
-        The class of data that it is a model of.
+        The class of data that it takes.
     two_labels : bool
-        Whether it takes two labels only, of which the last is the positive one.
+        Whether it takes only two labels; the last is the positive one.
     takes_controls : bool
         Whether it can use known true labels.
     takes_other_labels : bool
-        Whether annotators may give labels that no item can have, such as "unsure": labels that are no class.
+        Whether annotators may give labels that are no class, such as "unsure".
     collapse_items : bool
-        Whether items with equal answers are the same to it, so that one stands for all. Not where items have
-        parameters of their own.
+        Whether items with equal answers share one term of the likelihood. False where items have parameters of their
+        own.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class AnnotationModel(Fields, ABC):
     def priors(self, data: Any, prior: Priors) -> None:
         """Declare the parameters: PyMC variables with dims. `prior.<field>` is that field as data of the graph.
 
-        What the model has beforehand is in the graph already, under its name.
+        Known parameters are in the graph already, under their names.
         """
 
     def state_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:
@@ -139,13 +139,13 @@ def require_data(model: AnnotationModel, data: Any) -> None:
     require_kind(data, model.data_class, model.name)
     if not model.takes_other_labels and (unsure := getattr(data, "unsure", ())):
         raise DataError(
-            f"{model.name} takes each label for a class, and {listed(unsure)} {'is' if len(unsure) == 1 else 'are'} "
-            "none: leave those answers out with data.without_unsure() (--drop-unsure), or fit model_b or mace"
+            f"{model.name} takes each label as a class, and {listed(unsure)} {'is' if len(unsure) == 1 else 'are'} not "
+            "one: leave those answers out with data.without_unsure() (--drop-unsure), or fit model_b or mace"
         )
     if model.two_labels and data.n_labels > 2:
         raise DataError(
-            f"{model.name} takes two labels, not {data.n_labels}: {listed(data.labels)}; set one of them against all "
-            "others: data.binarise(positive=...) (--positive)"
+            f"{model.name} takes two labels, not {data.n_labels}: {listed(data.labels)}; compare one of them with "
+            "all others: data.binarise(positive=...) (--positive)"
         )
     of_classes = model.state_dim == "true_class" or isinstance(model, ConstrainsStates)
     if getattr(data, "controls", None) and not (model.takes_controls and of_classes):

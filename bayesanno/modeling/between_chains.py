@@ -1,4 +1,4 @@
-"""Whether chains say the same of an item: its label by each chain's own mean, and how far the probabilities lie apart.
+"""Whether chains agree on an item: its label by each chain's own mean, and the distance of its probabilities.
 
 The invariant: what is compared are averages over a chain; a small difference within their Monte Carlo error is none.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 FAR = 3.0  # Monte Carlo standard errors of a difference between a chain and the others
-MUCH = 0.1  # by which a probability differs between chains, whatever its error, so that it cannot be relied on
+MUCH = 0.1  # difference of a probability between chains above which it is not reliable, for any error
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a few models need beside the four methods that all have: a model adds a capability by inheriting from it.
+"""Features that only some models have, besides the four methods of all: a model inherits its capabilities.
 
 The library asks a model what it can do, never what it is called.
 """
@@ -20,7 +20,7 @@ from bayesanno.modeling.expectation import Expected, Shares, Votes, votes_of
 
 # Concentrations of a prior that differ by no more than this share of them are meant to be equal: 1/K is typed with few
 # digits. Four decimals are enough (0.3333, 0.1429; of up to 20 classes if they are rounded, 14 if they are cut off),
-# three (0.333) are not: of many annotators, such a prior does tell the classes apart.
+# three (0.333) are not: with many annotators, such a prior does distinguish the classes.
 AS_TYPED = 1e-3
 
 ITEM_TYPE = "item_type"  # the dimension of states that are types of items, and no labels
@@ -82,7 +82,7 @@ NONE_SAID = "(none of those said)"
 
 
 class HasKnownParameters(ABC):
-    """A model with parameters that it has beforehand: taken from the data, or given."""
+    """A model with known parameters: taken from the data, or given."""
 
     @abstractmethod
     def known_parameters(self, data: Any) -> dict[str, Known]:
@@ -126,7 +126,7 @@ class HasDifficulty(HasViews):
 
 
 class ConstrainsStates(ABC):
-    """A model whose states are not simply the labels, so that a known true label means something of its own."""
+    """A model whose states are not simply the labels, so that it defines what a known true label means."""
 
     @abstractmethod
     def constrain(
@@ -143,7 +143,7 @@ class HasUnsaidTruth(HasViews, ConstrainsStates):
 
 
 class SeveralLatents(ABC):
-    """A model whose likelihood is no plain sum over the states of one latent: it supplies the pair itself."""
+    """A model whose likelihood is not a plain sum over the states of one latent: it supplies the pair itself."""
 
     @abstractmethod
     def latents(self, data: Any) -> tuple[Latent, ...]:
@@ -225,11 +225,11 @@ class HasUpdates(ABC):
 
 
 class HasSpreads(ABC):
-    """A model that learns how far parameters lie apart, so that its density is highest where they are all one."""
+    """A model that learns the spreads of parameters, so that its density is highest where they are all equal."""
 
     @abstractmethod
     def spreads(self) -> tuple[str, ...]:
-        """Return the parameters that say so; none under options that leave nothing of the kind to learn.
+        """Return the spreads; none under options that have none to learn.
 
         Where all are one, the density has its peak and no mass. While modes are looked for, all else is summed out by
         Laplace's method. These parameters must be sampled on a log scale.
@@ -237,7 +237,7 @@ class HasSpreads(ABC):
 
 
 class HasPopulation(HasSpreads):
-    """A model whose annotators' confusion matrices are drawn from a population, so that it knows of others as well.
+    """A model whose annotators' confusion matrices are drawn from a population, which describes new annotators too.
 
     Its parameters `population` (true_class, response) and `spread` (true_class) say what they are drawn from, as
     `bayesanno.modeling.ops.variables` has it, and `confusion` (annotator, true_class, response) is drawn.
@@ -274,7 +274,7 @@ class HasRemarks(ABC):
 
 
 def known_parameters(model: Any, data: Any) -> dict[str, Known]:
-    """Return the parameters that a model has beforehand."""
+    """Return the known parameters of a model."""
     return model.known_parameters(data) if isinstance(model, HasKnownParameters) else {}
 
 

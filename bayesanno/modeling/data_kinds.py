@@ -1,4 +1,4 @@
-"""How each kind of data enters a model's graph: which arrays, and what formula and generative process make of them.
+"""How each kind of data enters a model's graph: its arrays, and their use in formula and generative process.
 
 A kind is chosen by the class of data that a model is of, never by what it is called. Each array says what it has one
 entry of (`Per`), so that it can be cut to a chunk of patterns, and each has a key: its role, and its dimension where

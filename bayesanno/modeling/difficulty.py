@@ -1,4 +1,4 @@
-"""Items with a difficulty of their own, integrated out on a grid beside the true class.
+"""Items with a difficulty of their own, integrated out on a grid, jointly with the true class.
 
 A difficulty per item would be as many parameters as items, and a likelihood given it no match for that of other models.
 Here it is a standard normal number z, and the likelihood of an item is an integral over it,
@@ -36,9 +36,9 @@ WIDEST = 0.36  # the spacing for items of few answers
 SLOPE_REACH, SLOPE_NODES = 4.0, 9  # of the second number of an item, which answers turn on less
 Z, SLOPE, LOG_WEIGHT = Key("difficulty_node"), Key("slope_node"), Key("node_log_weight")
 
-TOO_WIDE = 2.0  # a spread from which on something else may be taken for difficulty, and nodes become too few
+TOO_WIDE = 2.0  # above this spread difficulties may stand for something else, and nodes become too few
 BIN = 0.25  # the width of the bins that the posterior of a difficulty is read off in
-FARTHEST = 8.0  # the centre of the last bin, which has all that is beyond
+FARTHEST = 8.0  # the centre of the last bin, which includes everything beyond
 
 
 def choose_nodes(most_answers: int, reach: float = REACH) -> np.ndarray:
@@ -104,8 +104,8 @@ class DifficultyModel(AnnotationModel, HasDifficulty, HasIndexArrays, HasRemarks
         if spread <= TOO_WIDE:
             return []
         return [
-            f"the difficulties' spread is {spread:.1f}, above {TOO_WIDE:g}: annotators who answer without looking may "
-            "be taken for hard items, and labels are then often wrong: fit mace, or model_b, and compare"
+            f"the difficulties' spread is {spread:.1f}, above {TOO_WIDE:g}: careless annotators may look like hard "
+            "items, and labels are then often wrong: fit mace, or model_b, and compare"
         ]
 
     def coords(self, data: AnnotationData) -> dict[str, list[Any]]:

@@ -2,7 +2,7 @@
 
 What it computes for an item is the posterior of the class that a fit reads, by the formula that the graph has; the
 contract of the zoo compares the two. What a step needs of an item is what it adds to a sum, so that a block of items
-may lie anywhere: `AddsUp` is all that climbing asks of them.
+may be anywhere: climbing only uses `AddsUp`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayesanno.modeling.capabilities import HasUpdates
 
 Shares = Mapping[str, np.ndarray]  # parameters: of each, shares of 1 along the last axis
-BLOCK = 65_536  # patterns: what is computed of a block stays small beside the data
+BLOCK = 65_536  # patterns: the results of a block stay small compared with the data
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _add_logs(highest: np.ndarray, total: np.ndarray) -> np.ndarray:
 
 
 class AddsUp(ABC):
-    """Items in blocks, wherever these lie: what a function says of each block can be added up.
+    """Items in blocks, in memory or on a cluster: a function's values of the blocks can be added up.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the models of item types share: ordered types, binomial probabilities, which type is hard, where to start.
+"""Shared code of the models of item types: ordered types, binomial probabilities, the hard type, starts.
 
 The invariant: types are numbered by ascending rate, so that "type 1" is the same type everywhere: in every draw of the
 prior, of the posterior and of a simulation, or by their prior means where the priors of the types differ.
@@ -36,7 +36,7 @@ class ItemTypeModel(AnnotationModel, HasHardItems, HasKnownParameters):
         return self.types
 
     def rate_of(self, parameters: Any, data: Any) -> Any:  # noqa: ARG002
-        """Return the rate of positive answers to each type, between 0 and 1, in whatever form the parameters have.
+        """Return the rate of positive answers to each type, between 0 and 1, from the model's parameters.
 
         `data` are the data, or as `state_logp` sees them.
         """
@@ -49,7 +49,7 @@ class ItemTypeModel(AnnotationModel, HasHardItems, HasKnownParameters):
 
     @override
     def known_parameters(self, data: Any) -> dict[str, Known]:
-        """Return what the model has beforehand: the weight of a single type."""
+        """Return the known parameters: the weight of a single type."""
         return {"weight": Known(np.ones(1), (ITEM_TYPE,))} if self.n_types == 1 else {}
 
     def views(self, answers: Any, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
@@ -223,7 +223,7 @@ def explain_types(posterior: xr.Dataset, *, rate: str | None, remedy: str) -> li
     posterior : xarray.Dataset
         With `weight`, dims (chain, draw, item_type).
     rate : str or None
-        The variable by which neighbouring types are told apart, on the scale from 0 to 1, if there is one.
+        The variable that distinguishes neighbouring types, on the scale from 0 to 1, if there is one.
     remedy : str
         What to do about it.
     """

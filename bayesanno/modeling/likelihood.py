@@ -1,4 +1,4 @@
-"""The one place where a discrete latent is summed out, on the way to what NUTS and ADVI see.
+"""The one place where a discrete latent is summed out, for the density of NUTS and ADVI.
 
 A model says log p(state, an item's answers | parameters) once, in `state_logp`. From that formula follow the
 likelihood, one observed variable with one value per item, here; and in `bayesanno.modeling.posterior` what is read

@@ -1,7 +1,7 @@
-"""The way back: each item's state posterior, averaged over draws (Rao-Blackwell: no state is ever sampled), and draws.
+"""Recovery of latents: each item's posterior of states, averaged over draws (Rao-Blackwell: no sampling), and draws.
 
 The same formula as in `bayesanno.modeling.likelihood`, compiled as a function of one draw, a chunk of items at a time,
-so that memory stays O(item x state) beside the log likelihood.
+so that memory stays O(item x state), apart from the log likelihood.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ def recover(
     posterior : xarray.Dataset
         The parameters, with dims (chain, draw, ...).
     known : mapping of name to array, optional
-        Parameters that the model had beforehand; by default from these data.
+        Parameters given to the model; by default from these data.
     with_log_likelihood : bool, default True
         Whether to keep the log likelihood of every draw and item.
     weigh_draws : bool, default False
         Whether the items are new to the posterior. An item whose answers no draw can explain (all weights are 0) has
         nan everywhere, and an effective number of 0.
     copies : int, default 1
-        How often each draw is there, one copy after the other, with annotators of its own in each.
+        How many copies of each draw there are, one after the other, each with annotators of its own.
     compare : sequence of sequence of int, optional
         Groups of chains, by their position, to be compared in what they say of items; draws must count alike.
     """
@@ -284,7 +284,7 @@ def compile_formula(
 ) -> Formula:
     """Compile a model's formula for these data and draws.
 
-    `known` are the parameters that the model had beforehand; by default from these data.
+    `known` are the parameters given to the model; by default from these data.
 
     Raises
     ------

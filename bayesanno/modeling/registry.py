@@ -1,8 +1,8 @@
 """The zoo: models found through the entry-point group `bayesanno.models`, which other packages can join.
 
-The library never imports a model; this is the single door. A name whose model is called otherwise is an alias of it:
-`dawid_skene` is `model_b`. A model that is defined elsewhere, as in a notebook, is no part of the zoo, but is found by
-its name where its class is defined or imported, so that its fits can be read.
+The library imports models only here. A model may have an alias: `dawid_skene` is `model_b`. A model that is defined
+elsewhere, as in a notebook, is not in the list of models, but is found by its name where its class is defined or
+imported, so that its fits can be read.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def get_model(model: str | AnnotationModel, fields: Mapping[str, Any] | None = N
     Parameters
     ----------
     model : str or AnnotationModel
-        A name in the zoo or of a class that is defined, or an instance.
+        The name of a model, or of a class that is defined in this process, or an instance.
     fields : mapping, optional
         Fields to set, as values or as text (`"0.5:0.5"`).
 

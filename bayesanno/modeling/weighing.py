@@ -1,4 +1,4 @@
-"""Draws of a posterior weighed by what they give to the answers of an item that the posterior has not seen.
+"""Draws of a posterior weighted by the likelihood of a new item's answers.
 
 The posterior of a fit's data D and one more item's answers a is, by Bayes' rule,
 

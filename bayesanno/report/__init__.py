@@ -1,1 +1,1 @@
-"""What people look at: figures."""
+"""Figures and the HTML report."""

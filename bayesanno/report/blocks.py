@@ -1,4 +1,4 @@
-"""What a page is made of: a verdict, sentences, pictures, small tables, large tables, a card.
+"""Blocks of a page: a verdict, sentences, pictures, small tables, large tables, a card.
 
 The invariant: a block holds plain text and numbers; that they cannot be read as HTML or as a script is the template's
 doing, which escapes every one of them.

@@ -1,4 +1,4 @@
-"""The report: one page on a fit, which needs no network and answers what one asks of it, in the order one asks."""
+"""The report: one page on a fit. It needs no network, and its sections answer a reader's questions in turn."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import xr
 from bayesanno.report.blocks import Section
-from bayesanno.report.sections.annotators import show_annotators, tells_of_annotators
+from bayesanno.report.sections.annotators import describes_annotators, show_annotators
 from bayesanno.report.sections.checks import check_model
 from bayesanno.report.sections.dependence import show_dependence
 from bayesanno.report.sections.labels import ask_of_items, show_items
-from bayesanno.report.sections.origin import tell_origin
+from bayesanno.report.sections.origin import describe_origin
 from bayesanno.report.sections.recalibration import show_recalibration
 from bayesanno.report.sections.trust import judge_fit
 
@@ -25,9 +25,9 @@ def write_report(
 ) -> Path:
     """Write a fit's report: one HTML page that holds all it shows, pictures and tables included.
 
-    It says, in this order, whether the fit can be trusted; what the labels are, and which items need another look; of a
-    recalibrated fit what true labels said of them; who the annotators are; what the model fails to predict, and how
-    much the prior mattered; and how the fit was made.
+    It shows, in this order, whether the fit can be trusted; the labels, and the items that need another look; the
+    recalibration, if any; the annotators; what the model fails to predict, and how much the prior mattered; and how the
+    fit was made.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def write_report(
     path : str or Path
         The file; one that exists is replaced, once the new one is whole.
     checks : bool
-        Whether to simulate answers and compare them with those that were seen (`predictive_check`), and to scale prior
-        and likelihood (`power_scaling_table`): some seconds, which a fit of one point cannot use.
+        Whether to simulate answers and compare them with the observed ones (`predictive_check`), and to scale prior and
+        likelihood (`power_scaling_table`): some seconds; no use for a fit by EM.
     random_seed : int, optional
         Of the checks; by default the fit's own, so that the same fit has the same page.
 
@@ -49,7 +49,7 @@ def write_report(
     Raises
     ------
     FitError
-        If this is not a fit by bayesanno, or its data are not whole.
+        If this is not a fit by bayesanno, or its data are incomplete.
     DataFileError
         If there is no folder to write to.
 
@@ -78,7 +78,7 @@ def write_report(
         title=f"{view.model.name}: {view.named_data.describe()}",
         subtitle=f"fitted by {view.tree.attrs['method']}, seed {view.tree.attrs['random_seed']}",
         sections=list_sections(view, checks=checks, random_seed=seed),
-        footer="Written by bayesanno. The numbers are those of the tables beside this page, rounded.",
+        footer="Written by bayesanno. The numbers are those of the tables in the same folder, rounded.",
     )
     with write_whole(path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
@@ -86,19 +86,19 @@ def write_report(
 
 
 def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Section]:
-    """Return the sections of a fit's report, in the order in which one asks."""
+    """Return the sections of a fit's report, in reading order."""
     sections = [
         Section("trust", "Can I trust this fit?", judge_fit(view)),
         Section("labels", ask_of_items(view), show_items(view)),
     ]
     if view.is_recalibrated:
-        asked = "What did the true labels say of the labels?"
+        asked = "What did recalibration change?"
         sections.append(Section("recalibration", asked, show_recalibration(view)))
-    if tells_of_annotators(view):
+    if describes_annotators(view):
         sections.append(Section("annotators", "Who are the annotators?", show_annotators(view)))
     if together := show_dependence(view, random_seed=random_seed):
         sections.append(Section("dependence", "Do annotators err together?", together))
     said = check_model(view, checks=checks, random_seed=random_seed)
-    sections.append(Section("model", "What does the model say about itself?", said))
-    sections.append(Section("made", "How was it made?", tell_origin(view)))
+    sections.append(Section("model", "How good is the model?", said))
+    sections.append(Section("made", "How was it made?", describe_origin(view)))
     return sections

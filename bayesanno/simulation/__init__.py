@@ -1,1 +1,1 @@
-"""Answers that a model gives: made up with known truth, replicated from draws, and what is measured on them."""
+"""Simulated answers: with known truth, replicated from draws, and their statistics."""

@@ -1,4 +1,4 @@
-"""Designs: who is asked about what, every answer a placeholder.
+"""Designs: which annotators are asked about which items, every answer a placeholder.
 
 The invariant: a design is a function of its arguments alone; with a seed it is the same in every run.
 """
@@ -26,7 +26,7 @@ def make_design(
     per_item: int | tuple[int, int],
     random_seed: int | None = None,
 ) -> AnnotationData:
-    """Lay out who is asked about what; every annotation is a placeholder, the first label.
+    """Make a design: which annotators are asked about which items. Every annotation is a placeholder, the first label.
 
     Parameters
     ----------
@@ -35,7 +35,8 @@ def make_design(
     unsure : str or sequence of str, optional
         The names of further labels, which are no class.
     per_item : int or tuple of two ints
-        Annotations per item, by different annotators drawn at random: so many, or evenly from the least to the most.
+        Annotations per item, by different annotators drawn at random: a number, or a range from least to most, spread
+        evenly.
     random_seed : int, optional
 
     Raises
@@ -72,10 +73,10 @@ def make_loop_design(
     together: int = 3,
     labels: int | Sequence[str],
 ) -> AnnotationData:
-    """Lay out a loop: neighbours on a circle of annotators share items, each group of them equally many.
+    """Make a loop design: neighbours on a circle of annotators share items, each group equally many.
 
     With 8 annotators, 3 together, the groups are 1-2-3, 2-3-4, ..., 8-1-2: the design of Rzhetsky et al. (2008),
-    doi:10.1371/journal.pcbi.1000391, in which everybody is compared with everybody, if only through others.
+    doi:10.1371/journal.pcbi.1000391, in which all annotators are linked, directly or through others.
 
     Parameters
     ----------
@@ -108,14 +109,14 @@ def make_loop_design(
 def make_count_design(
     *, items: int | Sequence[str], per_item: int | tuple[int, int], random_seed: int | None = None
 ) -> CountData:
-    """Lay out how many answers each item gets; every count of successes is a placeholder, 0.
+    """Make a design of counts: how many answers each item gets. Every count of successes is a placeholder, 0.
 
     Parameters
     ----------
     items : int or sequence of str
         How many (then named i1, i2, ...), or the names.
     per_item : int or tuple of two ints
-        Answers per item: so many, or evenly from the least to the most.
+        Answers per item: a number, or a range from least to most, spread evenly.
     random_seed : int, optional
 
     Raises

@@ -1,6 +1,6 @@
-"""Pools of annotators of which few are good: data without a model, on which models are tried.
+"""Pools of annotators with few good ones: data without a model, to try models on.
 
-The invariant: whoever is not good says nothing of the truth.
+The invariant: bad annotators' labels are independent of the truth.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def simulate_pool(
     good, adverse : int
         How many annotators of each kind: named good1, ... and adverse1, ...
     strategy : {"random", "first"}
-        What an adverse annotator says, whatever the item is: any label, each as often; or always the first.
+        The labels of an adverse annotator, for any item: all labels equally often; or always the first.
     items, labels : int
-        How many; each label is as often the true one.
+        How many; each label is the true one equally often.
     per_item : int
         Answers that are kept of each item, by different annotators drawn at random.
     accuracy : float, default 0.95
-        How often a good annotator is right; otherwise they say another label, each as often.
+        How often a good annotator is right; otherwise they give another label, all equally often.
     random_seed : int, optional
 
     Returns

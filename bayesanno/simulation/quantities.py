@@ -1,11 +1,11 @@
-"""What models say of annotators in words that all share: how often one is right, what they say, whether two agree.
+"""Quantities of annotators that all models have: accuracy, responses, and agreement of two.
 
 Some models have these among their parameters, others do not. Here they are asked of the model's one formula, with
 answers that are made up: p(state, answer | parameters) of each answer that an annotator can give to an item that nobody
 else answers, or that one other does.
 
-The invariant: a quantity is a function of one draw of the parameters, given what the model has beforehand. The answers
-that were seen do not enter but by that draw, except in `class_shares`.
+The invariant: a quantity is a function of one draw of the parameters, given the known ones. The answers that were seen
+do not enter but by that draw, except in `class_shares`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Drawn(NamedTuple):
     draws : xarray.Dataset
         The parameters and what follows from them, dims (chain, draw, ...).
     known : mapping of name to array
-        The parameters that the model has beforehand.
+        The known parameters of the model.
     """
 
     model: AnnotationModel
@@ -145,7 +145,7 @@ def ask(drawn: Drawn, who: np.ndarray, *, dimension: str = "") -> Iterator[np.nd
 @singledispatch
 def make_up(data: Any, dimension: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray) -> Any:
     """Return answers that nobody gave, by the annotators of data; items after the asked ones only fill a table."""
-    raise NotImplementedError(f"of {type(data).__name__} nobody is known who could be asked")  # abstract
+    raise NotImplementedError(f"{type(data).__name__} has no annotators: register it here")  # abstract
 
 
 @make_up.register(AnnotationData)

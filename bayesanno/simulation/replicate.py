@@ -2,7 +2,7 @@
 
 The invariant: a replicate has new states of the items, drawn given the draw's parameters (controls are kept), so that
 of a draw of the posterior it is a draw of other data by the same annotators. All replicates are of one compiled
-function, and are not kept: whoever takes them says what is to be kept of each.
+function, and are not kept: the caller says what to keep of each.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def replicate(
     draws : xarray.Dataset
         The parameters and what follows from them, dims (chain, draw, ...).
     known : mapping of name to array
-        The parameters that the model has beforehand.
+        The known parameters of the model.
     rng : numpy.random.Generator
 
     Yields
@@ -99,7 +99,7 @@ def draw_prior(
 ) -> xr.Dataset:
     """Draw the parameters of a model, and what follows from them, from its prior: dims (chain, draw, ...), one chain.
 
-    Or only those of some names. What a model takes from the data beforehand, such as label frequencies, is not drawn.
+    Or only those of some names. Values that a model takes from the data, such as label frequencies, are not drawn.
     """
     graph = model.build(data)
     variables = [one for one in (*graph.free_RVs, *graph.deterministics) if names is None or one.name in names]

@@ -1,4 +1,4 @@
-"""Annotations made up by a model: with known truth, to try out a design, a prior or a method.
+"""Annotations simulated from a model, with known truth, to try a design, a prior or a method.
 
 The invariant: parameters that are given are kept; what is not given is drawn from the model's prior.
 """
@@ -40,10 +40,10 @@ def simulate(
     Parameters
     ----------
     model : str or AnnotationModel
-        A name in the zoo, or an instance.
+        The name of a model, or an instance.
     design : AnnotationData, CountData or MultiAnnotationData, as the model takes
-        Who is asked about what (see `make_design` and `make_count_design`; real data do as well). Its annotations are
-        not looked at; its controls are the truth of their items. No item is of a label that is unsure.
+        The design (see `make_design` and `make_count_design`), or real data. Its annotations are ignored; its controls
+        are the true labels of their items. No item has an unsure label as its true one.
     parameters : mapping of variable name to array, optional
         The parameters that are given; the others are drawn from the prior.
     random_seed : int, optional
@@ -107,8 +107,8 @@ class Simulator:
     def draw(self, random_seed: int) -> tuple[Any, xr.Dataset, np.ndarray]:
         """Return data and the parameters that made them, as `simulate` does, and the items' states, as codes.
 
-        Beside the parameters are all deterministics of the graph, such as what annotators' accuracy follows from. The
-        states are those of each latent, one after the other.
+        With the parameters come all deterministics of the graph, such as annotators' accuracy. The states are those of
+        each latent, one after the other.
         """
         from bayesanno.ground.private.pymc import reseed_rngs
 

@@ -1,4 +1,4 @@
-"""What is compared between answers that were seen and answers that a model gives: statistics, by name.
+"""Statistics of observed and simulated answers, by name.
 
 The invariant: a statistic is a function of the answers alone, the design being fixed, and has a value for any answers:
 what is not defined in a design (agreement of two annotators without a common item) is not among its values. An answer
@@ -22,7 +22,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 
-MOST_PAIRS = 5_000  # of annotators that are told of: a crowd has millions, and replicates of each are held
+MOST_PAIRS = 5_000  # of annotators that have rows: a crowd has millions, and replicates of each are held
 
 
 @dataclass(frozen=True)

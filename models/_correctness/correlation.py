@@ -1,4 +1,4 @@
-"""Correlated correctness: how what one dimension shows bears on another, symbolic.
+"""Correlated correctness: what one dimension implies for another, symbolic.
 
 The correlations rho of a Cox law are admissible only if its factor Xi is never negative; they are kept so by
 construction (`admissible`). Formulas are in the card of `bayesanno.models.model_a_multi`.
@@ -29,7 +29,7 @@ TINY = 1e-12  # keeps the length of a direction away from 0, where it has no gra
 
 @dataclass(frozen=True)
 class OneDimension:
-    """What one dimension says on its own, and how it bears on the others."""
+    """The terms of one dimension on its own, and its effect on the others."""
 
     answers: Answers
     theta: pt.TensorVariable  # (annotator,)

@@ -231,7 +231,7 @@ def test_where_the_chance_of_agreement_cannot_be_estimated_it_must_be_given(refu
         bound_noise_of(agreed)
     assert bound_noise_of(agreed, chance=0.5).d == 0
     one_sided = pairs(("no", "yes"), ("no", "yes"), ("no", "no"))  # a's coin always says no, b's always yes
-    with refuses(DataError, "the 2 items disagreed on say that coins agree with probability 0, which is no estimate"):
+    with refuses(DataError, "the 2 items disagreed on give a chance of agreement of 0, which is not a reliable"):
         bound_noise_of(one_sided)
     assert bound_noise_of(one_sided, chance=0.5).d == 2
 

@@ -219,5 +219,5 @@ class TestWhatIsRefused:
 
     @pytest.mark.parametrize(("model", "data"), [("label_usage", tiny_data()), ("binomial_mixture", rte_counts())])
     def test_models_in_which_nobody_errs(self, model, data, refuses):
-        with refuses(FitError, f"{model} does not say which labels are true, so that nobody errs: fit model_b"):
+        with refuses(FitError, f"{model} has no true labels, and so no errors: fit model_b"):
             ba.dependence_table(ba.fit(model, data, **SHORT))

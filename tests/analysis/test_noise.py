@@ -120,7 +120,7 @@ def test_a_label_table_of_types_names_the_most_probable(nearly_fair):
 
 def test_types_are_not_scored(refuses, nearly_fair):
     assert score(nearly_fair) == {}
-    with refuses(FitError, "easy_hard says of what type items are, not what their labels are"):
+    with refuses(FitError, "easy_hard gives types of items, not their labels"):
         ba.coverage_table(nearly_fair)
 
 

@@ -252,7 +252,7 @@ def test_known_labels_of_one_class_are_possible(odd):
 
 
 def test_few_labels_are_wide_and_say_so(fitted, known, honest):
-    with pytest.warns(PredictionWarning, match="5 true labels are known: the temperature is hardly known, between"):
+    with pytest.warns(PredictionWarning, match="5 true labels are known: the temperature is uncertain, between"):
         few = ba.recalibrate(fitted, dict(list(known.items())[:5]))
     wide, narrow = (ba.recalibration_table(one).loc[0] for one in (few, honest))
     assert wide["sd"] / wide["mean"] > 1.5 * narrow["sd"] / narrow["mean"]
@@ -266,7 +266,7 @@ def test_labels_that_carry_nothing_become_their_frequencies_and_say_so(fitted, d
     turned = {item: names[(names.index(label) + 1) % len(names)] for item, label in best.items()}
     truth = {item: str(rng.choice(names)) for item in best.index} if kind == "nothing" else turned
     some = dict(list(truth.items())[:100])
-    with pytest.warns(PredictionWarning, match="the labels carry (next to )?nothing: their log score"):
+    with pytest.warns(PredictionWarning, match="the labels carry (almost )?no information: their log score"):
         done = ba.recalibrate(fitted, some)
     others = {item: label for item, label in truth.items() if item not in some}
     frequency = pd.Series(others).value_counts(normalize=True)
@@ -333,13 +333,13 @@ def from_prior(name, data):
 
 def test_types_have_no_labels(refuses):
     fit = from_prior("easy_hard", make_case("easy_hard", {}).designs.tiny)
-    with refuses(FitError, "easy_hard says of what type items are"):
+    with refuses(FitError, "easy_hard gives types of items"):
         ba.recalibrate(fit, {"s1": "yes"})
 
 
 def test_counts_have_no_labels_and_a_fit_on_dask_no_items(fitted, refuses):
     counts, _ = ba.simulate("binomial_mixture", ba.make_count_design(items=20, per_item=8), random_seed=2)
-    with refuses(FitError, "binomial_mixture says of what type items are"):
+    with refuses(FitError, "binomial_mixture gives types of items"):
         check_gold(ba.get_model("binomial_mixture"), counts, {"i1": "yes"})
     elsewhere = fitted.copy()
     elsewhere["e_step"] = xr.DataTree(fitted["posterior"].to_dataset())

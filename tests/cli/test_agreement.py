@@ -42,7 +42,7 @@ def test_tables_and_figures_are_written_and_told_of(run, tmp_path):
     assert read["subsets.csv"].columns[:2].tolist() == ["size", "annotators"]
     lines = out.splitlines()
     assert lines[0].startswith("percent_agreement")
-    assert any(line.startswith("different annotators say of the same item, most often: ") for line in lines)
+    assert any(line.startswith("labels that annotators most often give to the same item: ") for line in lines)
     written = json.loads((tmp_path / "found" / "run.json").read_text())
     assert {path.name for path in (tmp_path / "found").iterdir()} == set(written["files"])
     assert [str(name) for name in written["files"]] == [
@@ -60,7 +60,7 @@ def test_with_a_posterior_annotators_have_intervals(run, tmp_path):
         for column in ("mean", "sd", "hdi94_lb", "hdi94_ub"):
             assert np.isfinite(table[f"{what}_{column}"]).all()
     who = table.loc[table["farthest_probability"].idxmax()]
-    line = next(line for line in out.splitlines() if line.startswith("who uses labels least like the others"))
+    line = next(line for line in out.splitlines() if line.startswith("uses labels least like the others"))
     assert line.endswith(
         f"with probability {who['farthest_probability']:.2f}: {who['annotator']} ({who['n']} annotations)"
     )

@@ -209,7 +209,7 @@ def test_a_fit_of_counts_writes_its_files(simulated):
     assert first == f"binomial_mixture: {total:,} answers to 200 items, {positive:,} of them positive"
 
     report = (simulated / "run" / "report.html").read_text(encoding="utf-8")
-    assert "<h2>Of what types are the items?</h2>" in report
+    assert "<h2>What are the types of the items?</h2>" in report
     assert "<h2>Who are the annotators?</h2>" not in report
 
     labels = pd.read_csv(simulated / "run" / "labels.csv")

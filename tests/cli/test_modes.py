@@ -44,9 +44,9 @@ def test_modes_of_a_table_are_printed_and_written(modes):
         assert line.split()[:2] == [str(row.mode), "-19866.653175"]
         assert line.split()[-1] == str(row.visits)
     assert lines[4:] == [
-        "all that was found is one explanation of the data",
-        "modes 1 and 2 give every item the same likelihood, with classes (or right and wrong) exchanged: the data do "
-        "not tell them apart, only a prior does",
+        "the search found one explanation of the data",
+        "modes 1 and 2 give every item the same likelihood, with classes (or right and wrong) exchanged: only a prior "
+        "can distinguish them",
         "modes.csv",
     ]
     assert modes("model_b @table14 --out modes.csv")[::2] == (
@@ -60,7 +60,7 @@ def test_a_density_without_a_greatest_value_is_explained(modes):
     assert code == 0
     assert first == "mace: 0 modes of the posterior density, from 4 starts, seed 1"
     assert unbounded.startswith("the posterior density grows without bound towards competence[")
-    assert unbounded.endswith("fit the model, which takes means, or set that to 1 or more")
+    assert unbounded.endswith("fit the model instead, or set the concentration to 1 or more")
 
 
 def test_what_modes_mean_is_said():
@@ -70,18 +70,17 @@ def test_what_modes_mean_is_said():
     assert lines[3] == "   2       -30.500000    20.50       1  a = 0; b = 1; c = 1 and 2 more"
     assert lines[5:] == [
         "mode 1 is the best by 20.50 nats: a chain that ends in another one explains the data far worse: leave it out",
-        "on the boundary is 1 of 3 modes: the best value of a parameter is at the end of its range, where a posterior "
+        "1 of 3 modes is on the boundary: the best value of a parameter is at the end of its range, where a posterior "
         "mean never is",
-        "flat in 2 to 3 directions are modes 2 and 3: the values given are one choice of many, as nothing there tells "
-        "them apart",
+        "modes 2 and 3 are flat in 2 to 3 directions: many values are equally good, and those given are one choice",
         "2 modes had a single visit: more starts may find others",
     ]
     rugged = made_up(np.linspace(-10, -11, 12).tolist(), visits=[1] * 12, maximum=[*[True] * 11, False])
     lines = format_modes(rugged).splitlines()
     assert lines[12] == "and 2 more, down to -11.000000"
     assert lines[-2:] == [
-        "no maximum by slopes and curvature is mode 12: the search did not end there",
-        "most starts led to a mode of their own: there are many more, and the best was perhaps not found",
+        "mode 12 is no maximum by slopes and curvature: the search did not end there",
+        "most starts led to a mode of their own: there are many more modes, and the best may not be among these",
     ]
 
 

@@ -74,8 +74,8 @@ def test_a_table_is_read_by_the_same_options_as_for_a_fit(noise, tmp_path):
 
 
 WRONG = {
-    "neither": ("", "nothing to go by: give DATA, or --items, --disagreements and --chance"),
-    "chance alone": ("--chance 0.5", "nothing to go by"),
+    "neither": ("", "no data: give DATA, or --items, --disagreements and --chance"),
+    "chance alone": ("--chance 0.5", "no data"),
     "both": ("answers.csv --items 3", "DATA and --items are both given"),
     "all": ("answers.csv --items 3 --disagreements 1 --chance 0.5", "DATA and --items and --disagreements are both"),
     "items alone": ("--items 3", "without DATA give --disagreements and --chance as well"),

@@ -46,7 +46,7 @@ def test_the_files_of_a_run(command, answers, crowd, monkeypatch):
         "run/report.html",
     ]  # fmt: skip
     page = (answers.parent / "run" / "report.html").read_text(encoding="utf-8")
-    assert "holds none of the items: bayesanno.write_labels writes their labels there" in page
+    assert "holds no items: bayesanno.write_labels writes their labels there" in page
     run = json.loads((answers.parent / "run" / "run.json").read_text())
     data = crowd[0]
     assert run["data"]["items"] == data.n_items
@@ -67,12 +67,12 @@ def test_the_files_of_a_run(command, answers, crowd, monkeypatch):
     [
         ("mace answers", r"nuts takes data in memory \(read_annotations\): on a Dask cluster there are em and vb"),
         ("easy_hard answers --method vb", f"easy_hard has no VB: models that have are {WITH_EM}"),
-        ("mace answers --method em --coverage 0.9", "--coverage takes the entropies of all items in order"),
+        ("mace answers --method em --coverage 0.9", "--coverage sorts all items by entropy"),
         ("mace answers --method em --controls known.csv", "--controls is for data in memory: with --dask a long"),
         ("mace answers --method em --gold-file known.csv", "--gold-file is for data in memory"),
         ("mace answers --method em --format wide", "--format is for data in memory"),
-        ("mace answers --method em --label a --label b", "mace is of one label column, not 2: name one"),
-        ("mace @crowd --method em", "@crowd is a named data set and small: leave out --dask"),
+        ("mace answers --method em --label a --label b", "mace reads one label column, not 2: name one"),
+        ("mace @crowd --method em", "@crowd is a named data set, which fits into memory: leave out --dask"),
         ("mace nowhere --method em", "there is no folder 'nowhere': check the path"),
         ("mace answers --method em --item task", "there is no column 'task' to take as item"),
     ],

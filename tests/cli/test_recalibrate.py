@@ -67,7 +67,7 @@ def test_by_default_the_gold_of_the_data_and_with_a_report(at, folder):
     assert "of 300 true labels" in out
     assert out.endswith("by_all/report.html\n")
     page = (folder / "by_all" / "report.html").read_text(encoding="utf-8")
-    assert "What did the true labels say of the labels?" in page
+    assert "What did recalibration change?" in page
     assert "learnt from the true labels of 300 items" in page
     assert pd.read_csv(folder / "by_all" / "labels.csv")["kept"].sum() == 270
 
@@ -82,10 +82,10 @@ def test_by_default_the_gold_of_the_data_and_with_a_report(at, folder):
         (("recalibrate", "plain", "--out", "x", "--coverage", "2"), "coverage is 2.0: it must be above 0"),
         (("fit", "model_b", "@crowd", "--out", "x", "--recalibrate", "odd.csv"), "odd.csv, line 2: item 'nobody'"),
         (("fit", "model_b", "@crowd", "--out", "x", "--recalibrate", "none.csv"), "there is no file 'none.csv'"),
-        (("fit", "easy_hard", "@crowd", "--out", "x", "--recalibrate", "gold.csv"), "easy_hard says of what type"),
+        (("fit", "easy_hard", "@crowd", "--out", "x", "--recalibrate", "gold.csv"), "easy_hard gives types of items"),
         (
             ("fit", "binomial_mixture", "@crowd", "--positive", "other", "--out", "x", "--recalibrate", "gold.csv"),
-            "binomial_mixture says of what type",
+            "binomial_mixture gives types of items",
         ),
         (
             ("fit", "model_b", "answers", "--out", "x", *BY_EM, "--dask", "local", "--recalibrate", "gold.csv"),
@@ -106,5 +106,5 @@ def test_few_true_labels_are_warned_of(at, folder):
     (folder / "few.csv").write_text("".join((folder / "gold.csv").read_text().splitlines(keepends=True)[:6]))
     code, out, err = at("recalibrate", "plain", "--gold", "few.csv", "--out", "few", "--no-report")
     assert code == 0
-    assert "warning: 5 true labels are known: the temperature is hardly known, between" in err
+    assert "warning: 5 true labels are known: the temperature is uncertain, between" in err
     assert "of 5 true labels" in out

@@ -40,7 +40,7 @@ def test_a_model_without_such_labels_takes_the_rest(command, table, tmp_path):
     unsure = ["--unsure", "unsure"]
     code, _, err = command("fit", "one_coin", table, *unsure, *EM, "--out", tmp_path / "fit")
     assert code == 1
-    assert "one_coin takes each label for a class, and 'unsure' is none: leave those answers out" in err
+    assert "one_coin takes each label as a class, and 'unsure' is not one: leave those answers out" in err
     assert "--drop-unsure" in err
     assert not (tmp_path / "fit").exists()
     code, _, err = command("fit", "one_coin", table, *unsure, "--drop-unsure", *EM, "--out", tmp_path / "fit")
@@ -64,11 +64,11 @@ def test_a_model_without_such_labels_takes_the_rest(command, table, tmp_path):
         (["fit", "binomial_mixture", "--unsure", "unsure", "--positive", "unsure"], "positive label 'unsure' is not"),
         (
             ["fit", "diligent_lazy_annotators", "--unsure", "unsure", "--positive", "yes"],
-            "diligent_lazy_annotators takes each label for a class, and 'unsure' is none",
+            "diligent_lazy_annotators takes each label as a class, and 'unsure' is not one",
         ),
-        (["modes", "easy_hard", "--unsure", "unsure"], "easy_hard takes each label for a class"),
+        (["modes", "easy_hard", "--unsure", "unsure"], "easy_hard takes each label as a class"),
         (["compare", "--model", "model_b", "--model", "one_coin", "--unsure", "unsure"], "one_coin takes each label"),
-        (["sensitivity", "one_coin", "--unsure", "unsure"], "one_coin takes each label for a class"),
+        (["sensitivity", "one_coin", "--unsure", "unsure"], "one_coin takes each label as a class"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(command, table, tmp_path, arguments, match):
@@ -107,7 +107,7 @@ def test_agreement_leaves_them_out_and_says_so(command, table, tmp_path):
     for out, more in {"unsure": [], "dropped": ["--drop-unsure"]}.items():
         code, said, err = command("agreement", table, "--unsure", "unsure", *more, *options, "--out", tmp_path / out)
         assert code == 0, err
-        assert ("left out, but for the use of labels: " in said) == (out == "unsure")
+        assert ("left out, except from the use of labels: " in said) == (out == "unsure")
     first, second = (pd.read_csv(tmp_path / out / "coefficients.csv") for out in ("unsure", "dropped"))
     pd.testing.assert_frame_equal(first, second)
     assert "usage[unsure]" in pd.read_csv(tmp_path / "unsure" / "annotators.csv")
@@ -128,4 +128,4 @@ def test_simulated_annotators_may_be_unsure(command, tmp_path):
     data = ba.read_annotations(tmp_path / "made.csv", unsure="unsure")
     assert data.classes == ("no", "yes")
     code, _, err = command("simulate", "one_coin", *simulate, "--unsure", "unsure", "--out", tmp_path / "other.csv")
-    assert (code, err.strip()) == (1, "error: one_coin makes no answers that are no class: leave out --unsure")
+    assert (code, err.strip()) == (1, "error: one_coin cannot simulate answers that are no class: leave out --unsure")

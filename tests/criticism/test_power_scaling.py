@@ -211,7 +211,7 @@ def test_what_cannot_be_scaled_is_refused(refuses, tiny_fit, crowd):
         ba.power_scaling_table(tiny_fit, prior_var_names=["accuracy"])
     point = ba.fit("mace", crowd[0], method="em", random_seed=1, progressbar=False)
     for call in (ba.power_scaling_table, ba.label_power_scaling):
-        with refuses(FitError, "is one point, and says nothing on how sure it is: power-scaling takes draws"):
+        with refuses(FitError, "is one point, and has no uncertainty: power-scaling takes draws"):
             call(point)
     without = tiny_fit.copy()
     del without["log_likelihood"]

@@ -164,7 +164,7 @@ def test_what_has_no_prior_of_its_own_is_refused(refuses, design):
         describe_prior("mace", design, draws=5)
     with refuses(FitError, "random_seed is -1"):
         describe_prior("mace", design, random_seed=-1)
-    with refuses(FitError, "there is no model to describe the prior of"):
+    with refuses(FitError, "models is empty"):
         describe_prior({}, design)
     with refuses(ModelError, "there is no model 'maze': did you mean 'mace'"):
         describe_prior("maze", design)

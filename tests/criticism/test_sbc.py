@@ -117,7 +117,7 @@ def test_a_design_of_counts_needs_no_answers():
 
 def test_a_study_is_whole_or_none(monkeypatch):
     monkeypatch.setattr(module, "run_all", lambda *_, **__: iter([]))
-    with pytest.raises(FitError, match="0 of 2 simulations are there"):
+    with pytest.raises(FitError, match="0 of 2 simulations are complete"):
         ba.sbc(MODEL, DESIGN, simulations=2, **SHORT)
 
 

@@ -88,7 +88,7 @@ def test_a_design_may_have_unsure_labels():
     ("change", "match"),
     [
         ({"unsure": "unsur"}, r"unsure: 'unsur' is not among the labels 'no', 'unsure', 'yes'; .*mean 'unsure'\?"),
-        ({"unsure": ["unsure", "no"]}, "one class is left, 'yes', since 'unsure', 'no' are declared as none"),
+        ({"unsure": ["unsure", "no"]}, "one class is left, 'yes', since 'unsure', 'no' are declared as no class"),
         ({"unsure": ["unsure", "no", "yes"]}, "no class is left, since"),
         ({"unsure": ["unsure", " "]}, "unsure: a label is empty"),
         ({"gold": {"s1": "unsure"}}, "gold: item 's1' is 'unsure', which is declared as no class"),
@@ -102,7 +102,7 @@ def test_what_cannot_be_unsure_is_refused(change, match, refuses):
 
 def test_two_labels_of_which_one_is_unsure_are_one_class(refuses):
     said = [("s1", "ada", "yes"), ("s1", "bo", "unsure")]
-    with refuses(DataError, r"only one class is left, 'yes', since 'unsure' is declared as none: .*declare them"):
+    with refuses(DataError, r"only one class is left, 'yes', since 'unsure' is declared as no class: .*declare them"):
         AnnotationData.from_records(said, unsure="unsure")
 
 

@@ -116,7 +116,7 @@ def test_where_there_is_no_density_another_draw_is_tried(rng, refuses):
     normal = Normal(np.zeros(2), np.ones(2))
     _, value, _ = _draw_where_dense(Nowhere(TRIES), normal, rng)
     assert value == 0
-    with refuses(FitError, "ADVI: 100 draws of the approximation lie where the posterior has no density; another seed"):
+    with refuses(FitError, "ADVI: 100 draws of the approximation are where the posterior has no density; another seed"):
         _draw_where_dense(Nowhere(TRIES + 1), normal, rng)
 
 

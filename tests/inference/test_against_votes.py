@@ -58,4 +58,4 @@ def test_a_wide_spread_of_difficulties_is_said():
     posterior = xr.Dataset({"spread": (("chain", "draw"), [[1.9, 2.0]])})
     assert ItemDifficulty().remarks(posterior) == []
     (said,) = ItemDifficulty().remarks(posterior + 1)
-    assert said.startswith("the difficulties' spread is 3.0, above 2: annotators who answer without looking")
+    assert said.startswith("the difficulties' spread is 3.0, above 2: careless annotators")

@@ -15,8 +15,8 @@ def answers(*pairs):
     return [(text[0], who, "xy"[k % 2]) for text in pairs for k, who in enumerate(text[1:])]
 
 
-ALONE = "every item has only one annotator: nobody can be checked against anybody, so competence follows its prior"
-FEW = "agreement of fewer than three does not tell who is right, so competence rests on its prior"
+ALONE = "every item has only one annotator: annotators cannot be compared, so competence follows its prior"
+FEW = "agreement of fewer than three does not show who is right, so competence rests on its prior"
 PIECES = "groups with nothing in common"
 
 DESIGNS = {

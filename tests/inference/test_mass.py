@@ -197,7 +197,7 @@ class TestMirroredAccuracies:
         with refuses(FitError, "there are no weights 'density': choose one of mass, stacking"):
             ba.combine_modes(fit, "density")
         for call in (ba.split_modes, ba.combine_modes, lambda one: ba.drop_chains(one, [0])):
-            with refuses(FitError, "has no chains, and so no .* to tell apart .it yields: combination."):
+            with refuses(FitError, "has no chains, and so no .* to compare .it yields: combination."):
                 call(whole15)
         with refuses(FitError, "has no chains to concatenate .it yields: combination."):
             ba.concat_chains([whole15, whole15])
@@ -328,7 +328,7 @@ def test_modes_that_chains_cross_between_are_no_alarm():
 
 def test_of_rough_masses_none_is_claimed():
     (said,) = explain_modes(modes(found(None, [0, 1]), found(None, [2, 3]), rough=True), 1.3)
-    assert "cannot be told" in said
+    assert "cannot be estimated" in said
     assert "%" not in said
     assert "leave" not in said
     assert explain_modes(modes(found(None, [0, 1, 2, 3]), found(None, []), rough=True), 1.3) == []

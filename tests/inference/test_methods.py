@@ -52,7 +52,7 @@ def test_fit_names_the_methods_and_samplers_that_there_are():
         "vb": {"restarts": 10, "steps": 5_000, "tolerance": 1e-6},
     }  # fmt: skip
     assert "`steps`, the most that are taken (50,000)" in ba.fit.__doc__
-    assert 'that initvals="auto" looks from (20)' in ba.fit.__doc__
+    assert 'from which initvals="auto" searches (20)' in ba.fit.__doc__
     assert "starts (10); `steps`, the most E-steps from each (5,000); `tolerance`" in ba.fit.__doc__
 
 

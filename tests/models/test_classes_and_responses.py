@@ -111,7 +111,7 @@ def test_accuracy_of_a_confusion_matrix_is_how_often_the_class_is_named():
 @pytest.mark.parametrize("model", [ModelA(frequency="shared"), EasyHard()], ids=["model_a", "easy_hard"])
 def test_models_whose_labels_must_be_classes_refuse_others(model, refuses):
     with refuses(
-        DataError, f"{model.name} takes each label for a class, and 'unsure' is none: leave those answers out"
+        DataError, f"{model.name} takes each label as a class, and 'unsure' is not one: leave those answers out"
     ):
         model.build(DATA)
     model.check(DATA.without_unsure())

@@ -264,7 +264,7 @@ class TestTable:
         assert pd.read_csv(tmp_path / "difficulty.csv")["item"].tolist() == table["item"].tolist()
         page = "".join(block.text for block in show_items(view_of(fit)) if isinstance(block, Text))
         n_hard = (table["difficulty_hdi94_lb"] > 0).sum()
-        many = f"{counted(n_hard, 'item')} {'is' if n_hard == 1 else 'are'}" if n_hard else "No item is surely"
+        many = f"{counted(n_hard, 'item')} {'is' if n_hard == 1 else 'are'}" if n_hard else "No item is"
         assert f"{many} harder than the average item" in page
         assert f"{table['item'][0]} ({table['expected_accuracy'][0]:.0%})" in page
 

@@ -95,12 +95,12 @@ def test_a_number_of_types_is_whole_and_positive(refuses, types):
 
 def test_what_diligence_rests_on_is_said():
     (said,) = DiligentLazy().caveats(TEN)
-    assert "what is said of diligence rests on the prior of the rates, worth 20 answers each" in said
+    assert "the posterior of diligence depends on the prior of the rates, worth 20 answers each" in said
     (said,) = DiligentLazy(rate_strength=(50.0, 9.0)).caveats(TEN)
     assert "worth 9 to 50 answers each" in said
     assert DiligentLazy(known=True).caveats(TEN) == []
     (said,) = DiligentLazy(known=True, weight_mean=(1.0,), rate_mean=(0.3,)).caveats(TEN)
-    assert "rests on priors" in said
+    assert "depends on priors" in said
     assert caveats(BinomialMixture(), TEN) == caveats(GaussianMixture(), TEN) == []
 
 

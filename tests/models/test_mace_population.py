@@ -38,7 +38,7 @@ def test_em_and_modes_are_refused(crowd, refuses):
         ba.fit(LEARNT, crowd, method="em")
     with refuses(FitError, "mace has no VB with competence_prior='learnt': fit it by nuts"):
         ba.fit(LEARNT, crowd, method="vb")
-    with refuses(FitError, "the density of mace is highest where all annotators are one"):
+    with refuses(FitError, "the density of mace is highest where all annotators are equal"):
         ba.find_modes(LEARNT, crowd)
 
 

@@ -55,7 +55,7 @@ def test_without_true_labels_a_fit_that_passes_says_what_it_cannot_see():
     (verdict,), problems, rest = said(fit)
     assert verdict.well
     assert not problems
-    assert "get wrong together" in rest
+    assert "annotators of an item share" in rest
     (verdict,), problems, rest = said(ba.fit("one_coin", alone, **QUICK))
     assert "are labelled wrongly, and" in verdict.text  # the truth is known: no need to guess
     assert rest == ""
@@ -63,7 +63,7 @@ def test_without_true_labels_a_fit_that_passes_says_what_it_cannot_see():
 
 def test_a_point_was_not_looked_at(clique):
     _, problems, rest = said(ba.fit("one_coin", clique, method="em", random_seed=1, progressbar=False))
-    assert "was not looked at" in rest
+    assert "was not compared with the answers" in rest
     assert any("are labelled wrongly" in problem for problem in problems)  # the truth tells all the same
 
 
@@ -75,7 +75,7 @@ def test_where_nearly_all_err_together_gold_alone_says_so():
     assert not explain_misfit(ba.diagnostics_of(fit))
     (verdict,), problems, _ = said(fit)
     assert not verdict.well
-    assert verdict.text.startswith("The labels are not what they seem")
+    assert verdict.text.startswith("The probabilities of labels are off")
     assert "are labelled wrongly, where" in problems[0]
 
 

@@ -64,7 +64,7 @@ def test_questions_come_in_order_and_say_how_it_was_made(tiny_fit, page):
         "Can I trust this fit?",
         "What are the labels?",
         "Who are the annotators?",
-        "What does the model say about itself?",
+        "How good is the model?",
         "How was it made?",
     ]
     made = html.unescape(page[page.index('id="made"') :])
@@ -92,7 +92,7 @@ def test_names_from_data_are_never_markup(tmp_path):
 
 
 def test_doubts_are_on_top_and_their_chains_drawn(tiny_fit, page, tmp_path):
-    assert "Nothing speaks against the draws: 4 chains agree" in page
+    assert "No problems found: 4 chains agree" in page
     doubtful = tiny_fit.copy()
     diagnostics = json.loads(doubtful.attrs["diagnostics"])
     doubtful.attrs["diagnostics"] = json.dumps(diagnostics | {"divergences": 7})
@@ -108,8 +108,8 @@ def test_what_data_cannot_tell_is_said(tmp_path):
     with pytest.warns(IdentifiabilityWarning):
         fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
     page = html.unescape(written(fit, tmp_path))
-    assert "What these data cannot tell this model" in page
-    assert "agreement of fewer than three does not tell who is right" in page
+    assert "What these data cannot identify" in page
+    assert "agreement of fewer than three does not show who is right" in page
 
 
 @pytest.mark.parametrize("method", ["em", "vb"])
@@ -117,7 +117,7 @@ def test_what_data_cannot_tell_is_said(tmp_path):
 def test_fits_without_chains_have_a_report(tmp_path, method):
     fit = ba.fit("mace", ba.read_annotations("@crowd"), method=method, random_seed=1, progressbar=False)
     page = written(fit, tmp_path)
-    assert ("One point" if method == "em" else "Draws of an approximation") in page
+    assert ("A point, found by EM" if method == "em" else "Draws of an approximation") in page
     assert "Against gold" in page
     annotators = frame_of(grids(page)["annotator-table"])
     assert ("sd" in annotators) == (method == "vb")
@@ -127,7 +127,7 @@ def test_fits_without_chains_have_a_report(tmp_path, method):
 def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
     path = ba.write_report(tiny_fit, tmp_path / "report.html")
     page = path.read_text(encoding="utf-8")
-    assert "Does it predict the answers that were seen?" in page
+    assert "Does it predict the observed answers?" in page
     assert "How much did the prior matter?" in page
     again = ba.write_report(tiny_fit, tmp_path / "again.html").read_text(encoding="utf-8")
     assert page == again
@@ -176,7 +176,7 @@ class TestWhoErrsTogether:
         table = ba.dependence_table(fit, resamples=0)
         assert f"120 items, errors of two annotators correlate by {table.loc[0, 'correlation']:.2f} (" in section
         assert f"10 answers an item are worth {table.loc[0, 'worth']:.1f} independent ones" in section
-        assert "So labels are surer than they should be." in section
+        assert "The labels are therefore too sure." in section
         assert section.count("<img") == 1
         assert {"a0", "a1", "a2", "a3"} <= set(re.findall(r"<td>(a\d)</td>", section))
 

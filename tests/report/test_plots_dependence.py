@@ -68,7 +68,7 @@ def test_of_many_the_most_dependent_are_drawn_or_their_groups(clique_fit, monkey
     monkeypatch.setattr(dependence, "MOST_DRAWN", 3)
     figure = ba.plot_dependence(clique_fit, random_seed=1)
     assert sorted(shown(figure)[0]) == ["a0", "a1", "a2"]
-    assert "the 3 of 10 who most surely do" in figure.axes[0].get_title(loc="left")
+    assert "the 3 of 10 that most surely do" in figure.axes[0].get_title(loc="left")
     clique = {name: "clique" if name in ("a0", "a1", "a2") else "rest" for name in ba.data_of(clique_fit).annotators}
     names, matrix = shown(ba.plot_dependence(clique_fit, clique, random_seed=1))
     table = ba.dependence_table(clique_fit, clique, resamples=0)

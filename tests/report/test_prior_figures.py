@@ -64,7 +64,7 @@ def test_labels_are_in_the_order_in_which_they_would_change(tiny_fit, refuses):
     assert beyond == [("<", (table["doublings"] < -4).sum()), (">", (table["doublings"] > 4).sum())]
     np.testing.assert_allclose(points(right, "|")[:, 0], table["probability"])
     soon = (table["doublings"].abs() < 1).sum()
-    assert left.get_title(loc="left") == f"Labels that hang on the prior: {soon} would change within one doubling"
+    assert left.get_title(loc="left") == f"Labels that depend on the prior: {soon} would change within one doubling"
     with refuses(FitError, "the table has no rows to draw"):
         plot_label_power_scaling(table[:0])
 

@@ -1,4 +1,4 @@
-"""nutpie's insides: the compiled model that it samples without Python, by two C functions.
+"""nutpie's internals: the compiled model that it samples without Python, by two C functions.
 
 nutpie has no such thing in what it documents; `nutpie.compiled_pyfunc.from_pyfunc`, which it does document, takes
 functions of Python, at a half to a third of the speed, and is what is left where this fails.

@@ -165,7 +165,7 @@ class Problem(ABC):
         return {name: away_from_zero(values) for name, values in drawn.items()}
 
     def as_shares(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return parameters, each on its own scale, as shares: a probability has what is left of 1 beside it."""
+        """Return parameters, each on its own scale, as shares: a probability is paired with its complement."""
         return {
             name: np.stack([values[name], 1 - values[name]], axis=-1)
             if np.ndim(values[name]) < prior.ndim
@@ -178,7 +178,7 @@ class Problem(ABC):
         return {name: values[..., 0] if self.is_pair(name) else values for name, values in shares.items()}
 
     def is_pair(self, name: str) -> bool:
-        """Whether a parameter is a probability, whose shares are itself and what is left of 1."""
+        """Whether a parameter is a probability, whose shares are itself and its complement."""
         return len(self.model.parameter_dims[name]) < self.prior[name].ndim
 
 

@@ -1,4 +1,4 @@
-"""EM: the parameters that make the data, or data and prior, most probable; and a fit of that one point, without PyMC.
+"""EM: the parameters that make the data, or data and prior, most probable; and a fit of that point, without PyMC.
 
 An E-step gives every item the posterior of its class under the parameters so far, an M-step the parameters that would
 be best if those were counts. How steps are put together is in `bayesanno.inference.climbing.climb`.
@@ -181,7 +181,7 @@ def find_point(
     exchangeable = relabel and (
         is_exchangeable(model, data)
         if settings.objective == "map"
-        else isinstance(model, Relabels) and not data.controls  # the likelihood does not tell the classes apart
+        else isinstance(model, Relabels) and not data.controls  # the likelihood does not distinguish the classes
     )
     found = find_best(
         problem, data, initvals, exchangeable=exchangeable, random_seed=random_seed, progressbar=progressbar

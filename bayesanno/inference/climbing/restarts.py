@@ -1,4 +1,4 @@
-"""From a model and annotations to the best of several climbs: where to start, what the ends are, how they compare."""
+"""From a model and annotations to the best of several climbs: starts, ends, and their comparison."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def find_best(
     initvals : str or mapping of name to array
         The first start: a mapping is that point; "prior", a draw like the others; else it is near the majority vote.
     exchangeable : bool
-        Whether the objective does not tell the classes apart, so that each end is read under the names by which
+        Whether the objective does not distinguish the classes, so that each end is read under the names by which
         annotators are right most often.
     random_seed : int
     progressbar : bool

@@ -1,4 +1,4 @@
-"""A fit without a graph: the groups that every fit has, made in NumPy of what a method that climbs has found."""
+"""A fit without a graph: the groups of every fit, made in NumPy from the results of EM or VB."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Annotations that lie on the workers of a Dask cluster."""
+"""Annotations on the workers of a Dask cluster."""

@@ -1,11 +1,11 @@
-"""Annotations that lie on the workers of a Dask cluster, for methods that climb.
+"""Annotations on the workers of a Dask cluster, for EM and VB.
 
-Each item's annotations are brought together once, by Dask's shuffle, and laid out where they then lie. After that what
-travels is parameters, to the workers, and sums over blocks, from them; annotations do not. A worker that is lost takes
-parts with it, which Dask makes anew from what it reads them from.
+Each item's annotations are brought together once, by Dask's shuffle, and laid out there. After that what travels is
+parameters, to the workers, and sums over blocks, from them; annotations do not. A worker that is lost takes parts with
+it, which Dask makes anew from what it reads them from.
 
 The invariant: every task has what it needs in its graph, so that no result is held nowhere else; sums are added in one
-order, so that where a block lies changes no digit.
+order, so that the place of a block changes no digit.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ if TYPE_CHECKING:
     from dask.distributed import Client, Future
 
 PART_ROWS = 1_000_000  # annotations of a part: some tens of megabytes
-LEAST_ROWS = 10_000  # of a part that is there only so that every thread has one
+LEAST_ROWS = 10_000  # of a part that exists only so that every thread has one
 FAN_IN = 8  # sums that one task adds up
 CLIMBS = 32  # that are followed at a time: they wait for workers, and take no time here
 TIMEOUT = "10 s"  # to reach a scheduler
 
 
 class DaskItems(AddsUp):
-    """The items of a table in parts that lie on workers.
+    """The items of a table in parts on workers.
 
     Parameters
     ----------
@@ -97,14 +97,14 @@ class DaskItems(AddsUp):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DaskAnnotations(AnnotationTotals):
-    """Annotations that lie on the workers of a cluster, as long as this is there; `distribute_annotations` makes them.
+    """Annotations on the workers of a cluster, held as long as this object exists; `distribute_annotations` makes them.
 
     Attributes
     ----------
     on_workers : DaskItems
         The items, in parts.
     name : str
-        What messages call the table they are from.
+        The name of their table in messages.
     """
 
     on_workers: DaskItems
@@ -121,7 +121,7 @@ def distribute_annotations(
     gold: str | None = None,
     labels: Sequence[str] | None = None,
 ) -> DaskAnnotations:
-    """Read annotations where they lie, and bring those of each item together on one worker.
+    """Read annotations on the workers of a cluster, and bring those of each item together on one worker.
 
     Cells, names and columns are as for `read_annotations`. Annotators are numbered by first appearance, files in the
     order of their names (part 2 before part 10), labels sorted: as if the same table were read whole.
@@ -140,7 +140,7 @@ def distribute_annotations(
     Returns
     -------
     DaskAnnotations
-        What `fit` and `write_labels` take. The annotations stay on the workers as long as it is referred to.
+        What `fit` and `write_labels` take. The annotations stay on the workers as long as this object exists.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def distribute_annotations(
 
 
 def items_of(data: Labelled) -> AddsUp:
-    """Return the items of annotations, in blocks: in memory, or where they lie."""
+    """Return the items of annotations, in blocks: in memory, or on the workers."""
     if isinstance(data, DaskAnnotations):
         return data.on_workers
     assert isinstance(data, AnnotationData)
@@ -212,7 +212,7 @@ def require_distributed(data: Any, client: Client | None) -> DaskAnnotations:
     """
     if isinstance(data, DaskAnnotations):
         if client is not None and client is not data.on_workers.client:
-            raise FitError("these annotations lie on the cluster of another client: leave out client=...")
+            raise FitError("these annotations are on the cluster of another client: leave out client=...")
         return data
     if not lies_elsewhere(data):
         raise FitError(

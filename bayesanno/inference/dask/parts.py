@@ -1,6 +1,6 @@
-"""What a worker of a cluster holds: some items with all of their annotations, laid out, and what is added up of them.
+"""Parts on the workers of a cluster: some items with all of their annotations, laid out, and sums over them.
 
-The invariant: a part follows from its rows alone, in whatever order they come.
+The invariant: a part depends only on its rows, not on their order.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Part:
     n_annotations : array of int, shape (item,)
     by_annotator : array of int, shape (annotator,)
     digest : int
-        Of the annotations, in whatever order.
+        Of the annotations, in any order.
     """
 
     number: int
@@ -44,7 +44,7 @@ class Part:
     digest: int
 
     def __sizeof__(self) -> int:
-        """Return how many bytes it holds, by which Dask tells that work should come to it, not it to the work."""
+        """Return how many bytes it holds, so that Dask moves work to it and not it to the work."""
         said = [block.answers for block in self.items.blocks]
         arrays = [
             self.items.pattern,
@@ -58,7 +58,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartTotals:
-    """What is to be known of parts beside their names."""
+    """What is known of parts in addition to their names."""
 
     n_items: int
     by_annotator: np.ndarray
@@ -128,7 +128,7 @@ def _gold_of(frame: pd.DataFrame, item: np.ndarray, names: pd.Index[str], table:
 
 
 def describe_part(part: Part) -> PartTotals:
-    """Return what is known of a part beforehand."""
+    """Return what is known of a part before it is read."""
     n_gold = 0 if part.gold is None else int((part.gold != "").sum())
     return PartTotals(
         len(part.names), part.by_annotator, n_gold, part.digest, part.items.n_different, part.items.largest

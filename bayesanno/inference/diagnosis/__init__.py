@@ -1,1 +1,1 @@
-"""Whether to believe a fit: the numbers, and the words."""
+"""Diagnostics of a fit: the numbers, and the words."""

@@ -1,4 +1,4 @@
-"""What is checked before any time is spent on sampling: whether the design lets competence be learnt."""
+"""Checks before sampling: whether the design identifies competence."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def design_problems(data: AnnotationData) -> list[str]:
     >>> from bayesanno.inference.diagnosis.design import design_problems
     >>> alone = AnnotationData.from_records([("s1", "ada", "yes"), ("s2", "bo", "no"), ("s3", "cy", "no")])
     >>> design_problems(alone)[0]
-    'every item has only one annotator: nobody can be checked against anybody, so competence follows its prior alone'
+    'every item has only one annotator: annotators cannot be compared, so competence follows its prior alone'
     """
     return describe_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
 
@@ -86,14 +86,13 @@ def describe_links(links: Links, data: Labelled) -> list[str]:
     problems = []
     if not links.checks:
         problems.append(
-            "every item has only one annotator: nobody can be checked against anybody, "
-            "so competence follows its prior alone"
+            "every item has only one annotator: annotators cannot be compared, so competence follows its prior alone"
         )
     active = np.flatnonzero(data.by_annotator)
     if active.size < 3:
         problems.append(
             f"there {'is' if active.size == 1 else 'are'} only {active.size} annotator"
-            f"{'' if active.size == 1 else 's'}: agreement of fewer than three does not tell who is right, so "
+            f"{'' if active.size == 1 else 's'}: agreement of fewer than three does not show who is right, so "
             "competence rests on its prior"
         )
     leaders, members = np.unique(links.leader[active], return_counts=True)

@@ -1,4 +1,4 @@
-"""What a fit warns of, in plain language: what is wrong, what follows from it, and what to do next.
+"""Warnings of a fit in plain language: what is wrong, what follows from it, and what to do next.
 
 The invariant: a text is made of a fit's diagnostics alone, so that it can be said again of a fit that was loaded.
 """
@@ -66,8 +66,8 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     if cut_off and n_draws and cut_off > MAX_DEPTH_SHARE * n_draws:
         problems.append(
             f"{cut_off} of {n_draws} draws ({cut_off / n_draws:.0%}) reached the maximum tree depth: their paths were "
-            "cut off, so that the chains move slowly; the draws are not wrong, but dependent: believe them if R-hat "
-            "and ESS are good, otherwise a longer tune or a narrower prior helps"
+            "cut off, so that the chains move slowly; the draws are not wrong, but dependent: use them if R-hat "
+            "and ESS are good; otherwise a longer tune or a narrower prior helps"
         )
     if bfmi is not None and bfmi < MIN_BFMI:
         problems.append(
@@ -105,7 +105,7 @@ def _explain_climb(found: dict[str, Any]) -> list[str]:
     if "elbo" in found:  # e to the difference is, roughly, how the posterior's mass is divided between the two
         near = [other for other in found["others"] if other["nats_lower"] < HARDLY_LOWER and other["items_differ"]]
         problems += [
-            f"another approximation is hardly worse, {other['nats_lower']:.2g} nats lower, and labels "
+            f"another approximation is only slightly worse, {other['nats_lower']:.2g} nats lower, and labels "
             f"{counted(other['items_differ'], 'item')} differently: the posterior may have both modes, and this is one "
             "of them"
             for other in near[:1]
@@ -137,8 +137,7 @@ def _explain_combination(combination: dict[str, Any]) -> list[str]:
     rough = [mode for mode in combination["modes"] if mode["by"] == "laplace"]
     if rough:
         problems.append(
-            "the weights are rough, by Laplace's method, since the draws of a mode cannot bear bridge sampling: "
-            f"{rough[0]['reason']}"
+            f"the weights are rough, by Laplace's method, since bridge sampling failed in a mode: {rough[0]['reason']}"
         )
     return problems
 
@@ -152,7 +151,7 @@ def _explain_mixing_within(group: dict[str, Any]) -> list[str]:
 
 
 def _differs_in_little(rare: dict[str, Any] | None) -> bool:
-    """Whether nothing but classes of hardly an item mixes badly."""
+    """Whether only nearly empty classes mix badly."""
     return rare is not None and not _explain_mixing(rare["rest"]) and is_little(rare)
 
 

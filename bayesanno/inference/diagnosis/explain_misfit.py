@@ -1,4 +1,4 @@
-"""What a fit says of answers that are not as it predicts them, in plain language; all thresholds are here as well.
+"""Warnings of answers that are not as the fit predicts them, with their thresholds.
 
 The invariant: as in `explain`, a text is made of what a fit holds, so that it can be said again of one that was loaded.
 """
@@ -17,8 +17,8 @@ SHARE_OFF = 0.05  # of the items
 DESIGN_EFFECT = 1.1  # how many answers are worth as much as one that is independent of others
 
 CANNOT_SEE = (
-    "That cannot show what all who answer an item get wrong together, nor what few answers per item hide: only true "
-    "labels can."
+    "This check cannot show errors that all annotators of an item share, nor errors hidden by few answers per item: "
+    "only true labels can."
 )
 
 
@@ -53,8 +53,8 @@ def _explain(found: Mapping[str, Any]) -> str:
 def _advise(found: Mapping[str, Any]) -> str:
     if "errors" not in found:
         return (
-            "what it says of items rests on that: bayesanno.predictive_check(fit) shows more, and bayesanno.compare "
-            "says whether another model predicts better"
+            "results for items depend on that: bayesanno.predictive_check(fit) shows more, and bayesanno.compare "
+            "shows whether another model predicts better"
         )
     sure = "the labels are then too sure" if _is_off_errors(found) else "labels may be too sure"
     return (

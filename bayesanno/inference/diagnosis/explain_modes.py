@@ -1,4 +1,4 @@
-"""What a fit warns of where the posterior has several modes: which chains are in which, and what to do with them.
+"""Warnings where the posterior has several modes: which chains are in which, and what to do.
 
 The invariant: as in `bayesanno.inference.diagnosis.explain`, a text is made of a fit's diagnostics alone.
 """
@@ -13,7 +13,7 @@ from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER, LEAST_MAS
 
 
 def explain_modes(modes: Mapping[str, Any], max_rhat: float | None = None) -> list[str]:
-    """Say in plain language what modes mean for what is believed; empty if one carries all, and the chains are there.
+    """Explain the modes of a posterior and what to do; empty if one carries all mass, and the chains are there.
 
     Nothing is said either of modes between which the chains go back and forth, as `max_rhat` shows.
 
@@ -92,9 +92,9 @@ def _explain_search(modes: Mapping[str, Any]) -> str:
     missed = "none reached" if modes["unfinished"] == made else f"{modes['unfinished']} did not reach"
     voted = ", that from the vote among them" if "first" in modes.get("open", []) and made > 1 else ""
     return (
-        f"the posterior's modes could not be looked for fully: of the climbs from {starts} {missed} the top of a mode"
-        f"{voted}, so that nothing is known of how many modes there are and what they weigh; chains started where "
-        "climbs ended as well: compare the labels of these chains (bayesanno.split_modes), and fits with several seeds"
+        f"the search for the posterior's modes is incomplete: of the climbs from {starts} {missed} the top of a mode"
+        f"{voted}, so the number of modes and their masses are unknown; chains also started where climbs ended: "
+        "compare the labels of these chains (bayesanno.split_modes), and fits with several seeds"
     )
 
 
@@ -121,15 +121,15 @@ def _explain_light(
 
 
 def _explain_unknown(modes: Mapping[str, Any], occupied: Sequence[int]) -> list[str]:
-    """Say which chains are in which modes where what each weighs cannot be told."""
+    """Say which chains are in which modes where the mass of each is unknown."""
     found = modes["found"]
     first, *others = occupied
     where = "; ".join(f"{_who_is_in(found[at], at)} ({_differs(found[at])})" for at in others[:MOST_NAMED])
-    why = "cannot be told of so many parameters" if modes["rough"] else "is not known"
+    why = "cannot be estimated with so many parameters" if modes["rough"] else "is unknown"
     return [
-        f"{_who_is_in(found[first], first)}; {where}; what each mode weighs {why}, so "
-        "that these chains cannot be averaged over: look at each mode by bayesanno.split_modes(fit), weigh them by how "
-        'they predict, bayesanno.combine_modes(fit, weights="stacking"), or sample longer, if chains may yet cross'
+        f"{_who_is_in(found[first], first)}; {where}; the mass of each mode {why}, so do "
+        "not average over these chains: look at each mode by bayesanno.split_modes(fit), weight them by predictive "
+        'accuracy, bayesanno.combine_modes(fit, weights="stacking"), or sample longer, if chains may still cross'
     ]
 
 
@@ -169,7 +169,7 @@ def _differs(mode: Mapping[str, Any]) -> str:
 
 
 def explain_chains(diagnostics: Mapping[str, Any]) -> list[str]:
-    """Say of a fit whose chains are in several modes that its means are of no posterior, and what call weighs them.
+    """Warn that a fit's chains are in several modes, so that its means are of no posterior, and name the remedy.
 
     Examples
     --------

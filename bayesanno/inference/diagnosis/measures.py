@@ -1,4 +1,4 @@
-"""Whether to believe a posterior: the numbers. What they mean is said in `bayesanno.inference.diagnosis.explain`."""
+"""Diagnostics of a posterior as numbers. `bayesanno.inference.diagnosis.explain` puts them into words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes of hardly an item: what of a fit that mixes badly is theirs, and whether all else mixes.
+"""Nearly empty classes: which bad mixing is theirs, and whether everything else mixes.
 
 Chains seldom agree on such a class: its parameters are known from the prior alone, and a few items are in it or not.
 These are the numbers; they are said in `bayesanno.inference.diagnosis.explain_rare`.
@@ -21,7 +21,7 @@ FEW_ITEMS = 5.0  # expected in a class: of fewer, its rows of a confusion matrix
 FEW_OF_ALL = 0.1  # the share of all items that such a class has at most: where items are few, all classes are small
 CLASSES = "true_class"  # how the dimensions of classes begin; the types of items have others
 MOST_ITEMS = 5  # that are named
-SHARED = 20.0  # times as many items as move between it and a class of hardly an item: in a larger one these do not show
+SHARED = 20.0  # times as many items as move between it and a nearly empty class: in a larger one these do not show
 
 
 def mixes(found: Mapping[str, Any]) -> bool:
@@ -80,7 +80,7 @@ def add_rare(
 def find_rare(
     convergence: xr.Dataset, latents: Sequence[Latent], compared: Sequence[Compared], items: Sequence[str]
 ) -> dict[str, Any] | None:
-    """Find the classes of hardly an item, and part what mixes badly into what is theirs and the rest.
+    """Find the nearly empty classes, and split bad mixing into theirs and the rest.
 
     Parameters
     ----------

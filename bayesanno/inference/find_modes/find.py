@@ -1,11 +1,11 @@
-"""Every mode of a likelihood or a posterior density that many starts lead to: where, how high, how often reached.
+"""The modes of a likelihood or a posterior density that many starts lead to: places, heights and visits.
 
-A fit says what is believed; modes say what explanations there are. A paper's table of maxima, a suspicion that chains
-miss another explanation, a parameter whose best value is 0 or 1: these are questions about modes.
+A fit gives the posterior; modes are the alternative explanations of the data. Use them to reproduce a paper's table of
+maxima, to see whether chains miss an explanation, or for parameters whose best value is 0 or 1.
 
 The invariant: what is listed is a maximum by its slopes and curvature, or says that it is not; and no explanation is
 listed twice. Two ends are one mode if they are equally high and say the same of every item; of an end on a level,
-where the function does not tell some values apart, one point stands for all.
+where the function is equal at many values, one point stands for all.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from bayesanno.modeling.registry import get_model
 SAME_VALUE = 1e-6  # nats between ends that may be one
 SAME_ITEMS = 1e-4  # by how much they may differ in any item's log likelihood, and in any probability of a state
 NEARLY = 10.0  # these times as much before the last digits are computed
-MOST_ROUNDS = 5  # of looking for something better beside each mode
+MOST_ROUNDS = 5  # of searching for better points near each mode
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ def find_modes(
 ) -> pd.DataFrame:
     """Find the modes of a model's likelihood, or of its posterior density, from many starts.
 
-    Each start is climbed from by L-BFGS, and its end brought to the last digits by Newton's method, which puts
-    parameters on the boundary where they belong. The first starts are the majority vote, the minority being right,
-    everybody spamming, and the vote mirrored; then these with jitter, draws from the prior, and uniform points.
+    L-BFGS climbs from each start, and Newton's method brings its end to the last digits, with parameters on the
+    boundary where they belong. The first starts are the majority vote, the minority being right, everybody spamming,
+    and the vote mirrored; then these with jitter, draws from the prior, and uniform points.
 
     Parameters
     ----------
     model : AnnotationModel or str
-        A model, or its name in the zoo.
+        A model, or its name.
     data : AnnotationData, CountData or MultiAnnotationData
     objective : {"ml", "map"}, default "ml"
         The likelihood, or the posterior density of the parameters on their own scale: no Jacobian, so that modes are
@@ -94,12 +94,12 @@ def find_modes(
     pandas.DataFrame
         One row per mode, the highest first, numbered from 1 (`mode`): `objective`, its log in nats; `visits`, how many
         starts led there; `boundary`, which parameters are on the boundary; `maximum`, whether slopes and curvature say
-        that it is one; `flat`, in how many directions inside nothing changes, so that the values are one choice of
-        many; `same_as`, the first mode that gives every item the same likelihood, as do those in which classes have
-        swapped names; then a column per parameter. The attributes (`attrs`) hold `model`, `objective`, `starts`,
-        `random_seed`, `n_modes`, `n_distinct` (those not the same as another), `unbounded` (directions in which the
-        objective grows without bound, "competence[ada] -> 0", and how many starts went there) and `lost` (starts that
-        led nowhere).
+        that it is one; `flat`, in how many inner directions the objective is constant, so that the values are one
+        choice of many; `same_as`, the first mode that gives every item the same likelihood, as do those in which
+        classes have swapped names; then a column per parameter. The attributes (`attrs`) hold `model`, `objective`,
+        `starts`, `random_seed`, `n_modes`, `n_distinct` (those not the same as another), `unbounded` (directions in
+        which the objective grows without bound, "competence[ada] -> 0", and how many starts went there) and `lost`
+        (starts that failed).
 
     Raises
     ------
@@ -108,7 +108,8 @@ def find_modes(
     DataError
         If the data are not of the kind that the model takes, or cannot support it.
     FitError
-        If the objective or the number of starts is none, or the model has a parameter that can be any number.
+        If there is no such objective, the number of starts is below 1, or the model has a parameter that can be any
+        number.
 
     Examples
     --------
@@ -121,8 +122,8 @@ def find_modes(
     check_search(objective, starts, random_seed)
     if isinstance(model, HasSpreads) and model.spreads():
         raise FitError(
-            f"the density of {model.name} is highest where all annotators are one, and it has no mass there: its modes "
-            "say nothing; look for those of model_b"
+            f"the density of {model.name} is highest where all annotators are equal, and it has no mass there: its "
+            "modes are meaningless; look for those of model_b"
         )
     model.check(data)
     seed = known_seed(random_seed)
@@ -171,7 +172,7 @@ def _find(
             break
         better = {
             id(one.end): find_better(function, region, one.end, rng)
-            for one in track(new, "looking beside each mode", show=progressbar)
+            for one in track(new, "searching near each mode", show=progressbar)
         }
         tried += [one.end for one in new if better[id(one.end)] is one.end]
         pairs = [(better.get(id(one.end), one.end), one.visits) for one in modes]
@@ -255,7 +256,7 @@ def _find_swap(one: Explanation, other: Explanation) -> np.ndarray | None:
 
 
 def _put_in_order(modes: Sequence[Explanation], reader: _Reader, competence: str | None) -> list[Explanation]:
-    """Return the highest first; of equally high ones that in which annotators are most competent."""
+    """Return the highest first; of equally high ones the one in which annotators are most competent."""
     level = np.zeros(len(modes))
     if competence is not None and modes:
         level = reader.parameters([one.end.point for one in modes])[competence].values.reshape(len(modes), -1).mean(1)

@@ -19,7 +19,7 @@ import numpy as np
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 FLOOR = 1e-15  # what a coordinate at 0 is taken for: 1 less this is not yet 1
-NOTHING = 1e-9  # a coordinate below this is put at 0 whatever its slope, which is seen better from there
+NOTHING = 1e-9  # a coordinate below this is put at 0; its slope is clearer from there
 PRESSED = 1e-4  # a coordinate below this that falls may be one of 0
 SLOPE = 1e-6  # what counts as no slope, per observation of the simplex
 FLAT = 1e-7  # what counts as no curvature, as a share of the greatest; differences of gradients give no more digits
@@ -198,7 +198,7 @@ def polish(objective: Function, region: Region, end: End) -> End:
 
 
 def find_better(objective: Function, region: Region, end: End, rng: np.random.Generator, *, tries: int = 4) -> End:
-    """Return an end that is higher, reached from points beside this one; itself if none is.
+    """Return a higher end, reached from points near this one; itself if there is none.
 
     Where the function is flat, points anywhere on the level are tried, three times as many: at some of them there may
     be a way up. A simplex that has no influence, as the row of a class without items, is drawn anew.
@@ -306,7 +306,7 @@ def _newton_step(
     curved : array, shape (coordinate,), or None
         A direction in which the function curves upwards, if there is one.
     flat : array, shape (direction, coordinate)
-        Directions without curvature; the step has no part in them unless they slope.
+        Directions without curvature; the step ignores them unless they slope.
     """
     pivot = region.pivots(z)
     free = np.flatnonzero((z > 0) & (region.half | (pivot != np.arange(z.size))))

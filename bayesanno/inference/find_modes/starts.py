@@ -1,4 +1,4 @@
-"""Where the search for modes starts: from the vote, from its opposites, from the prior, and from anywhere.
+"""Starts of the search for modes: the vote, its opposites, draws from the prior, and uniform points.
 
 A start near a mode that only an odd view of the data suggests finds it at once, where random ones may not.
 """

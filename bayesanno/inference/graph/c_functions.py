@@ -85,7 +85,7 @@ class CFunctions:
 
     @cached_property
     def user_data(self) -> np.ndarray:
-        """Where each array lies, and its shape, one after the other."""
+        """The address and the shape of each array, one after the other."""
         numbers = [number for array in self.arrays for number in (array.ctypes.data, *array.shape)]
         return np.array(numbers, dtype=np.int64)
 
@@ -170,7 +170,7 @@ def _view(begin: int, n_dims: int, of: str) -> str:
 
 @cache
 def _writers() -> tuple[str, ...]:
-    """Return the versions of all that writes code, and the text of our own operations."""
+    """Return the versions of all packages that write code, and the text of our own operations."""
     (folder,) = ops.__path__
     own = b"".join(path.read_bytes() for path in sorted(Path(folder).glob("*.py")))
     return (*(f"{name} {version(name)}" for name in WRITERS), hashlib.sha256(own).hexdigest())

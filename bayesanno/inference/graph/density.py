@@ -1,7 +1,7 @@
 """The log density that samplers see, as a function of points on the unconstrained scale, for data of any size.
 
 It is compiled once per machine. Within a process, graphs of the same operations and scalar constants share their
-functions, whatever their data and their sizes, which are data here as well (`bayesanno.modeling.any_size`); between
+functions, for all data and sizes, which are data here as well (`bayesanno.modeling.any_size`); between
 processes they are kept on disk. Where PyTensor or Numba are not what is expected here, PyTensor's own functions do it,
 slowly.
 
@@ -45,7 +45,7 @@ class Density:
     logp : callable
         From a point (dimension,) to log p and its gradient; None where there is no density.
     kept : callable
-        From a point to all that `parts` names, in one vector; None where that cannot be computed.
+        From a point to the values that `parts` names, in one vector; None where that cannot be computed.
     parts : mapping of name to slice and shape
         Which numbers each of the graph's values has in the vector of what is kept: first those that are sampled, which
         are the point, then the free variables that are sampled on another scale.
@@ -107,7 +107,7 @@ class Density:
 
 
 def spreads_of(density: Density, model: Any, graph: pm.Model) -> np.ndarray:
-    """Return which numbers (dimension,) say how far a model's parameters lie apart."""
+    """Return which numbers (dimension,) are spreads of a model's parameters."""
     found = np.zeros(density.n_dim, dtype=bool)
     for name in model.spreads() if isinstance(model, HasSpreads) else ():
         found[density.parts[graph.rvs_to_values[graph[name]].name][0]] = True

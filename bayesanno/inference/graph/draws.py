@@ -1,4 +1,4 @@
-"""Draws of a graph's free parameters, and what follows from each: deterministics, log priors, unconstrained points.
+"""Draws of a graph's free parameters, and their deterministics, log priors and unconstrained points.
 
 PyTensor gives the graph a dimension of draws, and evaluates it by NumPy: nothing is compiled for one use.
 """
@@ -42,7 +42,7 @@ def as_one_chain(graph: pm.Model, points: Sequence[Mapping[str, np.ndarray]]) ->
 
 
 def add_deterministics(graph: pm.Model, free: xr.Dataset) -> xr.Dataset:
-    """Return draws of the free parameters with the graph's deterministics beside them."""
+    """Return draws of the free parameters and of the graph's deterministics."""
     graph = _on_own_scale(graph)
     return free.assign(_evaluate(graph, graph.deterministics, graph.replace_rvs_by_values(graph.deterministics), free))
 

@@ -1,1 +1,1 @@
-"""The modes of a posterior: found before sampling, which chains are in which, what each weighs."""
+"""The modes of a posterior: found before sampling, the chains in each, and their masses."""

@@ -1,9 +1,9 @@
 """Bridge sampling: the integral of a density around draws from it; and so the marginal likelihood of a fit of counts.
 
-The invariant: it is nan, with the reason, where the draws cannot bear it. The marginal likelihood is of the answers in
-their order, without binomial coefficients, under the fit's own proper priors. Only models whose types are told apart by
-their order or by their priors are taken: where classes can be permuted, draws of one labelling would miss the others'
-share.
+The invariant: it is nan, with the reason, where the draws do not suffice. The marginal likelihood is of the answers in
+their order, without binomial coefficients, under the fit's own proper priors. Only models whose types are distinguished
+by their order or by their priors are taken: where classes can be permuted, draws of one labelling would miss the
+others' share.
 
 References
 ----------
@@ -32,7 +32,7 @@ from bayesanno.inference.graph.draws import unconstrain
 
 MAX_ROUNDS = 1_000  # of the iteration; it takes tens
 TOLERANCE = 1e-10  # of the log, and so relative to the marginal likelihood
-MIN_PER_DIMENSION = 2  # draws that shape the proposal: of fewer, its covariance is hardly known
+MIN_PER_DIMENSION = 2  # draws that fit the proposal: with fewer, its covariance is too uncertain
 BLOCK = 50  # draws that shape the proposal, before as many that are bridged to
 FEWEST_DRAWS = 20  # of a chain in a region: of fewer it is not known how independent they are
 LIKE_LENGTHS = 0.9  # of the longest: chains of no less are cut to the shortest
@@ -58,8 +58,8 @@ class MarginalLikelihood(NamedTuple):
 def estimate_marginal_likelihood(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> MarginalLikelihood:
     """Estimate the log marginal likelihood of a fit of counts by bridge sampling (Meng and Wong 1996).
 
-    The bridge is to a multivariate t with 5 degrees of freedom, on the unconstrained scale; of blocks of 50 draws one
-    shapes it, and the next is bridged to.
+    The proposal is a multivariate t with 5 degrees of freedom, on the unconstrained scale. Blocks of 50 draws are used
+    in turn: one fits the proposal, the next enters the bridge.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def shape_proposal(points: np.ndarray) -> Any:
 
     n_samples, n = points.shape
     if n_samples < MIN_PER_DIMENSION * n:
-        raise np.linalg.LinAlgError(f"{n_samples} draws are too few to shape {n} dimensions")
+        raise np.linalg.LinAlgError(f"{n_samples} draws are too few for {n} dimensions")
     covariance = np.atleast_2d(np.cov(points.T))
     np.linalg.cholesky(covariance)
     return multivariate_t(points.mean(axis=0), covariance, df=TAILS)
@@ -169,7 +169,7 @@ def estimate_log_mass(
     drawn = proposal.rvs(z.shape[0] * int((~shapes).sum()), random_state=rng).reshape(-1, z.shape[2])
     ratio = log_density(drawn) - np.atleast_1d(proposal.logpdf(drawn))  # (sample,), of proposed points
     if not kept or not np.isfinite(ratio).any():
-        return _no_mass("no draw, or no proposed point, is where the density is to be integrated")
+        return _no_mass("no draw, or no proposed point, is in the region to be integrated")
     ratio_kept = [log_density(points) - np.atleast_1d(proposal.logpdf(points)) for points in kept]  # of the posterior's
     pareto_k = find_pareto_k(ratio)
     if not pareto_k <= MAX_PARETO_K:
@@ -243,6 +243,6 @@ def require_counts(fit: xr.DataTree | FitView) -> CountData:
     """
     view = view_of(fit)
     if view.model.data_class is not CountData:
-        raise FitError(f"types of items are counted in fits of counts, and {view.model.name} is fitted to annotations")
+        raise FitError(f"marginal likelihoods are for fits of counts, and {view.model.name} is fitted to annotations")
     counts: CountData = view.data
     return counts

@@ -1,8 +1,8 @@
 """Which chains of a fit are in which mode of the posterior: one record, stored among a fit's diagnostics as `modes`.
 
 Where modes were looked for before sampling, each chain is in the one uphill of its draws; where that is not known of
-some chain, or nothing was looked for, chains are compared with each other. What the record means for what is believed
-is said in `bayesanno.inference.diagnosis.explain`.
+some chain, or there was no search, chains are compared with each other. What the record means for the posterior is said
+in `bayesanno.inference.diagnosis.explain`.
 """
 
 from __future__ import annotations

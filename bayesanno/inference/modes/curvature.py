@@ -1,4 +1,4 @@
-"""What a mode weighs, by Laplace's method, from the curvature at its top.
+"""The mass of a mode, by Laplace's method, from the curvature at its top.
 
 Where parameters' spreads are learnt, all else is summed out given the spreads, and the spreads after that (Rue, Martino
 and Chopin 2009, doi:10.1111/j.1467-9868.2008.00700.x, do so for Gaussian fields): the curvature by the spreads is that

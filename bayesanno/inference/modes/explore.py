@@ -1,9 +1,9 @@
-"""Where a posterior has its mass, found before it is sampled: its modes, from several starts, and the mass of each.
+"""The search for a posterior's modes before sampling: from several starts, with the mass of each.
 
 All on the density that NUTS sees, so that the mass of a mode is that of the draws around it: L-BFGS from the given
 start and from random ones, and Laplace's method at each end, with the Hessian from differences of gradients
 (Tierney and Kadane 1986, doi:10.1080/01621459.1986.10478240). Random starts find modes that chains from one start would
-never see; they prove nothing of modes that none of them leads to. An end where the density still rises is no mode:
+never see; they prove nothing about modes that none of them leads to. An end where the density still rises is no mode:
 what it will weigh is not known, and so no mode's share of the whole.
 """
 
@@ -27,7 +27,7 @@ ROUGHLY = 40.0  # nats: what the Hessian's diagonal alone may err by
 HOPELESS = 60.0  # nats below the best top, where no climb by spreads is worth its while
 LEAST_CLIMB = 1_000  # gradients that a climb may take in any case; many more where many may be taken
 CLIMBS = 4  # that may take all they are allowed before half of all gradients are spent
-NEARLY = 10.0  # nats that an end of no top may lie below the highest, to be a place where chains start
+NEARLY = 10.0  # nats that an end without a top may be below the highest, for chains to start there
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def explore(
         further climbs by spreads: then there are fewer starts, and rougher masses.
     rng : numpy.random.Generator
     spreads : array of bool, shape (dimension,), optional
-        Which numbers say how far others lie apart: random starts have those of the first.
+        Which numbers are spreads: random starts have those of the first.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def _move_spreads(
 ) -> list[Mode]:
     """Climb on from ends by the spreads as well; where there are no gradients left for it, they are no tops.
 
-    Ends that lie far below the best top, given the spreads there, are left out.
+    Ends far below the best top, given the spreads there, are left out.
     """
     begun = density.n_calls
     moved: list[Mode] = []

@@ -1,8 +1,8 @@
 """The top of a mode: where a climb ends, and whether it got there.
 
-A model that learns how far its parameters lie apart, their spreads, has a density that is highest where all are one,
-and next to no mass there. Its modes are those of the spreads with all else summed out: L-BFGS climbs the rest given
-the spreads, Laplace's method sums it out, and the spreads climb that sum.
+A model that learns the spreads of its parameters has a density that is highest where all are equal, and next to no mass
+there. Its modes are those of the spreads with all else summed out: L-BFGS climbs the rest given the spreads, Laplace's
+method sums it out, and the spreads climb that sum.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesanno.inference.graph.density import Density
 
-NEAR = 0.5  # how far two ends of one mode lie apart at the most, in any number
+NEAR = 0.5  # the largest distance of two ends of one mode, in any number
 EQUAL = 0.05  # nats, the same
 EQUAL_BY_SPREADS = 0.5  # nats, the same where spreads are climbed, whose tops are found less exactly
 PROBES = 20
@@ -60,7 +60,7 @@ def find_top(density: Density, point: np.ndarray, most_steps: int, spreads: np.n
     most_steps : int
         How many gradients L-BFGS may take, each time that it is run.
     spreads : array of bool, shape (dimension,), optional
-        Which numbers say how far others lie apart.
+        Which numbers are spreads.
     """
     from scipy.optimize import minimize
 

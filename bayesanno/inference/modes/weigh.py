@@ -1,10 +1,10 @@
 """Which chains of a fit share a mode, and how much of the posterior's mass each mode holds.
 
-By bridge sampling from the draws in the mode, and where those of one mode cannot bear that, all by Laplace's method.
-The space is divided among the modes: a point belongs to the one whose own t distribution, of Laplace's centre and
-curvature, is the highest there, so that no mass counts twice, and chains that cross are cut where they do. Where
-classes can be permuted, all is within one labelling, the one that eq. 56 of Rzhetsky et al. (2008) prefers: every mode
-is there once in each of the K!, whose number so cancels.
+By bridge sampling from the draws in the mode; where that fails in one mode, all by Laplace's method. The space is
+divided among the modes: a point belongs to the one whose own t distribution, of Laplace's centre and curvature, is the
+highest there, so that no mass counts twice, and chains that cross are cut where they do. Where classes can be permuted,
+all is within one labelling, the one that eq. 56 of Rzhetsky et al. (2008) prefers: every mode is there once in each of
+the K!, whose number so cancels.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ModeMass:
     chains : tuple of int
         By their position: those that are in it most of the time, if there are any.
     log_mass : float
-        Log of its integral, up to a constant that all modes of a fit share; nan where it cannot be told.
+        Log of its integral, up to a constant that all modes of a fit share; nan where it is unknown.
     error : float
         Of the log: its standard error by the bridge; by Laplace's method half a nat, which is a guess.
     by : {"bridge", "laplace", "unknown"}
@@ -68,7 +68,7 @@ class Weighed:
     ----------
     modes : tuple of ModeMass
     share : array, shape (mode,)
-        Of the posterior's mass; nan where one of them cannot be told.
+        Of the posterior's mass; nan where one of them is unknown.
     error : array, shape (mode,)
         Of the share.
     unsampled : float
@@ -146,7 +146,7 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
 
 
 def _share_mass(view: FitView, modes: list[ModeMass]) -> Weighed:
-    """Share out the mass among modes, beside those that no chain is in."""
+    """Divide the mass among modes, including those that no chain is in."""
     modes.sort(key=lambda mode: -mode.log_mass if np.isfinite(mode.log_mass) else np.inf)
     log_mass, error = np.array([mode.log_mass for mode in modes]), np.array([mode.error for mode in modes])
     share, unsampled = np.ones(1), _unsampled(view)
@@ -162,7 +162,7 @@ def require_chains(view: FitView, what: str) -> None:
     """Raise a FitError unless a fit's draws are of chains."""
     if view.yields != "mcmc":
         raise FitError(
-            f"this fit by {view.tree.attrs['method']} has no chains, and so no {what} to tell apart (it yields: "
+            f"this fit by {view.tree.attrs['method']} has no chains, and so no {what} to compare (it yields: "
             f"{view.yields}): give a fit by nuts"
         )
 

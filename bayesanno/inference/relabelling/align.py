@@ -8,8 +8,8 @@ maximises
     sum_x sum_i gamma_pi(i) lambda^x[pi(i), i]                  (55), rule="weighted"
 
 with lambda every variable over true classes and responses (the annotators' confusion matrices, or one for all), found
-as an assignment problem, not by trying K! permutations. Nothing is permuted where the prior does tell the classes
-apart: a permuted draw would then have another density. Rules that compare draws with each other are in
+as an assignment problem, not by trying K! permutations. Nothing is permuted where the prior distinguishes the classes:
+a permuted draw would then have another density. Rules that compare draws with each other are in
 `bayesanno.inference.relabelling.rules`.
 """
 
@@ -26,8 +26,8 @@ from bayesanno.ground.lazy import xr
 Rule = Literal["accuracy", "weighted", "stephens", "pivot"]
 MATRIX = {"true_class", "response"}  # the dims of a matrix that says which class is which label
 NO_MATRIX = (
-    "classes cannot be relabelled: no variable of the posterior has dims true_class and response, so that nothing says "
-    "which class is which label; fit with relabel=False"
+    "classes cannot be relabelled: no variable of the posterior has dims true_class and response, which link classes "
+    "to labels; fit with relabel=False"
 )
 
 

@@ -1,1 +1,1 @@
-"""The methods that a graph is fitted by, and where their chains start."""
+"""The methods that fit a graph, and the starts of their chains."""

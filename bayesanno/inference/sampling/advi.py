@@ -220,7 +220,7 @@ def _draw_where_dense(
         if np.isfinite(value):
             return standard, value, gradient
     raise FitError(
-        f"ADVI: {TRIES} draws of the approximation lie where the posterior has no density; another seed, a stronger "
+        f"ADVI: {TRIES} draws of the approximation are where the posterior has no density; another seed, a stronger "
         "prior or method='nuts' may do"
     )
 

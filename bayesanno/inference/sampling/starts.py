@@ -126,9 +126,7 @@ def choose_starts(
     explored = explore(density, near.centre, n_starts=n_starts, most_gradients=most_gradients, rng=rng, spreads=spreads)
     chosen, mass = _choose_modes(model, data, graph, density, explored, near.centre)
     if not chosen:
-        raise FitError(
-            f"{model.name} has no density at any of {explored.n_starts} starts: its priors rule the data out"
-        )
+        raise FitError(f"{model.name} has no density at any of {explored.n_starts} starts: its priors exclude the data")
     # A jitter of three standard deviations spreads chains wider than the mode, and leaves them in it.
     widths = np.minimum(JITTER, 3 * np.array([mode.sd for mode in chosen]))
     modes = Modes(np.array([mode.point for mode in chosen]), widths, mass)

@@ -1,4 +1,4 @@
-"""What a shape of table is to the rest: a name, whether a table looks like it, and how its cells become answers."""
+"""A format of tables: a name, a test whether a table looks like it, and a reader of its cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formats of tables of annotations, in the order in which a table is held against them."""
+"""The formats of tables of annotations, in the order in which they are tried."""
 
 from __future__ import annotations
 

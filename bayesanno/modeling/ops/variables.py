@@ -8,9 +8,9 @@ normal. The density is that of the share before it is rounded: only what is made
 one. They are drawn from normals around those of a centre, all with one standard deviation, the spread.
 
 What is sampled is not the log odds e but u = w m + (e - m) / spread^(1 - w), with m the log odds of the centre and w
-between 0 and 1 (Gorinova, Moore and Hoffman 2020, arXiv:1906.03028): a row of many answers is told by them and moves
-well as itself, w = 1; one of few is told by the centre, and moves well as its deviation from it, w = 0. The invariant:
-the density of the row is that of its log odds whatever w is. Draws hold the rows, and nothing of u.
+between 0 and 1 (Gorinova, Moore and Hoffman 2020, arXiv:1906.03028): a row of many answers is determined by them and
+mixes well as itself, w = 1; one of few is determined by the centre, and mixes well as its deviation from it, w = 0. The
+invariant: the density of the row is that of its log odds for every w. Draws hold the rows, not u.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
 
-SMALL = 0.2  # a spread as small as there may be in a posterior: rows are themselves told by more than even it says
+SMALL = 0.2  # a spread as small as a posterior may have: answers that weigh more than this prior determine a row
 
 
 def beta_by_probit(name: str, prior: pt.TensorVariable, *, dims: str | tuple[str, ...]) -> pt.TensorVariable:
@@ -48,7 +48,7 @@ def beta_by_probit(name: str, prior: pt.TensorVariable, *, dims: str | tuple[str
 
 
 def centring_of(counts: np.ndarray, common: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the w of each log odds: how much answers say of it, beside how much a small spread around a centre says.
+    """Return the w of each log odds: the information of its answers, against that of a small spread around a centre.
 
     Parameters
     ----------

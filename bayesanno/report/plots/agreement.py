@@ -1,4 +1,4 @@
-"""Figures of agreement and behaviour: who uses which label, who is far out, who is alike, which subset agrees."""
+"""Figures of agreement and behaviour: use of labels, divergences, groups of annotators, agreement of subsets."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def plot_usage(data: AnnotationData) -> Figure:
 def plot_divergence(
     source: AnnotationData | xr.DataTree | FitView, *, measure: str = "kld", base: float = math.e
 ) -> Figure:
-    """Draw how far each annotator's use of the labels is from the others', with intervals if they are known.
+    """Draw how much each annotator's use of the labels differs from the others', with intervals if they are known.
 
     Figure 2 of Bhardwaj et al. (2010), https://aclanthology.org/W10-1806.
 

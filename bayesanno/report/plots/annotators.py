@@ -1,4 +1,4 @@
-"""Figures of annotators, from a fit: how competent each is, and what each says for what."""
+"""Figures of annotators, from a fit: their competence, and their confusion matrices."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def draw_annotators(view: FitView, table: pd.DataFrame, dimension: str | None) -
 
 
 def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
-    """Draw points by how many answers there are, and say beside the figure which size is how many."""
+    """Draw points sized by number of answers, with a legend of the sizes."""
     n, low = table["n_annotations"].to_numpy(), table["low"].to_numpy()
     largest = 60.0 if len(table) <= 60 else 24.0
 
@@ -125,14 +125,14 @@ def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
 def plot_confusion(
     fit: xr.DataTree | FitView, annotators: Sequence[str] | None = None, *, dimension: str | None = None
 ) -> Figure:
-    """Draw the confusion matrices of annotators: how often each says what of items of each class.
+    """Draw the confusion matrices of annotators: how often each gives each label to items of each class.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of a model with confusion matrices, or from which they follow: `model_b`, `mace`, `one_coin` and their kin.
+        Of a model with confusion matrices, or that implies them: `model_b`, `mace`, `one_coin` and the like.
     annotators : sequence of str, optional
-        Whose; by default of the 12 with the most answers.
+        The annotators; by default the 12 with the most answers.
     dimension : str, optional
         Which dimension, where several were annotated together.
 
@@ -140,9 +140,9 @@ def plot_confusion(
     -------
     matplotlib.figure.Figure
         A panel for each annotator. The darker a cell, the more often that response is given to items of that class:
-        the posterior mean, with its 94% interval, which is printed where labels are 5 or fewer. Of more labels it is a
-        line across the cell, of which the left edge is 0 and the right edge 1; none where it would end below 0.05. Of a
-        fit that is one point, as EM gives it, there is no interval.
+        the posterior mean, with its 94% interval, which is printed where labels are 5 or fewer. With more labels it is
+        a line across the cell, from 0 at the left edge to 1 at the right edge; none where it would end below 0.05. A
+        fit by EM has no intervals.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def plot_confusion(
 
 
 def _draw_intervals(axes: Axes, found: dict[str, np.ndarray], *, printed: bool) -> None:
-    """Print or draw, in each cell of a matrix, between what its probability lies."""
+    """Print or draw the interval of the probability in each cell of a matrix."""
     mean, low, high = found["mean"], found["hdi94_lb"], found["hdi94_ub"]
     known = np.isfinite(low)
     if printed:

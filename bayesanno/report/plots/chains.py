@@ -69,7 +69,7 @@ def plot_traces(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | Non
 
 
 def plot_chain_ranks(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
-    """Draw how the ranks of each chain's draws among all draws are spread, of the parameters that mix worst.
+    """Draw the distribution of the ranks of each chain's draws among all draws, of the parameters that mix worst.
 
     Of chains that mix, the ranks of each are uniform, and its line stays near 0: what is drawn is how far the
     distribution of the ranks is from the uniform one (T. Säilynoja, P.-C. Bürkner and A. Vehtari 2022, Statistics and

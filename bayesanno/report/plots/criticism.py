@@ -1,4 +1,4 @@
-"""Figures of whether a model is any good: what it predicts beside what was seen, how sure beside how often right."""
+"""Figures of model criticism: predicted against observed statistics, and calibration."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SMALL = 0.05  # a p-value below it is marked
 
 
 def plot_predictive_check(check: PredictiveCheck) -> Figure:
-    """Draw what was seen over what is predicted, a panel for each statistic.
+    """Draw observed over predicted statistics, a panel for each statistic.
 
     A statistic of one number is a histogram of the replicates with a line where the data are. One of several has a row
     for each: a bar that holds the middle 94% of the replicates, and a point for the data, which is a cross where its p
@@ -109,10 +109,9 @@ def plot_calibration(
     bins: int = BINS,
     confidence: float = 0.95,
 ) -> Figure:
-    """Draw how often labels are right over how probable they are said to be, of one fit or of several.
+    """Draw the share of labels that are right over their probability, of one fit or of several.
 
-    On the diagonal a fit is as often right as it says, below it is too sure. Points are larger where there are more
-    items.
+    On the diagonal a fit is calibrated; below it, it is too sure. Points are larger where there are more items.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A figure of who errs with whom: the correlation of errors beyond what a model predicts."""
+"""A figure of dependence: the correlation of errors beyond what a model predicts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plot_dependence(
     least_items: int = 20,
     random_seed: int | None = None,
 ) -> Figure:
-    """Draw how far annotators err together beyond what the model predicts, those who do side by side.
+    """Draw the correlation of annotators' errors beyond what the model predicts, groups that err together side by side.
 
     Parameters
     ----------
@@ -41,10 +41,10 @@ def plot_dependence(
     Returns
     -------
     matplotlib.figure.Figure
-        A cell for each two annotators, grey if they share fewer than `least_items` items; the title says what the
-        answers to an item are worth. Of more than 30 annotators those who most surely err with others are drawn, or if
-        there are groups these, with pairs within a group in the diagonal. Rows are ordered by hierarchical clustering,
-        within groups if there are any, with lines between them.
+        A cell for each two annotators, grey if they share fewer than `least_items` items; the title says how many
+        independent answers an item's answers are worth. Of more than 30 annotators those who most surely err with
+        others are drawn, or the groups if any are given, with pairs within a group in the diagonal. Rows are ordered by
+        hierarchical clustering, within groups if there are any, with lines between them.
 
     Raises
     ------
@@ -110,9 +110,9 @@ def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: st
     if len(names) <= MOST_PRINTED:
         _print_numbers(axes, shown, DARK * most)
     axes.set(xlabel=what, ylabel=what)
-    which = "" if by_group or len(names) == n else f"; the {len(names)} of {n:,} who most surely do"
-    worth = tell_worth(whole).replace(" are worth ", " are worth\n")  # as wide as a figure of few rows
-    begin_title(axes, f"who errs with whom, by {by_words(whole['truth'])}{which}\n{worth}", dimension)
+    which = "" if by_group or len(names) == n else f"; the {len(names)} of {n:,} that most surely do"
+    worth = describe_worth(whole).replace(" are worth ", " are worth\n")  # as wide as a figure of few rows
+    begin_title(axes, f"pairs that err together, by {by_words(whole['truth'])}{which}\n{worth}", dimension)
     return figure
 
 
@@ -121,11 +121,11 @@ def by_words(truth: str) -> str:
     return "known labels" if truth == "gold" else "the fit's own labels"
 
 
-def tell_worth(whole: pd.Series) -> str:
-    """Say what answers are worth, of the first row of a dependence table."""
+def describe_worth(whole: pd.Series) -> str:
+    """Describe how many independent answers the answers are worth, from the first row of a dependence table."""
     worth = f"{whole['n_answers']:.3g} answers an item are worth {whole['worth']:.1f} independent ones"
     if np.isnan(whole["worth"]):
-        return f"{counted(int(whole['n_pairs']), 'pair')} of annotators, of whom nobody can be seen to err"
+        return f"{counted(int(whole['n_pairs']), 'pair')} of annotators, none with a visible error"
     return worth if np.isnan(whole["worth_low"]) else f"{worth} ({whole['worth_low']:.1f} to {whole['worth_high']:.1f})"
 
 
@@ -145,7 +145,7 @@ def to_matrix(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
 
 
 def order_rows(shown: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Return an order of rows, group by group, in which those who correlate are side by side."""
+    """Return an order of rows, group by group, in which correlated rows are side by side."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 

@@ -1,4 +1,4 @@
-"""What figures are asked to draw, by name: fits, items and annotators, and parameters as `summary` names them."""
+"""Elements of figures by name: fits, items and annotators, and parameters as `summary` names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of items, from a fit: what their labels probably are, how unsure that is, and how right the surest are."""
+"""Figures of items, from a fit: probabilities of labels, their entropy, and accuracy of the surest items."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from bayesanno.report.plots.style import (
 )
 
 MOST_ITEMS = 30  # that are drawn unless some are asked for
-MOST_GOLD = 14  # letters of a known label beside its bar
+MOST_GOLD = 14  # letters of a known label next to its bar
 LETTER = 0.014  # of the width of a bar, with a little room
 MARKED = (0.75, 0.9)  # shares of items that are marked where they end
 BINS = 40
@@ -46,7 +46,7 @@ MANY = 50  # items in one bin from which on their number is drawn on a logarithm
 def plot_labels(
     fit: xr.DataTree | FitView, *, items: Sequence[str] | None = None, dimension: str | None = None
 ) -> Figure:
-    """Draw how probable each label is of the items that are most unsure, the least sure on top.
+    """Draw the probability of each label of the most uncertain items, the most uncertain on top.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def plot_labels(
 
 
 def _write_into_bars(axes: Axes) -> None:
-    """Write a label's name into the parts of bars that have room for it: colours need not be told apart."""
+    """Write a label's name into the parts of bars that have room for it, so that colours alone need not show it."""
     for bars in axes.containers:
         name = cut_name(str(bars.get_label()))
         ink = "white" if np.dot(bars[0].get_facecolor()[:3], (0.299, 0.587, 0.114)) < 0.5 else INK
@@ -141,7 +141,7 @@ def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Seq
 
 
 def plot_entropy(fit: xr.DataTree | FitView, *, dimension: str | None = None) -> Figure:
-    """Draw how many items are how unsure, and where the surest 75% and 90% of them end.
+    """Draw the distribution of the items' uncertainty, and where the surest 75% and 90% of them end.
 
     Parameters
     ----------
@@ -152,8 +152,8 @@ def plot_entropy(fit: xr.DataTree | FitView, *, dimension: str | None = None) ->
     Returns
     -------
     matplotlib.figure.Figure
-        A histogram of the entropy of the items' labels, or types, in nats, from 0 (sure) to that of all being as
-        probable; a line at the most entropy among those that are kept at a coverage of 75% and of 90%.
+        A histogram of the entropy of the items' labels, or types, in nats, from 0 (sure) to that of equal
+        probabilities; a line at the largest entropy among the items kept at a coverage of 75% and of 90%.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def plot_entropy(fit: xr.DataTree | FitView, *, dimension: str | None = None) ->
         axes.set(ylim=(0.7, None), ylabel="items (on a logarithmic scale)")
     else:
         axes.yaxis.get_major_locator().set_params(integer=True)
-    begin_title(axes, f"how unsure the {what}s of {entropy.size:,} items are", dimension)
+    begin_title(axes, f"how uncertain the {what}s of {entropy.size:,} items are", dimension)
     figure.legend(loc="outside lower center", fontsize=7, frameon=False)
     return figure
 
@@ -196,7 +196,7 @@ def plot_coverage(
     coverages: Sequence[float] | None = None,
     dimension: str | None = None,
 ) -> Figure:
-    """Draw how accurate labels are when only the surest items are kept, of one fit or of several, beside the vote.
+    """Draw the accuracy of labels when only the surest items are kept, of one fit or of several, and of the vote.
 
     Parameters
     ----------
@@ -210,9 +210,8 @@ def plot_coverage(
     Returns
     -------
     matplotlib.figure.Figure
-        As `coverage_table` has it; and, pale, the majority vote, whose surest items are those whose votes have the
-        least entropy, ties in the order of the data; an item on whose label votes are tied counts as right by its
-        share.
+        The values of `coverage_table`, and in a pale colour the majority vote: its surest items are those whose votes
+        have the least entropy, ties in the order of the data; an item with tied votes counts as right by its share.
 
     Raises
     ------

@@ -25,23 +25,23 @@ BINS = 30
 
 
 def plot_prior_posterior(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
-    """Draw the posterior of parameters over their prior: what the data have changed, and what rests on the prior.
+    """Draw the posterior of parameters over their prior: what the data have changed.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        That holds its data: the prior of some models depends on them.
+        A fit that holds its data: the prior of some models depends on them.
     var_names : str or sequence of str, optional
         Variables, such as "prevalence", or single parameters as `summary` names them, such as "competence[ana]". By
-        default those variables that annotators and items have no part in, and the competence of annotators.
+        default the variables without an annotator or item dimension, and the competence of annotators.
 
     Returns
     -------
     matplotlib.figure.Figure
-        A panel for each parameter; of variables with more than 8, of the 8 whose mean is farthest from that of the
-        prior, in standard deviations of the prior, the farthest first. Densities of draws, as histograms, each drawn to
-        the same height; of a fit that is one point, as EM gives it, a line in place of the posterior. What is drawn
-        from the prior is the same in every call.
+        A panel for each parameter; of variables with more than 8, the 8 whose mean is farthest from that of the prior,
+        in standard deviations of the prior, the farthest first. Densities of draws, as histograms, each drawn to the
+        same height; of a fit that is one point, as EM gives it, a line in place of the posterior. What is drawn from
+        the prior is the same in every call.
 
     Raises
     ------

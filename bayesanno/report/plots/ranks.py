@@ -25,7 +25,7 @@ IN_TAIL = 100  # of which so many are to be outside it
 
 
 def plot_ranks(ranks: xr.Dataset, *, confidence: float = 0.95, random_seed: int | None = 1) -> Figure:
-    """Draw how the ranks of true values are distributed, less what uniform ones would be; a panel for each variable.
+    """Draw the distribution of the ranks of true values, less the uniform one; a panel for each variable.
 
     A line is the empirical distribution function of one parameter's ranks less the uniform one. Of a calibrated study
     all lines of all panels are within the band, with the probability that `confidence` says. A line that leaves it is

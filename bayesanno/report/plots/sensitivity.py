@@ -1,4 +1,4 @@
-"""Figures of priors: what they say before data, how far a fit rests on them, and what other priors change."""
+"""Figures of priors: what they imply before data, how much a fit depends on them, and what other priors change."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from bayesanno.report.plots.style import (
     write_legend,
 )
 
-LONGEST_PRIOR = 64  # of the fields of a prior, which tell rows apart by their ends
+LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends
 LONGEST = 44  # letters of a name that says what a row is of
 BINS = 41  # of what a prior gives; an odd number, so that one half, third, quarter or fifth is inside of one
-MOST_TOLD = 6  # names in the legend of a panel
+MOST_NAMED = 6  # names in the legend of a panel
 MOST_DOUBLINGS = 4.0  # of a prior, beyond which it does not matter how many
 WORDS = {
     "accuracy": "accuracy of an annotator",
@@ -52,7 +52,7 @@ WORDS = {
 
 
 def plot_prior(description: PriorDescription) -> Figure:
-    """Draw what priors say before data: a panel for each quantity, in it a row for each model.
+    """Draw what priors imply before data: a panel for each quantity, with a row for each model.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def plot_prior(description: PriorDescription) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        A row has the histogram of what the prior gives, with a bar that holds the middle 94% and a point at the mean.
-        Of several classes, types or labels, their outlines are over each other, with a bar each.
+        A row has the histogram of the prior, with a bar that holds the middle 94% and a point at the mean. Of several
+        classes, types or labels, their outlines are over each other, with a bar each.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
         axes.hlines(below, row["low"], row["high"], color=[colour], linewidth=1.5)
         axes.plot(row["mean"], below, "o", color=colour, markersize=3.5)
     margin = 0.02 * (ends[1] - ends[0])
-    lines = -(-len(of) // 3) if 1 < len(of) <= MOST_TOLD else 0  # of a legend, for which there is room at the bottom
+    lines = -(-len(of) // 3) if 1 < len(of) <= MOST_NAMED else 0  # of a legend, for which there is room at the bottom
     axes.set(xlim=(ends[0] - margin, ends[1] + margin), ylim=(len(models) - 0.55 + 0.4 * lines, -0.75))
     axes.grid(axis="x", color=PALE, alpha=0.3)
     if lines:
@@ -128,7 +128,7 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
 
 
 def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure:
-    """Draw how far parameters rest on the prior and on the likelihood, those that rest most on the prior on top.
+    """Draw how much parameters depend on the prior and on the likelihood, those that depend most on the prior on top.
 
     Parameters
     ----------
@@ -140,10 +140,11 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     Returns
     -------
     matplotlib.figure.Figure
-        On the left the sensitivities, with a line at 0.05, below which none counts, and shaded as far as chance alone
-        brings 19 in 20 of the prior's, by so many draws; of many, some come farther by chance, and the table's
-        `diagnosis` says which count. On the right by how much a prior, or likelihood, of twice the strength would move
-        the mean, in standard deviations of the posterior, with two Monte Carlo standard errors on either side.
+        On the left the sensitivities, with a line at 0.05, below which none counts; the shade covers what chance alone
+        gives to 19 in 20 of the prior's, with this number of draws; of many parameters some go farther by chance, and
+        the table's `diagnosis` shows which count. On the right by how much a prior, or likelihood, of twice the
+        strength would move the mean, in standard deviations of the posterior, with two Monte Carlo standard errors on
+        either side.
 
     Raises
     ------
@@ -179,13 +180,13 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     left.set_xlabel("sensitivity", fontsize=9)
     right.set_xlabel("move of the mean by twice the strength, in sd", fontsize=9)
     what = f": the {len(shown)} of {len(table):,} that rest most on the prior" if len(shown) < len(table) else ""
-    left.set_title(f"What rests on the prior, and on the answers{what}", fontsize=10, loc="left")
+    left.set_title(f"What depends on the prior, and on the answers{what}", fontsize=10, loc="left")
     figure.legend(*left.get_legend_handles_labels(), fontsize=8, loc="outside upper right", ncols=3)
     return figure
 
 
 def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
-    """Draw which items' labels hang on the prior, those that change first on top.
+    """Draw the items whose labels depend on the prior; those that change first are on top.
 
     Parameters
     ----------
@@ -238,7 +239,7 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
     right.set_xlabel("probability of the label", fontsize=9)
     soon = int((table["doublings"].abs() < 1).sum())
     what = f"{len(shown)} of {len(table):,} drawn; " if len(shown) < len(table) else ""
-    title = f"Labels that hang on the prior: {what}{soon} would change within one doubling"
+    title = f"Labels that depend on the prior: {what}{soon} would change within one doubling"
     left.set_title(title, fontsize=10, loc="left")
     figure.legend(*right.get_legend_handles_labels(), fontsize=8, loc="outside lower right", ncols=3)
     return figure
@@ -275,8 +276,8 @@ def plot_priors(study: Study) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        On the left how many items have another label; on the right, for models with a competence, how far an
-        annotator's rank moves at the most. The model's own prior is at the bottom, with 0.
+        On the left the number of items with another label; on the right, for models with a competence, the largest move
+        of an annotator's rank. The model's own prior is at the bottom, with 0.
 
     Raises
     ------

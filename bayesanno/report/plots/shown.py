@@ -1,4 +1,4 @@
-"""A figure that a notebook shows by itself. pyplot, which would show others, keeps none of them."""
+"""A figure that a notebook shows by itself, without pyplot."""
 
 from __future__ import annotations
 

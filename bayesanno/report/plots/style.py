@@ -1,4 +1,4 @@
-"""One look for all figures: made without pyplot, told apart without colour, legible for few rows and for hundreds."""
+"""One style for all figures: without pyplot, readable without colour, legible for few rows and for hundreds."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from matplotlib.figure import Figure
 from bayesanno.ground.lazy import pd
 
 INK, ACCENT, PALE = "#1a1a1a", "#0072b2", "#9a9a9a"  # the accent: Okabe and Ito's blue
-SEQUENCE = "cividis"  # a colour map whose lightness rises throughout, for every kind of sight
+SEQUENCE = "cividis"  # a colour map of rising lightness, for colour-blind readers too
 FROM_WHITE, BOTH_WAYS = "Blues", "RdBu"  # of matrices: white is 0
-DARK = 0.6  # of the range of colours of a matrix, from which on numbers in cells are white
+DARK = 0.6  # of a matrix's range of colours: numbers in darker cells are white
 ROW = 0.2  # inches of a row with a name
 MOST_HEIGHT = 14.0
 MOST_NAMES = 60  # rows of which each has its name
 MOST_LETTERS = 20  # of a name
-LINES, MARKERS = ("-", "--", "-.", ":"), "osD^vP*X"  # of fits or types that are beside each other, in this order
+LINES, MARKERS = ("-", "--", "-.", ":"), "osD^vP*X"  # of fits or types in one figure, in this order
 
 
 def new_figure(
@@ -79,7 +79,7 @@ def draw_shares(axes: Axes, shares: np.ndarray, names: Sequence[str]) -> None:
 
 
 def write_legend(axes: Axes, **options: Any) -> None:
-    """Add a legend whose texts are what they say, and no formulas."""
+    """Add a legend whose texts are not read as formulas."""
     legend = axes.legend(**{"fontsize": 7, "title_fontsize": 8, **options})
     for text in legend.get_texts():
         text.set_parse_math(False)

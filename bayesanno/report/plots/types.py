@@ -1,4 +1,4 @@
-"""Figures of item types, from a fit: what each type predicts of the counts that were seen."""
+"""Figures of item types, from a fit: predictions of each type against observed counts."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ TOGETHER = "all together"
 
 
 def plot_types(fit: xr.DataTree | FitView, *, label: str | None = None) -> Figure:
-    """Draw how many items have how many positive answers, and over it what each type of item predicts.
+    """Draw the histogram of positive answers, and over it the predictions of each type of item.
 
     Figures 1 to 4 of Beigman Klebanov and Beigman (2010), https://aclanthology.org/N10-1067, with uncertainty.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of a model whose items are of types, such as `binomial_mixture`, `diligent_lazy` or `easy_hard`.
+        A model of item types, such as `binomial_mixture`, `diligent_lazy` or `easy_hard`.
     label : str, optional
         Of annotations, the label whose answers are counted; by default the last of two, or the commonest of more.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Bars for what was seen; for each type, and for all together, the expected number of items, posterior mean and
+        Bars for observed counts; for each type, and for all together, the expected number of items, posterior mean and
         94% interval. All items in it have the same number of answers, the commonest one: the title says how many items
         these are.
 
@@ -81,7 +81,7 @@ def plot_types(fit: xr.DataTree | FitView, *, label: str | None = None) -> Figur
         low, high = found["hdi94_lb"], found["hdi94_ub"]
         if np.isfinite(low).all():
             axes.fill_between(bins, low, high, color=[colour], alpha=0.25, linewidth=0, zorder=1.5)
-        width, above = (3.5, 2) if name == TOGETHER else (1.2, 3)  # a type that is nearly all lies upon the sum
+        width, above = (3.5, 2) if name == TOGETHER else (1.2, 3)  # a type that is nearly all coincides with the sum
         style = {"linestyle": line, "marker": marker, "color": colour, "linewidth": width, "zorder": above}
         axes.plot(bins, found["mean"], markersize=3.5, label=name, **style)
     axes.set(xlim=(-0.6, seen.size - 0.4), ylim=(0, None), ylabel="items")
@@ -97,7 +97,7 @@ def plot_types(fit: xr.DataTree | FitView, *, label: str | None = None) -> Figur
 
 
 def _join_small(names: list[str], expected: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Join the types that expect the fewest items, where there are too many to be told apart, (draw, type, bin)."""
+    """Join the types that expect the fewest items, where there are too many to distinguish, (draw, type, bin)."""
     if len(names) <= MOST_TYPES:
         return [cut_name(name) for name in names], expected
     order = np.argsort(-expected.mean(axis=0).sum(axis=1), kind="stable")

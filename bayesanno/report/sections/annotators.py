@@ -1,4 +1,4 @@
-"""Who are the annotators? How good each is, how sure that is, and what they confuse."""
+"""Who are the annotators? How good each is, with its uncertainty, and which labels they confuse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONFUSION = "confusion"  # the parameter of models whose annotators confuse labe
 USAGE = "usage"  # and of those that say how labels are used
 
 
-def tells_of_annotators(view: FitView) -> bool:
+def describes_annotators(view: FitView) -> bool:
     """Whether a fit says how good annotators are, or how they use the labels."""
     return view.model.competence is not None or USAGE in view.posterior
 
@@ -29,9 +29,9 @@ def show_annotators(view: FitView) -> list[Block]:
     table = tabulate_low(view)
     n = table["annotator"].nunique()
     called = view.model.competence
-    what = "" if called == "competence" else f"; their competence is what {view.model.name} calls {called}"
+    what = "" if called == "competence" else f"; their competence is the parameter {called} of {view.model.name}"
     blocks: list[Block] = [Text(f"{counted(n, 'annotator')}{what}.")]
-    blocks += [Text(sentence) for sentence in [*_tell_low(view, table), *_tell_population(view)]]
+    blocks += [Text(sentence) for sentence in [*_describe_low(view, table), *_describe_population(view)]]
     for part in parts_of(view, need_items=False):
         name = part.dimension or None
         if name:
@@ -39,13 +39,13 @@ def show_annotators(view: FitView) -> list[Block]:
         said = "Competence of each annotator" + (" with its 94% interval." if view.yields != "point" else ".")
         blocks.append(draw(draw_annotators(view, table, name), said))
         if CONFUSION in view.posterior:
-            said = "What annotators answer (columns) where the truth is the row, of those with most answers."
+            said = "Answers (columns) by true label (rows), of the annotators with most answers."
             blocks.append(draw(plot_confusion(view, dimension=name), said))
     shown = table.drop(columns="low").rename(columns=lambda name: str(name).removeprefix("competence_"))
     shown = shown.dropna(axis="columns", how="all")  # a point has no intervals
     return [
         *blocks,
-        Heading("Every annotator, the least competent first"),
+        Heading("All annotators, the least competent first"),
         grid_of(shown, name="annotator-table", what="annotators", by="mean", down=False),
     ]
 
@@ -54,18 +54,18 @@ def _show_usage(view: FitView) -> list[Block]:
     """Return how annotators use the labels, and who does so unlike the others."""
     table = behaviour_table(view)
     figures = {
-        "How far each annotator's use of the labels is from the others', with its 94% interval.": plot_divergence(view),
-        "The labels as annotators use them.": plot_usage(view.data),
+        "Divergence of each annotator's use of the labels from the others', with 94% intervals.": plot_divergence(view),
+        "How annotators use the labels.": plot_usage(view.data),
     }
     return [
         Text(f"{counted(len(table), 'annotator')}; the model says how they use the labels, not who is right."),
         *(draw(figure, said) for said, figure in figures.items()),
-        Heading("Every annotator, the one most probably farthest out first"),
+        Heading("All annotators, the one that most probably differs most first"),
         grid_of(table, name="annotator-table", what="annotators", by="farthest_probability"),
     ]
 
 
-def _tell_population(view: FitView) -> list[str]:
+def _describe_population(view: FitView) -> list[str]:
     """Say what the typical annotator is like, and how much that weighs in what is said of each."""
     if not isinstance(view.model, HasPopulation):
         return []
@@ -79,17 +79,17 @@ def _tell_population(view: FitView) -> list[str]:
         )
     ]
     return [
-        f"The typical annotator recognises {'; '.join(each)}. In brackets is also the number of answers to items of "
-        "that class from which on an annotator's own weigh more than what is known of the others: with fewer, "
-        "annotators are taken to be much like the typical one (bayesanno.population_table; population.csv of a run)."
+        f"The typical annotator recognises {'; '.join(each)}. The number of answers in brackets says how strongly "
+        "annotators are pooled: an annotator with fewer answers to items of the class is estimated mostly from the "
+        "others (bayesanno.population_table; population.csv of a run)."
     ]
 
 
-def _tell_low(view: FitView, table: pd.DataFrame) -> list[str]:
-    """Say whose competence is more probably low than not."""
+def _describe_low(view: FitView, table: pd.DataFrame) -> list[str]:
+    """Name the annotators whose competence is more probably low than not."""
     names = table.loc[table["low"], "annotator"].drop_duplicates().tolist()
     is_point = view.yields == "point"
     which = f"an estimate below {LOW}" if is_point else f"a competence that is more probably than not below {LOW}"
     if not names:
-        return [f"Nobody has {which}."]
+        return [f"No annotator has {which}."]
     return [f"{counted(len(names), 'annotator')} {'has' if len(names) == 1 else 'have'} {which}: {enumerated(names)}."]

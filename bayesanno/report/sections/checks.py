@@ -1,4 +1,4 @@
-"""What does the model say about itself? What it fails to predict, how calibrated it is, how much its prior mattered."""
+"""How good is the model? What it fails to predict, how calibrated it is, and how much its prior mattered."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_c
 from bayesanno.report.plots.prior import plot_prior_posterior
 from bayesanno.report.plots.types import plot_types
 
-SMALL = 0.05  # a p-value below it is told of
+SMALL = 0.05  # p-values below this are reported
 REPLICATES = 200  # tables that are simulated: enough to see a p-value below that
 MOST_ROWS = 10  # parameters that are listed
-# Elements of a variable that is scaled beside competence: the more there are, the more are so by chance.
+# Largest variable that is scaled besides competence: the more elements, the more are sensitive by chance.
 MOST_OF_ONE = 20
 SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", "diagnosis"]
 
@@ -26,17 +26,17 @@ SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", 
 def check_model(view: FitView, *, checks: bool, random_seed: int) -> list[Block]:
     """Return what a model says of the answers that were seen, of gold, and of its own prior."""
     if isinstance(view.named_data, AnnotationTotals):
-        return [Text("The fit holds no answers to compare with: compare models on a part of them, in memory.")]
+        return [Text("The fit holds no answers to compare with: compare models on a part of the data, in memory.")]
     blocks: list[Block] = []
     if any(part.is_of_types and part.votes is None for part in parts_of(view)):
-        said = "Counts as they were seen, and as the types of items explain them."
+        said = "Observed counts, and counts that the types of items predict."
         blocks.append(draw(plot_types(view), said))
     if view.yields == "point":
-        blocks.append(Text("One point says nothing on how sure it is, and is not compared with the answers."))
+        blocks.append(Text("A point has no uncertainty, and is not compared with the answers."))
     elif checks:
         blocks += _predict(view, random_seed)
     else:
-        blocks.append(Text("Its predictions were not compared with the answers yet: bayesanno report does that."))
+        blocks.append(Text("Its predictions were not compared with the answers: bayesanno report does that."))
     if score(view):
         blocks += _calibrate(view, random_seed)
     if checks and view.yields == "mcmc" and {"log_prior", "log_likelihood"} <= set(view.tree.children):
@@ -50,29 +50,29 @@ def _predict(view: FitView, random_seed: int) -> list[Block]:
     names = whole["statistic"] if "dimension" not in whole else whole["dimension"] + ": " + whole["statistic"]
     failed = [f"{name} (p = {p:.3f})" for name, p in zip(names, whole["p"], strict=True) if p < SMALL]
     verdict = f"It does not predict {enumerated(failed)}" if failed else "It predicts every statistic that was tried"
-    how = "answers simulated from the posterior, beside those that were seen"
+    how = "answers simulated from the posterior, against the observed ones"
     return [
-        Heading("Does it predict the answers that were seen?"),
+        Heading("Does it predict the observed answers?"),
         Text(f"{verdict}: {how}, in {counted(len(whole), 'statistic')}."),
         draw(
             plot_predictive_check(check),
-            "Points are what was seen, bars the middle 94% of what is predicted.",
+            "Points are observed values, bars the middle 94% of predicted values.",
             alt=f"Predictive checks: {how}",
         ),
     ]
 
 
 def _calibrate(view: FitView, random_seed: int) -> list[Block]:
-    said = "How often labels are right (vertical), over how probable they are said to be."
+    said = "Share of labels that are right (vertical), by their probability."
     return [
-        Heading("Are labels as often right as it says?"),
+        Heading("Are labels right as often as their probabilities say?"),
         draw(plot_calibration(view), said),
         table_of(calibration_scores(view, random_seed=random_seed)),
     ]
 
 
 def _scale(view: FitView) -> list[Block]:
-    said = "Prior (pale) and posterior of some parameters, those first that moved most."
+    said = "Prior (pale) and posterior of some parameters; those that moved most come first."
     blocks: list[Block] = [
         Heading("How much did the prior matter?"),
         draw(plot_prior_posterior(view), said),
@@ -81,10 +81,10 @@ def _scale(view: FitView) -> list[Block]:
     competence = view.model.competence
     names = [competence, *few] if competence is not None and competence not in few else few
     table = power_scaling_table(view, names)
-    told = table[table["diagnosis"].str.startswith("potential")]
-    moved = f"Of {counted(len(table), 'parameter')}, {len(told):,} would move noticeably with a stronger prior"
+    moving = table[table["diagnosis"].str.startswith("potential")]
+    moved = f"Of {counted(len(table), 'parameter')}, {len(moving):,} would move noticeably with a stronger prior"
     how = f"power-scaling: a sensitivity above {THRESHOLD} and beyond chance, Kallioinen et al. 2024"
     blocks.append(Text(f"{moved} ({how})."))
-    if len(told):
-        blocks.append(table_of(told.nlargest(MOST_ROWS, "prior")[SENSITIVITY], caption="Those that move most"))
+    if len(moving):
+        blocks.append(table_of(moving.nlargest(MOST_ROWS, "prior")[SENSITIVITY], caption="Those that move most"))
     return blocks

@@ -1,4 +1,4 @@
-"""Do annotators err together? What an item's answers are worth, and who errs with whom."""
+"""Do annotators err together? How many independent answers an item's answers are worth, and pairs that err together."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
 from bayesanno.report.blocks import Block, Heading, Text, draw, table_of
-from bayesanno.report.plots.dependence import RESAMPLES, draw_dependence, tell_worth
+from bayesanno.report.plots.dependence import RESAMPLES, describe_worth, draw_dependence
 
-LEAST_ITEMS = 20  # that annotators share: of fewer nothing is said
+LEAST_ITEMS = 20  # that two annotators share, for a row of their own
 MOST_ROWS = 10  # pairs that are listed
 LITTLE = 0.03  # a correlation that the fit's own labels may show of independent annotators with few answers each
 SHOWN = {"first": "annotator", "second": "and", "n_items": "items", "correlation": "correlation"}
@@ -56,20 +56,20 @@ def _show_part(view: FitView, part: FitPart, table: pd.DataFrame) -> list[Block]
     how = f"the known labels of {on}" if by == "gold" else f"the fit's own labels of {on}"
     sentences = [
         f"By {how}, errors of two annotators correlate by {values[0]} ({values[1]} to {values[2]}) beyond what "
-        f"{view.model.name} predicts, which takes them to be independent: {tell_worth(whole)}."
+        f"{view.model.name} predicts, which takes them to be independent: {describe_worth(whole)}."
     ]
     if whole["correlation_low"] > (0 if by == "gold" else LITTLE):
-        sentences.append("So labels are surer than they should be.")
+        sentences.append("The labels are therefore too sure.")
     if by == "posterior":
-        sentences.append("The fit takes an error that most share for the truth, so that dependence may be larger.")
+        sentences.append("The fit takes errors that most annotators share as true, so dependence may be larger.")
     if pairs.empty:
-        sentences.append(f"No two annotators share {LEAST_ITEMS} items, so that nothing is said of pairs.")
+        sentences.append(f"No two annotators share {LEAST_ITEMS} items, so pairs are not listed.")
         return [Text(" ".join(sentences))]
     said = f"Correlation of errors beyond the model, of every two annotators who share {LEAST_ITEMS} items or more."
     blocks = [Text(" ".join(sentences)), draw(draw_dependence(table, {}, part.dimension or None), said)]
     sure = pairs[pairs["correlation_low"] > 0]
     if sure.empty:
-        return [*blocks, Text(f"Of no pair among {len(pairs):,} is it surely above 0.")]
+        return [*blocks, Text(f"Of {len(pairs):,} pairs, none has an interval above 0.")]
     most = f" of the {MOST_PAIRS:,} that share most items" if len(pairs) == MOST_PAIRS else f" among {len(pairs):,}"
     caption = f"{counted(len(sure), 'pair')}{most} with an interval above 0"
     shown = sure.head(MOST_ROWS).rename(columns=SHOWN)[[*SHOWN.values(), "correlation_low", "correlation_high"]]

@@ -25,7 +25,7 @@ def ask_of_items(view: FitView) -> str:
     """Return what one asks of the items: their labels, or their types."""
     if isinstance(view.named_data, AnnotationTotals) or not all(part.is_of_types for part in parts_of(view)):
         return "What are the labels?"
-    return "Of what types are the items?"
+    return "What are the types of the items?"
 
 
 def show_items(view: FitView) -> list[Block]:
@@ -33,43 +33,43 @@ def show_items(view: FitView) -> list[Block]:
     if isinstance(view.named_data, AnnotationTotals):
         return [
             Text(
-                "The fit was made where the annotations lie and holds none of the items: "
+                "The fit was made on a Dask cluster and holds no items: "
                 "bayesanno.write_labels writes their labels there."
             )
         ]
     if all(len(part.states) == 1 for part in parts_of(view)):
-        return [Text(f"{view.model.name} is of annotators alone and says nothing of items.")]
+        return [Text(f"{view.model.name} describes annotators only; it has no labels of items.")]
     blocks: list[Block] = []
     for part in parts_of(view):
         if part.dimension:
             blocks.append(Heading(part.dimension))
         blocks += _show_part(view, part)
-    blocks += _tell_hardest(view)
+    blocks += _describe_hardest(view)
     rows = item_rows(view)
     what = "items" if "dimension" not in rows else "items, each in every dimension"
     return [
         *blocks,
-        Heading("Every item, the most uncertain first"),
+        Heading("All items, the most uncertain first"),
         grid_of(rows, name="item-table", what=what, by="entropy", choose=CHOSEN),
     ]
 
 
 def _show_part(view: FitView, part: FitPart) -> list[Block]:
     state, scored = "type" if part.is_of_types else "label", score_part(part)
-    blocks: list[Block] = [Text(_tell_certainty(part, state))]
+    blocks: list[Block] = [Text(_describe_certainty(part, state))]
     if scored:
         surest = f"90% of items {scored['accuracy_at_90']:.1%}, of the surest 75% {scored['accuracy_at_75']:.1%}"
         blocks.append(Text(f"Against gold {scored['accuracy']:.1%} are right; of the surest {surest}."))
     blocks.append(table_of(_count_states(part, state)))
     name = part.dimension or None
     figures = {f"The items whose {state} is least certain.": plot_labels(view, dimension=name)}
-    figures["How many items are how uncertain."] = plot_entropy(view, dimension=name)
+    figures["How uncertain the items are."] = plot_entropy(view, dimension=name)
     if scored and not part.dimension:
-        figures["Accuracy of the surest items, by how many are kept."] = plot_coverage(view)
+        figures["Accuracy of the surest items, by the share that is kept."] = plot_coverage(view)
     return [*blocks, *(draw(figure, said) for said, figure in figures.items())]
 
 
-def _tell_certainty(part: FitPart, state: str) -> str:
+def _describe_certainty(part: FitPart, state: str) -> str:
     best = part.posterior.values.max(axis=1)
     unsure, wrong = int((best < LEAST_SURE).sum()), (1 - best).sum()
     return (
@@ -78,14 +78,14 @@ def _tell_certainty(part: FitPart, state: str) -> str:
     )
 
 
-def _tell_hardest(view: FitView) -> list[Block]:
+def _describe_hardest(view: FitView) -> list[Block]:
     """Return which items are hardest, where they have a difficulty."""
     if not isinstance(view.model, HasDifficulty):
         return []
     table = difficulty_table(view)
     hard = table[table["difficulty_hdi94_lb"] > 0]
     named = [f"{item} ({chance:.0%})" for item, chance in zip(table["item"], table["expected_accuracy"], strict=True)]
-    how_many = f"{counted(len(hard), 'item')} {'is' if len(hard) == 1 else 'are'}" if len(hard) else "No item is surely"
+    how_many = f"{counted(len(hard), 'item')} {'is' if len(hard) == 1 else 'are'}" if len(hard) else "No item is"
     return [
         Text(
             f"{how_many} harder than the average item (94% interval of the difficulty above 0). The hardest, with "
@@ -118,7 +118,7 @@ def item_rows(view: FitView) -> pd.DataFrame:
     table = table.drop(columns=[name for name in table if str(name).startswith("p[")])
     first = concat_parts(parts_of(view), _rank_states)
     if "said" in first:
-        table = table.drop(columns="n_annotations")  # what was said tells
+        table = table.drop(columns="n_annotations")  # the votes show it
     if "gold" in table and "label" in table:
         known, right = table["gold"] != "", table["gold"] == table["label"]
         table["right"] = pd.Series(np.where(known, np.where(right, "yes", "no"), ""), dtype="str")

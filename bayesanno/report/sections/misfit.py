@@ -1,4 +1,4 @@
-"""Does the model fit the answers? What the fit saw of itself; where the truth is known, errors expected and made."""
+"""Does the model fit the answers? The fit's own check; where true labels are known, errors expected and made."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ def judge_answers(view: FitView) -> list[Block]:
     off, checked = explain_misfit(view.diagnostics), "misfit" in view.diagnostics
     counts = {} if isinstance(view.named_data, AnnotationTotals) else _count(view)
     wrong = [text for dimension, errors in counts.items() for text in explain_errors(errors, dimension)]
-    told = " ".join(map(_tell, counts.values()))
+    seen = " ".join(map(_describe, counts.values()))
     blocks: list[Block] = []
     if view.is_recalibrated:
-        said = "The labels are recalibrated by true labels, and as sure as these show them to be."
-        still = "The labels are recalibrated by true labels, and still not what they seem."
-        blocks.append(Verdict(still if wrong else f"{said} {told}".strip(), well=not wrong))
+        said = "The labels are recalibrated by true labels."
+        still = "The labels are recalibrated by true labels, and their probabilities are still off."
+        blocks.append(Verdict(still if wrong else f"{said} {seen}".strip(), well=not wrong))
         blocks += [Problems(wrong)] if wrong else []
-        blocks += [Heading("What was off before that"), Problems(off)] if off else []
+        blocks += [Heading("Before recalibration"), Problems(off)] if off else []
     elif off or wrong:
-        what = "The answers are not as the model predicts them" if off else "The labels are not what they seem"
-        blocks.append(Verdict(f"{what}: see what is off before you use their probabilities.", well=False))
+        what = "The answers are not as the model predicts them" if off else "The probabilities of labels are off"
+        blocks.append(Verdict(f"{what}: read the problems below before you use the labels.", well=False))
         blocks.append(Problems([*off, *wrong]))
     else:
         near = "; ".join(filter(None, map(describe_misfit, view.diagnostics.get("misfit", []))))
         said = f"The answers are as the model predicts them ({near})." if near else ""
-        if said or told:
-            blocks.append(Verdict(f"{said} {told}".strip(), well=True))
+        if said or seen:
+            blocks.append(Verdict(f"{said} {seen}".strip(), well=True))
         if checked and not counts:
             blocks.append(Text(CANNOT_SEE))
     if not checked:
-        blocks.append(Text("Whether the answers are as the model predicts them was not looked at."))
+        blocks.append(Text("The fit was not compared with the answers."))
     if names := _find_alike(view):
-        blocks += [Heading("Names that may be one"), Problems(names)]
+        blocks += [Heading("Names that may be the same"), Problems(names)]
     return blocks
 
 
@@ -58,12 +58,12 @@ def explain_errors(errors: Errors, dimension: str = "") -> list[str]:
     if errors.p_vote < MOST_P_VOTE:
         said.append(
             f"{where}the majority vote makes fewer errors ({errors.vote:,.1f}) than these labels ({errors.made:,.0f}): "
-            "do not take them for better than the vote; see how another model does (bayesanno.compare)"
+            "use the vote, or compare with another model (bayesanno.compare)"
         )
     return said
 
 
-def _tell(errors: Errors) -> str:
+def _describe(errors: Errors) -> str:
     return (
         f"Of {counted(errors.n, 'item')} whose true label is known, {errors.made:,.0f} are labelled wrongly, and "
         f"{errors.expected:,.1f} were expected."

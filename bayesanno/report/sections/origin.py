@@ -1,4 +1,4 @@
-"""How was it made? The data, the model and its priors, the seed and the versions: all it takes to make it again."""
+"""How was it made? The data, the model and its priors, the seed and the versions: enough to make it again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bayesanno.ground.fields import as_typed
 from bayesanno.report.blocks import Block, Card, Heading, Table
 
 
-def tell_origin(view: FitView) -> list[Block]:
+def describe_origin(view: FitView) -> list[Block]:
     """Return what a fit was made from, how, and the model's card."""
     attrs = view.tree.attrs
     settings = {name: value for name, value in json.loads(attrs["settings"]).items() if value is not None}

@@ -1,4 +1,4 @@
-"""What did the true labels say of the labels? Temperature and shifts, and whether labels are better for them."""
+"""What did recalibration change? Temperature and shifts, and scores before and after."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def show_recalibration(view: FitView) -> list[Block]:
     for dimension, about in about_recalibration(view).items():
         own = table if not dimension else table[table["dimension"] == dimension].drop(columns="dimension")
         blocks += [*([Heading(dimension)] if dimension else []), *_show_one(about, own)]
-    said = "How often labels of known items are right (vertical), over how probable they are said to be."
+    said = "Share of known items whose label is right (vertical), by its probability."
     both = {"before": view_before(view), "recalibrated": view}
     return [*blocks, draw(plot_calibration(both), said)]
 
@@ -38,9 +38,9 @@ def _show_one(about: dict[str, Any], table: pd.DataFrame) -> list[Block]:
     if about["remarks"]:
         blocks.append(Problems([remark[0].upper() + remark[1:] + "." for remark in about["remarks"]]))
     scores = {
-        "as the model had it": about["log_score_before"],
+        "before recalibration": about["log_score_before"],
         "recalibrated, each item without its own true label": about["log_score"],
-        "by how frequent labels are among the other known items": about["log_score_shares"],
+        "by the frequencies of labels among the other known items": about["log_score_shares"],
     }
     rows = [[what, f"{value:.4g}"] for what, value in scores.items()]
     header = ["mean log score of the true labels", "nats"]

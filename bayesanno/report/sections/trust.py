@@ -1,4 +1,4 @@
-"""Can I trust this fit? Whether the model fits the answers, whether its draws are to be believed, and the numbers."""
+"""Can I trust this fit? Whether the model fits the answers, whether the draws are reliable, and the numbers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def judge_fit(view: FitView) -> list[Block]:
     if problems:
         blocks.append(Problems(problems))
     if cannot:
-        blocks += [Heading("What these data cannot tell this model"), Problems(cannot)]
+        blocks += [Heading("What these data cannot identify"), Problems(cannot)]
     blocks.append(Table(rows=list(_facts_of(view).items())))
     modes = found.get("modes", {}).get("found", [])
     if len(modes) > 1:
         blocks.append(_list_modes(modes))
     if problems and view.yields == "mcmc":
-        alt, caption = "Traces of the parameters that mix worst", "Chains that agree lie on each other."
+        alt, caption = "Traces of the parameters that mix worst", "Chains that agree overlap."
         blocks.append(draw(plot_traces(view), caption, alt=alt))
     return blocks
 
@@ -45,7 +45,7 @@ def _judge(view: FitView, problems: list[str]) -> str:
             if view.is_recalibrated
             else ", and labels whose log odds are 1.1 to 3.6 times those by NUTS on real tables"
         )
-        what = f"One point, as EM finds it: estimates without intervals{sure}."
+        what = f"A point, found by EM: estimates without intervals{sure}."
         return f"{what} {'See what is wrong with it below.' if problems else 'Its starts agree.'}"
     if view.yields == "approximation":
         sure = "" if view.is_recalibrated else " and labels a little surer than by NUTS"
@@ -53,10 +53,10 @@ def _judge(view: FitView, problems: list[str]) -> str:
         return f"{what} {'See what is wrong with it below.' if problems else ''}".strip()
     if problems:
         return f"With care: {counted(len(problems), 'thing')} to know before these numbers are used."
-    chains = f"{counted(found['n_chains'], 'chain')} agree" if found.get("n_chains") else "the draws are"
+    chains = f"{counted(found['n_chains'], 'chain')} agree" if found.get("n_chains") else "draws"
     rhat = f" (largest R-hat {found['max_rhat']:.3f})" if found.get("max_rhat") is not None else ""
     ess = f", worth {found['min_ess_bulk']:,.0f} independent draws at the least" if found.get("min_ess_bulk") else ""
-    return f"Nothing speaks against the draws: {chains}{rhat}{ess}, {found.get('divergences') or 'no'} divergences."
+    return f"No problems found: {chains}{rhat}{ess}, {found.get('divergences') or 'no'} divergences."
 
 
 def _facts_of(view: FitView) -> dict[str, str]:
@@ -79,9 +79,7 @@ def _facts_of(view: FitView) -> dict[str, str]:
     if rest := found.get("rare", {}).get("rest"):
         for name, what, digits in (("max_rhat", "largest R-hat", 4), ("min_ess_bulk", "least bulk ESS", 0)):
             if rest[name] is not None:
-                facts[f"{what} without classes of hardly an item"] = (
-                    f"{rest[name]:,.{digits}f}, of {rest['worst'][name]}"
-                )
+                facts[f"{what} without nearly empty classes"] = f"{rest[name]:,.{digits}f}, of {rest['worst'][name]}"
     if found.get("divergences") is not None:
         facts["divergences"] = f"{found['divergences']:,}"
     if "n_asked" in (modes := found.get("modes", {})):

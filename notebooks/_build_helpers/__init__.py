@@ -1,0 +1,1 @@
+"""What the site's conf.py needs to build pages from models and notebooks."""

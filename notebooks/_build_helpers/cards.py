@@ -1,0 +1,190 @@
+"""A model's card, which is the docstring of its file, as Markdown with headings, formulas and tables."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from _build_helpers.formulas import GREEK, FormulaError, in_prose, to_aligned, to_latex
+
+HEADINGS = {
+    "Generative process": "Generative process",
+    "Model": "The model",
+    "Symbols": "Symbols",
+    "Read off": "What can be read off a fit",
+    "Priors and what they imply": "Priors, and what they imply",
+    "Controls": "Controls",
+    "Identifiability": "Identifiability",
+    "Why logistic-normal and not Dirichlet": "Why logistic-normal and not Dirichlet",
+    "Use": "When to use it, and when not",
+    "References": "References",
+}
+OPENS = re.compile(rf"^(?:(Use)(?= when| to)|({'|'.join(HEADINGS)})(?: (\([^)]*\)))?[.:](?: +|$))")
+DOI = re.compile(r"\bdoi:(10\.\d+/[^\s,;]+[^\s,;.:])")
+ARXIV = re.compile(r"\barXiv:(\d+\.\d+)")
+URL = re.compile(r"(?<![(\w/])(https?://[^\s,;]+[^\s,;.:])")
+PRIOR_OPENS = re.compile(r"[a-z_]+=\S+\s{2,}|[a-z_]+=\"\w+\": |(?:each row|One|Samplers|Neither)\b")
+SHORT = 100  # a line that ends earlier than that ends a paragraph
+NEXT_REFERENCE = re.compile(r"^[A-Z]\. (?:[A-Z]\. )*[A-Z][\w-]+(?:,| and| \()")
+NAMES_FIRST = re.compile(r"^((?:\w+ / )?[a-z][\w]*(?:, [a-z]\w*)*(?: / n)?) *(?=~ |: |has )")
+OPTION = re.compile(
+    rf"(?<![\w.`])(?!(?:{'|'.join([*GREEK, 'sum', 'prod'])})_)"
+    r"(?:[a-z]{2,}\w*_\w+(?:\[\d\])?(?:=(?:\"[^\"]*\"|[\d.:]*\d))?|[a-z]{2,}=(?:\"[^\"]*\"|[\d.:]*\d))(?![\w(])"
+)
+
+
+@dataclass
+class Section:
+    """A part of a card: its heading, and its lines as they stand."""
+
+    name: str
+    lines: list[str] = field(default_factory=list)
+
+
+def split_card(card: str) -> tuple[str, list[Section]]:
+    """Part a card into its first line and its sections."""
+    first, _, rest = card.strip().partition("\n")
+    sections: list[Section] = []
+    for line in rest.splitlines():
+        opens = OPENS.match(line)
+        if opens:
+            sections.append(Section(opens[1] or opens[2]))
+            line = line if opens[1] else _opening(opens[3], line[opens.end() :].strip())
+        if sections:
+            sections[-1].lines.append(line)
+        elif line.strip():
+            raise ValueError(f"a card's line that is in no section: {line!r}")
+    return first, sections
+
+
+def _opening(source: str | None, text: str) -> str:
+    """Give what follows a heading, what stands in brackets there included, as a sentence."""
+    inside = (source or "")[1:-1]
+    if inside and not text:
+        text = f"{inside}."
+    elif inside:
+        text = f"{inside}: {text}"
+    return text if re.split(r"\W|_", text)[0] in GREEK else text[:1].upper() + text[1:]
+
+
+def card_to_markdown(card: str) -> str:
+    """Give the sections of a card, as Markdown."""
+    parts = []
+    for section in split_card(card)[1]:
+        write = {
+            "Symbols": _symbols,
+            "Priors and what they imply": _priors,
+            "References": _references,
+        }.get(section.name, _prose)
+        parts += [f"## {HEADINGS[section.name]}", write(section.lines)]
+    return "\n\n".join(parts) + "\n"
+
+
+def plain(text: str) -> str:
+    """Give prose in which nothing but code and formulas is marked up."""
+    text = re.sub(r"\s+", " ", text.strip())
+    parts = re.split(r"(`[^`]*`)", text)
+    text = "".join(part if number % 2 else OPTION.sub(r"`\g<0>`", part) for number, part in enumerate(parts))
+    pieces = re.split(r"(`[^`]*`|\$[^$]*\$)", in_prose(text))
+    return "".join(
+        piece if number % 2 else re.sub(r"([\\*_<>\[\]#|~])", r"\\\1", piece) for number, piece in enumerate(pieces)
+    )
+
+
+def _prose(lines: list[str]) -> str:
+    """Write paragraphs, and indented blocks as formulas."""
+    return "\n\n".join(_formula(own) if own[0].startswith("    ") else plain(" ".join(own)) for own in _blocks(lines))
+
+
+def _blocks(lines: list[str]) -> list[list[str]]:
+    blocks: list[list[str]] = [[]]
+    for line in lines:
+        if not line.strip() or (blocks[-1] and line.startswith("    ") != blocks[-1][0].startswith("    ")):
+            blocks.append([])
+        if line.strip():
+            blocks[-1].append(line)
+    return [own for own in blocks if own]
+
+
+def _formula(lines: list[str]) -> str:
+    try:
+        return "\n".join(["$$", to_aligned(lines), "$$"])
+    except FormulaError:
+        indent = min(len(line) - len(line.lstrip()) for line in lines)
+        return "\n".join(["```text", *(line[indent:] for line in lines), "```"])
+
+
+def _symbols(lines: list[str]) -> str:
+    """Write a table: the symbol, its name in the fit, and its dimensions or what it is."""
+    rows = []
+    for line in (line for line in lines if line.strip()):
+        cells = [cell for cell in re.split(r"\s{2,}", line.strip()) if cell]
+        symbol = cells.pop(0) if _is_symbol(cells[0]) and not line.startswith(" " * 6) else ""
+        name = cells.pop(0) if cells and re.fullmatch(r"[a-z]\w*(?:_<\w+>)?", cells[0]) else ""
+        rows.append((f"${to_latex(symbol)}$" if symbol else "", f"`{name}`" if name else "", plain("; ".join(cells))))
+    used = [column for column in range(3) if any(row[column] for row in rows)]
+    heads = ("symbol", "name in the fit", "dimensions, and what it is")
+    table = [[heads[column] for column in used], ["---"] * len(used), *([row[c] for c in used] for row in rows)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in table)
+
+
+def _is_symbol(cell: str) -> bool:
+    try:
+        latex = to_latex(cell)
+    except FormulaError:
+        return False
+    return not re.search(r"\\(?:text|mathrm)", latex) and len(cell.split()) == 1
+
+
+def _priors(lines: list[str]) -> str:
+    """Write an item for each prior: a line that opens with a name and `~` or `:`, or stands further left."""
+    items: list[str] = []
+    for number, line in enumerate(lines):
+        text = line.strip()
+        if not text:
+            continue
+        opens = NAMES_FIRST.match(text) or PRIOR_OPENS.match(text)
+        before = lines[number - 1].rstrip()
+        ends = before.endswith(".") and len(before) < SHORT and text[0].isupper()
+        if not items or opens or ends or not before:
+            items.append(text)
+        else:
+            items[-1] += f"  {text}"
+    items = [piece for item in items for piece in re.split(r"(?<=\.)\s{2,}(?=\S+ ~)|(?<=\.)\s{3,}", item)]
+    return "\n".join(f"- {_with_name(item)}" for item in items)
+
+
+def _with_name(item: str) -> str:
+    option = re.match(r"([a-z_]+=\S+)\s{2,}", item)
+    if option:
+        return f"`{option[1]}`: {plain(item[option.end() :])}"
+    named = NAMES_FIRST.match(item)
+    if not named:
+        return plain(item)
+    code = re.sub(r"[a-z]\w+", lambda word: f"`{word[0]}`", named[1])
+    rest = plain(item[named.end() :])
+    return f"{code}{rest}" if rest.startswith(":") else f"{code} {rest}"
+
+
+def _references(lines: list[str]) -> str:
+    items: list[str] = []
+    for line in (line.strip() for line in lines if line.strip()):
+        if items and not (NEXT_REFERENCE.match(line) and items[-1].endswith((".", "html", "8", ";"))):
+            items[-1] += f" {line}"
+        else:
+            items.append(line)
+    return "\n".join(f"- {_linked(item)}" for item in items)
+
+
+def _linked(text: str) -> str:
+    links: list[str] = []
+
+    def keep(shown: str, address: str) -> str:
+        links.append(f"[{shown}]({address})")
+        return f"\0{len(links) - 1}\0"
+
+    text = DOI.sub(lambda match: keep(match[0], f"https://doi.org/{match[1]}"), text)
+    text = ARXIV.sub(lambda match: keep(match[0], f"https://arxiv.org/abs/{match[1]}"), text)
+    text = URL.sub(lambda match: keep(match[0].split("/")[2], match[0]), text)
+    escaped = re.sub(r"([\\*_<>\[\]#|~])", r"\\\1", text)
+    return re.sub(r"\0(\d+)\0", lambda match: links[int(match[1])], escaped)
