@@ -54,6 +54,19 @@ def rte_counts() -> ba.CountData:
     return ba.CountData.from_annotations(rte_annotations(), positive="1")
 
 
+def tabulate(truth, sayings, labels=("no", "yes")) -> ba.AnnotationData:
+    """Build annotations from what each annotator says to every item, one row each; None is no answer."""
+    records = [
+        (f"page {item}", f"reader {who}", labels[said])
+        for who, row in enumerate(sayings)
+        for item, said in enumerate(row)
+        if said is not None
+    ]
+    gold = {f"page {item}": labels[one] for item, one in enumerate(truth)}
+    items = [f"page {item}" for item in range(len(truth))]
+    return ba.AnnotationData.from_records(records, items=items, labels=labels, gold=gold)
+
+
 def tiny_data(**known: Any) -> ba.AnnotationData:
     return ba.AnnotationData.from_records(TINY_RECORDS, **known)
 

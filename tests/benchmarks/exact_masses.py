@@ -47,7 +47,6 @@ def number_of(table: Table, exact: Masses, found: Sequence[Mapping[str, Any]], *
     values = {"prevalence": np.full(2, 0.5), "confusion": rows}
     (start,) = unconstrain(graph, as_one_chain(graph, [values]))[0]
     top = find_top(compile_model(model, data, graph), start, 1000)
-    assert top is not None
     near = [number for number, mode in enumerate(found) if abs(mode["log_density"] - top.log_density) < 0.01]
     return near[0] if len(near) == 1 else None
 

@@ -9,8 +9,9 @@ import pytest
 import bayesanno as ba
 from bayesanno.inference.diagnosis.explain_modes import explain_modes
 from bayesanno.inference.graph.density import compile_graph
-from bayesanno.inference.modes.explore import explore
-from bayesanno.inference.sampling.starts import Modes, _around, choose_starts, start_near
+from bayesanno.inference.modes.curvature import Weight
+from bayesanno.inference.modes.explore import Explored, Mode, explore
+from bayesanno.inference.sampling.starts import Modes, _around, _choose_modes, choose_starts, share_chains, start_near
 from tests.models.contract import FAST
 from tests.samples import SETTINGS, tiny_data
 
@@ -144,6 +145,21 @@ class TestUnfinished:
         assert found.unfinished[0].is_first
         assert not found.unfinished[0].is_reached
         assert np.isfinite(found.unfinished[0].sd).all()
+
+    def test_where_the_vote_led_to_has_a_chain_though_chains_are_few(self):
+        starts = TestExplore().normal([1.0, 1.0])
+
+        def mode(at, *, reached, first=False):
+            weight = Weight(float(-at) if reached else np.nan, np.ones(2), None)
+            return Mode(np.full(2, float(at)), float(-at), reached, weight=weight, visits=1, is_first=first)
+
+        tops = tuple(mode(at, reached=True) for at in range(4))
+        vote = mode(9, reached=False, first=True)
+        found = Explored(tops, (vote, mode(8, reached=False)), 6, 6, 2, False, 1000, np.zeros(2, dtype=bool))
+        places, share = _choose_modes(None, None, None, starts.density, found, starts.centre)
+        assert [place.point[0] for place in places] == [0, 9, 1, 2, 3, 8]
+        assert share == pytest.approx(1 / 6)
+        assert share_chains(share, 2) == [0, 1]
 
 
 class TestStarts:

@@ -5,25 +5,14 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.models import MACE
+from tests.samples import tabulate
 
 SETTINGS = {"draws": 500, "tune": 500, "check": False, "random_seed": 1, "progressbar": False}
 
 
-def answers(truth, sayings, labels=("no", "yes")):
-    """Answers of annotators to items, one row each: what the annotator says to every item, or None."""
-    records = [
-        (f"page {item}", f"reader {who}", labels[said])
-        for who, row in enumerate(sayings)
-        for item, said in enumerate(row)
-        if said is not None
-    ]
-    gold = {f"page {item}": labels[one] for item, one in enumerate(truth)}
-    return ba.AnnotationData.from_records(records, labels=labels, gold=gold)
-
-
 def rare_class(rng, share=0.05, items=200, annotators=3, right=0.95):
     truth = (rng.uniform(size=items) < share).astype(int)
-    return answers(truth, [np.where(rng.uniform(size=items) < right, truth, 1 - truth) for _ in range(annotators)])
+    return tabulate(truth, [np.where(rng.uniform(size=items) < right, truth, 1 - truth) for _ in range(annotators)])
 
 
 def clickers(rng, n_clickers=6, items=150):
@@ -35,7 +24,7 @@ def clickers(rng, n_clickers=6, items=150):
         for who in readers:
             knows = who >= n_clickers and rng.uniform() < 0.95
             sayings[who, item] = int(truth[item]) if knows else int(rng.uniform() < 0.02)
-    return answers(truth, sayings)
+    return tabulate(truth, sayings)
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")
@@ -63,7 +52,7 @@ def test_answers_that_a_class_or_a_habit_explains_are_said_to_be_a_riddle(class_
 
 
 def test_answers_that_are_all_the_same_are_a_riddle_too():
-    data = answers([0] * 50, [[0] * 50, [0] * 50])
+    data = tabulate([0] * 50, [[0] * 50, [0] * 50])
     (said,) = MACE().caveats(data)
     assert said.startswith("100% of the answers are 'no', and annotators hardly agree on where it is not: either")
 

@@ -8,22 +8,10 @@ import bayesanno as ba
 from bayesanno.agreement.repeaters import Repeaters, find_repeaters
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.modeling.capabilities import caveats
+from tests.samples import tabulate
 
 NOBODY = Repeaters((), (), ())
 MODELS = ("model_b", "pooled_dawid_skene", "class_conditional", "hierarchical_dawid_skene", "one_coin")
-
-
-def tabulate(truth, sayings, labels):
-    """Build annotations from what each annotator says to every item, one row each; None is no answer."""
-    records = [
-        (f"page {item}", f"reader {who}", labels[said])
-        for who, row in enumerate(sayings)
-        for item, said in enumerate(row)
-        if said is not None
-    ]
-    gold = {f"page {item}": labels[one] for item, one in enumerate(truth)}
-    items = [f"page {item}" for item in range(len(truth))]
-    return ba.AnnotationData.from_records(records, items=items, labels=labels, gold=gold)
 
 
 def err(rng, truth, right, n_labels):

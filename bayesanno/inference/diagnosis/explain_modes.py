@@ -38,7 +38,7 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
     if found[0]["mass"] is None:
         unfinished = [] if modes["rough"] or mixing else [_explain_search(modes)]
         return unfinished + (_explain_unknown(modes, occupied) if len(occupied) > 1 else [])
-    apart = [number for number, mode in enumerate(found) if number == 0 or not _differs_in_little(mode, modes)]
+    apart = [number for number, mode in enumerate(found) if number == 0 or not _is_like_the_first(mode, modes)]
     carrying = [number for number in apart if found[number]["mass"] >= LEAST_MASS]
     problems = []
     if len(carrying) > 1:
@@ -57,7 +57,7 @@ initvals in that mode, and put them together: bayesanno.combine_modes(bayesanno.
     return problems
 
 
-def _differs_in_little(mode: Mapping[str, Any], modes: Mapping[str, Any]) -> bool:
+def _is_like_the_first(mode: Mapping[str, Any], modes: Mapping[str, Any]) -> bool:
     """Whether a mode labels next to no items otherwise than the first: R-hat then shows whether chains differ."""
     most = max(1.0, FEW_ITEMS_DIFFER * modes.get("n_items", 0))
     return "classes" not in mode and "n_items" in modes and bool(mode["items_differ"] <= most)
@@ -214,5 +214,5 @@ def explain_other_mode(other: Mapping[str, Any]) -> str:
 
 def lacks_chains(modes: Mapping[str, Any]) -> bool:
     """Whether a mode that carries mass has no chain."""
-    others = [mode for mode in modes.get("found", [])[1:] if not _differs_in_little(mode, modes)]
+    others = [mode for mode in modes.get("found", [])[1:] if not _is_like_the_first(mode, modes)]
     return any(mode["mass"] and mode["mass"] >= LEAST_MASS and not mode["chains"] for mode in others)

@@ -69,6 +69,8 @@ def add_rare(
         What each doubtful group of chains says of items, of each latent by its name.
     """
     for each in zip(*(compared[latent.name] for latent in latents), strict=True):
+        if not _find_small_classes(latents, each)[0]:
+            continue  # R-hat of a group of chains takes long where parameters are many
         chains = list(each[0].chains)
         of_all = len(chains) == posterior.sizes["chain"]
         measured = convergence if of_all and convergence else measure_convergence(posterior.isel(chain=chains))
@@ -104,18 +106,7 @@ def find_rare(
         chains, with a few of them as `named`; and `apart`, how far the probability of the most probable label goes
         apart between chains, of the other items the furthest.
     """
-    classes: list[dict[str, Any]] = []
-    beside: list[dict[str, Any]] = []
-    for latent, one in zip(latents, compared, strict=True):
-        if latent.dim.startswith(CLASSES):
-            sizes = one.probability.sum(axis=0)  # (class,)
-            few = (sizes < FEW_ITEMS) & (sizes <= FEW_OF_ALL * sizes.sum())
-            shared = one.moves[one.moves[:, few].any(axis=1)].sum(axis=0)  # (class,)
-            near = ~few & (shared > 0) & (sizes < SHARED * shared)
-            for at, found in ((few, classes), (near, beside)):
-                found += [
-                    {"name": latent.states[i], "dim": latent.dim, "items": float(sizes[i])} for i in np.flatnonzero(at)
-                ]
+    classes, beside = _find_small_classes(latents, compared)
     if not classes:
         return None
     if mixes(find_extremes(_part(convergence, classes)[0])):
@@ -136,6 +127,25 @@ def find_rare(
         "named": [str(items[at]) for at in np.flatnonzero(differs)[:MOST_ITEMS]],
         "apart": float(apart.max(initial=0.0)),
     }
+
+
+def _find_small_classes(
+    latents: Sequence[Latent], compared: Sequence[Compared]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the nearly empty classes, and the small ones between which and those items move."""
+    classes: list[dict[str, Any]] = []
+    beside: list[dict[str, Any]] = []
+    for latent, one in zip(latents, compared, strict=True):
+        if latent.dim.startswith(CLASSES):
+            sizes = one.probability.sum(axis=0)  # (class,)
+            few = (sizes < FEW_ITEMS) & (sizes <= FEW_OF_ALL * sizes.sum())
+            shared = one.moves[one.moves[:, few].any(axis=1)].sum(axis=0)  # (class,)
+            near = ~few & (shared > 0) & (sizes < SHARED * shared)
+            for at, found in ((few, classes), (near, beside)):
+                found += [
+                    {"name": latent.states[i], "dim": latent.dim, "items": float(sizes[i])} for i in np.flatnonzero(at)
+                ]
+    return classes, beside
 
 
 def _part(convergence: xr.Dataset, classes: Sequence[Mapping[str, Any]]) -> tuple[xr.Dataset, xr.Dataset]:

@@ -224,12 +224,10 @@ def _count_independent(chains: Sequence[np.ndarray]) -> float:
     """Return how many independent values the mean over chains (draw,) is worth, be they of one length or not."""
     from arviz_stats.base import array_stats
 
-    shortest = min(len(one) for one in chains)
-    if shortest >= LIKE_LENGTHS * max(
-        len(one) for one in chains
-    ):  # together, so that chains that disagree are worth less
-        chains = [np.stack([one[:shortest] for one in chains])]
+    lengths = [len(one) for one in chains]
     parts = [np.atleast_2d(one) for one in chains]
+    if min(lengths) >= LIKE_LENGTHS * max(lengths):  # together, so that chains that disagree are worth less
+        parts = [np.stack([one[: min(lengths)] for one in chains])]
     return sum(float(array_stats.ess(one, chain_axis=0, draw_axis=1, method="mean")) for one in parts)
 
 

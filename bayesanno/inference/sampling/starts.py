@@ -142,7 +142,10 @@ def choose_starts(
 def _choose_modes(
     model: AnnotationModel, data: Data, graph: pm.Model, density: Density, explored: Explored, near: np.ndarray
 ) -> tuple[list[Mode], np.ndarray]:
-    """Return where chains start and in which shares: by mass where it is known, or else evenly, the best first."""
+    """Return where chains start and in which shares: by mass where it is known, or else evenly.
+
+    Chains may be fewer than these places: the best comes first, and next where the first start led to, often the vote.
+    """
     groups, shares = weigh_labellings(model, data, graph, density, explored.modes)
     carrying = shares >= LEAST_MASS
     chosen = [_nearest(explored.modes, group, near) for group in compress(groups, carrying)]
@@ -153,7 +156,8 @@ def _choose_modes(
         order = np.argsort(-log_mass, kind="stable")
         order = order[log_mass[order] > log_mass.max() - ROUGHLY]
         chosen = [_nearest(explored.modes, groups[at], near) for at in order]
-    chosen += explored.unfinished
+    others = sorted([*chosen[1:], *explored.unfinished], key=lambda mode: not mode.is_first)
+    chosen = [*chosen[:1], *others]
     return chosen, np.full(len(chosen), 1 / max(1, len(chosen)))
 
 
