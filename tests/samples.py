@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 import bayesanno as ba
 from bayesanno.simulation.designs import make_design
@@ -126,3 +127,14 @@ def simulate_clique(
         gold={f"i{number}": str(labels[int(is_yes)]) for number, is_yes in enumerate(truth)},
     )
     return data, wrong
+
+
+def frequencies_agree(drawn: np.ndarray, probability: np.ndarray) -> bool:
+    """Whether draws (sample, item) have the frequencies of probabilities (item, state), item by item.
+
+    To five sigmas, by exact tails: where a probability is small, a normal approximation takes one draw for seven.
+    """
+    n = len(drawn)
+    counts = np.stack([(drawn == state).sum(axis=0) for state in range(probability.shape[1])], axis=-1)
+    tail = np.minimum(stats.binom.cdf(counts, n, probability), stats.binom.sf(counts - 1, n, probability))
+    return bool(tail.min() > stats.norm.sf(5))

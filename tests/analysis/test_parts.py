@@ -11,7 +11,7 @@ from bayesanno.cli.files import describe_accuracy
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import DataError, FitError
 from tests.models import references_model_a as reference
-from tests.samples import SHORT
+from tests.samples import SHORT, frequencies_agree
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning"),  # so few draws
@@ -19,7 +19,6 @@ pytestmark = [
 ]
 
 LABELS = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}
-SIGMAS = 5
 
 
 @pytest.fixture(scope="module")
@@ -304,16 +303,6 @@ def test_new_counts_that_the_model_cannot_take_are_refused(refuses, counts):
 
 
 # ------------------------------------------------------------------------------------------------- draws
-
-
-def frequencies_agree(drawn, probability):
-    """Whether draws (sample, item) have the frequencies of probabilities (item, state), item by item."""
-    n = len(drawn)
-    z = [
-        ((drawn == state).mean(axis=0) - p) / np.sqrt(np.maximum(p * (1 - p), 1e-3) / n)
-        for state, p in enumerate(probability.T)
-    ]
-    return np.abs(z).max() < SIGMAS
 
 
 def test_drawn_labels_of_a_dimension_have_the_frequencies_of_its_own_posterior(multi_fit, several, rng):
