@@ -74,7 +74,8 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats
-from bayesanno.modeling.difficulty import FAR_REACH, REACH, DifficultyModel
+from bayesanno.modeling.difficulty import DifficultyModel
+from bayesanno.modeling.item_numbers import FAR_REACH, REACH
 from bayesanno.modeling.expectation import in_proportion, votes_of
 
 

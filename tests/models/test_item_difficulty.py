@@ -21,7 +21,8 @@ from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, FitError
 from bayesanno.ground.wording import counted
-from bayesanno.modeling.difficulty import bin_centres, choose_nodes
+from bayesanno.modeling.difficulty import bin_centres
+from bayesanno.modeling.item_numbers import choose_nodes
 from bayesanno.modeling.posterior import recover
 from bayesanno.models import ItemDifficulty
 from bayesanno.report.blocks import Text
