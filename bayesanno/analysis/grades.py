@@ -104,10 +104,8 @@ def grade_table(
 
 def _tabulate(view: FitView, part: FitPart, order: Sequence[str] | None) -> pd.DataFrame:
     labels, grades, probability = graded = grade_items(view, part, order)
-    rows = np.arange(len(probability))
     median = (graded.at_most >= 0.5 - ROUNDED).argmax(axis=1)  # (item,)
-    at = probability[rows, median]
-    below = graded.at_most[rows, median] - at
+    place = np.arange(grades.size) - median[:, None]  # (item, label), 0 at the median
     mean = probability @ grades
     low, high = shortest_ranges(probability, grades)
     table = pd.DataFrame(
@@ -118,8 +116,8 @@ def _tabulate(view: FitView, part: FitPart, order: Sequence[str] | None) -> pd.D
             "grade_sd": np.sqrt((probability * (grades - mean[:, None]) ** 2).sum(axis=1)),
             "grade_hdi94_lb": low,
             "grade_hdi94_ub": high,
-            "p_below": below.clip(min=0),
-            "p_above": (1 - below - at).clip(min=0),
+            "p_below": (probability * (place < 0)).sum(axis=1),
+            "p_above": (probability * (place > 0)).sum(axis=1),
         }
     )
     known = part.tabulate()

@@ -235,3 +235,4 @@ def test_a_fit_of_a_model_of_grades_writes_them(grading, tmp_path):
     page = ba.write_report(grading, tmp_path / "report.html", checks=False).read_text()
     assert "severity_mean" in page
     assert "severity_r_hat" not in page
+    assert "Share of true grades that are at most a grade" in page

@@ -63,4 +63,4 @@ def test_calibration_of_grades_is_drawn_over_all_probabilities(mace_fit):
     (axes,) = plot_calibration(mace_fit, cumulative=True).axes
     np.testing.assert_allclose(axes.lines[1].get_xydata(), table[["predicted", "right"]])
     assert axes.get_xlim()[0] < 0.05
-    assert axes.get_xlabel() == "probability of a grade at most so high"
+    assert axes.get_xlabel() == "probability that the true grade is at most k, for all k"

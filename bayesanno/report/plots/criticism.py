@@ -156,15 +156,13 @@ def plot_calibration(
             axes.scatter(x, rows["right"], s=12 + 120 * np.sqrt(rows["n"] / rows["n"].sum()), label=label, **look)
             least, lowest = min(least, float(x.min())), min(lowest, float(rows["low"].min()))
     axes.set(xlim=(least - 0.05, 1.02), ylim=(min(lowest, least) - 0.05, 1.02))
-    said = ("probability of the label", "share that is right", "Labels: how sure, and how often right")
     if cumulative:
-        said = (
-            "probability of a grade at most so high",
-            "share that is",
-            "Grades at most so high: expected, and found",
-        )
-    axes.set(xlabel=said[0], ylabel=said[1])
-    axes.set_title(said[2], fontsize=10, loc="left")
+        axes.set(xlabel="probability that the true grade is at most k, for all k", ylabel="share of items where it is")
+        title = "Grades up to k: how probable, and how frequent"
+    else:
+        axes.set(xlabel="probability of the label", ylabel="share that is right")
+        title = "Labels: how sure, and how often right"
+    axes.set_title(title, fontsize=10, loc="left")
     if named.keys() != {""} or "dimension" in table:
         write_legend(axes, loc="upper left")
     return figure
