@@ -26,6 +26,7 @@ from bayesanno.criticism.clusters import bound_share
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.wording import listed
 
 BINS = 10
 SCORES = ("accuracy", "log_score", "brier", "calibration_error")
@@ -241,6 +242,8 @@ def _tabulate_grades(
     at, names = _find_known(part, part.gold)
     code = {label: number for number, label in enumerate(graded.labels)}
     is_graded = np.array([name in code for name in names])
+    if not is_graded.any():
+        raise FitError(f"no gold label is among the labels {listed(graded.labels)}: {listed(names, most=3)}")
     truth = np.array([code[name] for name in names if name in code])  # (item,)
     at_most = graded.at_most[np.array(at)[is_graded], :-1]  # (item, label)
     right = truth[:, None] <= np.arange(at_most.shape[1])

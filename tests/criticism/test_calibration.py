@@ -143,6 +143,9 @@ def test_what_cannot_be_scored_is_refused(mace_fit, refuses):
             function(mace_fit, bins=0)
         with refuses(DataError, "confidence is 1: it must be above 0 and below 1"):
             function(mace_fit, confidence=1)
+    odd = ba.fit("model_b", tiny_data(gold={"s1": "perhaps"}), **vb)
+    with refuses(FitError, "no gold label is among the labels 'no', 'yes': 'perhaps'"):
+        ba.calibration_table(odd, cumulative=True, order=["no", "yes"])
     with refuses(DataError, "order is for cumulative=True"):
         ba.calibration_table(mace_fit, order=["no", "maybe", "yes"])
     with refuses(DataError, "order must name each label once"):
