@@ -24,6 +24,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "analysis.decisions": ["decide_labels", "sample_labels"],
         "analysis.dependence": ["dependence_table"],
         "analysis.difficulty": ["difficulty_table"],
+        "analysis.grades": ["grade_table"],
         "analysis.item_types": ["type_table"],
         "analysis.parameters": ["summary"],
         "analysis.population": ["population_table"],

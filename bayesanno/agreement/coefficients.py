@@ -32,6 +32,7 @@ from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
@@ -81,11 +82,7 @@ class Scale:
 
 def find_scale(data: AnnotationData, ordered: bool | None) -> Scale:
     """Find out whether labels are numbers, and whether they are ordered: numbers are, unless declared otherwise."""
-    try:
-        values = np.array([float(label) for label in data.classes])
-    except ValueError:
-        return Scale(None, bool(ordered))
-    numbers = values if np.isfinite(values).all() and np.unique(values).size == values.size else None
+    numbers = read_numbers(data.classes)
     return Scale(numbers, numbers is not None if ordered is None else ordered)
 
 

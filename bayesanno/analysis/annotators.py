@@ -13,6 +13,7 @@ from bayesanno.analysis.parts import FitPart, concat_parts, find_positions, part
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.modeling.capabilities import OF_GRADING, HasSeverity
 
 
 def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
@@ -24,8 +25,9 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
         One row per annotator, in the data's order: `annotator`, `n_annotations`, where the data have labels that are no
         class `unsure`, the share of these among the annotations, and `competence_` with each of `mean`, `sd`,
         `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail` and `r_hat`; the last three are missing unless the draws are of
-        Markov chains, and of a point, as EM gives it, all but the first. With several dimensions, one row per dimension
-        and annotator, `dimension` first.
+        Markov chains, and of a point, as EM gives it, all but the first. Models of grades, whose annotators are severe
+        and consistent to different degrees, add the same of `severity_` and `sd_`. With several dimensions, one row per
+        dimension and annotator, `dimension` first.
 
     Raises
     ------
@@ -39,18 +41,21 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     >>> ba.annotator_table(fit).sort_values("competence_mean").head(3)  # doctest: +SKIP
     """
     view = view_for_table(fit)
-    name = competence_name(view)
-    competence = view.posterior[name]
-    convergence = convergence_of(view, name)
+    variables = {"competence": competence_name(view)}
+    if isinstance(view.model, HasSeverity):
+        variables |= dict(zip(OF_GRADING, OF_GRADING, strict=True))
+    convergence = {name: convergence_of(view, name) for name in variables.values()}
 
     def tabulate(part: FitPart) -> pd.DataFrame:
-        columns = describe_draws(part.select(competence)) | {
-            what: part.select(convergence.sel(diagnostic=what)).values for what in DIAGNOSTICS
-        }
         data, table = part.data, _list_annotators(part)
         if data.unsure:
             table["unsure"] = divide(data.unsure_by_annotator, data.by_annotator)
-        return table.assign(**{f"competence_{what}": values for what, values in columns.items()})
+        for called, name in variables.items():
+            columns = describe_draws(part.select(view.posterior[name])) | {
+                what: part.select(convergence[name].sel(diagnostic=what)).values for what in DIAGNOSTICS
+            }
+            table = table.assign(**{f"{called}_{what}": values for what, values in columns.items()})
+        return table
 
     return concat_parts(parts_of(view, need_items=False), tabulate)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.grades import find_loss
 from bayesanno.analysis.parts import part_of, parts_of
 from bayesanno.analysis.recalibrated import draw_recalibrated, recalibrations_of
 from bayesanno.fits.view import FitView
@@ -19,8 +20,9 @@ from bayesanno.modeling.posterior import compile_formula
 
 def decide_labels(
     fit: xr.DataTree | FitView,
-    cost: pd.DataFrame | Mapping[str, Mapping[str, float]],
+    cost: pd.DataFrame | Mapping[str, Mapping[str, float]] | str,
     *,
+    order: Sequence[str] | None = None,
     dimension: str | None = None,
 ) -> pd.DataFrame:
     """Return, for each item, the label of least expected cost.
@@ -28,9 +30,13 @@ def decide_labels(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-    cost : DataFrame or mapping of mappings
+    cost : DataFrame or mapping of mappings, or {"absolute", "squared"}
         `cost.loc[truth, decision]` (or `cost[truth][decision]`): the cost of that decision when that is the true label.
-        Every label of the fit is a row; columns may name further decisions, such as "ask an expert".
+        Every label of the fit is a row; columns may name further decisions, such as "ask an expert". Of labels in
+        order, "absolute" and "squared" are the distance of the decision's grade from the true one, and its square, with
+        the grades of `grade_table`: the decision is then the median label, and the label nearest to the expected grade.
+    order : sequence of str, optional
+        For these two: the labels from the lowest to the highest, if their order was not declared before.
     dimension : str, optional
         Of which dimension, where several were annotated together.
 
@@ -43,9 +49,11 @@ def decide_labels(
     Raises
     ------
     DataError
-        If a row is missing, unknown, or a cost is not a finite number.
+        If a row is missing, unknown, or a cost is not a finite number; there is no loss of that name, or the order of
+        the labels is not known.
     FitError
-        If the dimension is not in the fit, or which of several dimensions is meant is not said.
+        If the dimension is not in the fit, or which of several dimensions is meant is not said; if the states of the
+        items are no labels, and so have no grades.
 
     Examples
     --------
@@ -55,8 +63,14 @@ def decide_labels(
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.decide_labels(fit, cost)["label"].value_counts()  # doctest: +SKIP
     """
-    matrix = cost if isinstance(cost, pd.DataFrame) else pd.DataFrame(dict(cost)).T
-    part = part_of(view_for_table(fit), dimension)
+    view = view_for_table(fit)
+    part = part_of(view, dimension)
+    if isinstance(cost, str):
+        matrix = find_loss(view, part, cost, order)
+    elif order is not None:
+        raise DataError("order is for the losses 'absolute' and 'squared': a matrix of costs has none, so leave it out")
+    else:
+        matrix = cost if isinstance(cost, pd.DataFrame) else pd.DataFrame(dict(cost)).T
     states, probability = part.states, part.posterior
     rows = [str(name) for name in matrix.index]
     wrong = sorted(set(states) ^ set(rows))

@@ -235,7 +235,8 @@ def _recode_table(known: AnnotationData, new: AnnotationData, *, takes_strangers
                 "leave those answers out, or fit again with them"
             )
         codes[what] = np.array([code_of[name] for name in getattr(new, f"{what}s")])[getattr(new, what)]
-    return replace(new, **codes, annotators=annotators, labels=known.labels, unsure=known.unsure)
+    same = {name: getattr(known, name) for name in ("labels", "unsure", "order_declared")}
+    return replace(new, **codes, annotators=annotators, **same)
 
 
 # ------------------------------------------------------------------------------------------------- all of a fit

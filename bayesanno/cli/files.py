@@ -75,21 +75,23 @@ def write_fit(
     began: float,
     coverage: float | None = None,
     labels: WrittenLabels | None = None,
+    grades: bool = False,
 ) -> dict[str, Any]:
     """Write a fit's files to a folder and return what run.json holds.
 
     Numbers in the tables have six significant digits; posterior.nc has all. Of a fit that holds no items, `labels` are
-    those that are in the folder already.
+    those that are in the folder already. The table of grades is of models of grades, and where `grades` asks for it.
     """
     from bayesanno.analysis.annotators import annotator_table
     from bayesanno.analysis.difficulty import difficulty_table
+    from bayesanno.analysis.grades import grade_table
     from bayesanno.analysis.labels import label_table
     from bayesanno.analysis.parameters import summary
     from bayesanno.analysis.population import population_table
     from bayesanno.analysis.recalibrate import recalibration_table
     from bayesanno.fits.storage import save
     from bayesanno.fits.view import view_of
-    from bayesanno.modeling.capabilities import HasDifficulty, HasPopulation
+    from bayesanno.modeling.capabilities import HasDifficulty, HasPopulation, HasSeverity
 
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
     save(view.tree, folder / "posterior.nc")
@@ -100,6 +102,8 @@ def write_fit(
         tables["population.csv"] = population_table(view)
     if isinstance(view.model, HasDifficulty):
         tables["difficulty.csv"] = difficulty_table(view)
+    if grades or (isinstance(view.model, HasSeverity) and view.named_data.labels_are_ordered):
+        tables["grades.csv"] = grade_table(view)
     tables["summary.csv"] = summary(view)
     if view.is_recalibrated:
         tables["recalibration.csv"] = recalibration_table(view)

@@ -11,6 +11,7 @@ import typer
 
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_result, new_folder, print_result, write_fit
+from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
@@ -49,6 +50,9 @@ def fit(
     coverage: Annotated[
         float | None, typer.Option(help="Mark this share of the surest items as kept in labels.csv.")
     ] = None,
+    grades: Annotated[
+        bool, typer.Option("--grades", help="Labels are grades, in order: write grades.csv, of any model of labels.")
+    ] = False,
     dask: Annotated[
         str | None,
         typer.Option(
@@ -69,12 +73,14 @@ def fit(
 ) -> None:
     """Fit MODEL to DATA; write posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html to DIR.
 
-    A model of items of unequal difficulty writes difficulty.csv as well, and --recalibrate recalibration.csv. With
-    --dask, labels are Parquet files in a folder, labels. A model of counts reads a table of successes and trials, or
-    counts a label of annotations (--positive). A model of several dimensions reads a long table with a label column for
-    each (--label A --label B).
+    A model of items of unequal difficulty writes difficulty.csv as well, one of grades, or --grades, grades.csv (the
+    order of labels is that of --labels, or of numbers), and --recalibrate recalibration.csv. With --dask, labels are
+    Parquet files in a folder, labels. A model of counts reads a table of successes and trials, or counts a label of
+    annotations (--positive). A model of several dimensions reads a long table with a label column for each (--label A
+    --label B).
     """
     begin = time.perf_counter()
+    from bayesanno.analysis.grades import check_grades
     from bayesanno.analysis.labels import check_coverage
     from bayesanno.cli.for_model import read_for
     from bayesanno.cli.on_dask import fit_on_dask
@@ -102,14 +108,18 @@ def fit(
         sampling |= {"method": method, "random_seed": seed, "initvals": initvals}
         if dask is not None:
             check_before(recalibrate, on_dask=True)
+            if grades:
+                raise FitError("--grades is for data in memory: with --dask leave it out")
             fitted, written = fit_on_dask(chosen, data, options, dask, folder, coverage=coverage, **sampling)
         else:
             answers, described = read_for(chosen, data, options)
             typer.echo(f"{chosen.name}: {described}", err=True)
             check_before(recalibrate, chosen, answers)
+            if grades:
+                check_grades(chosen, answers)
             fitted, written = recalibrate_by(recalibrate, _fit(chosen, answers, **sampling)), None
         view = view_of(fitted)
-        run = write_fit(view, folder, coverage=coverage, labels=written, began=begin)
+        run = write_fit(view, folder, coverage=coverage, labels=written, grades=grades, began=begin)
     print_result(describe_result(run), out, run["files"])
     for problem in explain_chains(run["diagnostics"]):
         typer.echo(f"warning: {problem}; in Python, fit = bayesanno.load({str(out)!r})", err=True)

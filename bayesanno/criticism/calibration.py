@@ -13,17 +13,20 @@ A. C. Davison and D. V. Hinkley (1997), Bootstrap methods and their application,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.grades import grade_items
 from bayesanno.analysis.parts import FitPart, concat_parts, parts_of
+from bayesanno.criticism.clusters import bound_share
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.wording import listed
 
 BINS = 10
 SCORES = ("accuracy", "log_score", "brier", "calibration_error")
@@ -51,7 +54,14 @@ class Predicted:
     brier: np.ndarray
 
 
-def calibration_table(fit: xr.DataTree | FitView, *, bins: int = BINS, confidence: float = 0.95) -> pd.DataFrame:
+def calibration_table(
+    fit: xr.DataTree | FitView,
+    *,
+    bins: int = BINS,
+    confidence: float = 0.95,
+    cumulative: bool = False,
+    order: Sequence[str] | None = None,
+) -> pd.DataFrame:
     """Return how often labels are right, by their probability in the fit: a reliability table.
 
     Parameters
@@ -62,6 +72,12 @@ def calibration_table(fit: xr.DataTree | FitView, *, bins: int = BINS, confidenc
         Number of bins of equal width for the probability of an item's most probable label, in [0, 1].
     confidence : float, default 0.95
         Of the intervals (Wilson's) of the share that is right.
+    cumulative : bool, default False
+        Of labels in order: of all probabilities that the true grade is at most that of a label, for every label but the
+        highest, in place of that of the most probable label. Whether an uncertain item is thought to be of a lower or
+        of a higher grade shows here, and not there.
+    order : sequence of str, optional
+        For that: the labels from the lowest to the highest, as for `grade_table`.
 
     Returns
     -------
@@ -69,14 +85,16 @@ def calibration_table(fit: xr.DataTree | FitView, *, bins: int = BINS, confidenc
         One row per bin that has an item: `from` (exclusive) and `to`, `n` items, `predicted`, the mean probability of
         their most probable label, `right`, the share of these labels that are true, `low` and `high`. Of several
         dimensions, those of each with gold, `dimension` first. Items whose label was given as a control are left out.
+        Where it is cumulative, `n` counts pairs of an item and a label, `right` is the share of pairs whose true grade
+        is at most the label's, and the interval is one of clusters, the items (Korn and Graubard 1998).
 
     Raises
     ------
     FitError
-        If no gold label is known (of an item that is no control), or the states of the items are types and no labels;
-        if there is no bin.
+        If no gold label is known (of an item that is no control), or the states of the items are types and no labels.
     DataError
-        If the confidence is out of its range.
+        If there is no bin, or the confidence is out of its range; if the order of the labels is not known, or is given
+        where it is not used.
 
     Examples
     --------
@@ -87,7 +105,12 @@ def calibration_table(fit: xr.DataTree | FitView, *, bins: int = BINS, confidenc
     """
     check_resampling(confidence, 0, None)
     check_bins(bins)
-    return concat_parts(_scored_parts(view_for_table(fit)), lambda part: _tabulate(_predict(part), bins, confidence))
+    view = view_for_table(fit)
+    if cumulative:
+        return concat_parts(_scored_parts(view), lambda part: _tabulate_grades(view, part, bins, confidence, order))
+    if order is not None:
+        raise DataError("order is for cumulative=True: without it the order of labels does not matter, so leave it out")
+    return concat_parts(_scored_parts(view), lambda part: _tabulate(_predict(part), bins, confidence))
 
 
 def calibration_scores(
@@ -209,24 +232,44 @@ def _tabulate(predicted: Predicted, bins: int, confidence: float) -> pd.DataFram
         interval = binomtest(int(right[own].sum()), int(own.sum())).proportion_ci(confidence, method="wilson")
         return float(interval.low), float(interval.high)
 
-    return tabulate_reliability(predicted, bins, bound_bin)
+    return tabulate_reliability(predicted.sure, predicted.right, bins, bound_bin)
+
+
+def _tabulate_grades(
+    view: FitView, part: FitPart, bins: int, confidence: float, order: Sequence[str] | None
+) -> pd.DataFrame:
+    graded = grade_items(view, part, order)
+    at, names = _find_known(part, part.gold)
+    code = {label: number for number, label in enumerate(graded.labels)}
+    is_graded = np.array([name in code for name in names])
+    if not is_graded.any():
+        raise FitError(f"no gold label is among the labels {listed(graded.labels)}: {listed(names, most=3)}")
+    truth = np.array([code[name] for name in names if name in code])  # (item,)
+    at_most = graded.at_most[np.array(at)[is_graded], :-1]  # (item, label)
+    right = truth[:, None] <= np.arange(at_most.shape[1])
+
+    def bound_bin(own: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+        counts, totals = (which.reshape(at_most.shape).sum(axis=1) for which in (own & right, own))
+        return bound_share(counts, totals, confidence)
+
+    return tabulate_reliability(at_most.ravel().clip(max=1), right.ravel(), bins, bound_bin)
 
 
 def tabulate_reliability(
-    predicted: Predicted, bins: int, bound_bin: Callable[[np.ndarray, np.ndarray], tuple[float, float]]
+    sure: np.ndarray, right: np.ndarray, bins: int, bound_bin: Callable[[np.ndarray, np.ndarray], tuple[float, float]]
 ) -> pd.DataFrame:
-    """Return the table of `calibration_table`.
+    """Return the table of `calibration_table`, of probabilities (item,) and of what is true (item,).
 
     `bound_bin` gives the ends of the interval of the share that is right, from which items are in the bin and which are
     right, both (item,).
     """
-    bin_of = _find_bins(predicted.sure, bins)
+    bin_of = _find_bins(sure, bins)
     rows = []
     for number in np.unique(bin_of):
         own = bin_of == number
         row = {"from": number / bins, "to": (number + 1) / bins, "n": int(own.sum())}
-        row |= {"predicted": float(predicted.sure[own].mean()), "right": float(predicted.right[own].mean())}
-        rows.append(row | dict(zip(("low", "high"), bound_bin(own, predicted.right), strict=True)))
+        row |= {"predicted": float(sure[own].mean()), "right": float(right[own].mean())}
+        rows.append(row | dict(zip(("low", "high"), bound_bin(own, right), strict=True)))
     return pd.DataFrame(rows)
 
 
@@ -237,12 +280,17 @@ def _find_bins(sure: np.ndarray, bins: int) -> np.ndarray:
 
 
 def _predict(part: FitPart, gold: Mapping[str, str] | None = None) -> Predicted:
-    known = part.gold if gold is None else gold
+    at, names = _find_known(part, part.gold if gold is None else gold)
+    code = {state: number for number, state in enumerate(part.states)}
+    truth = np.array([code.get(name, -1) for name in names], dtype=int)  # (item,), -1: no state
+    return score_probabilities(part.posterior.values[at], truth)
+
+
+def _find_known(part: FitPart, known: Mapping[str, str]) -> tuple[list[int], list[str]]:
+    """Return the rows of the items whose true label is known and was not given to the fit, and these labels."""
     controls = part.data.controls if known else {}
     at = [row for row, item in enumerate(part.data.items) if item in known and item not in controls]
-    code = {state: number for number, state in enumerate(part.states)}
-    truth = np.array([code.get(known[part.data.items[row]], -1) for row in at], dtype=int)  # (item,), -1: no state
-    return score_probabilities(part.posterior.values[at], truth)
+    return at, [known[part.data.items[row]] for row in at]
 
 
 def score_probabilities(probability: np.ndarray, truth: np.ndarray) -> Predicted:

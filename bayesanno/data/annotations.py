@@ -39,6 +39,9 @@ class AnnotationData(Labelled):
     unsure : str or sequence of str, optional
         Labels that cannot be true labels, such as "unsure" or "skip"; the others are the `classes`. Data made from
         these data keep them; `without_unsure` leaves such answers out.
+    order_declared : bool, default False
+        Whether `labels` are in an order that somebody declared, as grades are, from the lowest to the highest. Data
+        made from these data keep it, and no hash depends on it.
     gold : mapping of item name to label, optional
         Known true labels, for evaluation only; no model sees them.
     controls : mapping of item name to label, optional
@@ -65,6 +68,13 @@ class AnnotationData(Labelled):
     >>> data = AnnotationData.from_records(said, unsure="unsure")
     >>> data.labels, data.classes
     (('no', 'yes', 'unsure'), ('no', 'yes'))
+
+    Labels in order:
+
+    >>> graded = [("s1", "ada", "poor"), ("s1", "bo", "good"), ("s2", "ada", "fair")]
+    >>> data = AnnotationData.from_records(graded, labels=["poor", "fair", "good"])
+    >>> data.labels_are_ordered, AnnotationData.from_records(graded).labels_are_ordered
+    (True, False)
     """
 
     what: ClassVar = "who labelled which item how"
@@ -77,6 +87,7 @@ class AnnotationData(Labelled):
     annotators: tuple[str, ...]
     labels: tuple[str, ...]
     unsure: tuple[str, ...] = ()
+    order_declared: bool = False
     gold: Mapping[str, str] = field(default_factory=dict)
     controls: Mapping[str, str] = field(default_factory=dict)
 
@@ -137,6 +148,7 @@ class AnnotationData(Labelled):
 
         Items and annotators are numbered by first appearance, labels in sorted order, those that are `unsure` last,
         unless `items` or `labels` says otherwise (both may name some that do not occur; labels, all but unsure ones).
+        With `labels`, their order is declared.
 
         Raises
         ------
@@ -156,6 +168,7 @@ class AnnotationData(Labelled):
             annotators=annotator_names,
             labels=label_names,
             unsure=name_unsure(unsure),
+            order_declared=labels is not None,
             gold=gold or {},
             controls=controls or {},
         )
@@ -284,7 +297,7 @@ class AnnotationData(Labelled):
         """Set one label against all others: the same annotations with two labels, the positive one last.
 
         The negative one is the other label where there are two, and "not <positive>" where there are more. Labels that
-        are unsure are neither, and stay what they are, last.
+        are unsure are neither, and stay what they are, last. New labels have no declared order.
 
         Raises
         ------
@@ -308,6 +321,7 @@ class AnnotationData(Labelled):
             self,
             label=code[self.label],
             labels=labels,
+            order_declared=self.order_declared and labels == self.labels,
             gold={item: name.get(label, label) for item, label in self.gold.items()},
             controls={item: name[label] for item, label in self.controls.items()},
         )

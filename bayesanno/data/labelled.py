@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno.data.described import Described
+from bayesanno.data.names import read_numbers
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, enumerated, listed
 
@@ -27,11 +28,14 @@ class Labelled(Described):
         The names, in the order of the indices; labels are all those that an annotator can give.
     unsure : tuple of str
         Those of the labels that no item can truly have, such as "unsure"; in the order of the labels.
+    order_declared : bool
+        Whether somebody said that the labels are in this order; where nobody did, they were sorted.
     """
 
     annotators: tuple[str, ...]
     labels: tuple[str, ...]
     unsure: tuple[str, ...] = ()
+    order_declared: bool = False
 
     if TYPE_CHECKING:  # fields of one, properties of the other: a property here would be a field's default
 
@@ -75,6 +79,14 @@ class Labelled(Described):
     def n_classes(self) -> int:
         """Number of labels that an item can truly have."""
         return len(self.classes)
+
+    @property
+    def labels_are_ordered(self) -> bool:
+        """Whether the order of the classes is known: it was declared, or they are numbers, the smallest first."""
+        if self.order_declared:
+            return True
+        numbers = read_numbers(self.classes)
+        return numbers is not None and bool((np.diff(numbers) > 0).all())
 
     @cached_property
     def class_codes(self) -> Codes:

@@ -5,19 +5,45 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
 
-_WHOLE = re.compile(r"-?\d{1,18}")
+_NUMBER = re.compile(r"[+-]?\d{1,18}(\.\d{1,18})?")
 
 
 def sort_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct labels in order: as numbers where all of them are whole numbers, else as text."""
+    """Return the distinct labels in order: as numbers where all of them are numbers, else as text.
+
+    Examples
+    --------
+    >>> from bayesanno.data.names import sort_labels
+    >>> sort_labels(["10", "9.5", "-1"]), sort_labels(["10", "9", "none"])
+    (('-1', '9.5', '10'), ('10', '9', 'none'))
+    """
     distinct = set(labels)
-    if all(_WHOLE.fullmatch(label) for label in distinct):
-        return tuple(sorted(distinct, key=lambda label: (int(label), label)))
+    if all(_NUMBER.fullmatch(label) for label in distinct):
+        return tuple(sorted(distinct, key=lambda label: (Decimal(label), label)))
     return tuple(sorted(distinct))
+
+
+def read_numbers(labels: Sequence[str]) -> np.ndarray | None:
+    """Return labels as numbers, shape (label,), if all of them are finite and different numbers; else None.
+
+    Examples
+    --------
+    >>> from bayesanno.data.names import read_numbers
+    >>> read_numbers(["0", "2.5"]), read_numbers(["1", "1.0"]), read_numbers(["0", "much"])
+    (array([0. , 2.5]), None, None)
+    """
+    try:
+        values = np.array([float(label) for label in labels])
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() and np.unique(values).size == values.size else None
 
 
 def order_responses(

@@ -69,6 +69,8 @@ class AnnotationTotals(Labelled):
         Of how many items the true label is known, for evaluation.
     hash : str
         Of the annotations, independent of their order.
+    order_declared : bool
+        Whether the labels are in an order that somebody declared.
 
     Raises
     ------
@@ -84,6 +86,7 @@ class AnnotationTotals(Labelled):
     label_alphas: np.ndarray
     n_gold: int = 0
     hash: str = ""
+    order_declared: bool = False
     controls: Mapping[str, str] = field(default_factory=dict)  # none: a model asks whether there are any
 
     def __post_init__(self) -> None:

@@ -25,6 +25,7 @@ from bayesanno.modeling.registry import get_model
 
 MAX_GROUP_BYTES = 2 * 2**30  # a group of more, of one number per draw and item, is made only when asked for
 IS_NO_CLASS = "unsure"  # of each response whether it is no class; only where one is none
+IN_ORDER = "order_declared"  # whether an order of the labels was declared; only where one was
 KNOWN = {"gold": "gold", "control": "controls"}  # what is known of items: the variable, and the data's field
 
 
@@ -42,6 +43,8 @@ def _(data: AnnotationData) -> dict[str, xr.Dataset]:
     variables: dict[str, Any] = {name: ("item", _known_of(data, field)) for name, field in KNOWN.items()}
     if data.unsure:
         variables[IS_NO_CLASS] = ("response", [name in data.unsure for name in data.labels])
+    if data.order_declared:
+        variables[IN_ORDER] = ((), True)
     return _annotation_groups([data], variables, {"response": list(data.labels)})
 
 
@@ -51,9 +54,10 @@ def _(data: MultiAnnotationData) -> dict[str, xr.Dataset]:
     of = np.repeat(np.arange(len(parts)), [part.n_annotations for part in parts])
     known = {name: (("dimension", "item"), [_known_of(part, field) for part in parts]) for name, field in KNOWN.items()}
     responses = {f"response_{name}": list(part.labels) for name, part in data.by_dimension.items()}
-    return _annotation_groups(
-        parts, {"annotation_dimension": ("annotation", of), **known}, {"dimension": list(names), **responses}
-    )
+    variables: dict[str, Any] = {"annotation_dimension": ("annotation", of), **known}
+    if any(part.order_declared for part in parts):
+        variables[IN_ORDER] = ("dimension", [part.order_declared for part in parts])
+    return _annotation_groups(parts, variables, {"dimension": list(names), **responses})
 
 
 @data_groups.register(AnnotationTotals)
@@ -64,6 +68,7 @@ def _(data: AnnotationTotals) -> dict[str, xr.Dataset]:
         "label_alphas": ("response", data.label_alphas),
         "n_items": ((), data.n_items),
         "n_gold": ((), data.n_gold),
+        **({IN_ORDER: ((), True)} if data.order_declared else {}),
     }
     coords = {"annotator": list(data.annotators), "response": list(data.labels)}
     return {"constant_data": xr.Dataset(variables, coords=coords)}
@@ -124,8 +129,13 @@ def _read_table(
         annotators=_names(constant, "annotator"),
         labels=labels,
         unsure=unsure,
+        order_declared=_is_in_order(constant),
         **{field: {item: label for item, label in pairs if label} for field, pairs in known.items()},
     )
+
+
+def _is_in_order(constant: xr.Dataset) -> bool:
+    return IN_ORDER in constant and bool(constant[IN_ORDER])
 
 
 def _read_counts(observed: xr.Dataset, constant: xr.Dataset) -> CountData:
@@ -183,6 +193,7 @@ def totals_of(fit: xr.DataTree) -> AnnotationTotals:
         label_alphas=constant["label_alphas"].values,
         n_gold=int(constant["n_gold"]),
         hash=fit.attrs["data_hash"],
+        order_declared=_is_in_order(constant),
     )
 
 

@@ -55,7 +55,8 @@ def read_annotations(
         instance_id, doc, example; annotator, worker, rater, coder, judge, user, performer; label, rating, answer,
         response, annotation, category; gold, true_label, truth.
     labels : sequence of str, optional
-        All possible labels, in order; may name some that nobody used. By default those found, sorted.
+        All possible labels, in order: grades from the lowest to the highest. May name some that nobody used. By
+        default those found, sorted: as numbers if all are numbers, else by the alphabet, which is no order of grades.
     unsure : str or sequence of str, optional
         Labels that are answers but no classes, such as "unsure" or "skip": annotators may give them, but no item has
         them as its true label. Some models learn from them (`model_b`, `mace` and others); for other models, and to
@@ -127,7 +128,10 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         gold = read_known(options.gold_file, ("gold", "label"), answers.items, None)
     if not isinstance(controls, Mapping):
         controls = read_known(controls, ("label", "gold"), answers.items, labels)
-    data = make_annotations(table, answers, labels, gold=gold, unsure=options.unsure, controls=controls)
-    of_labels = () if options.labels is not None else (*labels, *gold.values())
+    declared = options.labels is not None
+    data = make_annotations(
+        table, answers, labels, gold=gold, unsure=options.unsure, order_declared=declared, controls=controls
+    )
+    of_labels = () if declared else (*labels, *gold.values())
     warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators)
     return data.without_unsure() if options.drop_unsure else data

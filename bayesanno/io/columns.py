@@ -141,6 +141,7 @@ def make_annotations(
     *,
     gold: Mapping[str, str],
     unsure: tuple[str, ...] = (),
+    order_declared: bool = False,
     controls: Mapping[str, str] | None = None,
 ) -> AnnotationData:
     """Return what the rows of a table say as data, whose labels are these.
@@ -167,6 +168,7 @@ def make_annotations(
             annotators=answers.annotators,
             labels=labels,
             unsure=unsure,
+            order_declared=order_declared,
             gold=gold,
             controls=controls or {},
         )

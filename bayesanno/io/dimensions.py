@@ -36,8 +36,8 @@ def read_multi_annotations(
     item, annotator : str, optional
         The columns' names, as for `read_annotations`.
     labels : mapping of dimension to sequence of str, optional
-        All possible labels of a dimension, in order; may name some that nobody used. By default, and for a dimension
-        that is not in the mapping, those found, sorted.
+        All possible labels of a dimension, in order (grades from the lowest to the highest); may name some that nobody
+        used. By default, and for a dimension that is not in the mapping, those found, sorted.
 
     Returns
     -------
@@ -116,6 +116,6 @@ def _read_dimension(
             f"{table.name}: only one label, {labels[0]!r}: a model needs at least two; if others were possible but "
             f"never used, declare them (labels={{{name!r}: [...]}}, --labels {name}=A,B,...)"
         )
-    data = make_annotations(table, answers, labels, gold=answers.gold)
+    data = make_annotations(table, answers, labels, gold=answers.gold, order_declared=declared is not None)
     warn_of_alike(table.name, labels=() if declared is not None else (*labels, *answers.gold.values()))
     return data

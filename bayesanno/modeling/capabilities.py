@@ -257,6 +257,17 @@ class HasPopulation(HasSpreads):
         return {"confusion": draw_rows(centre, draws["spread"][:, None], class_codes, rng)}
 
 
+OF_GRADING = ("severity", "sd")  # the parameters of annotators in models of grades
+
+
+class HasSeverity:
+    """A model whose labels are grades, in order, and whose annotators perceive a grade shifted and with noise.
+
+    Its parameters `severity` (annotator), the shift, and `sd` (annotator), the standard deviation of the noise, are on
+    the scale of the grades.
+    """
+
+
 class HasCaveats(ABC):
     """A model that cannot learn all of its parameters from some data, however long one samples."""
 

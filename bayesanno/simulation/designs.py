@@ -31,7 +31,7 @@ def make_design(
     Parameters
     ----------
     items, annotators, labels : int or sequence of str
-        How many (then named i1, i2, ...; a1, ...; and 0, 1, ...), or the names.
+        How many (then named i1, i2, ...; a1, ...; and 0, 1, ...), or the names; those of labels in order.
     unsure : str or sequence of str, optional
         The names of further labels, which are no class.
     per_item : int or tuple of two ints
@@ -63,7 +63,8 @@ def make_design(
     rng = np.random.default_rng(random_seed)
     each = rng.integers(least, most, size=len(item_names), endpoint=True)  # (item,)
     asked = [rng.choice(len(annotator_names), size=n, replace=False) for n in each]
-    return _ask(asked, items=item_names, annotators=annotator_names, labels=label_names, unsure=others)
+    names = {"items": item_names, "annotators": annotator_names, "labels": label_names, "unsure": others}
+    return _ask(asked, **names, order_declared=not isinstance(labels, int))
 
 
 def make_loop_design(
@@ -103,7 +104,8 @@ def make_loop_design(
         raise DataError(f"together is {together}: it must be between 1 and the number of annotators, {n_annotators}")
     group = np.arange(len(item_names))[:, None] % n_annotators  # (item, 1)
     annotator = (group + np.arange(together)) % n_annotators  # (item, slot)
-    return _ask(annotator, items=item_names, annotators=annotator_names, labels=_names(labels, "", first=0))
+    names = {"items": item_names, "annotators": annotator_names, "labels": _names(labels, "", first=0)}
+    return _ask(annotator, **names, order_declared=not isinstance(labels, int))
 
 
 def make_count_design(
@@ -139,12 +141,12 @@ def make_count_design(
     return CountData(items=names, successes=np.zeros_like(each), trials=each)
 
 
-def _ask(asked: Iterable[np.ndarray], **names: Any) -> AnnotationData:
+def _ask(asked: Iterable[np.ndarray], **fields: Any) -> AnnotationData:
     """Return a placeholder of each annotator who is asked about each item, given item by item."""
     each = list(asked)
     annotator = np.concatenate(each).astype(np.int64)  # (annotation,)
     item = np.repeat(np.arange(len(each)), [one.size for one in each])
-    return AnnotationData(item=item, annotator=annotator, label=np.zeros_like(annotator), **names)
+    return AnnotationData(item=item, annotator=annotator, label=np.zeros_like(annotator), **fields)
 
 
 def _item_names(items: int | Sequence[str]) -> tuple[str, ...]:

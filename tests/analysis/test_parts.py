@@ -6,6 +6,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.grades import check_grades
 from bayesanno.analysis.parts import concat_parts, parts_of, split_data
 from bayesanno.cli.files import describe_accuracy
 from bayesanno.fits.view import FitView, view_of
@@ -381,3 +382,36 @@ def test_dependence_is_of_one_dimension(refuses, multi_fit, several):
     assert name in ba.plot_dependence(multi_fit, dimension=name, least_items=5).axes[0].get_title(loc="left")
     with refuses(FitError, "this fit has dimensions .*, and dimension is None"):
         ba.dependence_table(multi_fit)
+
+
+# ----------------------------------------------------------------------------------------------------------- grades
+
+
+def test_several_dimensions_have_grades_each(multi_fit, several, refuses):
+    check_grades(ba.get_model("model_a_multi"), several)
+    table = ba.grade_table(multi_fit)
+    assert table.columns[0] == "dimension"
+    assert table["dimension"].value_counts().to_dict() == {"focus": 40, "polarity": 40}
+    turned = ba.grade_table(multi_fit, dimension="polarity", order=["-", "+"])
+    own = table[table["dimension"] == "polarity"].reset_index(drop=True)
+    np.testing.assert_allclose(turned["grade_mean"], 3 - own["grade_mean"])
+    with refuses(FitError, "order is of the labels of one dimension, and this fit has focus, polarity: say which"):
+        ba.grade_table(multi_fit, order=["-", "+"])
+    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is 'colour'"):
+        ba.grade_table(multi_fit, dimension="colour")
+    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is None"):
+        ba.decide_labels(multi_fit, "absolute")
+
+
+def test_dimensions_whose_order_nobody_declared_have_no_grades(refuses):
+    loose = {name: ba.AnnotationData.from_records([("s", "a", x) for x in of]) for name, of in LABELS.items()}
+    with refuses(DataError, "nobody declared the order of the labels of dimension 'focus'"):
+        check_grades(ba.get_model("model_a_multi"), ba.MultiAnnotationData(by_dimension=loose))
+
+
+def test_counts_have_no_grades(count_fit, counts, refuses):
+    with refuses(FitError, "binomial_mixture gives no labels of items, and so no grades"):
+        check_grades(ba.get_model("binomial_mixture"), counts)
+    for function in (ba.grade_table, lambda fit: ba.decide_labels(fit, "absolute")):
+        with refuses(FitError, "binomial_mixture gives no labels of items, and so no grades"):
+            function(count_fit)

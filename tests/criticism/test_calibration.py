@@ -8,9 +8,11 @@ from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 from statsmodels.stats.proportion import proportion_confint
 
 import bayesanno as ba
-from bayesanno.criticism.calibration import Predicted, tabulate_scores
+from bayesanno.analysis.parts import FitPart
+from bayesanno.criticism.calibration import Predicted, _tabulate_grades, tabulate_scores
+from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
-from tests.samples import tiny_data
+from tests.samples import LABELS, tiny_data
 
 QUIET = {"random_seed": 1, "progressbar": False}
 
@@ -62,6 +64,39 @@ def test_a_wider_confidence_has_wider_intervals(mace_fit):
         np.testing.assert_allclose(table[["low", "high"]], np.column_stack(ends), atol=1e-12)
 
 
+def test_cumulative_probabilities_are_counted_over_all_grades(mace_fit, known):
+    truth, probability = known
+    order = ["yes", "no", "maybe"]  # the labels of the fit from the last
+    table = ba.calibration_table(mace_fit, cumulative=True, order=order)
+    at_most = probability[:, ::-1].cumsum(axis=1)[:, :-1]  # (item, label)
+    right = (2 - truth)[:, None] <= np.arange(2)
+    assert table["n"].sum() == 2 * truth.size
+    for row in table.to_dict("records"):
+        own = (row["from"] < at_most) & (at_most <= row["to"])
+        assert row["n"] == own.sum() > 0
+        assert row["predicted"] == pytest.approx(at_most[own].mean())
+        assert row["right"] == pytest.approx(right[own].mean())
+        assert row["low"] <= row["right"] <= row["high"]
+    declared = ba.calibration_table(mace_fit, cumulative=True)  # turned, P(at most) is 1 - P(at most the one before)
+    assert declared["n"].sum() == table["n"].sum()
+    assert (declared["n"] * declared["right"]).sum() + (table["n"] * table["right"]).sum() == pytest.approx(2 * 400)
+
+
+@pytest.mark.parametrize(("off", "least"), [(0, 0.9), (1, None)])
+def test_intervals_of_cumulative_calibration_hold_at_their_rate(rng, mace_fit, off, least):
+    """Grades drawn by their probabilities are calibrated; a step too high, they are not."""
+    view = view_of(mace_fit)
+    held = []
+    for _ in range(60):
+        probability = rng.dirichlet(np.ones(3), size=400)
+        grade = np.minimum((rng.random((400, 1)) > probability.cumsum(axis=1)).sum(axis=1) + off, 2)
+        data = replace(view.data, gold={item: LABELS[code] for item, code in zip(view.data.items, grade, strict=True)})
+        latent = view.latent.assign(probability=view.latent["probability"].copy(data=probability))
+        table = _tabulate_grades(view, FitPart(data, latent), 10, 0.95, None)
+        held += ((table["low"] <= table["predicted"]) & (table["predicted"] <= table["high"])).tolist()
+    assert np.mean(held) > least if least else np.mean(held) < 0.3
+
+
 def make_predicted(rng, n, off):
     sure = rng.uniform(0.5, 1, size=n)
     right = rng.random(n) < np.clip(sure - off, 0, 1)
@@ -108,6 +143,13 @@ def test_what_cannot_be_scored_is_refused(mace_fit, refuses):
             function(mace_fit, bins=0)
         with refuses(DataError, "confidence is 1: it must be above 0 and below 1"):
             function(mace_fit, confidence=1)
+    odd = ba.fit("model_b", tiny_data(gold={"s1": "perhaps"}), **vb)
+    with refuses(FitError, "no gold label is among the labels 'no', 'yes': 'perhaps'"):
+        ba.calibration_table(odd, cumulative=True, order=["no", "yes"])
+    with refuses(DataError, "order is for cumulative=True"):
+        ba.calibration_table(mace_fit, order=["no", "maybe", "yes"])
+    with refuses(DataError, "order must name each label once"):
+        ba.calibration_table(mace_fit, cumulative=True, order=["no", "yes"])
     with refuses(DataError, "resamples is -1"):
         ba.calibration_scores(mace_fit, resamples=-1)
     with refuses(FitError, "random_seed is -1"):

@@ -178,6 +178,7 @@ def test_variables_and_dims(fitted):
         "annotation_annotator": ("annotation",),
         "gold": ("item",),
         "control": ("item",),
+        "order_declared": (),
         **schema.priors,
     }
     assert set(tree["log_prior"].data_vars) == set(schema.free)

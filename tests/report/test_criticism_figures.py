@@ -56,3 +56,11 @@ def test_calibration_of_one_fit_and_of_several(mace_fit, refuses):
     )
     with refuses(FitError, "there is no fit to draw"):
         plot_calibration({})
+
+
+def test_calibration_of_grades_is_drawn_over_all_probabilities(mace_fit):
+    table = ba.calibration_table(mace_fit, cumulative=True)
+    (axes,) = plot_calibration(mace_fit, cumulative=True).axes
+    np.testing.assert_allclose(axes.lines[1].get_xydata(), table[["predicted", "right"]])
+    assert axes.get_xlim()[0] < 0.05
+    assert axes.get_xlabel() == "probability that the true grade is at most k, for all k"

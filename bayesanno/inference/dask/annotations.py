@@ -135,7 +135,7 @@ def distribute_annotations(
     item, annotator, label, gold : str, optional
         The columns' names, where they are not among the usual ones.
     labels : sequence of str, optional
-        All possible labels, in order. By default those found, sorted.
+        All possible labels, in order, which is declared by that. By default those found, sorted.
 
     Returns
     -------
@@ -189,6 +189,7 @@ def distribute_annotations(
         label_alphas=counts.alphas,
         n_gold=totals.n_gold,
         hash=digest.hexdigest(),
+        order_declared=declared is not None,
         on_workers=DaskItems(client, parts, items.names_class, totals),
         name=table.name,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -108,16 +108,20 @@ def plot_calibration(
     *,
     bins: int = BINS,
     confidence: float = 0.95,
+    cumulative: bool = False,
+    order: Sequence[str] | None = None,
 ) -> Figure:
     """Draw the share of labels that are right over their probability, of one fit or of several.
 
-    On the diagonal a fit is calibrated; below it, it is too sure. Points are larger where there are more items.
+    On the diagonal a fit is calibrated; below it, it is too sure. Points are larger where there are more items. Of
+    labels in order, `cumulative`, it is the share of true grades that are at most that of a label: below the diagonal,
+    grades are higher than the fit has them.
 
     Parameters
     ----------
     fits : xarray.DataTree or FitView, or mapping of name to such
         Of data with gold.
-    bins, confidence
+    bins, confidence, cumulative, order
         As for `calibration_table`.
 
     Returns
@@ -141,7 +145,7 @@ def plot_calibration(
     axes.plot([0, 1], [0, 1], color=PALE, linewidth=1)
     least, lowest = 1.0, 1.0
     for number, (name, fit) in enumerate(named.items()):
-        table = calibration_table(fit, bins=bins, confidence=confidence)
+        table = calibration_table(fit, bins=bins, confidence=confidence, cumulative=cumulative, order=order)
         for dimension, rows in table.groupby("dimension", sort=False) if "dimension" in table else [("", table)]:
             colour = ACCENT if len(named) == 1 and not dimension else shades(len(named) + 1)[number]
             label = ", ".join(filter(None, (name, str(dimension))))
@@ -152,8 +156,13 @@ def plot_calibration(
             axes.scatter(x, rows["right"], s=12 + 120 * np.sqrt(rows["n"] / rows["n"].sum()), label=label, **look)
             least, lowest = min(least, float(x.min())), min(lowest, float(rows["low"].min()))
     axes.set(xlim=(least - 0.05, 1.02), ylim=(min(lowest, least) - 0.05, 1.02))
-    axes.set(xlabel="probability of the label", ylabel="share that is right")
-    axes.set_title("Labels: how sure, and how often right", fontsize=10, loc="left")
+    if cumulative:
+        axes.set(xlabel="probability that the true grade is at most k, for all k", ylabel="share of items where it is")
+        title = "Grades up to k: how probable, and how frequent"
+    else:
+        axes.set(xlabel="probability of the label", ylabel="share that is right")
+        title = "Labels: how sure, and how often right"
+    axes.set_title(title, fontsize=10, loc="left")
     if named.keys() != {""} or "dimension" in table:
         write_legend(axes, loc="upper left")
     return figure

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bayesanno.analysis.behaviour import behaviour_table
+from bayesanno.analysis.parameters import DIAGNOSTICS
 from bayesanno.analysis.parts import parts_of
 from bayesanno.analysis.population import population_table
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated
-from bayesanno.modeling.capabilities import HasPopulation
+from bayesanno.modeling.capabilities import OF_GRADING, HasPopulation
 from bayesanno.report.blocks import Block, Heading, Text, draw, grid_of
 from bayesanno.report.plots.agreement import plot_divergence, plot_usage
 from bayesanno.report.plots.annotators import LOW, draw_annotators, plot_confusion, tabulate_low
@@ -41,7 +42,9 @@ def show_annotators(view: FitView) -> list[Block]:
         if CONFUSION in view.posterior:
             said = "Answers (columns) by true label (rows), of the annotators with most answers."
             blocks.append(draw(plot_confusion(view, dimension=name), said))
-    shown = table.drop(columns="low").rename(columns=lambda name: str(name).removeprefix("competence_"))
+    beside = [f"{name}_{what}" for name in OF_GRADING for what in DIAGNOSTICS]  # summary.csv has them
+    shown = table.drop(columns=["low", *(name for name in beside if name in table)])
+    shown = shown.rename(columns=lambda name: str(name).removeprefix("competence_"))
     shown = shown.dropna(axis="columns", how="all")  # a point has no intervals
     return [
         *blocks,

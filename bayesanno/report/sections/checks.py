@@ -10,6 +10,7 @@ from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitView
 from bayesanno.ground.wording import counted, enumerated
+from bayesanno.modeling.capabilities import HasSeverity
 from bayesanno.report.blocks import Block, Heading, Text, draw, table_of
 from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
 from bayesanno.report.plots.prior import plot_prior_posterior
@@ -64,11 +65,14 @@ def _predict(view: FitView, random_seed: int) -> list[Block]:
 
 def _calibrate(view: FitView, random_seed: int) -> list[Block]:
     said = "Share of labels that are right (vertical), by their probability."
-    return [
+    blocks: list[Block] = [
         Heading("Are labels right as often as their probabilities say?"),
         draw(plot_calibration(view), said),
-        table_of(calibration_scores(view, random_seed=random_seed)),
     ]
+    if isinstance(view.model, HasSeverity) and view.data.labels_are_ordered:
+        said = "Share of true grades that are at most a grade (vertical), by the probability of that, for all grades."
+        blocks.append(draw(plot_calibration(view, cumulative=True), said))
+    return [*blocks, table_of(calibration_scores(view, random_seed=random_seed))]
 
 
 def _scale(view: FitView) -> list[Block]:

@@ -1,0 +1,262 @@
+"""Grades: labels in order, of which some are nearer to each other than others.
+
+The invariant: a label has a grade only where its order is known: it was declared, or the labels are numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.parameters import HDI_PROB
+from bayesanno.analysis.parts import FitPart, concat_parts, part_of, parts_of
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.names import read_numbers
+from bayesanno.fits.view import FitView
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.wording import enumerated, listed, nearest
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import latents
+
+LOSSES = {"absolute": 1, "squared": 2}  # the power of the distance of two grades
+ROUNDED = 1e-9  # by which a sum of probabilities may miss what it is
+
+
+class Graded(NamedTuple):
+    """The posterior of items' grades, from the lowest to the highest.
+
+    Attributes
+    ----------
+    labels : tuple of str
+    grades : array, shape (label,)
+        The grade of each label, rising.
+    probability : array, shape (item, label)
+    """
+
+    labels: tuple[str, ...]
+    grades: np.ndarray
+    probability: np.ndarray
+
+    @property
+    def at_most(self) -> np.ndarray:
+        """P(the true grade is at most that of a label); shape (item, label)."""
+        return self.probability.cumsum(axis=1)
+
+
+def grade_table(
+    fit: xr.DataTree | FitView, *, order: Sequence[str] | None = None, dimension: str | None = None
+) -> pd.DataFrame:
+    """Return the posterior of each item's grade, where labels are in order.
+
+    A label's grade is its number, if all labels are numbers and their order is that of the numbers or the opposite one;
+    else its position, the lowest label being 1. What the table says of the true grade includes all of its uncertainty:
+    that of the parameters, and that of the label given the parameters.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        By any model whose classes are the labels.
+    order : sequence of str, optional
+        The labels from the lowest to the highest; by default as they were declared when the data were read, or as
+        numbers.
+    dimension : str, optional
+        Of which dimension, where several were annotated together; all by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per item, in the data's order: `item`; `median`, the median label, half of the probability at or below
+        it; `grade_mean`, the expected grade, `grade_sd`, `grade_hdi94_lb` and `grade_hdi94_ub`, the shortest range of
+        grades of probability 0.94 or more; `p_below` and `p_above`, the probability that the true grade is below the
+        median label and above it; `n_annotations`, `label` (the most probable one), `probability` (of that label), and
+        `gold` where any is known. With several dimensions, one row per dimension and item, `dimension` first.
+
+    Raises
+    ------
+    DataError
+        If the order of the labels is not known, or `order` does not name each of them once.
+    FitError
+        If the states of the items are no labels, or the dimension is not in the fit.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> design = ba.make_design(items=80, annotators=6, labels=["poor", "fair", "good"], per_item=3, random_seed=1)
+    >>> data, _ = ba.simulate("one_coin", design, random_seed=1)
+    >>> fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
+    >>> table = ba.grade_table(fit)
+    >>> sorted(table["median"].unique()), bool(table["grade_mean"].between(1, 3).all())
+    (['fair', 'good', 'poor'], True)
+    """
+    view = view_for_table(fit)
+    parts = parts_of(view) if dimension is None else [part_of(view, dimension)]
+    if order is not None and len(parts) > 1:
+        names = enumerated([part.dimension for part in parts])
+        raise FitError(f"order is of the labels of one dimension, and this fit has {names}: say which (dimension=...)")
+    if dimension is not None:
+        return _tabulate(view, parts[0], order)
+    return concat_parts(parts, lambda part: _tabulate(view, part, order))
+
+
+def _tabulate(view: FitView, part: FitPart, order: Sequence[str] | None) -> pd.DataFrame:
+    labels, grades, probability = graded = grade_items(view, part, order)
+    median = (graded.at_most >= 0.5 - ROUNDED).argmax(axis=1)  # (item,)
+    place = np.arange(grades.size) - median[:, None]  # (item, label), 0 at the median
+    mean = probability @ grades
+    low, high = shortest_ranges(probability, grades)
+    table = pd.DataFrame(
+        {
+            "item": pd.Series(list(part.data.items), dtype="str"),
+            "median": pd.Series([labels[code] for code in median], dtype="str"),
+            "grade_mean": mean,
+            "grade_sd": np.sqrt((probability * (grades - mean[:, None]) ** 2).sum(axis=1)),
+            "grade_hdi94_lb": low,
+            "grade_hdi94_ub": high,
+            "p_below": (probability * (place < 0)).sum(axis=1),
+            "p_above": (probability * (place > 0)).sum(axis=1),
+        }
+    )
+    known = part.tabulate()
+    rest = [name for name in ("n_annotations", "label", "probability", "gold") if name in known]
+    table[rest] = known[rest]
+    return table
+
+
+def grade_items(view: FitView, part: FitPart, order: Sequence[str] | None = None) -> Graded:
+    """Return the posterior of the grades of a part's items.
+
+    Raises
+    ------
+    FitError, DataError
+        As for `grade_table`.
+    """
+    if part.is_of_types or not isinstance(part.data, AnnotationData) or set(part.states) != set(part.data.classes):
+        raise FitError(f"{view.model.name} gives no labels of items, and so no grades")
+    names = order_classes(part.data, order, part.dimension)
+    grades = find_grades(names)
+    rising = np.argsort(grades)
+    labels = tuple(names[code] for code in rising)
+    at = [part.states.index(label) for label in labels]
+    return Graded(labels, grades[rising], part.posterior.values[:, at])
+
+
+def order_classes(data: AnnotationData, order: Sequence[str] | None = None, dimension: str = "") -> tuple[str, ...]:
+    """Return the classes of some data from the lowest to the highest.
+
+    Raises
+    ------
+    DataError
+        As for `grade_table`.
+    """
+    of = f" of dimension {dimension!r}" if dimension else ""
+    if order is not None:
+        names = [order] if isinstance(order, str) else [str(name) for name in order]
+        odd = next((name for name in names if name not in data.classes), None)
+        if odd is not None:
+            raise DataError(
+                f"order: {odd!r} is not among the labels {listed(data.classes)}{nearest(odd, data.classes)}"
+            )
+        if sorted(names) != sorted(data.classes):
+            wrong = next(name for name in data.classes if names.count(name) != 1)
+            raise DataError(f"order must name each label once ({enumerated(data.classes)}): see {wrong!r}")
+        return tuple(names)
+    if not data.labels_are_ordered:
+        raise DataError(
+            f"nobody declared the order of the labels{of} {listed(data.classes)}, which were sorted by the alphabet: "
+            "give it, lowest first, with labels=[...] (--labels A,B,...) where data are read, or with order=[...]"
+        )
+    return data.classes
+
+
+def find_grades(labels: Sequence[str]) -> np.ndarray:
+    """Return the grades of labels in order: their numbers, where these rise or fall, else 1, 2, ...; shape (label,).
+
+    Examples
+    --------
+    >>> from bayesanno.analysis.grades import find_grades
+    >>> find_grades(["0", "1", "5"]), find_grades(["no", "maybe", "yes"])
+    (array([0., 1., 5.]), array([1., 2., 3.]))
+    """
+    numbers = read_numbers(labels)
+    if numbers is not None:
+        steps = np.diff(numbers)
+        if (steps > 0).all() or (steps < 0).all():
+            return numbers
+    return np.arange(1.0, len(labels) + 1)
+
+
+def find_loss(view: FitView, part: FitPart, loss: str, order: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return what each decision costs, by the distance of its grade from the true one: rows are the truth.
+
+    Raises
+    ------
+    FitError, DataError
+        As for `grade_table`; if there is no such loss.
+    """
+    if loss not in LOSSES:
+        raise DataError(
+            f"there is no loss {loss!r}: take one of {listed(list(LOSSES))}, or give a matrix of costs"
+            f"{nearest(loss, LOSSES)}"
+        )
+    labels, grades, _ = grade_items(view, part, order)
+    far = np.abs(grades[:, None] - grades) ** LOSSES[loss]
+    return pd.DataFrame(far, index=list(labels), columns=list(labels))
+
+
+def shortest_ranges(
+    probability: np.ndarray, grades: np.ndarray, prob: float = HDI_PROB
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the shortest range of grades that has a probability, and of equally short ones the most probable.
+
+    Parameters
+    ----------
+    probability : array, shape (item, label)
+    grades : array, shape (label,)
+        Rising.
+    prob : float
+
+    Returns
+    -------
+    array, array, shape (item,)
+        The lowest and the highest grade.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.analysis.grades import shortest_ranges
+    >>> low, high = shortest_ranges(np.array([[0.02, 0.9, 0.08], [0.3, 0.3, 0.4]]), np.array([1.0, 2.0, 3.0]))
+    >>> low.tolist(), high.tolist()
+    ([2.0, 1.0], [3.0, 3.0])
+    """
+    low, high = np.triu_indices(grades.size)  # (range,)
+    total = np.pad(probability.cumsum(axis=1), ((0, 0), (1, 0)))  # (item, label + 1)
+    shortest = np.full(len(probability), np.inf)
+    most, best = np.zeros(len(probability)), np.zeros(len(probability), dtype=int)
+    for number in np.argsort(grades[high] - grades[low], kind="stable"):
+        inside = total[:, high[number] + 1] - total[:, low[number]]  # (item,)
+        length = grades[high[number]] - grades[low[number]]
+        better = (inside >= prob - ROUNDED) & ((length < shortest) | ((length == shortest) & (inside > most)))
+        shortest[better], most[better], best[better] = length, inside[better], number
+    return grades[low[best]], grades[high[best]]
+
+
+def check_grades(model: AnnotationModel, data: object) -> None:
+    """Raise an error, before a fit, unless a fit of these data has a table of grades.
+
+    Raises
+    ------
+    FitError
+        If the model gives no labels of items.
+    DataError
+        If the order of the labels is not known.
+    """
+    parts = getattr(data, "by_dimension", {"": data})
+    found = {latent.name: latent.states for latent in latents(model, data)}
+    for dimension, part in parts.items():
+        if not isinstance(part, AnnotationData) or not set(part.classes) <= set(found.get(dimension, ())):
+            raise FitError(f"{model.name} gives no labels of items, and so no grades")
+        order_classes(part, dimension=dimension)

@@ -1,0 +1,31 @@
+"""Labels in order: whether anybody said which grade is the lowest, and which the highest."""
+
+from __future__ import annotations
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.totals import AnnotationTotals
+from bayesanno.ground.wording import enumerated
+
+LEAST = 3  # labels: of two, the other order swaps the ends of the scale and changes nothing else
+
+
+def ask_whether_labels_are_in_order(data: AnnotationData | AnnotationTotals) -> list[str]:
+    """Return what to say of labels whose order nobody declared, and which are no numbers.
+
+    Examples
+    --------
+    >>> from bayesanno import AnnotationData
+    >>> from bayesanno.models._order import ask_whether_labels_are_in_order
+    >>> said = [("s1", "ada", "no"), ("s1", "bo", "maybe"), ("s2", "ada", "yes")]
+    >>> ask_whether_labels_are_in_order(AnnotationData.from_records(said))[0][:68]
+    'nobody declared the order of the labels, and it is that of the alpha'
+    >>> ask_whether_labels_are_in_order(AnnotationData.from_records(said, labels=["no", "maybe", "yes"]))
+    []
+    """
+    if data.labels_are_ordered or data.n_classes < LEAST:
+        return []
+    return [
+        f"nobody declared the order of the labels, and it is that of the alphabet: {enumerated(data.classes)}; the "
+        "model takes it for that of the grades, lowest first: declare the true order, with labels=[...] where data are "
+        "read (--labels A,B,...)"
+    ]

@@ -1,0 +1,85 @@
+"""The order of labels: who declared it, and what keeps it."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.storage import READERS, data_groups, totals_of
+from bayesanno.models._order import ask_whether_labels_are_in_order
+
+RECORDS = [("s1", "ada", "no"), ("s1", "bo", "maybe"), ("s2", "ada", "yes"), ("s2", "bo", "yes")]
+ORDER = ["no", "maybe", "yes"]
+TABLE = pd.DataFrame(RECORDS, columns=["item", "annotator", "label"])
+
+
+def again(data):
+    """Data as a fit gives them back."""
+    groups = data_groups(data)
+    return READERS[type(data)](groups["observed_data"], groups["constant_data"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "known"),
+    [
+        (["no", "maybe", "yes"], False),
+        (["1", "2", "10"], True),
+        (["0.5", "1", "1.5"], True),
+        (["1e3", "5", "7"], False),  # sorted as text, since few write grades so
+        (["1", "1.0", "2"], False),  # two names of one number
+    ],
+)
+def test_the_order_is_known_if_it_was_declared_or_labels_are_numbers(labels, known):
+    records = [("s1", who, label) for who, label in zip("abc", labels, strict=True)]
+    assert ba.AnnotationData.from_records(records).labels_are_ordered is known
+    declared = ba.AnnotationData.from_records(records, labels=labels)
+    assert declared.labels_are_ordered
+    assert declared.labels == tuple(labels)
+
+
+def test_every_reader_keeps_what_was_declared():
+    assert not ba.read_annotations(TABLE).labels_are_ordered
+    assert ba.read_annotations(TABLE, labels=ORDER).labels_are_ordered
+    table = TABLE.rename(columns={"label": "focus"}).assign(polarity=TABLE["label"])
+    several = ba.read_multi_annotations(table, ["focus", "polarity"], labels={"polarity": ORDER})
+    for data in (several, again(several)):
+        assert [part.labels_are_ordered for part in data.by_dimension.values()] == [False, True]
+    sizes = {"items": 3, "annotators": 2, "per_item": 2}
+    assert ba.make_design(labels=ORDER, **sizes).order_declared
+    assert ba.make_loop_design(items=3, annotators=3, labels=ORDER).order_declared
+
+
+def test_data_made_from_data_keep_the_order_and_the_hash_does_not_depend_on_it():
+    data = ba.read_annotations(TABLE, labels=[*ORDER, "skip"], unsure="skip")
+    for made in (data.without_unsure(), replace(data, controls={"s1": "no"}), again(data)):
+        assert made.order_declared
+    assert data.hash == replace(data, order_declared=False).hash
+    assert not again(replace(data, order_declared=False)).order_declared
+    assert not data.binarise(positive="yes").order_declared  # "not yes" is no grade
+    two = ba.AnnotationData.from_records(RECORDS[2:], labels=["no", "yes"])
+    assert two.binarise(positive="yes").order_declared
+
+
+def test_totals_of_a_cluster_keep_the_order():
+    given = {"annotators": ("ada", "bo"), "labels": ("no", "maybe", "yes"), "n_items": 2}
+    measured = {
+        "by_annotator": pd.Series([2, 2]).to_numpy(),
+        "label_shares": [0.2, 0.3, 0.5],
+        "label_alphas": [0, 0, 0],
+    }
+    totals = AnnotationTotals(**given, **measured, order_declared=True)
+    tree = xr.DataTree.from_dict(data_groups(totals))
+    tree.attrs["data_hash"] = totals.hash
+    assert totals_of(tree).labels_are_ordered
+
+
+def test_a_model_of_grades_can_ask_whether_labels_are_in_order():
+    (said,) = ask_whether_labels_are_in_order(ba.read_annotations(TABLE))
+    assert "that of the alphabet: maybe, no, yes;" in said
+    assert "labels=[...] where data are read (--labels A,B,...)" in said
+    assert len(said.splitlines()) == 1
+    assert not ask_whether_labels_are_in_order(ba.read_annotations(TABLE, labels=ORDER))
+    assert not ask_whether_labels_are_in_order(ba.AnnotationData.from_records(RECORDS[2:], labels=["yes", "no"]))
