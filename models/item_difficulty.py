@@ -74,9 +74,9 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats
-from bayesanno.modeling.difficulty import DifficultyModel
-from bayesanno.modeling.item_numbers import FAR_REACH, REACH
+from bayesanno.modeling.difficulty import DifficultyModel, split_habit
 from bayesanno.modeling.expectation import in_proportion, votes_of
+from bayesanno.modeling.item_numbers import FAR_REACH, REACH
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +97,10 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         The same of log discriminations.
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
+    habits : bool, default True
+        Whether annotators lean to labels whatever the item, each in their own way.
+    habit_prior : float, default 1
+        Standard deviation of habits, before their mean is taken off.
 
     Examples
     --------
@@ -113,6 +117,8 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
     spread_prior: Positive = 1.0
     slope_prior: Positive = 0.5
     prevalence_prior: Positive = 3.0
+    habits: bool = True
+    habit_prior: Positive = 1.0
 
     @property
     @override
@@ -140,26 +146,30 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         ability = pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator")
         spread = pm.HalfNormal("spread", prior.spread_prior)
         slope_spread = pm.HalfNormal("slope_spread", prior.slope_prior) if self.has_slopes else None
-        pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
+        prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
+        habit = None
+        if self.habits:
+            habit = pm.ZeroSumNormal("habit", sigma=prior.habit_prior, dims=("annotator", "response"))
         z, slope, log_weight = self.nodes(data)  # (node,)
         factor, offset = self.line(
             {"spread": spread, "slope_spread": slope_spread}, z, slope, data.n_classes
         )  # (node,)
-        right = pt.sigmoid(factor * ability[:, None] + offset)  # (annotator, node)
-        pm.Deterministic("accuracy", right.dot(np.exp(log_weight)), dims="annotator")
+        lean, _ = split_habit(habit, np.equal.outer(data.class_codes, np.arange(data.n_labels)))
+        right = pt.sigmoid((factor * ability[:, None] + offset)[:, None] + lean[:, :, None])
+        of_class = right.dot(np.exp(log_weight))  # (annotator, true_class)
+        pm.Deterministic("accuracy", (prevalence * of_class).sum(axis=1), dims="annotator")
 
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         n_classes, item = design.class_response.size, design.item
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         z, slope = (pm.Normal.dist(shape=(design.n_items,))[item] for _ in range(2))  # (annotation,)
         factor, offset = self.line(p, z, slope, n_classes)
-        another = pt.mod(
-            true_class[item] + pm.DiscreteUniform.dist(1, n_classes - 1, shape=(item.shape[0],)), n_classes
-        )
-        said = pt.switch(
-            pm.Bernoulli.dist(logit_p=factor * p.ability[design.annotator] + offset), true_class[item], another
-        )  # (annotation,)
-        return true_class, pt.as_tensor(design.class_response)[said]
+        gain = factor * p.ability[design.annotator] + offset + np.log(n_classes - 1)  # (annotation,)
+        truth = pt.as_tensor(design.class_response)[true_class[item]]
+        score = gain[:, None] * pt.eq(truth[:, None], np.arange(n_classes))  # (annotation, response)
+        if self.habits:
+            score += p.habit[design.annotator]
+        return true_class, pm.Categorical.dist(logit_p=score)
 
     def line(self, p: Any, z: Any, slope: Any, n_classes: int) -> tuple[Any, Any]:
         if self.form in ("1pl", "2pl"):
@@ -174,4 +184,5 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         ability = np.log(right / (1 - right)) + (np.log(data.n_classes - 1) if self.form == "chance" else 0.0)
         prevalence = in_proportion(votes.shares[data.class_codes] + 1)
         values = {"ability": ability, "spread": np.array(0.5), "prevalence": prevalence}
-        return values | ({"slope_spread": np.array(0.3)} if self.has_slopes else {})
+        values |= {"slope_spread": np.array(0.3)} if self.has_slopes else {}
+        return values | ({"habit": np.zeros((data.n_annotators, data.n_labels))} if self.habits else {})
