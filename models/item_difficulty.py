@@ -1,35 +1,42 @@
 """Item difficulty: abler annotators are right more often, and more often on easier items (GLAD and 2PL).
 
 Generative process.  An item has one true class and a difficulty of its own.  An able annotator gives the true class of
-most items; the harder the item, the closer all annotators are to guessing.  Errors are spread evenly over the other
-classes.
+most items; the harder the item, the closer all annotators are to guessing.  Who guesses leans to labels by habit, each
+annotator in their own way, and all labels are alike to an annotator without habits.
 
 Model.
 
     C_i                 ~ Categorical(prevalence)                           the true class of item i
     Z_i                 ~ Normal(0, 1)                                      its difficulty is d_i = spread Z_i
-    V_ij = C_i            with probability p_ij, and else any other class, each with (1 - p_ij) / (K - 1)
+    p(v_ij | k, z)      proportional to exp(habit_jv + [v = k] g_ij)        of the answers v to an item of class k
+    g_ij                = log(K - 1) + log p_ij / (1 - p_ij)                p_ij: right, if habits are 0
     log p_ij / (1 - p_ij) = ability_j exp(-d_i) - log(K - 1)                form="chance": p_ij = 1 / K of the hardest
                           = ability_j exp(-d_i)                             form="glad": p_ij = 1 / 2 of the hardest
                           = ability_j - d_i                                 form="1pl": p_ij = 0 of the hardest
                           = exp(slope_spread S_i) (ability_j - d_i)         form="2pl", with S_i ~ Normal(0, 1)
     p(V_i)              = sum_k prevalence_k integral N(z) prod_j p(v_ij | k, z) dz       C_i and Z_i are integrated out
 
-"glad" is Whitehill et al.'s with easiness exp(-d_i); with two classes "chance" is the same.  "1pl" and "2pl" are the
-logistic models of item response theory, "2pl" Carpenter's, with any number of classes and the class unknown.
+Without habits (habits=False) "glad" is Whitehill et al.'s, with easiness exp(-d_i); "1pl" and "2pl" are the logistic
+models of item response theory, "2pl" Carpenter's, with any number of classes and the class unknown.  With two classes
+"chance" is "glad".
 
 Symbols.
-    ability       (annotator)    on the scale of log-odds, of an item of average difficulty
-    spread        ()             standard deviation of the difficulties
-    slope_spread  ()             of the log discriminations, of form="2pl"
+    ability       (annotator)            on the scale of log-odds, of an item of average difficulty
+    habit         (annotator, response)  log-odds of a label whatever the item, less their mean: adds up to 0
+    spread        ()                     standard deviation of the difficulties
+    slope_spread  ()                     of the log discriminations, of form="2pl"
     prevalence    (true_class)
-    accuracy      (annotator)    deterministic: P(right) on an item drawn from all, its difficulty integrated out
+    accuracy      (annotator)            deterministic: P(right) on an item drawn from all, difficulty integrated out
     views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
 
 Priors and what they imply.
-    ability      ~ Normal(2, 1.5): of two classes, right in .88 of the average items, nine in ten better than chance.
+    ability      ~ Normal(2, 1.5): of two classes and without habits, right in .88 of the average items.
+    habit        ~ Normal(0, habit_prior) minus its mean, 1 by default: one annotator in three, not knowing, says one of
+                 two labels four times as often as the other.
     spread       ~ HalfNormal(1): at 1, one item in six is e times harder than the average, and one as much easier.
     slope_spread ~ HalfNormal(0.5).         prevalence ~ Dirichlet(3), as in model B.
+    One annotator alone is then right in .76 of the cases on average of two labels, in .55 of five (94% of annotators:
+    .29 to .97, and .10 to .89); nine in ten are better than chance.
 
 Identifiability.  With two classes negative abilities and swapped classes explain answers equally well: the prior of the
 ability, centred above 0, decides.  With "1pl" and "2pl" all annotators are wrong about an item that is hard enough, so

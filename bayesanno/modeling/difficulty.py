@@ -58,9 +58,12 @@ class DifficultyModel(ItemNumberModel, HasDifficulty, HasRemarks):
         spread = float(posterior["spread"].mean())
         if spread <= TOO_WIDE:
             return []
+        found = f"the difficulties' spread is {spread:.1f}, above {TOO_WIDE:g}: "
+        if "habit" in posterior:
+            return [f"{found}classes that annotators confuse may look like hard items: fit model_b, and compare"]
         return [
-            f"the difficulties' spread is {spread:.1f}, above {TOO_WIDE:g}: careless annotators may look like hard "
-            "items, and labels are then often wrong: fit mace, or model_b, and compare"
+            f"{found}careless annotators may look like hard items, and labels are then often wrong: fit mace, model_b "
+            "or item_difficulty with habits=True, and compare"
         ]
 
     def coords(self, data: AnnotationData) -> dict[str, list[Any]]:
