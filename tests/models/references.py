@@ -337,6 +337,12 @@ REFERENCES: dict[str, Reference] = {
         views_of=difficulty_views_of,
         log_prior=difficulty_log_prior,
     ),
+    "shared_errors": Reference(
+        variants={"default": {"ability_prior": (2.0, 3.0)}},
+        state_probability=difficulty_states_of({}),
+        views=difficulty_views_of({}),
+        log_prior=difficulty_log_prior,
+    ),
     "label_usage": Reference(
         variants={"common": {}, "even": {"centre": "even", "usage_prior": 2.0}},
         state_probability=label_usage_states,

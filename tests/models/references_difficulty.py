@@ -9,13 +9,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from scipy.linalg import helmert
-from scipy.stats import dirichlet, halfnorm, norm
+from scipy.stats import dirichlet, halfnorm, lognorm, norm
 
 Parameters = Mapping[str, np.ndarray]
 Said = Sequence[tuple[int, int]]  # one item's (annotator, label) pairs
 
 SLOPES = np.arange(-4.0, 5.0)
 CENTRES = np.arange(-32, 33) / 4
+
+
+def form_of(fields: Mapping) -> str:
+    """How ability and difficulty meet; that of shared errors is no option."""
+    return str(fields.get("form", "shared"))
 
 
 def nodes_of(form: str) -> np.ndarray:
@@ -27,6 +32,8 @@ def odds_of_right(form: str, parameters: Parameters, annotator: int) -> np.ndarr
     """log P(right) / P(wrong) of an annotator on items of each difficulty and slope, shape (z, slope)."""
     ability, difficulty = parameters["ability"][annotator], float(parameters["spread"]) * nodes_of(form)[:, None]
     others = len(parameters["prevalence"]) - 1
+    if form == "shared":
+        return ability - parameters["loading"][annotator] * difficulty
     if form == "chance":
         return ability / np.exp(difficulty) - np.log(others)
     if form == "glad":
@@ -57,22 +64,25 @@ def on_the_grid(form: str, parameters: Parameters, said: Said) -> np.ndarray:
 
 
 def difficulty_states_of(fields: Mapping) -> Callable[[Parameters, Said], np.ndarray]:
-    return lambda parameters, said: on_the_grid(fields["form"], parameters, said).sum(axis=(1, 2))
+    return lambda parameters, said: on_the_grid(form_of(fields), parameters, said).sum(axis=(1, 2))
 
 
 def difficulty_log_prior(parameters: Parameters, fields: Mapping) -> float:
     total = norm(*fields["ability_prior"]).logpdf(parameters["ability"]).sum()
     total += halfnorm(scale=fields["spread_prior"]).logpdf(parameters["spread"])
-    if fields["form"] == "2pl":
+    if "loading" in parameters:
+        total += lognorm(fields["loading_prior"]).logpdf(parameters["loading"]).sum()
+    if "slope_spread" in parameters:
         total += halfnorm(scale=fields["slope_prior"]).logpdf(parameters["slope_spread"])
     n_classes = len(parameters["prevalence"])
-    if fields["habits"]:  # normal in each of K - 1 directions at right angles, none of them that of the sum
+    if "habit" in parameters:  # normal in each of K - 1 directions at right angles, none of them that of the sum
         total += norm(0, fields["habit_prior"]).logpdf(parameters["habit"] @ helmert(n_classes).T).sum()
     return float(total + dirichlet(np.full(n_classes, fields["prevalence_prior"])).logpdf(parameters["prevalence"]))
 
 
 def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said, np.ndarray, int], np.ndarray]]:
-    form, nodes = fields["form"], nodes_of(fields["form"])
+    form = form_of(fields)
+    nodes = nodes_of(form)
 
     def posterior(parameters: Parameters, said: Said, control: int) -> np.ndarray:
         """p(class, z, slope | answers), where the class may be known."""

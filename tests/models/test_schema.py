@@ -92,6 +92,29 @@ SCHEMA = {
             "habit_prior": (),
         },
     ),
+    "shared_errors": SimpleNamespace(
+        free={
+            "ability": ("annotator",),
+            "loading": ("annotator",),
+            "habit": ("annotator", "response"),
+            "spread": (),
+            "prevalence": ("true_class",),
+        },
+        deterministic={"accuracy": ("annotator",)},
+        latent=by_item("true_class")
+        | {
+            "difficulty": ("item",),
+            "difficulty_probability": ("item", "difficulty_bin"),
+            "expected_accuracy": ("item",),
+        },
+        priors={
+            "ability_prior": ("ability_prior_dim_0",),
+            "spread_prior": (),
+            "loading_prior": (),
+            "habit_prior": (),
+            "prevalence_prior": (),
+        },
+    ),
     "label_usage": SimpleNamespace(
         free={"usage": ("annotator", "response")},
         deterministic={},
