@@ -167,6 +167,7 @@ STUDIES = [
     (ba.models.EasyHard(), LABELS),
     (ba.models.ItemDifficulty(), LABELS),
     (ba.models.ItemDifficulty(habits=False), LABELS),
+    (ba.models.SharedErrors(), LABELS),
     (ba.models.BinomialMixture(types=2), COUNTS),
     (ba.models.DiligentLazy(known=True), COUNTS),
 ]
