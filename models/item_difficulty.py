@@ -38,12 +38,14 @@ Priors and what they imply.
     One annotator alone is then right in .76 of the cases on average of two labels, in .55 of five (94% of annotators:
     .29 to .97, and .10 to .89); nine in ten are better than chance.
 
-Identifiability.  With two classes negative abilities and swapped classes explain answers equally well: the prior of the
-ability, centred above 0, decides, so that labels are opposite where most annotators say the opposite.  A habit that all
-annotators have looks like a common class.  With "1pl" and "2pl" all annotators are wrong about an item that is hard
-enough, so that the model may explain a majority as a trap: with two classes, labels can be much worse than the vote.
-Under "chance" and "glad" no item makes able annotators worse than their habits.  Items with one answer each do not
-identify difficulties.  Without answers, an item's difficulty follows its prior.
+Identifiability.  With two labels ability and habit make up any confusion matrix of the average item.  Negative abilities
+and swapped classes then explain answers equally well.  The prior of the ability, centred above 0, decides: labels are
+swapped where most annotators say the opposite.  A habit that all annotators have looks like a common class.
+
+With "1pl" and "2pl" all annotators are wrong about an item that is hard enough, so that the model may explain a majority
+as a trap: with two classes, labels can be much worse than the vote.  Under "chance" and "glad" no item makes able
+annotators worse than their habits.  Items with one answer each do not identify difficulties.  Without answers, an item's
+difficulty follows its prior.
 
 The integral is a sum over nodes: 29 for items of up to 20 answers (47 of "1pl", 47 x 9 of "2pl"), more for items of
 more.  An item's log likelihood is exact to .001 where the spread is up to 1, to .01 (5 answers) or .2 (20 and more)
