@@ -203,7 +203,7 @@ def test_exchangeable_classes_are_calibrated_though_chains_stay_where_they_begin
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("model", "name"), [(MODEL, "usage"), (ba.models.ItemDifficulty(), "habit")])
+@pytest.mark.parametrize(("model", "name"), [(MODEL, "usage"), (ba.models.ItemDifficulty(), "log_likelihood")])
 def test_a_wrong_model_is_found_out(model, name):
     ranks = ba.sbc(with_another_prior(model), LABELS, **SETTINGS)
     assert ba.sbc_table(ranks)["p_adjusted"].min() < LEVEL / 100
