@@ -140,8 +140,9 @@ def test_slopes_are_summed_out_of_what_is_read_off(rng):
             close(found[name].values[item], np.mean(each, axis=0))
 
 
-def test_slopes_have_the_prior_and_the_process_of_the_reference(rng):
-    case = make_case("item_difficulty", {"form": "2pl"})
+@pytest.mark.parametrize("habits", [True, False])
+def test_slopes_have_the_prior_and_the_process_of_the_reference(habits, rng):
+    case = make_case("item_difficulty", {"form": "2pl", "habits": habits})
     (parameters,) = case.draw(1, rng)
     drawn = simulate(case.entry, case, parameters, case.designs.two_items(), rng)
     assert chi_square(drawn, joint_pmf(case, parameters)) > P_VALUE
@@ -231,7 +232,7 @@ def test_habits_are_recovered(leaning):
     data, _, known = leaning
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # so few draws may be warned about
-        fit = ba.fit("item_difficulty", data, draws=150, tune=200, chains=2, initvals="vote", **QUIET)
+        fit = ba.fit("item_difficulty", data, draws=150, tune=200, chains=2, initvals="vote", check=False, **QUIET)
     habit = fit["posterior"]["habit"]
     np.testing.assert_allclose(habit.sum("response"), 0, atol=1e-9)
     own = habit.isel(response=1).stack(sample=("chain", "draw")).transpose("annotator", "sample").values
