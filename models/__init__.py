@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "easy_hard": ["EasyHard"],
         "hierarchical_dawid_skene": ["HierarchicalDawidSkene"],
         "item_difficulty": ["ItemDifficulty"],
+        "shared_errors": ["SharedErrors"],
         "label_usage": ["LabelUsage"],
         "gaussian_mixture": ["GaussianMixture"],
         "mace": ["MACE"],

@@ -19,11 +19,13 @@ from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.parts import FitPart
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
+from bayesanno.modeling.item_numbers import ItemNumberModel, find_errors
 from bayesanno.simulation.quantities import Drawn, ask
 from bayesanno.simulation.replicate import take_draws
 
 MOST_DRAWS = 100  # of the posterior, over which answers are averaged
 LEAST_PROBABILITY = 1e-9  # of a class of an item, for it to be looked at
+NEGLIGIBLE = 1e-3  # of the variance of what errors share
 DENSE = 0.05  # the share of cells that are not zero from which a sparse product is slower than a dense one
 
 
@@ -72,29 +74,40 @@ class Residuals:
         Which cells are of an item.
     answered : sparse array, shape (row, item)
         How many annotators answered.
+    shared : tuple of sparse arrays, each of shape (row, cell)
+        What a model says that errors share: the sum of their products is what it expects of that of residuals. None of
+        a model that takes errors to be independent.
     """
 
     measures: tuple[Any, ...]
     cells: Any
     answered: Any
+    shared: tuple[Any, ...] = ()
 
     def of_groups(self, members: Any) -> Residuals:
         """Return the sums over members, a sparse array (group, annotator)."""
-        return Residuals(tuple(members @ each for each in self.measures), self.cells, members @ self.answered)
+        measures, shared = (tuple(members @ each for each in of) for of in (self.measures, self.shared))
+        return Residuals(measures, self.cells, members @ self.answered, shared)
 
     def between(self, first: np.ndarray, second: np.ndarray) -> Iterator[Products]:
         """Yield the products of pairs of rows (pair,), a part of the pairs at a time."""
         for part in split_rows(first.size, self.cells.shape[1]):
             one, other = first[part], second[part]
-            yield Products(*(each[one].multiply(each[other]) @ self.cells for each in self.measures))
+            yield self._less_shared([each[one].multiply(each[other]) for each in (*self.measures, *self.shared)])
 
     def within(self, members: Any) -> Products:
         """Return the products of all pairs of annotators of a group, of each group; members (group, annotator)."""
         sums = self.of_groups(members)
-        found = []
-        for whole, each in zip(sums.measures, self.measures, strict=True):
-            found.append((whole.multiply(whole) - members @ each.multiply(each)) @ self.cells / 2)
-        return Products(*found)
+        pairs = zip((*sums.measures, *sums.shared), (*self.measures, *self.shared), strict=True)
+        return self._less_shared([(whole.multiply(whole) - members @ each.multiply(each)) / 2 for whole, each in pairs])
+
+    def _less_shared(self, products: list[Any]) -> Products:
+        """Return the products of each measure (row, item), of those of cells, those that are expected taken off."""
+        n = len(self.measures)
+        together, *others = (each @ self.cells for each in products[:n])
+        for expected in products[n:]:
+            together = together - expected @ self.cells
+        return Products(together, *others)
 
 
 def find_residuals(view: FitView, part: FitPart, truth: np.ndarray) -> Residuals:
@@ -131,7 +144,24 @@ def find_residuals(view: FitView, part: FitPart, truth: np.ndarray) -> Residuals
     )
     every = np.arange(shape[1])
     cells = csr_array((np.ones(every.size), (every, every // n_classes)), shape=(every.size, items.size))
-    return Residuals((error, scale, abs(error), variance), cells, answered[:, items])
+    shared = (csr_array((root * one[who, state], at), shape=shape) for one in share_errors(view))
+    return Residuals((error, scale, abs(error), variance), cells, answered[:, items], tuple(shared))
+
+
+def share_errors(view: FitView) -> list[np.ndarray]:
+    """Return what a model says that errors share, given the class: factors (annotator, true_class).
+
+    Errors of two annotators covary, by the model, by the sum of the products of their factors. It is that of their
+    chances at each node of an item's number, in the fewest factors that have all but a thousandth of the variance.
+    """
+    if not isinstance(view.model, ItemNumberModel):
+        return []
+    wrong, weight = find_errors(view.model, view.data, take_draws(view.posterior, MOST_DRAWS))
+    away = (wrong - (wrong @ weight)[:, :, None]) * np.sqrt(weight)  # (annotator, true_class, node)
+    left, size, _ = np.linalg.svd(away.transpose(1, 0, 2), full_matrices=False)  # (true_class, annotator, factor)
+    factors = left * size[:, None]
+    kept = np.cumsum(size[:, ::-1] ** 2, axis=1)[:, ::-1] > NEGLIGIBLE * (size**2).sum(axis=1, keepdims=True)
+    return [factors[:, :, code].T for code in range(int(kept.sum(axis=1).max()))]
 
 
 def error_chances(view: FitView, part: FitPart) -> np.ndarray:

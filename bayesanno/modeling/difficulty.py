@@ -30,8 +30,8 @@ class DifficultyModel(ItemNumberModel, HasDifficulty, HasRemarks):
     """A model whose answers depend on the true class and on an item's difficulty, `spread` times a standard normal.
 
     It declares `spread` (), `prevalence` (true_class) and what its answers depend on: by default `ability` (annotator),
-    in which the log-odds of being right are a straight line (`line`); errors are even over the other classes. A model
-    that overrides `log_answers` has answers of any other kind.
+    in which the log-odds of being right are a straight line (`line`), and `habit` (annotator, response) where it has
+    one (`split_habit`). A model that overrides `log_answers` has answers of any other kind.
     """
 
     @override
@@ -41,8 +41,9 @@ class DifficultyModel(ItemNumberModel, HasDifficulty, HasRemarks):
         `z` and `slope` are the numbers of an item at each node.
         """
         factor, offset = self.line(p, z, slope, answers.n_classes)
-        odds = (factor * p.ability[:, None] + offset)[:, None, None]  # (annotator, response, true_class, node)
-        right, wrong = -pt.softplus(-odds), -pt.softplus(odds) - as_data(np.log(answers.n_classes - 1))
+        lean, log_share = split_habit(p.get("habit"), answers.names_class)
+        odds = (factor * p.ability[:, None] + offset)[:, None] + lean[:, :, None]  # (annotator, true_class, node)
+        right, wrong = -pt.softplus(-odds)[:, None], -pt.softplus(odds)[:, None] + log_share[:, :, :, None]
         return pt.switch(answers.names_class.T[:, :, None], right, wrong)
 
     def line(self, p: Parameters, z: Any, slope: Any, n_classes: int) -> tuple[Any, Any]:
@@ -57,9 +58,12 @@ class DifficultyModel(ItemNumberModel, HasDifficulty, HasRemarks):
         spread = float(posterior["spread"].mean())
         if spread <= TOO_WIDE:
             return []
+        found = f"the difficulties' spread is {spread:.1f}, above {TOO_WIDE:g}: "
+        if "habit" in posterior:
+            return [f"{found}classes that annotators confuse may look like hard items: fit model_b, and compare"]
         return [
-            f"the difficulties' spread is {spread:.1f}, above {TOO_WIDE:g}: careless annotators may look like hard "
-            "items, and labels are then often wrong: fit mace, or model_b, and compare"
+            f"{found}careless annotators may look like hard items, and labels are then often wrong: fit mace, model_b "
+            "or item_difficulty with habits=True, and compare"
         ]
 
     def coords(self, data: AnnotationData) -> dict[str, list[Any]]:
@@ -82,6 +86,31 @@ class DifficultyModel(ItemNumberModel, HasDifficulty, HasRemarks):
             "difficulty_probability": View(("item", DIFFICULTY), _bin(of_node, z, p.spread)),
             "expected_accuracy": View(("item",), (share * right.mean(axis=0)).sum(axis=(1, 2))),
         }
+
+
+def split_habit(habit: Any | None, names_class: np.ndarray) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+    """Return what habits add to the log-odds of being right, and which other label is given otherwise.
+
+    Where a response v of class k has probability in proportion to exp(habit_v + [v is k] gain), the log-odds of being
+    right are gain - log(K - 1) + lean_k, with lean_k = habit_k - log mean over v not k of exp(habit_v).
+
+    Parameters
+    ----------
+    habit : TensorVariable, shape (annotator, response), or None
+        Log-odds of giving each response, whatever the item; none at all is 0 for each.
+    names_class : array of bool, shape (true_class, response)
+
+    Returns
+    -------
+    lean : TensorVariable, shape (annotator, true_class)
+    log_share : TensorVariable, shape (annotator, response, true_class)
+        The log of the share that a response has in the wrong ones.
+    """
+    names = names_class.T  # (response, true_class)
+    each = pt.zeros((1, len(names), 1)) if habit is None else habit[:, :, None]  # (annotator, response, 1)
+    log_others = pt.log((pt.exp(each) * ~names).sum(axis=1))  # (annotator, true_class)
+    lean = (each * names).sum(axis=1) - log_others + as_data(np.log(len(names) - 1))
+    return lean, each - log_others[:, None]
 
 
 def _bin(of_z: pt.TensorVariable, z: pt.TensorVariable, spread: pt.TensorVariable) -> pt.TensorVariable:

@@ -24,11 +24,13 @@ from typing import Any, override
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.lazy import pt
+from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasIndexArrays
-from bayesanno.modeling.data_kinds import Arrays, IndexArray, Key, Patterns
+from bayesanno.modeling.data_kinds import KINDS, Arrays, IndexArray, Key, Patterns
+from bayesanno.modeling.functions import compile_draws
+from bayesanno.modeling.likelihood import find_patterns, index_arrays
 
 REACH = 5.0  # how far the nodes reach, in standard deviations of the items: one item in two million is beyond
 FAR_REACH = 8.0  # where hard items have next to no right answers, which many answers push an item towards
@@ -107,3 +109,29 @@ class ItemNumberModel(AnnotationModel, HasIndexArrays):
         total, share = sum_out_states(by_class + log_weight)  # (item and class,), (item and class, node)
         shape = (answers.n_items, p.prevalence.shape[0])
         return pt.log(p.prevalence) + total.reshape(shape), share.reshape((*shape, -1))
+
+
+def find_errors(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Return how often annotators err at each node, on average over draws, and the weight of each node.
+
+    Parameters
+    ----------
+    model : ItemNumberModel
+    data : AnnotationData
+    draws : xarray.Dataset
+        The parameters, with dims (chain, draw, ...).
+
+    Returns
+    -------
+    tuple of arrays, shapes (annotator, true_class, node) and (node,)
+    """
+    arrays = index_arrays(model, data, find_patterns(model, data))
+    values = {str(name): variable.transpose("chain", "draw", ...).values for name, variable in draws.items()}
+    drawn = {name: pt.tensor(name, shape=(None,) * (each.ndim - 2)) for name, each in values.items()}
+    answers = KINDS[type(data)].answers(data, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
+    z, slope = answers.index[Z.role], answers.index[SLOPE.role]
+    log_answer = model.log_answers(answers, Parameters(drawn), z, slope)
+    wrong = pt.switch(answers.names_class.T[:, :, None], 0.0, pt.exp(log_answer)).sum(axis=1)
+    flat = {drawn[name]: each.reshape(-1, *each.shape[2:]) for name, each in values.items()}
+    found = [one for (one,) in compile_draws(flat, {}, [wrong])(list(flat.values()), [])]
+    return np.mean(found, axis=0), np.exp(arrays[LOG_WEIGHT].values)

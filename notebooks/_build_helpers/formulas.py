@@ -16,7 +16,14 @@ GREEK = {
 }
 BIG = {"sum": r"\sum", "prod": r"\prod", "integral": r"\int"}
 FUNCTIONS = {"log": r"\log", "exp": r"\exp", "Pr": r"\Pr"}
-NAMES = {"prevalence", "ability", "spread", "slope_spread", "accuracy"}  # parameters that cards call by their names
+NAMES = {
+    "prevalence",
+    "ability",
+    "habit",
+    "spread",
+    "slope_spread",
+    "accuracy",
+}  # parameters that cards call by their names
 SYMBOLS = {
     "~": r"\sim", "|": r"\mid", "!=": r"\neq", "->": r"\to", "..": r"\ldots", "...": r"\ldots", "<": "<", ">": ">",
     "=": "=", "+": "+", "-": "-", "/": "/", "*": r"\cdot", ",": ",", ";": ";", ":": ":", "'": "'",

@@ -20,7 +20,8 @@ from sklearn.metrics import roc_auc_score
 import bayesanno as ba
 
 LABELS = ("a", "b", "c")
-MODELS = ("item_difficulty", "model_b", "one_coin", "mace")
+MODELS = {name: (name, {}) for name in ("item_difficulty", "model_b", "one_coin", "mace")}
+MODELS["without habits"] = ("item_difficulty", {"habits": False})  # which these annotators do not have
 
 
 def simulate(options: argparse.Namespace, rng: np.random.Generator) -> tuple[ba.AnnotationData, np.ndarray, np.ndarray]:
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> pd.DataFrame:
         for model in MODELS:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                fit = ba.fit(model, data, random_seed=table, **settings)
+                fit = ba.fit(ba.get_model(*MODELS[model]), data, random_seed=table, **settings)
             latent = fit["latent"]
             sign = latent["difficulty" if "difficulty" in latent else "entropy"].values
             found = score(latent["probability"].values, truth)

@@ -19,7 +19,7 @@ import time
 from typing import Any
 
 CHAINS, TARGET_ACCEPT = 2, 0.9
-FIELDS: dict[str, dict[str, Any]] = {"mace": {"class_prior": "uniform"}}
+FIELDS: dict[str, dict[str, Any]] = {"mace": {"class_prior": "uniform"}, "item_difficulty": {"habits": False}}
 
 
 def run_bayesanno(name: str, source: str, draws: int, seed: int) -> dict[str, Any]:

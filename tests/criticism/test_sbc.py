@@ -139,11 +139,15 @@ def test_a_study_that_cannot_be_is_refused(refuses, change, match):
 
 
 def with_another_prior(entry):
-    """The same model, but what it simulates comes from habits drawn twice: more extreme than its prior says."""
+    """The same model, but what it simulates comes from habits that are more extreme than its prior says."""
 
     def generate(self, design, p):
-        sharper = p.usage**3 / (p.usage**3).sum(axis=1, keepdims=True)
-        return type(entry).generate(self, design, type(p)({"usage": sharper}))
+        values = {name: p[name] for name in p}
+        if "usage" in values:
+            values["usage"] = p.usage**3 / (p.usage**3).sum(axis=1, keepdims=True)
+        else:
+            values["habit"] = 3 * p.habit
+        return type(entry).generate(self, design, type(p)(values))
 
     return broken(entry, generate=generate)
 
@@ -162,6 +166,8 @@ STUDIES = [
     (ba.models.ModelA(frequency="shared"), LABELS),
     (ba.models.EasyHard(), LABELS),
     (ba.models.ItemDifficulty(), LABELS),
+    (ba.models.ItemDifficulty(habits=False), LABELS),
+    (ba.models.SharedErrors(), LABELS),
     (ba.models.BinomialMixture(types=2), COUNTS),
     (ba.models.DiligentLazy(known=True), COUNTS),
 ]
@@ -197,11 +203,13 @@ def test_exchangeable_classes_are_calibrated_though_chains_stay_where_they_begin
 
 
 @pytest.mark.slow
-def test_a_wrong_model_is_found_out():
-    ranks = ba.sbc(with_another_prior(MODEL), LABELS, **SETTINGS)
+@pytest.mark.parametrize(("model", "name"), [(MODEL, "usage"), (ba.models.ItemDifficulty(), "log_likelihood")])
+def test_a_wrong_model_is_found_out(model, name):
+    ranks = ba.sbc(with_another_prior(model), LABELS, **SETTINGS)
     assert ba.sbc_table(ranks)["p_adjusted"].min() < LEVEL / 100
-    usage = ba.sbc_coverage(ranks, confidence=1 - LEVEL).query("variable == 'usage'")
-    assert (usage["high"] < usage["level"]).all()
+    coverage = ba.sbc_coverage(ranks, confidence=1 - LEVEL)
+    held = coverage[coverage["variable"] == name]
+    assert (held["high"] < held["level"]).all()
 
 
 @pytest.mark.slow

@@ -59,3 +59,5 @@ def test_a_wide_spread_of_difficulties_is_said():
     assert ItemDifficulty().remarks(posterior) == []
     (said,) = ItemDifficulty().remarks(posterior + 1)
     assert said.startswith("the difficulties' spread is 3.0, above 2: careless annotators")
+    (said,) = ItemDifficulty().remarks((posterior + 1).assign(habit=0.0))
+    assert said.startswith("the difficulties' spread is 3.0, above 2: classes that annotators confuse")

@@ -330,10 +330,16 @@ REFERENCES: dict[str, Reference] = {
         variants={
             # under the default prior annotators can be so much alike that a test cannot tell whose answers are whose
             "chance": {"ability_prior": (2.0, 3.0)},
-        },  # the other forms are looked at in test_item_difficulty.py
+        },  # the other forms, and habits=False, are looked at in test_item_difficulty.py
         state_probability=difficulty_states_of({"form": "chance"}),
         states_of=difficulty_states_of,
         views_of=difficulty_views_of,
+        log_prior=difficulty_log_prior,
+    ),
+    "shared_errors": Reference(
+        variants={"default": {"ability_prior": (2.0, 3.0)}},
+        state_probability=difficulty_states_of({}),
+        views=difficulty_views_of({}),
         log_prior=difficulty_log_prior,
     ),
     "label_usage": Reference(

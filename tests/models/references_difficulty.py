@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from scipy.special import expit
-from scipy.stats import dirichlet, halfnorm, norm
+from scipy.linalg import helmert
+from scipy.stats import dirichlet, halfnorm, lognorm, norm
 
 Parameters = Mapping[str, np.ndarray]
 Said = Sequence[tuple[int, int]]  # one item's (annotator, label) pairs
 
 SLOPES = np.arange(-4.0, 5.0)
 CENTRES = np.arange(-32, 33) / 4
+
+
+def form_of(fields: Mapping) -> str:
+    """How ability and difficulty meet; that of shared errors is no option."""
+    return str(fields.get("form", "shared"))
 
 
 def nodes_of(form: str) -> np.ndarray:
@@ -27,11 +32,24 @@ def odds_of_right(form: str, parameters: Parameters, annotator: int) -> np.ndarr
     """log P(right) / P(wrong) of an annotator on items of each difficulty and slope, shape (z, slope)."""
     ability, difficulty = parameters["ability"][annotator], float(parameters["spread"]) * nodes_of(form)[:, None]
     others = len(parameters["prevalence"]) - 1
+    if form == "shared":
+        return ability - parameters["loading"][annotator] * difficulty
     if form == "chance":
         return ability / np.exp(difficulty) - np.log(others)
     if form == "glad":
         return ability / np.exp(difficulty)
     return (ability - difficulty) * (np.exp(float(parameters["slope_spread"]) * SLOPES) if form == "2pl" else 1.0)
+
+
+def chances(form: str, parameters: Parameters, annotator: int, truth: int) -> np.ndarray:
+    """P(each label) on items of each difficulty and slope, shape (z, slope, label)."""
+    n_labels = len(parameters["prevalence"])
+    gain = odds_of_right(form, parameters, annotator) + np.log(n_labels - 1)  # over guessing
+    weight = np.zeros((*gain.shape, n_labels))  # exp(score), of which either gain or loss is taken
+    for label in range(n_labels):
+        habit = parameters["habit"][annotator, label] if "habit" in parameters else 0.0
+        weight[..., label] = np.exp(habit + (np.minimum(gain, 0) if label == truth else -np.maximum(gain, 0)))
+    return weight / weight.sum(axis=-1, keepdims=True)
 
 
 def on_the_grid(form: str, parameters: Parameters, said: Said) -> np.ndarray:
@@ -40,27 +58,31 @@ def on_the_grid(form: str, parameters: Parameters, said: Said) -> np.ndarray:
     weight = np.outer(norm.pdf(nodes_of(form)), norm.pdf(SLOPES) if form == "2pl" else np.ones(1))
     joint = np.multiply.outer(prevalence, weight / weight.sum())
     for annotator, label in said:
-        odds = odds_of_right(form, parameters, annotator)
         for truth in range(len(prevalence)):
-            joint[truth] *= expit(odds) if label == truth else expit(-odds) / (len(prevalence) - 1)
+            joint[truth] *= chances(form, parameters, annotator, truth)[..., label]
     return joint
 
 
 def difficulty_states_of(fields: Mapping) -> Callable[[Parameters, Said], np.ndarray]:
-    return lambda parameters, said: on_the_grid(fields["form"], parameters, said).sum(axis=(1, 2))
+    return lambda parameters, said: on_the_grid(form_of(fields), parameters, said).sum(axis=(1, 2))
 
 
 def difficulty_log_prior(parameters: Parameters, fields: Mapping) -> float:
     total = norm(*fields["ability_prior"]).logpdf(parameters["ability"]).sum()
     total += halfnorm(scale=fields["spread_prior"]).logpdf(parameters["spread"])
-    if fields["form"] == "2pl":
+    if "loading" in parameters:
+        total += lognorm(fields["loading_prior"]).logpdf(parameters["loading"]).sum()
+    if "slope_spread" in parameters:
         total += halfnorm(scale=fields["slope_prior"]).logpdf(parameters["slope_spread"])
     n_classes = len(parameters["prevalence"])
+    if "habit" in parameters:  # normal in each of K - 1 directions at right angles, none of them that of the sum
+        total += norm(0, fields["habit_prior"]).logpdf(parameters["habit"] @ helmert(n_classes).T).sum()
     return float(total + dirichlet(np.full(n_classes, fields["prevalence_prior"])).logpdf(parameters["prevalence"]))
 
 
 def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said, np.ndarray, int], np.ndarray]]:
-    form, nodes = fields["form"], nodes_of(fields["form"])
+    form = form_of(fields)
+    nodes = nodes_of(form)
 
     def posterior(parameters: Parameters, said: Said, control: int) -> np.ndarray:
         """p(class, z, slope | answers), where the class may be known."""
@@ -85,8 +107,13 @@ def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said
         return found
 
     def expected_accuracy(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
-        shares = posterior(parameters, said, control).sum(axis=0)  # (z, slope)
-        right = [expit(odds_of_right(form, parameters, annotator)) for annotator in range(len(parameters["ability"]))]
-        return np.sum(shares * np.mean(right, axis=0))
+        weight = posterior(parameters, said, control)  # (true_class, z, slope)
+        n_annotators = len(parameters["ability"])
+        right = [
+            (weight[truth] * chances(form, parameters, annotator, truth)[..., truth]).sum()
+            for truth in range(len(weight))
+            for annotator in range(n_annotators)
+        ]
+        return np.sum(right) / n_annotators
 
     return {"difficulty": difficulty, "difficulty_probability": in_bins, "expected_accuracy": expected_accuracy}

@@ -116,10 +116,15 @@ def test_the_model_is_prior_plus_likelihood(case, tiny, rng):
         np.testing.assert_allclose(everything, total, rtol=1e-6)
 
 
+FAR_OUT = 20.0
+
+
 def at_the_edge(values, *, whole_line):
     """Parameters at an end of their range, or at a whole number where it has none above."""
     if is_simplex(values):
         return np.eye(values.shape[-1])[values.argmax(axis=-1)]
+    if values.ndim and np.allclose(values.sum(axis=-1), 0):
+        return FAR_OUT * values  # of infinite numbers no sum is 0
     return np.copysign(np.inf, values) if whole_line else np.round(values)
 
 

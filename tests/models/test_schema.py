@@ -72,7 +72,12 @@ SCHEMA = {
         priors={"accuracy_prior": ("accuracy_prior_dim_0",), "prevalence_prior": ()},
     ),
     "item_difficulty": SimpleNamespace(
-        free={"ability": ("annotator",), "spread": (), "prevalence": ("true_class",)},
+        free={
+            "ability": ("annotator",),
+            "spread": (),
+            "prevalence": ("true_class",),
+            "habit": ("annotator", "response"),
+        },
         deterministic={"accuracy": ("annotator",)},
         latent=by_item("true_class")
         | {
@@ -80,7 +85,35 @@ SCHEMA = {
             "difficulty_probability": ("item", "difficulty_bin"),
             "expected_accuracy": ("item",),
         },
-        priors={"ability_prior": ("ability_prior_dim_0",), "spread_prior": (), "prevalence_prior": ()},
+        priors={
+            "ability_prior": ("ability_prior_dim_0",),
+            "spread_prior": (),
+            "prevalence_prior": (),
+            "habit_prior": (),
+        },
+    ),
+    "shared_errors": SimpleNamespace(
+        free={
+            "ability": ("annotator",),
+            "loading": ("annotator",),
+            "habit": ("annotator", "response"),
+            "spread": (),
+            "prevalence": ("true_class",),
+        },
+        deterministic={"accuracy": ("annotator",)},
+        latent=by_item("true_class")
+        | {
+            "difficulty": ("item",),
+            "difficulty_probability": ("item", "difficulty_bin"),
+            "expected_accuracy": ("item",),
+        },
+        priors={
+            "ability_prior": ("ability_prior_dim_0",),
+            "spread_prior": (),
+            "loading_prior": (),
+            "habit_prior": (),
+            "prevalence_prior": (),
+        },
     ),
     "label_usage": SimpleNamespace(
         free={"usage": ("annotator", "response")},

@@ -1,0 +1,140 @@
+"""Shared errors: items on which annotators fail together, each annotator to an extent of their own.
+
+Generative process.  An item has one true class and a difficulty of its own, as in `item_difficulty`.  Annotators depend
+on it to different extents: some are misled by every item that misleads the others, some hardly at all.  An item can be
+so hard that most annotators give the same wrong label.  What they say then depends on habits, each annotator's own.
+
+Model.
+
+    C_i                   ~ Categorical(prevalence)                         the true class of item i
+    Z_i                   ~ Normal(0, 1)                                    its difficulty is d_i = spread Z_i
+    p(v_ij | k, z)        proportional to exp(habit_jv + [v = k] g_ij)      of the answers v to an item of class k
+    g_ij                  = log(K - 1) + ability_j - loading_j d_i          ability_j - loading_j d_i: log-odds of right
+    p(V_i)                = sum_k prevalence_k integral N(z) prod_j p(v_ij | k, z) dz     C_i and Z_i are integrated out
+
+It is the random-effects model of diagnostic tests (Qu, Tan and Kutner 1996) with a logistic link, habits and any number
+of classes.  With a loading of 1 for all annotators it is `item_difficulty` with form="1pl".
+
+Symbols.
+    ability     (annotator)            log-odds of being right on an item of average difficulty, but for habits
+    loading     (annotator)            how far the item's difficulty reaches the annotator, 1 for the typical one
+    habit       (annotator, response)  log-odds of a label whatever the item, off the annotator's mean: sums to 0
+    spread      ()                     standard deviation of the difficulties
+    prevalence  (true_class)
+    accuracy    (annotator)            deterministic: P(right) on an item drawn from all, difficulty integrated out
+    views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
+
+Priors and what they imply.
+    ability ~ Normal(2, 1.5), habit ~ Normal(0, 1) minus its mean, spread ~ HalfNormal(1), prevalence ~ Dirichlet(3): as
+    in `item_difficulty`.
+    loading ~ LogNormal(0, 0.5): of two annotators in three the difficulty reaches .6 to 1.6 times as far as typically.
+
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, override
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.fields import Positive
+from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.modeling.arguments import Design, Parameters, Priors
+from bayesanno.modeling.capabilities import HasCaveats
+from bayesanno.modeling.difficulty import DifficultyModel, split_habit
+from bayesanno.modeling.expectation import in_proportion, votes_of
+from bayesanno.modeling.item_numbers import FAR_REACH
+
+FEW = 3  # answers to an item: two agree or not, which says nothing of why
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedErrors(DifficultyModel, HasCaveats):
+    """Annotators who fail on the same items, each to an extent of their own.
+
+    Parameters
+    ----------
+    ability_prior : tuple of two floats, default (2, 1.5)
+        Mean and standard deviation of the normal prior of the abilities.
+    spread_prior : float, default 1
+        Scale of the half-normal prior of the standard deviation of difficulties.
+    loading_prior : float, default 0.5
+        Standard deviation of the log loadings, of which the median is 1.
+    habit_prior : float, default 1
+        Standard deviation of habits, before their mean is taken off.
+    prevalence_prior : float, default 3
+        Concentration of the symmetric Dirichlet prior of the prevalence.
+
+    Examples
+    --------
+    >>> from bayesanno.models import SharedErrors
+    >>> SharedErrors(loading_prior=1).ability_prior
+    (2.0, 1.5)
+    """
+
+    name: ClassVar[str] = "shared_errors"
+    competence: ClassVar[str | None] = "accuracy"
+
+    ability_prior: tuple[float, Positive] = (2.0, 1.5)
+    spread_prior: Positive = 1.0
+    loading_prior: Positive = 0.5
+    habit_prior: Positive = 1.0
+    prevalence_prior: Positive = 3.0
+
+    @property
+    @override
+    def reach(self) -> float:
+        return FAR_REACH
+
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        if np.bincount(data.item, minlength=1).max() < FEW:
+            return ["no item has three answers, so shared errors cannot be told from other errors: fit another model"]
+        if data.n_classes == 2 and not data.controls:
+            return [
+                "with two labels, answers alone hardly show whether annotators who agree share the truth or an error: "
+                "give the true labels of some items as controls (--controls; twenty or more), or compare with model_b"
+            ]
+        return []
+
+    @override
+    def remarks(self, posterior: xr.Dataset) -> list[str]:
+        return []  # difficulties may be as wide as they are: they stand for errors that annotators share
+
+    def priors(self, data: AnnotationData, prior: Priors) -> None:
+        prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
+        spread = pm.HalfNormal("spread", prior.spread_prior)
+        ability = pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator")
+        loading = pm.LogNormal("loading", 0, prior.loading_prior, dims="annotator")
+        habit = pm.ZeroSumNormal("habit", sigma=prior.habit_prior, dims=("annotator", "response"))
+        z, _, log_weight = self.nodes(data)  # (node,)
+        lean, _ = split_habit(habit, np.equal.outer(data.class_codes, np.arange(data.n_labels)))
+        odds = (ability[:, None] - spread * loading[:, None] * z)[:, None] + lean[:, :, None]
+        of_class = pt.sigmoid(odds).dot(np.exp(log_weight))  # (annotator, true_class)
+        pm.Deterministic("accuracy", (prevalence * of_class).sum(axis=1), dims="annotator")
+
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+        n_classes, item, annotator = design.class_response.size, design.item, design.annotator
+        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        difficulty = p.spread * pm.Normal.dist(shape=(design.n_items,))[item]  # (annotation,)
+        gain = p.ability[annotator] - p.loading[annotator] * difficulty + np.log(n_classes - 1)
+        truth = pt.as_tensor(design.class_response)[true_class[item]]
+        right = pt.eq(truth[:, None], np.arange(n_classes))  # (annotation, response)
+        return true_class, pm.Categorical.dist(logit_p=p.habit[annotator] + right * gain[:, None])
+
+    @override
+    def line(self, p: Parameters, z: Any, slope: Any, n_classes: int) -> tuple[Any, Any]:
+        return pt.ones_like(z), -p.spread * p.loading[:, None] * z  # (node,), (annotator, node)
+
+    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        votes = votes_of(data)
+        right = np.clip((votes.agreed + 1.5) / (votes.given.sum(axis=1) + 2), 0.55, 0.95)
+        return {
+            "prevalence": in_proportion(votes.shares[data.class_codes] + 1),
+            "spread": np.array(0.5),
+            "ability": np.log(right / (1 - right)),
+            "loading": np.ones(data.n_annotators),
+            "habit": np.zeros((data.n_annotators, data.n_labels)),
+        }
