@@ -29,10 +29,11 @@ def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
         One row per class and response: `true_class`, `response`; of the probability of that response by the typical
         annotator `mean`, `sd`, `hdi94_lb` and `hdi94_ub`; `annotators_lb` and `annotators_ub`, the range for 94% of
         annotators, including the uncertainty of the typical one; of the spread of log odds between annotators
-        `spread_mean`, `spread_hdi94_lb` and `spread_hdi94_ub`; and `pooling`, how strongly annotators are pooled in
-        that class: the number of answers to items of it from which on an annotator's own answers weigh more in their
-        accuracy than those of the others. It is 1 / (spread^2 p (1 - p)), with p how often the typical annotator is
-        right; its posterior median. The spread and `pooling` are the same in all rows of a class.
+        `spread_mean`, `spread_hdi94_lb` and `spread_hdi94_ub`, among those who are equally able; and `pooling`, how
+        strongly annotators are pooled in that class: the number of answers to items of it from which on an annotator's
+        own answers weigh more in their accuracy than those of the others. It is 1 / (v p (1 - p)), with v = spread^2 +
+        ability_spread^2 and p how often the typical annotator is right; its posterior median. The spread and `pooling`
+        are the same in all rows of a class.
 
     Raises
     ------
@@ -52,13 +53,16 @@ def population_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     data = view.named_data
     population = view.posterior["population"].transpose("chain", "draw", "true_class", "response")
     spread = view.posterior["spread"].transpose("chain", "draw", "true_class")
-    draws = {str(one.name): one.values.reshape(-1, *one.shape[2:]) for one in (population, spread)}
+    ability_spread = view.posterior["ability_spread"].transpose("chain", "draw")
+    sampled = (population, spread, ability_spread)
+    draws = {str(one.name): one.values.reshape(-1, *one.shape[2:]) for one in sampled}
     rng = np.random.default_rng(SEED)
     drawn = view.model.draw_annotators(draws, NEW_ANNOTATORS_PER_DRAW, data.class_codes, rng)["confusion"]
     tails = (1 - HDI_PROB) / 2
     low, high = np.quantile(drawn, [tails, 1 - tails], axis=(0, 1))  # (true_class, response)
     right = draws["population"][:, np.arange(data.n_classes), data.class_codes]  # (draw, true_class)
-    pooling = np.median(1 / (draws["spread"] ** 2 * right * (1 - right)), axis=0)  # (true_class,)
+    variance = draws["spread"] ** 2 + draws["ability_spread"][:, None] ** 2  # (draw, true_class)
+    pooling = np.median(1 / (variance * right * (1 - right)), axis=0)  # (true_class,)
 
     row, column = np.divmod(np.arange(low.size), data.n_labels)
     names = {"true_class": np.array(data.classes, dtype=object)[row], "response": np.array(data.labels)[column]}

@@ -239,13 +239,14 @@ class HasSpreads(ABC):
 class HasPopulation(HasSpreads):
     """A model whose annotators' confusion matrices are drawn from a population, which describes new annotators too.
 
-    Its parameters `population` (true_class, response) and `spread` (true_class) say what they are drawn from, as
-    `bayesanno.modeling.ops.variables` has it, and `confusion` (annotator, true_class, response) is drawn.
+    Its parameters `population` (true_class, response), `spread` (true_class) and `ability_spread` say what they are
+    drawn from, as `bayesanno.modeling.ops.variables` has it; `ability` (annotator), which is taken from all log odds of
+    an annotator's wrong responses, and `confusion` (annotator, true_class, response) are drawn.
     """
 
     def spreads(self) -> tuple[str, ...]:
-        """Return the spread."""
-        return ("spread",)
+        """Return the spreads."""
+        return ("spread", "ability_spread")
 
     def draw_annotators(
         self, draws: Mapping[str, np.ndarray], n: int, class_codes: np.ndarray, rng: np.random.Generator
@@ -254,7 +255,9 @@ class HasPopulation(HasSpreads):
         from bayesanno.modeling.ops.variables import draw_rows
 
         centre = draws["population"][:, None].repeat(n, axis=1)  # (draw, annotator, true_class, response)
-        return {"confusion": draw_rows(centre, draws["spread"][:, None], class_codes, rng)}
+        ability = draws["ability_spread"][:, None] * rng.standard_normal(centre.shape[:2])  # (draw, annotator)
+        confusion = draw_rows(centre, draws["spread"][:, None], class_codes, rng, shift=-ability[..., None])
+        return {"ability": ability, "confusion": confusion}
 
 
 OF_GRADING = ("severity", "sd")  # the parameters of annotators in models of grades

@@ -19,12 +19,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.Converg
 MODEL = HierarchicalDawidSkene()
 TYPICAL = np.array([[0.8, 0.15, 0.05], [0.1, 0.85, 0.05], [0.02, 0.28, 0.7]])
 SPREAD = np.array([0.3, 0.6, 1.0])
+ABILITY_SPREAD = 0.5
 
 
 @pytest.fixture(scope="module")
 def crowd():
     design = ba.make_design(items=150, annotators=25, labels=["bad", "fair", "good"], per_item=6, random_seed=1)
     given = {"prevalence": [0.4, 0.35, 0.25], "population": TYPICAL, "spread": SPREAD}
+    given["ability_spread"] = ABILITY_SPREAD
     data, _ = ba.simulate(MODEL, design, parameters=given, random_seed=2)
     return data
 
@@ -50,7 +52,8 @@ def test_the_population_is_recovered(fit):
     assert wider.min() > 1
     draws = fit["posterior"].to_dataset()
     right = draws["population"].sel(true_class="bad", response="bad")
-    pooling = 1 / (draws["spread"].sel(true_class="bad") ** 2 * right * (1 - right))
+    variance = draws["spread"].sel(true_class="bad") ** 2 + draws["ability_spread"] ** 2
+    pooling = 1 / (variance * right * (1 - right))
     assert table["pooling"][0] == pytest.approx(float(np.median(pooling)), rel=1e-10)
 
 
@@ -80,9 +83,10 @@ def test_the_mode_of_a_chain_is_found_with_its_spread(fit):
     found, places = nowhere.place(density, z[0, [-1, 0]])
     assert places == [0, 0]  # a top was reached, the same from both draws
     assert np.isfinite(found.modes[0].log_mass)
-    spread = density.values_at(found.modes[0].point)["spread"]
-    drawn = np.log(view.posterior["spread"])
-    assert (abs(np.log(spread) - drawn.mean(("chain", "draw"))) < drawn.std(("chain", "draw"))).all()
+    top = density.values_at(found.modes[0].point)
+    for name in ("spread", "ability_spread"):
+        drawn = np.log(view.posterior[name])
+        assert (abs(np.log(top[name]) - drawn.mean(("chain", "draw"))) < drawn.std(("chain", "draw"))).all(), name
     assert [mode.by for mode in weigh_modes(view, 1).modes] == ["bridge"]
 
 
@@ -121,7 +125,10 @@ def test_the_label_by_an_annotator_never_seen_is_that_of_the_population(fit, cro
     population = draws["population"].transpose("sample", "true_class", "response").values
     spread = draws["spread"].transpose("sample", ...).values
     rng = np.random.default_rng(5)
-    logs = np.log(population)[None] + spread[None, :, :, None] * (1 - np.eye(3)) * rng.normal(size=(200, 600, 3, 3))
+    ability = draws["ability_spread"].values[:, None, None] * rng.normal(size=(200, 600, 1, 1))
+    logs = np.log(population)[None] + (1 - np.eye(3)) * (
+        spread[None, :, :, None] * rng.normal(size=(200, 600, 3, 3)) - ability
+    )
     confusion = np.exp(logs) / np.exp(logs).sum(axis=-1, keepdims=True)  # (stranger, sample, true_class, response)
     for item, said in (("n1", 2), ("n4", 0)):
         joint = (prevalence * confusion[..., said]).mean(axis=(0, 1))  # (true_class,)

@@ -135,7 +135,7 @@ def tell_mace(prior: Any, annotator: Any, said: Any, n_annotators: int, n_classe
 
 
 def tell_hierarchical(prior: Any, annotator: Any, said: Any, n_annotators: int, n_classes: int) -> None:
-    """Annotators' log odds around a typical annotator's."""
+    """Annotators' log odds around a typical annotator's, moved by how able they are."""
     import jax.numpy as jnp
     import numpy as np
     import numpyro
@@ -156,10 +156,14 @@ def tell_hierarchical(prior: Any, annotator: Any, said: Any, n_annotators: int, 
         spread = numpyro.sample("spread", dist.Gamma(2, 2 / prior.spread_prior))
         around = numpyro.sample("typical", dist.Normal(0, 1).expand([n_classes - 1]).to_event(1))
     typical = centre + prior.confusion_spread * around  # (class, other)
-    with numpyro.plate("annotator", n_annotators, dim=-2), numpyro.plate("class", n_classes):
-        own = numpyro.sample("own", dist.Normal(0, 1).expand([n_classes - 1]).to_event(1))
+    ability_spread = numpyro.sample("ability_spread", dist.Gamma(2, 2 / prior.ability_spread_prior))
+    with numpyro.plate("annotator", n_annotators, dim=-2):
+        able = numpyro.sample("able", dist.Normal(0, 1))  # (annotator, 1)
+        with numpyro.plate("class", n_classes):
+            own = numpyro.sample("own", dist.Normal(0, 1).expand([n_classes - 1]).to_event(1))
     numpyro.deterministic("population", to_rows(typical))
-    confusion = numpyro.deterministic("confusion", to_rows(typical + spread[:, None] * own))
+    moved = typical - ability_spread * able[..., None] + spread[:, None] * own  # (annotator, class, other)
+    confusion = numpyro.deterministic("confusion", to_rows(moved))
     with numpyro.plate("item", said.shape[1], dim=-1):
         truth = numpyro.sample("truth", dist.Categorical(prevalence), infer={"enumerate": "parallel"})
         with numpyro.plate("position", said.shape[0], dim=-2):

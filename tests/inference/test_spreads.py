@@ -114,5 +114,5 @@ def test_which_numbers_are_spreads():
     data = TABLES[0].data()
     graph = model.build(data)
     density = compile_graph(graph, model.start(data))
-    assert spreads_of(density, model, graph).sum() == data.n_classes
+    assert spreads_of(density, model, graph).sum() == data.n_classes + 1
     assert not spreads_of(density, ba.models.MACE(), graph).any()

@@ -9,7 +9,14 @@ from pytensor.compile.mode import Mode
 from pytensor.graph import rewrite_graph
 from scipy.stats import kstest, norm
 
-from bayesanno.modeling.ops.variables import centring_of, draw_rows, logistic_normal
+from bayesanno.modeling.ops.variables import (
+    centring_of,
+    draw_rows,
+    level_of,
+    logistic_normal,
+    normal_deviation,
+    shift_centring_of,
+)
 
 PYTHON = Mode(linker="py", optimizer="fast_run")
 COORDS = {"annotator": range(3), "true_class": range(2), "response": range(3)}
@@ -90,3 +97,52 @@ def test_answers_centre_the_log_odds_that_they_tell():
     assert (w[1, 1] == 0).all()
     assert w[1, 0, 0] > w[1, 0, 1] > 0  # the commoner response is told by more
     assert (w[2] > 0.999).all()
+
+
+# --------------------------------------------------------------------------------------- a shift of all log odds
+
+
+def graph_with_shift(centring):
+    with pm.Model(coords=COORDS) as graph:
+        typical = logistic_normal("typical", CENTRE, np.ones(2), RIGHT, centring=1.0, dims=("true_class", "response"))
+        level = level_of(typical, RIGHT)
+        shift = normal_deviation("shift", pm.Gamma("far", 2, 4), level=level, centring=centring, dims="annotator")
+        logistic_normal("rows", typical, SPREAD, RIGHT, shift=-shift[:, None], centring=0.3, dims=tuple(COORDS))
+    return graph
+
+
+@pytest.mark.parametrize("w", [np.zeros(3), np.array([0.0, 0.4, 1.0])])
+def test_the_density_of_a_shift_is_normal_whatever_is_sampled_and_rows_are_around_the_shifted_centre(w, rng):
+    graph = graph_with_shift(w)
+    names = [value.name for value in graph.value_vars]
+    inside = graph.compile_fn(graph.unobserved_value_vars, inputs=graph.value_vars, point_fn=True, mode=PYTHON)
+    densities = graph.compile_logp(vars=[graph["shift"], graph["rows"]], jacobian=False, mode=PYTHON)
+    sampled = graph.compile_logp(vars=[graph["shift"]], mode=PYTHON)
+    point = dict(
+        zip(names, (rng.normal(size=(2, 2)), 0.4, rng.normal(size=3), rng.normal(size=(3, 2, 2))), strict=True)
+    )
+    values = dict(zip((one.name for one in graph.unobserved_value_vars), inside(point), strict=True))
+    far, shift = values["far"], values["shift"]
+    typical, rows = log_odds(values["typical"]), log_odds(values["rows"])
+    of_shift = norm(0, far).logpdf(shift).sum()
+    of_rows = norm(typical - shift[:, None, None], SPREAD[:, None]).logpdf(rows).sum() - np.log(values["rows"]).sum()
+    np.testing.assert_allclose(densities(point), of_shift + of_rows, rtol=1e-10)
+    np.testing.assert_allclose(sampled(point), of_shift + ((1 - w) * np.log(far)).sum(), rtol=1e-10)
+    np.testing.assert_allclose(point["shift_stretched__"], -w * typical.mean() + shift / far ** (1 - w), rtol=1e-9)
+
+
+def test_draws_of_a_shift_and_of_rows_are_as_the_density_says(rng):
+    graph = graph_with_shift(np.full(3, 0.5))
+    drawn = pm.draw([graph[name] for name in ("typical", "far", "shift", "rows")], 2000, random_seed=rng, mode=PYTHON)
+    typical, far, shift, rows = drawn
+    assert kstest((shift / far[:, None]).ravel(), norm.cdf).pvalue > 1e-4
+    own = log_odds(rows) - log_odds(typical)[:, None] + shift[..., None, None]
+    assert kstest((own / SPREAD[:, None]).ravel(), norm.cdf).pvalue > 1e-4
+    by_numpy = draw_rows(np.broadcast_to(CENTRE, (5000, 2, 3)), SPREAD, RIGHT, rng, shift=np.full((5000, 2), -0.7))
+    assert kstest(((log_odds(by_numpy) - log_odds(CENTRE) + 0.7) / SPREAD[:, None]).ravel(), norm.cdf).pvalue > 1e-4
+
+
+def test_answers_centre_a_shift_up_to_what_the_spread_of_rows_leaves():
+    w = shift_centring_of(np.array([np.zeros((2, 2)), np.full((2, 2), 0.5), np.ones((2, 2))]))
+    assert w[0] == 0
+    assert 0 < w[1] < w[2] < 1

@@ -124,6 +124,9 @@ def hierarchical_log_prior(parameters: Parameters, fields: Mapping) -> float:
     n_classes = len(prevalence)
     total = dirichlet(np.full(n_classes, fields["prevalence_prior"])).logpdf(prevalence)
     total += gamma(2, scale=fields["spread_prior"] / 2).logpdf(spread).sum()
+    ability, ability_spread = parameters["ability"], parameters["ability_spread"]
+    total += gamma(2, scale=fields["ability_spread_prior"] / 2).logpdf(ability_spread)
+    total += norm(0, ability_spread).logpdf(ability).sum()
     elsewhere = (1 - fields["confusion_accuracy"]) / (n_classes - 1)
     for truth in range(n_classes):
         expected = np.log(elsewhere / fields["confusion_accuracy"])
@@ -132,11 +135,11 @@ def hierarchical_log_prior(parameters: Parameters, fields: Mapping) -> float:
             if label != truth:
                 typical = np.log(population[truth, label] / population[truth, truth])
                 total += norm(expected, fields["confusion_spread"]).logpdf(typical)
-            for matrix in parameters["confusion"]:
+            for matrix, able in zip(parameters["confusion"], ability, strict=True):
                 total -= np.log(matrix[truth, label])
                 if label != truth:
                     own = np.log(matrix[truth, label] / matrix[truth, truth])
-                    total += norm(typical, spread[truth]).logpdf(own)
+                    total += norm(typical - able, spread[truth]).logpdf(own)
     return float(total)
 
 

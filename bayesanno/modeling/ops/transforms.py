@@ -22,7 +22,7 @@ from bayesanno.ground.private.pytensor import LoopOp
 from bayesanno.modeling.ops.right_response import join_right, split_right
 
 LEAST = 1e-15  # how near to 0 and 1 a share comes: nearer, 1 - share is 0 in double precision
-N_PARAMETERS = 4  # of rows around a common row
+N_PARAMETERS = 5  # of rows around a common row
 
 
 class LogSimplex(LoopOp):
@@ -150,6 +150,11 @@ def log_odds(rows: pt.TensorVariable, right: pt.TensorVariable) -> pt.TensorVari
     return wrong - own[..., None]
 
 
+def mean_of(centre: pt.TensorVariable, right: pt.TensorVariable, shift: pt.TensorVariable) -> pt.TensorVariable:
+    """Return the log odds around which those of rows are normal."""
+    return log_odds(centre, right) + shift[..., None]
+
+
 def rows_of(odds: pt.TensorVariable, right: pt.TensorVariable, like: pt.TensorVariable) -> pt.TensorVariable:
     """Return the rows that have these log odds, shape (..., row, response): the opposite of `log_odds`.
 
@@ -165,10 +170,11 @@ def draw_around(
     spread: pt.TensorVariable,
     right: pt.TensorVariable,
     centring: pt.TensorVariable,
+    shift: pt.TensorVariable,
     size: Any,
 ) -> pt.TensorVariable:
-    """Draw rows whose log odds are normal around those of a centre."""
-    mean = log_odds(centre, right)  # (..., row, wrong response)
+    """Draw rows whose log odds are normal around those of a centre, shifted."""
+    mean = mean_of(centre, right, shift)  # (..., row, wrong response)
     shape = centring.shape if size is None or getattr(size, "data", 0) is None else (*size, centring.shape[-1])
     drawn = pm.Normal.dist(shape=shape)
     return rows_of(mean + spread[..., None] * drawn, right, centring)
@@ -180,9 +186,10 @@ def log_density_around(
     spread: pt.TensorVariable,
     right: pt.TensorVariable,
     _: pt.TensorVariable,
+    shift: pt.TensorVariable,
 ) -> pt.TensorVariable:
     """Return the log density of each row, with respect to all of its probabilities but one."""
-    deviation = (log_odds(rows, right) - log_odds(centre, right)) / spread[..., None]
+    deviation = (log_odds(rows, right) - mean_of(centre, right, shift)) / spread[..., None]
     of_odds = -0.5 * deviation**2 - 0.5 * np.log(2 * np.pi) - pt.log(spread[..., None])
     return of_odds.sum(axis=-1) - pt.log(rows).sum(axis=-1)
 
@@ -195,21 +202,57 @@ class LogOddsOfWrong(Transform):  # type: ignore[misc]
 
     def forward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return u of rows."""
-        centre, spread, right, centring = inputs[1 : 1 + N_PARAMETERS]
-        mean, scale = log_odds(centre, right), spread[..., None] ** (1 - centring)
+        centre, spread, right, centring, shift = inputs[1 : 1 + N_PARAMETERS]
+        mean, scale = mean_of(centre, right, shift), spread[..., None] ** (1 - centring)
         return centring * mean + (log_odds(pt.as_tensor(value), right) - mean) / scale
 
     def backward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return the rows of u."""
-        centre, spread, right, centring = inputs[1 : 1 + N_PARAMETERS]
-        mean, scale = log_odds(centre, right), spread[..., None] ** (1 - centring)
+        centre, spread, right, centring, shift = inputs[1 : 1 + N_PARAMETERS]
+        mean, scale = mean_of(centre, right, shift), spread[..., None] ** (1 - centring)
         return rows_of(mean + scale * (value - centring * mean), right, value)
 
     def log_jac_det(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return log |d row / d value|: of the row in its log odds, and of these in the value."""
-        _, spread, _, centring = inputs[1 : 1 + N_PARAMETERS]
+        _, spread, _, centring, _ = inputs[1 : 1 + N_PARAMETERS]
         rows = self.backward(value, *inputs)
         return pt.log(rows).sum(axis=-1) + ((1 - centring) * pt.log(spread[..., None])).sum(axis=-1)
+
+
+def draw_deviation(
+    spread: pt.TensorVariable, _: pt.TensorVariable, centring: pt.TensorVariable, size: Any
+) -> pt.TensorVariable:
+    """Draw normal deviations from 0."""
+    shape = centring.shape if size is None or getattr(size, "data", 0) is None else size
+    return spread * pm.Normal.dist(shape=shape)
+
+
+def log_density_of_deviation(
+    value: pt.TensorVariable, spread: pt.TensorVariable, *_: pt.TensorVariable
+) -> pt.TensorVariable:
+    """Return the log density of each deviation."""
+    return -0.5 * (value / spread) ** 2 - 0.5 * np.log(2 * np.pi) - pt.log(spread)
+
+
+class Stretched(Transform):  # type: ignore[misc]
+    """Between normal deviations d from a level and u = w level + d / spread^(1 - w)."""
+
+    name = "stretched"
+
+    def forward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
+        """Return u of deviations."""
+        spread, level, centring = inputs[1:4]
+        return centring * level + value / spread ** (1 - centring)
+
+    def backward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
+        """Return the deviations of u."""
+        spread, level, centring = inputs[1:4]
+        return (value - centring * level) * spread ** (1 - centring)
+
+    def log_jac_det(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
+        """Return log |d deviation / d value|."""
+        spread, _, centring = inputs[1:4]
+        return pt.zeros_like(value) + (1 - centring) * pt.log(spread)
 
 
 def gaps_of(value: pt.TensorVariable) -> pt.TensorVariable:

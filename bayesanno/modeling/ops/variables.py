@@ -10,7 +10,8 @@ one. They are drawn from normals around those of a centre, all with one standard
 What is sampled is not the log odds e but u = w m + (e - m) / spread^(1 - w), with m the log odds of the centre and w
 between 0 and 1 (Gorinova, Moore and Hoffman 2020, arXiv:1906.03028): a row of many answers is determined by them and
 mixes well as itself, w = 1; one of few is determined by the centre, and mixes well as its deviation from it, w = 0. The
-invariant: the density of the row is that of its log odds for every w. Draws hold the rows, not u.
+invariant: the density of the row is that of its log odds for every w. Draws hold the rows, not u. A shift of all log
+odds of a row moves m, and is sampled in the same way, with m = 0.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from bayesanno.ground.lazy import pm, pt
 
 SMALL = 0.2  # a spread as small as a posterior may have: answers that weigh more than this prior determine a row
+MIDDLING = 0.35  # a spread in the middle
 
 
 def beta_by_probit(name: str, prior: pt.TensorVariable, *, dims: str | tuple[str, ...]) -> pt.TensorVariable:
@@ -77,7 +79,30 @@ def centring_of(counts: np.ndarray, common: np.ndarray, right: np.ndarray) -> np
     return kept
 
 
-def draw_rows(centre: np.ndarray, spread: np.ndarray, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def shift_centring_of(centring: np.ndarray) -> np.ndarray:
+    """Return the w of a shift of all log odds of an annotator, of theirs: (annotator,) of (annotator, row, response-1).
+
+    However many answers a row has, its log odds differ from the shifted ones by the spread, taken to be 0.35 here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.modeling.ops.variables import shift_centring_of
+    >>> shift_centring_of(np.array([[[0.0]], [[0.26]], [[1.0]]])).round(3).tolist()
+    [0.0, 0.145, 0.246]
+    """
+    each = centring / (MIDDLING**2 * centring + SMALL**2 * (1 - centring))  # (annotator, row, response - 1)
+    information: np.ndarray = each.sum(axis=(1, 2))
+    return information / (information + SMALL**-2)
+
+
+def draw_rows(
+    centre: np.ndarray,
+    spread: np.ndarray,
+    right: np.ndarray,
+    rng: np.random.Generator,
+    shift: np.ndarray | float = 0.0,
+) -> np.ndarray:
     """Draw a row around each centre, in NumPy.
 
     Parameters
@@ -86,6 +111,8 @@ def draw_rows(centre: np.ndarray, spread: np.ndarray, right: np.ndarray, rng: np
     spread : array, shape (..., row)
     right : array of int, shape (row,)
     rng : numpy.random.Generator
+    shift : array or float, shape () or (..., row)
+        What the means of all log odds of a row have in addition to the centre's.
 
     Returns
     -------
@@ -95,8 +122,60 @@ def draw_rows(centre: np.ndarray, spread: np.ndarray, right: np.ndarray, rng: np
 
     logs = np.log(centre)
     wrong = np.arange(centre.shape[-1]) != right[:, None]  # (row, response)
-    moved: np.ndarray = softmax(logs + wrong * spread[..., None] * rng.standard_normal(centre.shape), axis=-1)
+    deviation = spread[..., None] * rng.standard_normal(centre.shape)  # (..., row, response)
+    moved: np.ndarray = softmax(logs + wrong * (np.asarray(shift)[..., None] + deviation), axis=-1)
     return moved
+
+
+def normal_deviation(
+    name: str, spread: pt.TensorVariable, *, level: pt.TensorVariable, centring: pt.TensorVariable, dims: str
+) -> pt.TensorVariable:
+    """Declare normal deviations from a level, with one standard deviation, that are sampled partially centred.
+
+    Parameters
+    ----------
+    name : str
+    spread : TensorVariable, shape ()
+        The standard deviation.
+    level : TensorVariable, shape ()
+        What they deviate from: answers determine level and deviation together. It is not part of the density.
+    centring : TensorVariable, of the shape of the deviations
+        The w of each: 0 for one that is determined by the spread, 1 for one that is determined by its own answers.
+    dims : str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pymc as pm
+    >>> from bayesanno.modeling.ops.variables import normal_deviation
+    >>> with pm.Model(coords={"annotator": ["ada", "bo"]}) as graph:
+    ...     spread = pm.Gamma("ability_spread", 2, 4)
+    ...     w = np.array([0.0, 0.9])
+    ...     ability = normal_deviation("ability", spread, level=pm.Normal("typical"), centring=w, dims="annotator")
+    >>> graph.value_vars
+    [ability_spread_log__, typical, ability_stretched__]
+    """
+    from bayesanno.modeling.ops import transforms as to
+
+    return pm.CustomDist(
+        name,
+        spread,
+        level,
+        pt.as_tensor(centring),
+        dist=to.draw_deviation,
+        logp=to.log_density_of_deviation,
+        support_point=lambda deviations, *_: pt.zeros_like(deviations),
+        signature="(),(),()->()",
+        default_transform=to.Stretched(),
+        dims=dims,
+    )
+
+
+def level_of(rows: pt.TensorVariable, right: np.ndarray) -> pt.TensorVariable:
+    """Return the mean log odds of the right response against each wrong one, over all rows."""
+    from bayesanno.modeling.ops import transforms as to
+
+    return -to.log_odds(rows, pt.as_tensor(np.asarray(right, dtype="int64"))).mean()
 
 
 def logistic_normal(
@@ -107,6 +186,7 @@ def logistic_normal(
     *,
     dims: tuple[str, ...],
     centring: pt.TensorVariable | float = 0.0,
+    shift: pt.TensorVariable | float = 0.0,
 ) -> pt.TensorVariable:
     """Declare rows of probabilities whose log odds are normal around those of a centre.
 
@@ -123,6 +203,8 @@ def logistic_normal(
         Those of the rows and, last, of the responses.
     centring : TensorVariable or float, shape () or (..., row, response - 1)
         The w of each log odds, of the wrong responses in their order: a matter of how it is sampled, not of what.
+    shift : TensorVariable or float, shape () or (..., row)
+        What the means of all log odds of a row have in addition to the centre's.
 
     Examples
     --------
@@ -140,14 +222,14 @@ def logistic_normal(
 
     centre = pt.as_tensor(centre)
     like_one = pt.zeros_like(centre[..., 1:])
-    inputs = [centre, spread, pt.as_tensor(np.asarray(right, dtype="int64")), centring + like_one]
+    inputs = [centre, spread, pt.as_tensor(np.asarray(right, dtype="int64")), centring + like_one, pt.as_tensor(shift)]
     return pm.CustomDist(
         name,
         *inputs,
         dist=to.draw_around,
         logp=to.log_density_around,
         support_point=lambda rows, _size, centre, *_: pt.zeros_like(rows) + centre,
-        signature="(r),(),(),(s)->(r)",
+        signature="(r),(),(),(s),()->(r)",
         default_transform=to.LogOddsOfWrong(),
         dims=dims,
     )
