@@ -55,6 +55,8 @@ class AnnotationModel(Fields, ABC):
         Whether it can use known true labels.
     takes_other_labels : bool
         Whether annotators may give labels that are no class, such as "unsure".
+    ordered_labels : bool
+        Whether the order of the labels means something to it: in another order they are other data.
     collapse_items : bool
         Whether items with equal answers share one term of the likelihood. False where items have parameters of their
         own.
@@ -71,6 +73,7 @@ class AnnotationModel(Fields, ABC):
     two_labels: ClassVar[bool] = False
     takes_controls: ClassVar[bool] = True
     takes_other_labels: ClassVar[bool] = False
+    ordered_labels: ClassVar[bool] = False
     collapse_items: ClassVar[bool] = True
 
     @abstractmethod

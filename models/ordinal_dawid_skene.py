@@ -1,0 +1,184 @@
+"""Ordinal Dawid-Skene: grades in order, which severe and lenient annotators perceive with noise of their own.
+
+Generative process.  An item has a true grade.  An annotator perceives it with an error, which has two parts: a shift
+that is the same for all items, up or down, and noise.  All annotators report the grade in whose interval the perceived
+one falls: thresholds between grades are common.
+
+Model.  The grades are 0 ... K - 1, in the order of the labels.
+
+    C_i            ~ Categorical(prevalence)                                the true grade of item i
+    perceived_ij   = C_i + severity_j + sd_j noise_ij                       noise has mean 0 and standard deviation 1
+                     (+ shared_spread U_i, with U_i ~ Normal(0, 1))         shared=True: an error that all make alike
+    V_ij           = the number of thresholds below perceived_ij
+    threshold_v    = K (width_0 + ... + width_v) - 1/2                      v + 1/2 where all widths are 1 / K
+    P(V <= v | C = k) = F((threshold_v - k - severity_j) / sd_j)            F: noise="logistic" or "normal"
+    severity_j     ~ Normal(0, severity_spread)
+    log sd_j       ~ Normal(log typical_sd, sd_spread)
+    p(C_i, V_i)    = prevalence_C prod_j P(v_ij | C)                        the likelihood is its sum over C
+
+Two numbers describe an annotator, where a confusion matrix takes K (K - 1).
+
+Symbols.
+    prevalence       (true_class)
+    width            (response)    of the interval of each label, as a share of the scale from -1/2 to K - 1/2
+    threshold        (boundary)    deterministic: where the interval of one label ends and that of the next begins
+    severity         (annotator)   how many grades too high an annotator perceives items; below 0, too low
+    severity_spread  ()            standard deviation of the severities
+    sd               (annotator)   standard deviation of an annotator's noise, in grades; consistency is 1 / sd
+    typical_sd       ()            the median annotator's
+    sd_spread        ()            standard deviation of log sd
+    shared_spread    ()            of shared=True
+    accuracy         (annotator)   deterministic: P(V_ij = C_i), over items of all grades
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, override
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.fields import Positive
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.any_size import as_data
+from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
+from bayesanno.modeling.capabilities import HasCaveats, HasSpreads
+from bayesanno.modeling.expectation import in_proportion, votes_of
+from bayesanno.modeling.item_numbers import ItemNumberModel
+from bayesanno.modeling.ops.intervals import STEEP, Noise, log_between
+from bayesanno.modeling.ops.variables import centre_by, normal_around
+
+FEW = 3  # annotators: fewer show almost nothing of how annotators differ
+POOLED = 5  # answers that the median annotator counts for in an annotator's numbers, where chains start
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
+    """A true grade, which annotators perceive too high or too low, with noise, and report by common thresholds.
+
+    Parameters
+    ----------
+    noise : {"logistic", "normal"}
+        The distribution of what annotators perceive around the grade.
+    shared : bool, default False
+        Whether an item is also perceived too high or too low by all annotators alike.
+    sd_prior : tuple of two floats, default (0.5, 0.5)
+        Median of the log-normal prior of the median annotator's noise, in grades, and standard deviation of its log.
+    sd_spread_prior : float, default 0.4
+        Prior mean of the standard deviation of log noise between annotators.
+    severity_prior : float, default 0.3
+        Prior mean of the standard deviation of severities between annotators, in grades.
+    width_prior : float, default 10
+        Concentration of the symmetric Dirichlet prior of the widths of the labels' intervals.
+    shared_prior : float, default 0.3
+        Scale of the half-normal prior of the standard deviation of what all perceive alike, in grades.
+    prevalence_prior : float, default 3
+        Concentration of the symmetric Dirichlet prior of the prevalence.
+
+    Examples
+    --------
+    >>> from bayesanno.models import OrdinalDawidSkene
+    >>> OrdinalDawidSkene(noise="normal").sd_prior
+    (0.5, 0.5)
+    """
+
+    name: ClassVar[str] = "ordinal_dawid_skene"
+    competence: ClassVar[str | None] = "accuracy"
+    ordered_labels: ClassVar[bool] = True
+
+    noise: Noise = "logistic"
+    shared: bool = False
+    sd_prior: tuple[Positive, Positive] = (0.5, 0.5)
+    sd_spread_prior: Positive = 0.4
+    severity_prior: Positive = 0.3
+    width_prior: Positive = 10.0
+    shared_prior: Positive = 0.3
+    prevalence_prior: Positive = 3.0
+
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        return []
+
+    @override
+    def spreads(self) -> tuple[str, ...]:
+        return ("severity_spread", "sd_spread")
+
+    @override
+    def coords(self, data: AnnotationData) -> dict[str, list[Any]]:
+        between = [f"{low} | {high}" for low, high in zip(data.labels, data.labels[1:], strict=False)]
+        return super().coords(data) | {"boundary": between}
+
+    @override
+    def nodes(self, data: AnnotationData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return super().nodes(data) if self.shared else (np.zeros(1), np.zeros(1), np.zeros(1))
+
+    def priors(self, data: AnnotationData, prior: Priors) -> None:
+        of_each = np.ones(data.n_labels)
+        n = data.by_annotator  # (annotator,)
+
+        prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * of_each, dims="true_class")
+        width = pm.Dirichlet("width", prior.width_prior * of_each, dims="response")
+        pm.Deterministic("threshold", ends_of(width, data.n_labels)[1][:-1], dims="boundary")
+        severity_spread = pm.Gamma("severity_spread", 2, 2 / prior.severity_prior)
+        severity = normal_around("severity", 0.0, severity_spread, centring=centre_by(n / self.sd_prior[0] ** 2), dims="annotator")
+        typical_sd = pm.LogNormal("typical_sd", pt.log(prior.sd_prior[0]), prior.sd_prior[1])
+        sd_spread = pm.Gamma("sd_spread", 2, 2 / prior.sd_spread_prior)
+        sd = normal_around(
+            "sd", pt.log(typical_sd), sd_spread, centring=centre_by(n / 2), by_log=True, dims="annotator"
+        )
+        p = {"width": width, "severity": severity, "sd": sd}
+        if self.shared:
+            p["shared_spread"] = pm.HalfNormal("shared_spread", prior.shared_prior)
+        z, _, log_weight = self.nodes(data)  # (node,)
+        reported = pt.exp(self._log_reported(Parameters(p), data.n_labels, z)).dot(np.exp(log_weight))
+        right = (reported * np.eye(data.n_labels)).sum(axis=1)  # (annotator, true_class)
+        pm.Deterministic("accuracy", (prevalence * right).sum(axis=-1), dims="annotator")
+
+    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+        who, item = design.annotator, design.item
+        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        standard = pm.Normal.dist if self.noise == "normal" else pm.Logistic.dist
+        noise = standard(0, 1 if self.noise == "normal" else 1 / STEEP, shape=(item.shape[0],))  # (annotation,)
+        perceived = true_class[item] + p.severity[who] + p.sd[who] * noise
+        if self.shared:
+            perceived += p.shared_spread * pm.Normal.dist(shape=(design.n_items,))[item]
+        thresholds = ends_of(p.width, design.class_response.size)[1][:-1]
+        grade = (perceived[:, None] > thresholds).sum(axis=1)  # (annotation,)
+        return true_class, pt.as_tensor(design.class_response)[grade]
+
+    @override
+    def log_answers(self, answers: Answers, p: Parameters, z: Any, slope: Any) -> pt.TensorVariable:
+        return self._log_reported(p, answers.n_classes, z)
+
+    def _log_reported(self, p: Parameters, n_labels: int, z: Any) -> pt.TensorVariable:
+        """Return log P(response | true class, node), of each annotator: (annotator, response, true_class, node)."""
+        grade = np.arange(n_labels)
+        seen = grade[:, None] + (p.shared_spread * z if self.shared else pt.zeros_like(z))  # (true_class, node)
+        severity, sd = p.severity[:, None, None, None], p.sd[:, None, None, None]
+        low, high = ((end[:, None, None] - seen - severity) / sd for end in ends_of(p.width, n_labels))
+        is_first, is_last = (np.equal(grade, end)[:, None, None] for end in (0, n_labels - 1))
+        return log_between(low, high, self.noise, is_first=is_first, is_last=is_last)
+
+    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
+        votes, grade = votes_of(data), np.arange(data.n_labels)
+        above = grade[:, None] - grade  # (response, response): how much higher an answer is than a vote
+        n = votes.answers.sum(axis=(1, 2)) + POOLED  # (annotator,)
+        severity = (votes.answers * above).sum(axis=(1, 2)) / n
+        square = (votes.answers * above**2).sum(axis=(1, 2)) + POOLED * self.sd_prior[0] ** 2
+        values = {
+            "prevalence": in_proportion(votes.shares + self.prevalence_prior),
+            "width": np.full(data.n_labels, 1 / data.n_labels),
+            "severity": severity,
+            "severity_spread": np.array(self.severity_prior),
+            "sd": np.sqrt(square / n),
+            "typical_sd": np.array(self.sd_prior[0]),
+            "sd_spread": np.array(self.sd_spread_prior),
+        }
+        return values | ({"shared_spread": np.array(self.shared_prior / 2)} if self.shared else {})
+
+
+def ends_of(width: pt.TensorVariable, n_labels: int) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+    """Return where the interval of each label begins and ends: two of shape (response,)."""
+    total = pt.cumsum(width)
+    return as_data(n_labels) * (total - width) - 0.5, as_data(n_labels) * total - 0.5
