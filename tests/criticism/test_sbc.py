@@ -162,6 +162,7 @@ STUDIES = [
     (ba.models.ModelA(frequency="shared"), LABELS),
     (ba.models.EasyHard(), LABELS),
     (ba.models.ItemDifficulty(), LABELS),
+    (ba.models.OrdinalDawidSkene(), LABELS),
     (ba.models.BinomialMixture(types=2), COUNTS),
     (ba.models.DiligentLazy(known=True), COUNTS),
 ]

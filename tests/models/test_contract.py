@@ -168,7 +168,8 @@ def test_order_of_items_annotators_and_labels_does_not_matter(case, tiny, rng):
     expected = case.graph.item_logp(parameters, tiny)
     for _ in range(5):
         items, annotators, labels = (rng.permutation(n) for n in (tiny.n_items, tiny.n_annotators, tiny.n_labels))
-        labels = np.arange(2) if case.entry.two_labels else labels  # the last is the positive one
+        if case.entry.two_labels or case.entry.ordered_labels:  # of two, the last is the positive one
+            labels = np.arange(tiny.n_labels)
         orders = {"item": items, "annotator": annotators, "response": labels, "true_class": labels}
         moved = permuted(tiny, items, annotators, labels)
         pm.set_data(permuted_parameters(case, case.known, orders), case.graph.model)
