@@ -29,6 +29,41 @@ Symbols.
     sd_spread        ()            standard deviation of log sd
     shared_spread    ()            of shared=True
     accuracy         (annotator)   deterministic: P(V_ij = C_i), over items of all grades
+
+Priors and what they imply.
+    severity_spread ~ Gamma(2, 2 / severity_prior), with mean severity_prior (0.3): 94% of annotators are within .73.
+    typical_sd      ~ LogNormal(log .5, .5): sd_prior; the median annotator's noise is half a grade.
+    sd_spread       ~ Gamma(2, 2 / sd_spread_prior), with mean sd_spread_prior (0.4): 94% of sds are from .13 to 1.9.
+    width           ~ Dirichlet(10): width_prior; of five labels, thresholds have a standard deviation of .28 to .34.
+    prevalence      ~ Dirichlet(3).         shared_spread ~ HalfNormal(0.3).
+    One annotator alone is then right in .78 of the cases on average of two labels, in .63 of five (94% of annotators:
+    .54 to .99, and .28 to .95). Both spreads have density 0 at 0, where all annotators are equal.
+
+Identifiability.  The grades' positions are 0 ... K - 1, and thus give the unit of severity, noise and thresholds.  All
+severities and thresholds can move up together, and the answers stay as probable: the severities' mean of 0, and the
+scale that the widths divide, keep them in place, more loosely the fewer annotators there are.  So severities are
+relative to each other.  Grades cannot be permuted.  Severity and noise are those of all grades: an annotator who is
+severe with good items alone, or who avoids both ends, is described badly.  Severity and log sd are sampled partly
+centred, by the number of an annotator's answers (`bayesanno.modeling.ops.variables`).  With shared=True an item that
+all perceive half a grade too high is as well explained by the grade above: from three answers per item on, the noise
+between annotators tells the two apart.
+
+The logistic distribution has longer tails than the normal: an error of several grades is a slip, and surprises less.
+Sampling takes .7 of the time that it takes with noise="normal".
+
+Use when labels are ordered (ratings, grades, severities of a disease), as `labels=` declares them from the lowest to
+the highest, above all where annotators gave few answers.  Avoid when annotators confuse labels that are not next to
+each other as often as neighbours, or one label stands apart, as "not applicable" does: fit `model_b` or
+`hierarchical_dawid_skene`, and let `bayesanno.compare` decide.
+
+References.
+    S. Rogers, M. Girolami and T. Polajnar (2010), Semi-parametric analysis of multi-rater data, Statistics and
+    Computing 20:317-334, doi:10.1007/s11222-009-9125-z.
+    B. Lakshminarayanan and Y. W. Teh (2013), Inferring ground truth from multi-annotator ordinal data: a probabilistic
+    approach, arXiv:1305.0015.
+    M. Uto and M. Ueno (2020), A generalized many-facet Rasch model and its Bayesian estimation using Hamiltonian Monte
+    Carlo, Behaviormetrika 47:469-496, doi:10.1007/s41237-020-00115-7; the true score is continuous there.
+    J. M. Linacre (1989), Many-facet Rasch measurement, MESA Press: severity of raters.
 """
 
 from __future__ import annotations
@@ -50,6 +85,7 @@ from bayesanno.modeling.ops.intervals import STEEP, Noise, log_between
 from bayesanno.modeling.ops.variables import centre_by, normal_around
 
 FEW = 3  # annotators: fewer show almost nothing of how annotators differ
+ENOUGH = 3  # answers to an item: with fewer an error that all share looks like another grade
 POOLED = 5  # answers that the median annotator counts for in an annotator's numbers, where chains start
 
 
@@ -98,7 +134,27 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
-        return []
+        n_answering = int((data.by_annotator > 0).sum())
+        found = []
+        if data.n_labels < 3:
+            found.append("two labels have no order that could help: fit class_conditional, or model_b")
+        if np.bincount(data.item, minlength=1).max() < 2:
+            found.append(
+                "no item has more than one answer, so that severity and noise cannot be told from the prevalence: fit "
+                "another model, or give the true labels of some items (controls)"
+            )
+        if n_answering < FEW:
+            who = "one annotator" if n_answering == 1 else f"{n_answering} annotators"
+            found.append(
+                f"{who} gave all answers, too few to learn how annotators differ: severity_spread and sd_spread keep "
+                "their priors"
+            )
+        if self.shared and np.bincount(data.item, minlength=1).max() < ENOUGH:
+            found.append(
+                f"no item has {ENOUGH} answers, too few to learn what all annotators perceive alike: shared_spread "
+                "keeps its prior"
+            )
+        return found
 
     @override
     def spreads(self) -> tuple[str, ...]:
@@ -121,7 +177,9 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         width = pm.Dirichlet("width", prior.width_prior * of_each, dims="response")
         pm.Deterministic("threshold", ends_of(width, data.n_labels)[1][:-1], dims="boundary")
         severity_spread = pm.Gamma("severity_spread", 2, 2 / prior.severity_prior)
-        severity = normal_around("severity", 0.0, severity_spread, centring=centre_by(n / self.sd_prior[0] ** 2), dims="annotator")
+        severity = normal_around(
+            "severity", 0.0, severity_spread, centring=centre_by(n / self.sd_prior[0] ** 2), dims="annotator"
+        )
         typical_sd = pm.LogNormal("typical_sd", pt.log(prior.sd_prior[0]), prior.sd_prior[1])
         sd_spread = pm.Gamma("sd_spread", 2, 2 / prior.sd_spread_prior)
         sd = normal_around(

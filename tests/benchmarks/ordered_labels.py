@@ -3,10 +3,10 @@
     uv run python tests/benchmarks/ordered_labels.py --errors ordered --tables 20
     uv run python tests/benchmarks/ordered_labels.py --errors any --tables 20
 
-With `ordered` errors, annotators perceive grades with a severity and a normal noise of their own, and round: the model's
-default noise is logistic. With `any` errors every annotator has a confusion matrix of their own, whose wrong labels have
-nothing to do with the order. For each model: accuracy of labels, mean log score of the true label, elpd by leave-one-out
-of items, and how its chains moved.
+With `ordered` errors, annotators perceive grades with a severity and a normal noise of their own, and round; the
+model's default noise is logistic. With `any` errors every annotator has a confusion matrix of their own, whose wrong
+labels have nothing to do with the order. For each model: accuracy of labels, mean log score of the true label, elpd by
+leave-one-out of items, and how its chains moved.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parameters declared so that chains move well: shares near 0 or 1; numbers, and rows of probabilities, around a common one.
+"""Parameters declared so that chains move well: shares near 0 or 1; numbers, or rows of shares, around a common one.
 
 *Shares.* A share that the data only bound from below, as the competence of those who never err, has a long tail on the
 log-odds scale, and there are as many such tails as annotators. On the probit scale the tail of a Beta is that of a
