@@ -1,8 +1,7 @@
 """Ordinal Dawid-Skene: grades in order, which severe and lenient annotators perceive with noise of their own.
 
-Generative process.  An item has a true grade.  An annotator perceives it with an error, which has two parts: a shift
-that is the same for all items, up or down, and noise.  All annotators report the grade in whose interval the perceived
-one falls: thresholds between grades are common.
+Generative process.  An item has a true grade.  Annotators perceive it too high or too low: each by a severity of their
+own, the same for all items, and by noise.  All report the grade in whose interval, between common thresholds, it falls.
 
 Model.  The grades are 0 ... K - 1, in the order of the labels.
 
@@ -16,18 +15,14 @@ Model.  The grades are 0 ... K - 1, in the order of the labels.
     log sd_j       ~ Normal(log typical_sd, sd_spread)
     p(C_i, V_i)    = prevalence_C prod_j P(v_ij | C)                        the likelihood is its sum over C
 
-Two numbers describe an annotator, where a confusion matrix takes K (K - 1).
-
 Symbols.
     prevalence       (true_class)
     width            (response)    of the interval of each label, as a share of the scale from -1/2 to K - 1/2
     threshold        (boundary)    deterministic: where the interval of one label ends and that of the next begins
     severity         (annotator)   how many grades too high an annotator perceives items; below 0, too low
-    severity_spread  ()            standard deviation of the severities
     sd               (annotator)   standard deviation of an annotator's noise, in grades; consistency is 1 / sd
     typical_sd       ()            the median annotator's
-    sd_spread        ()            standard deviation of log sd
-    shared_spread    ()            of shared=True
+    severity_spread, sd_spread ()  standard deviations of the severities, and of log sd; `shared_spread` of shared=True
     accuracy         (annotator)   deterministic: P(V_ij = C_i), over items of all grades
 
 Priors and what they imply.
@@ -39,21 +34,14 @@ Priors and what they imply.
     One annotator alone is then right in .78 of the cases on average of two labels, in .63 of five (94% of annotators:
     .54 to .99, and .28 to .95). Both spreads have density 0 at 0, where all annotators are equal.
 
-Identifiability.  The grades' positions are 0 ... K - 1, and thus give the unit of severity, noise and thresholds.  All
-severities and thresholds can move up together, and the answers stay as probable: the severities' mean of 0, and the
-scale that the widths divide, keep them in place, more loosely the fewer annotators there are.  So severities are
-relative to each other.  Grades cannot be permuted.  Severity and noise are those of all grades: an annotator who is
-severe with good items alone, or who avoids both ends, is described badly.  Severity and log sd are sampled partly
-centred, by the number of an annotator's answers (`bayesanno.modeling.ops.variables`).  With shared=True an item that
-all perceive half a grade too high is as well explained by the grade above: from three answers per item on, the noise
-between annotators tells the two apart.
+Identifiability.  The grades' positions give the unit.  All severities and thresholds can move up together: only the
+severities' mean of 0 and the scale that the widths divide keep them in place.  Grades cannot be permuted.  With
+shared=True the grade above explains an item that all perceive too high as well; from three answers per item on, the
+noise between annotators tells the two apart.  Severity and log sd are sampled partly centred
+(`bayesanno.modeling.ops.variables`).  The logistic distribution has the longer tails, and took .7 of the normal's time.
 
-The logistic distribution has longer tails than the normal: an error of several grades is a slip, and surprises less.
-Sampling takes .7 of the time that it takes with noise="normal".
-
-Use when labels are ordered (ratings, grades, severities of a disease), as `labels=` declares them from the lowest to
-the highest, above all where annotators gave few answers.  Avoid when annotators confuse labels that are not next to
-each other as often as neighbours, or one label stands apart, as "not applicable" does: fit `model_b` or
+Use when labels are ordered (ratings, grades), as `labels=` declares them from the lowest to the highest, above all
+where annotators gave few answers.  Avoid when labels far apart are confused as often as neighbours: fit `model_b` or
 `hierarchical_dawid_skene`, and let `bayesanno.compare` decide.
 
 References.
@@ -63,7 +51,6 @@ References.
     approach, arXiv:1305.0015.
     M. Uto and M. Ueno (2020), A generalized many-facet Rasch model and its Bayesian estimation using Hamiltonian Monte
     Carlo, Behaviormetrika 47:469-496, doi:10.1007/s41237-020-00115-7; the true score is continuous there.
-    J. M. Linacre (1989), Many-facet Rasch measurement, MESA Press: severity of raters.
 """
 
 from __future__ import annotations
@@ -76,17 +63,13 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats, HasSpreads
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import ItemNumberModel
-from bayesanno.modeling.ops.intervals import STEEP, Noise, log_between
+from bayesanno.modeling.ops.intervals import STEEP, Noise
 from bayesanno.modeling.ops.variables import centre_by, normal_around
-
-FEW = 3  # annotators: fewer show almost nothing of how annotators differ
-ENOUGH = 3  # answers to an item: with fewer an error that all share looks like another grade
-POOLED = 5  # answers that the median annotator counts for in an annotator's numbers, where chains start
+from bayesanno.models._grades import ends_of, explain_few, log_reported, measure_errors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +78,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
 
     Parameters
     ----------
-    noise : {"logistic", "normal"}
+    noise : {"logistic", "normal"}, default "logistic"
         The distribution of what annotators perceive around the grade.
     shared : bool, default False
         Whether an item is also perceived too high or too low by all annotators alike.
@@ -111,12 +94,6 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         Scale of the half-normal prior of the standard deviation of what all perceive alike, in grades.
     prevalence_prior : float, default 3
         Concentration of the symmetric Dirichlet prior of the prevalence.
-
-    Examples
-    --------
-    >>> from bayesanno.models import OrdinalDawidSkene
-    >>> OrdinalDawidSkene(noise="normal").sd_prior
-    (0.5, 0.5)
     """
 
     name: ClassVar[str] = "ordinal_dawid_skene"
@@ -134,27 +111,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
-        n_answering = int((data.by_annotator > 0).sum())
-        found = []
-        if data.n_labels < 3:
-            found.append("two labels have no order that could help: fit class_conditional, or model_b")
-        if np.bincount(data.item, minlength=1).max() < 2:
-            found.append(
-                "no item has more than one answer, so that severity and noise cannot be told from the prevalence: fit "
-                "another model, or give the true labels of some items (controls)"
-            )
-        if n_answering < FEW:
-            who = "one annotator" if n_answering == 1 else f"{n_answering} annotators"
-            found.append(
-                f"{who} gave all answers, too few to learn how annotators differ: severity_spread and sd_spread keep "
-                "their priors"
-            )
-        if self.shared and np.bincount(data.item, minlength=1).max() < ENOUGH:
-            found.append(
-                f"no item has {ENOUGH} answers, too few to learn what all annotators perceive alike: shared_spread "
-                "keeps its prior"
-            )
-        return found
+        return explain_few(data, shared=self.shared)
 
     @override
     def spreads(self) -> tuple[str, ...]:
@@ -171,25 +128,20 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         of_each = np.ones(data.n_labels)
-        n = data.by_annotator  # (annotator,)
-
+        centring = centre_by(data.by_annotator / 2)  # about the information on each: (annotator,)
         prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * of_each, dims="true_class")
         width = pm.Dirichlet("width", prior.width_prior * of_each, dims="response")
         pm.Deterministic("threshold", ends_of(width, data.n_labels)[1][:-1], dims="boundary")
         severity_spread = pm.Gamma("severity_spread", 2, 2 / prior.severity_prior)
-        severity = normal_around(
-            "severity", 0.0, severity_spread, centring=centre_by(n / self.sd_prior[0] ** 2), dims="annotator"
-        )
+        severity = normal_around("severity", 0.0, severity_spread, centring=centring, dims="annotator")
         typical_sd = pm.LogNormal("typical_sd", pt.log(prior.sd_prior[0]), prior.sd_prior[1])
         sd_spread = pm.Gamma("sd_spread", 2, 2 / prior.sd_spread_prior)
-        sd = normal_around(
-            "sd", pt.log(typical_sd), sd_spread, centring=centre_by(n / 2), by_log=True, dims="annotator"
-        )
+        sd = normal_around("sd", pt.log(typical_sd), sd_spread, centring=centring, by_log=True, dims="annotator")
         p = {"width": width, "severity": severity, "sd": sd}
         if self.shared:
             p["shared_spread"] = pm.HalfNormal("shared_spread", prior.shared_prior)
         z, _, log_weight = self.nodes(data)  # (node,)
-        reported = pt.exp(self._log_reported(Parameters(p), data.n_labels, z)).dot(np.exp(log_weight))
+        reported = pt.exp(log_reported(Parameters(p), data.n_labels, z, self.noise)).dot(np.exp(log_weight))
         right = (reported * np.eye(data.n_labels)).sum(axis=1)  # (annotator, true_class)
         pm.Deterministic("accuracy", (prevalence * right).sum(axis=-1), dims="annotator")
 
@@ -207,36 +159,17 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
 
     @override
     def log_answers(self, answers: Answers, p: Parameters, z: Any, slope: Any) -> pt.TensorVariable:
-        return self._log_reported(p, answers.n_classes, z)
-
-    def _log_reported(self, p: Parameters, n_labels: int, z: Any) -> pt.TensorVariable:
-        """Return log P(response | true class, node), of each annotator: (annotator, response, true_class, node)."""
-        grade = np.arange(n_labels)
-        seen = grade[:, None] + (p.shared_spread * z if self.shared else pt.zeros_like(z))  # (true_class, node)
-        severity, sd = p.severity[:, None, None, None], p.sd[:, None, None, None]
-        low, high = ((end[:, None, None] - seen - severity) / sd for end in ends_of(p.width, n_labels))
-        is_first, is_last = (np.equal(grade, end)[:, None, None] for end in (0, n_labels - 1))
-        return log_between(low, high, self.noise, is_first=is_first, is_last=is_last)
+        return log_reported(p, answers.n_classes, z, self.noise)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        votes, grade = votes_of(data), np.arange(data.n_labels)
-        above = grade[:, None] - grade  # (response, response): how much higher an answer is than a vote
-        n = votes.answers.sum(axis=(1, 2)) + POOLED  # (annotator,)
-        severity = (votes.answers * above).sum(axis=(1, 2)) / n
-        square = (votes.answers * above**2).sum(axis=(1, 2)) + POOLED * self.sd_prior[0] ** 2
+        severity, sd = measure_errors(votes_of(data), self.sd_prior[0])
         values = {
-            "prevalence": in_proportion(votes.shares + self.prevalence_prior),
+            "prevalence": in_proportion(votes_of(data).shares + self.prevalence_prior),
             "width": np.full(data.n_labels, 1 / data.n_labels),
             "severity": severity,
             "severity_spread": np.array(self.severity_prior),
-            "sd": np.sqrt(square / n),
+            "sd": sd,
             "typical_sd": np.array(self.sd_prior[0]),
             "sd_spread": np.array(self.sd_spread_prior),
         }
         return values | ({"shared_spread": np.array(self.shared_prior / 2)} if self.shared else {})
-
-
-def ends_of(width: pt.TensorVariable, n_labels: int) -> tuple[pt.TensorVariable, pt.TensorVariable]:
-    """Return where the interval of each label begins and ends: two of shape (response,)."""
-    total = pt.cumsum(width)
-    return as_data(n_labels) * (total - width) - 0.5, as_data(n_labels) * total - 0.5

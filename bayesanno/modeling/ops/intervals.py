@@ -3,8 +3,8 @@
 The number has mean 0 and standard deviation 1, and is normal or logistic. With F its cumulative distribution and
 l(x) = log F(x), and as F(-x) = 1 - F(x):
 
-    logistic    log (F(b) - F(a)) = l(b) + l(-a) + log (1 - exp(-s (b - a))),    s = pi / sqrt(3), l(x) = -softplus(-s x)
-    normal      log (F(b) - F(a)) = l(b) + log (1 - exp(l(a) - l(b))),           if a + b <= 0; else of -b and -a
+    logistic    log (F(b) - F(a)) = l(b) + l(-a) + log (1 - exp(-s (b - a))),   s = pi / sqrt(3), l(x) = -softplus(-s x)
+    normal      log (F(b) - F(a)) = l(b) + log (1 - exp(l(a) - l(b))),          if a + b <= 0; else of -b and -a
 
 A difference of cumulative distributions is 0 a few standard deviations above the mean, and its log -inf. Here the log
 is -inf where the interval has no length, or where it lies at infinity, and nowhere else.
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-import pytensor.tensor as pt
+from bayesanno.ground.lazy import pt
 
 Noise = Literal["logistic", "normal"]
 STEEP = math.pi / math.sqrt(3)  # the logistic distribution of scale 1 / STEEP has the standard deviation 1
