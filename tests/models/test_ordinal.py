@@ -149,14 +149,16 @@ def test_severities_and_noise_are_recovered(recovered):
     fit, _, severity, sd = recovered
     assert ba.diagnostics_of(fit)["divergences"] == 0
     draws = fit["posterior"].dataset.stack(sample=("chain", "draw"))
-    for name, truth in (("severity", severity), ("sd", np.log(sd))):
-        found = draws[name] if name == "severity" else np.log(draws[name])
-        off = (found.mean("sample") - truth) / found.std("sample")
-        assert float(abs(off).max()) < 3.5
-        assert float((off**2).mean()) < 2
-        assert np.corrcoef(found.mean("sample")[:-1], truth[:-1])[0, 1] > 0.9
+    below = []  # the share of draws below each true number
+    for name, truth in (("severity", severity), ("sd", sd)):
+        found = draws[name].transpose("annotator", "sample").values
+        below += (found < truth[:, None]).mean(axis=1).tolist()
+        means = found.mean(axis=1)
+        assert np.corrcoef(means[:-1], truth[:-1])[0, 1] > 0.8  # the last gave one answer
+    inside = (np.array(below) > 0.03) & (np.array(below) < 0.97)
+    assert inside.sum() >= 20  # of 24: where 94% are inside, fewer are in 1 of 80 tables
     width = draws["sd"].std("sample") / draws["sd"].mean("sample")
-    assert float(width[-1]) > 2 * float(width[:-1].max())  # one answer shows next to nothing
+    assert float(width[-1]) > 2 * float(width[:-1].median())  # one answer shows little
 
 
 def test_labels_are_better_than_the_vote_and_a_rare_grade_is_found(recovered):
