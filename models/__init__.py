@@ -21,5 +21,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "model_b": ["ModelB"],
         "pooled_dawid_skene": ["PooledDawidSkene"],
         "one_coin": ["OneCoin"],
+        "ordinal_dawid_skene": ["OrdinalDawidSkene"],
     },
 )

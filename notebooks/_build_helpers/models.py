@@ -34,7 +34,7 @@ DATA = {  # what a model is fitted to, where it is not the answers of a crowd as
 GROUPS = {
     "True labels, and annotators": [
         *("model_b", "mace", "hierarchical_dawid_skene", "pooled_dawid_skene", "class_conditional", "one_coin"),
-        *("item_difficulty", "shared_errors", "model_a", "model_a_multi"),
+        *("item_difficulty", "shared_errors", "ordinal_dawid_skene", "model_a", "model_a_multi"),
     ],
     "Types of items": [
         *("easy_hard", "binomial_mixture", "gaussian_mixture", "diligent_lazy", "diligent_lazy_annotators"),

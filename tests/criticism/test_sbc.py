@@ -168,6 +168,7 @@ STUDIES = [
     (ba.models.ItemDifficulty(), LABELS),
     (ba.models.ItemDifficulty(habits=False), LABELS),
     (ba.models.SharedErrors(), LABELS),
+    (ba.models.OrdinalDawidSkene(), LABELS),
     (ba.models.BinomialMixture(types=2), COUNTS),
     (ba.models.DiligentLazy(known=True), COUNTS),
 ]

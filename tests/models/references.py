@@ -14,6 +14,7 @@ from scipy.stats import beta, dirichlet, gamma, norm
 
 from tests.models.references_difficulty import difficulty_log_prior, difficulty_states_of, difficulty_views_of
 from tests.models.references_model_a import model_a_states
+from tests.models.references_ordinal import ordinal_log_prior, ordinal_states_of
 from tests.models.references_types import (
     diligent_lazy_annotators_log_prior,
     diligent_lazy_annotators_states,
@@ -344,6 +345,17 @@ REFERENCES: dict[str, Reference] = {
         state_probability=difficulty_states_of({}),
         views=difficulty_views_of({}),
         log_prior=difficulty_log_prior,
+    ),
+    "ordinal_dawid_skene": Reference(
+        variants={
+            # probabilities that are no doubles any more, the reference cannot add up
+            "logistic": {"severity_prior": 0.8},
+            "normal": {"noise": "normal", "sd_prior": (1.0, 0.3), "severity_prior": 0.8},
+            "shared": {"shared": True, "sd_prior": (0.7, 0.3), "severity_prior": 0.8, "shared_prior": 0.7},
+        },
+        state_probability=ordinal_states_of({"noise": "logistic", "shared": False}),
+        states_of=ordinal_states_of,
+        log_prior=ordinal_log_prior,
     ),
     "label_usage": Reference(
         variants={"common": {}, "even": {"centre": "even", "usage_prior": 2.0}},

@@ -123,6 +123,26 @@ SCHEMA = {
             "prevalence_prior": (),
         },
     ),
+    "ordinal_dawid_skene": SimpleNamespace(
+        free={
+            "prevalence": ("true_class",),
+            "width": ("response",),
+            "severity_spread": (),
+            "severity": ("annotator",),
+            "typical_sd": (),
+            "sd_spread": (),
+            "sd": ("annotator",),
+        },
+        deterministic={"threshold": ("boundary",), "accuracy": ("annotator",)},
+        latent=by_item("true_class"),
+        priors={
+            "sd_prior": ("sd_prior_dim_0",),
+            "sd_spread_prior": (),
+            "severity_prior": (),
+            "width_prior": (),
+            "prevalence_prior": (),
+        },
+    ),
     "label_usage": SimpleNamespace(
         free={"usage": ("annotator", "response")},
         deterministic={},

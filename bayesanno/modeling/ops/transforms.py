@@ -255,6 +255,38 @@ class Stretched(Transform):  # type: ignore[misc]
         return pt.zeros_like(value) + (1 - centring) * pt.log(spread)
 
 
+class PartlyCentred(Transform):  # type: ignore[misc]
+    """Between a normal number, or one whose log is normal, and its partially centred value.
+
+    With m and s the mean and standard deviation of the number x, or of its log, it is u = w m + (x - m) / s^(1 - w).
+    """
+
+    name = "centred"
+
+    def __init__(self, centring: Any, *, by_log: bool = False) -> None:
+        self.centring, self.by_log = centring, by_log
+
+    def forward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
+        """Return u."""
+        mean, spread = inputs[-2:]
+        number = pt.log(value) if self.by_log else value
+        return self.centring * mean + (number - mean) / spread ** (1 - self.centring)
+
+    def backward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
+        """Return the number."""
+        number = self._number(value, *inputs[-2:])
+        return pt.exp(number) if self.by_log else number
+
+    def log_jac_det(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
+        """Return log |d number / d u|."""
+        mean, spread = inputs[-2:]
+        volume = pt.zeros_like(value) + (1 - self.centring) * pt.log(spread)
+        return volume + self._number(value, mean, spread) if self.by_log else volume
+
+    def _number(self, value: Any, mean: Any, spread: Any) -> Any:
+        return mean + spread ** (1 - self.centring) * (value - self.centring * mean)
+
+
 def gaps_of(value: pt.TensorVariable) -> pt.TensorVariable:
     """Return the gaps of ascending values between 0 and 1: shape (item_type + 1,)."""
     zero = pt.zeros_like(value[..., :1])

@@ -1,4 +1,4 @@
-"""Parameters declared so that chains move well: shares near 0 or 1, and rows of probabilities around a common row.
+"""Parameters declared so that chains move well: shares near 0 or 1; numbers, or rows of shares, around a common one.
 
 *Shares.* A share that the data only bound from below, as the competence of those who never err, has a long tail on the
 log-odds scale, and there are as many such tails as annotators. On the probit scale the tail of a Beta is that of a
@@ -12,6 +12,9 @@ between 0 and 1 (Gorinova, Moore and Hoffman 2020, arXiv:1906.03028): a row of m
 mixes well as itself, w = 1; one of few is determined by the centre, and mixes well as its deviation from it, w = 0. The
 invariant: the density of the row is that of its log odds for every w. Draws hold the rows, not u. A shift of all log
 odds of a row moves m, and is sampled in the same way, with m = 0.
+
+*Numbers.* A number of each annotator, drawn from a normal whose standard deviation is learnt, is sampled in the same
+way, and so is a positive number whose log is normal.
 """
 
 from __future__ import annotations
@@ -73,7 +76,7 @@ def centring_of(counts: np.ndarray, common: np.ndarray, right: np.ndarray) -> np
     [0.26, 0.03, 0.0]
     """
     information = counts.sum(axis=2, keepdims=True) * common * (1 - common)  # Fisher's, of each log odds
-    w = information / (information + SMALL**-2)  # (annotator, row, response)
+    w = centre_by(information)  # (annotator, row, response)
     wrong = np.arange(common.shape[1]) != right[:, None]  # (row, response)
     kept: np.ndarray = w[:, wrong].reshape(len(counts), len(common), -1)
     return kept
@@ -92,8 +95,59 @@ def shift_centring_of(centring: np.ndarray) -> np.ndarray:
     [0.0, 0.145, 0.246]
     """
     each = centring / (MIDDLING**2 * centring + SMALL**2 * (1 - centring))  # (annotator, row, response - 1)
-    information: np.ndarray = each.sum(axis=(1, 2))
-    return information / (information + SMALL**-2)
+    return centre_by(each.sum(axis=(1, 2)))
+
+
+def centre_by(information: np.ndarray) -> np.ndarray:
+    """Return the w of numbers: the information that answers have on each, against that of a small spread around a mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.modeling.ops.variables import centre_by
+    >>> centre_by(np.array([0.0, 25.0, 225.0])).round(2).tolist()
+    [0.0, 0.5, 0.9]
+    """
+    w: np.ndarray = information / (information + SMALL**-2)
+    return w
+
+
+def normal_around(
+    name: str,
+    mean: pt.TensorVariable | float,
+    spread: pt.TensorVariable,
+    *,
+    dims: str | tuple[str, ...],
+    centring: np.ndarray | float = 0.0,
+    by_log: bool = False,
+) -> pt.TensorVariable:
+    """Declare numbers that are normal around a mean, or positive numbers whose logs are.
+
+    Parameters
+    ----------
+    name : str
+    mean, spread : TensorVariable
+        Mean and standard deviation of the numbers, or of their logs.
+    dims : str or tuple of str
+    centring : array or float
+        The w of each: a matter of how it is sampled, not of what.
+    by_log : bool, default False
+        Whether it is the logs that are normal.
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> from bayesanno.modeling.ops.variables import normal_around
+    >>> with pm.Model(coords={"annotator": ["ada", "bo"]}) as graph:
+    ...     spread = pm.Gamma("spread", 2, 2)
+    ...     severity = normal_around("severity", 0.0, spread, dims="annotator")
+    >>> graph.value_vars
+    [spread_log__, severity_centred__]
+    """
+    from bayesanno.modeling.ops.transforms import PartlyCentred
+
+    family = pm.LogNormal if by_log else pm.Normal
+    return family(name, mean, spread, dims=dims, default_transform=PartlyCentred(centring, by_log=by_log))
 
 
 def draw_rows(

@@ -1,0 +1,74 @@
+"""Grades in order: their intervals on the scale from -1/2 to K - 1/2, and what votes say of severities and noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.lazy import pt
+from bayesanno.modeling.any_size import as_data
+from bayesanno.modeling.arguments import Parameters
+from bayesanno.modeling.expectation import Votes
+from bayesanno.modeling.ops.intervals import Noise, log_between
+
+FEW = 3  # annotators: fewer show almost nothing of how annotators differ
+ENOUGH = 3  # answers to an item: with fewer an error that all share looks like another grade
+POOLED = 5  # answers that the median annotator counts for in an annotator's numbers
+
+
+def ends_of(width: pt.TensorVariable, n_labels: int) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+    """Return where the interval of each label begins and ends: two of shape (response,)."""
+    total = pt.cumsum(width)
+    return as_data(n_labels) * (total - width) - 0.5, as_data(n_labels) * total - 0.5
+
+
+def log_reported(p: Parameters, n_labels: int, z: Any, noise: Noise) -> pt.TensorVariable:
+    """Return log P(response | true class, node), of each annotator: (annotator, response, true_class, node).
+
+    `z` is what all perceive too high, in units of `shared_spread`, at each node.
+    """
+    grade, shared_spread = np.arange(n_labels), p.get("shared_spread")
+    seen = grade[:, None] + (pt.zeros_like(z) if shared_spread is None else shared_spread * z)  # (true_class, node)
+    severity, sd = p.severity[:, None, None, None], p.sd[:, None, None, None]
+    low, high = ((end[:, None, None] - seen - severity) / sd for end in ends_of(p.width, n_labels))
+    is_first, is_last = (np.equal(grade, end)[:, None, None] for end in (0, n_labels - 1))
+    return log_between(low, high, noise, is_first=is_first, is_last=is_last)
+
+
+def measure_errors(votes: Votes, sd: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return each annotator's mean difference to the votes, in grades, and its root mean square; (annotator,) each.
+
+    Both are pulled towards an annotator of severity 0 and this sd.
+    """
+    grade = np.arange(votes.shares.size)
+    above = grade[:, None] - grade  # (response, response): how much higher an answer is than a vote
+    n = votes.answers.sum(axis=(1, 2)) + POOLED  # (annotator,)
+    square = (votes.answers * above**2).sum(axis=(1, 2)) + POOLED * sd**2
+    return (votes.answers * above).sum(axis=(1, 2)) / n, np.sqrt(square / n)
+
+
+def explain_few(data: AnnotationData, *, shared: bool) -> list[str]:
+    """Say what so few labels, answers or annotators do not show of grades in order."""
+    n_answering, most = int((data.by_annotator > 0).sum()), int(np.bincount(data.item, minlength=1).max())
+    found = []
+    if data.n_labels < 3:
+        found.append("two labels have no order that could help: fit class_conditional, or model_b")
+    if most < 2:
+        found.append(
+            "no item has more than one answer, so that severity and noise cannot be told from the prevalence: fit "
+            "another model, or give the true labels of some items (controls)"
+        )
+    if n_answering < FEW:
+        who = "one annotator" if n_answering == 1 else f"{n_answering} annotators"
+        found.append(
+            f"{who} gave all answers, too few to learn how annotators differ: severity_spread and sd_spread keep "
+            "their priors"
+        )
+    if shared and most < ENOUGH:
+        found.append(
+            f"no item has {ENOUGH} answers, too few to learn what all annotators perceive alike: shared_spread keeps "
+            "its prior"
+        )
+    return found
