@@ -32,7 +32,8 @@ def explain_misfit(diagnostics: Mapping[str, Any]) -> list[str]:
     >>> print(*explain_misfit({"misfit": [{"dimension": "", "errors": errors}]}))
     the answers are not as this model predicts them: errors on an item correlate by 0.21 (z 98.7), so that its 121 \
 answers are worth 4.6 independent ones; the labels are then too sure: recalibrate them by some true labels \
-(bayesanno.recalibrate), or see whether another model fits better (bayesanno.compare; in item_difficulty, items differ)
+(bayesanno.recalibrate), or see whether another model fits better (bayesanno.compare; in shared_errors, annotators err \
+together)
     """
     return [text for one in diagnostics.get("misfit", []) if (text := _explain(one))]
 
@@ -59,7 +60,7 @@ def _advise(found: Mapping[str, Any]) -> str:
     sure = "the labels are then too sure" if _is_off_errors(found) else "labels may be too sure"
     return (
         f"{sure}: recalibrate them by some true labels (bayesanno.recalibrate), or see whether another model fits "
-        "better (bayesanno.compare; in item_difficulty, items differ)"
+        "better (bayesanno.compare; in shared_errors, annotators err together)"
     )
 
 
