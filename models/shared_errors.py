@@ -31,18 +31,17 @@ Priors and what they imply.
 
 Identifiability.  With two classes the class and the shared error of some annotators can change places, however many
 answers there are: where six of twelve simulated annotators failed together, a fit without true labels had two modes, in
-which .96 and .72 of the labels were right, with masses .52 and .48, and it said so; thirty known labels
-settled it.  A latent-class model cannot tell by its fit how errors depend (Albert and Dodd 2004).  So a fit of two labels
-without controls warns beforehand.  What keeps the classes' names is the prior of the ability, centred above 0.  Of fewer than
+which .96 and .72 of the labels were right, with masses .52 and .48, and it said so; thirty known labels settled it.  A
+latent-class model cannot tell by its fit how errors depend (Albert and Dodd 2004).  So a fit of two labels without
+controls warns beforehand.  What keeps the classes' names is the prior of the ability, centred above 0.  Of fewer than
 three answers an item nothing shows of loadings, and of ten, as on RTE, little: `item_difficulty` has the better labels
 there.
 
 Use when annotators, language models above all, fail on the same items and answers per item are many.  On LLMBar (419
 items, 121 language models, the vote .61 right) it has .90 of the labels right without a known one, and .92 of the
-others with 42 known (`model_b` .82 and .84).  Labels are still too sure: recalibrate them
-(`bayesanno.recalibrate`).  Avoid when items have few answers (`item_difficulty`).  Where groups of annotators fail
-apart from each other, errors within a group still depend, given the common difficulty: the fit names pairs who agree too
-often.
+others with 42 known (`model_b` .82 and .84).  Labels are still too sure: recalibrate them (`bayesanno.recalibrate`).
+Avoid when items have few answers (`item_difficulty`).  Where groups of annotators fail apart from each other, errors
+within a group still depend, given the common difficulty: the fit names pairs who agree too often.
 
 References.
     Y. Qu, M. Tan and M. H. Kutner (1996), Random effects models in latent class analysis for evaluating accuracy of
