@@ -67,10 +67,21 @@ def describe_process(model: AnnotationModel, data: Data) -> Process:
         found = set(ancestors(outputs, blockers=list(stops)))
         return [name for one, name in stops.items() if one in found]
 
-    edges = [(name, child) for variable, child in free.items() for name in parents(variable.owner.inputs, {})]
+    edges = [(name, child) for variable, child in free.items() for name in parents(_used_inputs(variable.owner), {})]
     edges += [(name, model.state_dim) for name in parents([states], {})]
     edges += [(name, kind.observed) for name in parents([labels], {states: model.state_dim})]
     if (model.state_dim, kind.observed) not in edges:  # a process in NumPy makes both at once
         edges.append((model.state_dim, kind.observed))
     dims = {name: tuple(graph.named_vars_to_dims.get(name) or ()) for name in free.values()}
     return Process(dims, model.state_dim, kind.observed, tuple(edges))
+
+
+def _used_inputs(node: Any) -> list[Any]:
+    """Return the inputs that a random variable is drawn by; others only say how it is sampled."""
+    inner = getattr(node.op, "inner_inputs", None)
+    if inner is None:
+        return list(node.inputs)
+    from pytensor.graph.traversal import ancestors
+
+    used = set(ancestors(node.op.inner_outputs))
+    return [outer for outer, own in zip(node.inputs, inner, strict=True) if own in used]
