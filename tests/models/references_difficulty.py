@@ -25,7 +25,7 @@ def form_of(fields: Mapping) -> str:
 
 def nodes_of(form: str) -> np.ndarray:
     """For items of few answers."""
-    return 8 * np.arange(-23, 24) / 23 if form in ("1pl", "2pl") else 5 * np.arange(-14, 15) / 14
+    return 8 * np.arange(-23, 24) / 23 if form in ("1pl", "2pl", "shared") else 5 * np.arange(-14, 15) / 14
 
 
 def odds_of_right(form: str, parameters: Parameters, annotator: int) -> np.ndarray:

@@ -35,7 +35,7 @@ def draw_table(rng, *, n_items=400, n_annotators=12, per_item=5, noise="logistic
     label = np.clip(np.round(truth[item] + severity[who] + sd[who] * error), 0, n_labels - 1).astype(int)
     items = (*(f"i{n}" for n in range(n_items)), "never asked")
     data = ba.AnnotationData(
-        item=item, annotator=who, label=label, items=items, labels=GRADES,
+        item=item, annotator=who, label=label, items=items, labels=GRADES, order_declared=True,
         annotators=tuple(f"a{j:02}" for j in range(n_annotators)),
         gold={f"i{n}": GRADES[grade] for n, grade in enumerate(truth.tolist())},
     )  # fmt: skip
