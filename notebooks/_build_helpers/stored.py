@@ -16,7 +16,7 @@ from _build_helpers.models import write
 
 ABOUT = """# Notebooks
 
-Twelve lessons of about ten minutes each. The first two come first; then read what you need. All are stored with their
+Thirteen lessons of about ten minutes each. The first two come first; then read what you need. All are stored with their
 outputs, and run on a laptop. To teach with them: [a plan of ten sessions](../teaching.md).
 """
 WIDTH = 480  # pixels of a thumbnail
