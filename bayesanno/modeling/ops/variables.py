@@ -229,7 +229,8 @@ def level_of(rows: pt.TensorVariable, right: np.ndarray) -> pt.TensorVariable:
     """Return the mean log odds of the right response against each wrong one, over all rows."""
     from bayesanno.modeling.ops import transforms as to
 
-    return -to.log_odds(rows, pt.as_tensor(np.asarray(right, dtype="int64"))).mean()
+    odds = to.log_odds(rows, pt.as_tensor(np.asarray(right, dtype="int64")))
+    return -odds.sum() / pt.ones_like(odds).sum()  # a mean would have its number as a constant of the graph
 
 
 def logistic_normal(
