@@ -32,6 +32,7 @@ TINY_RECORDS = (
 # Textual entailment by Snow, O'Connor, Jurafsky and Ng (2008), "Cheap and fast - but is it good?", EMNLP, pp. 254-263
 # (ACL Anthology D08-1027): its items by the number of "1" among ten answers. The answers are not in this repository.
 RTE_HISTOGRAM = np.array([5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73])
+DIMENSIONS = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}  # two of them, each with its labels
 
 
 def rte_annotations() -> ba.AnnotationData:

@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.analysis.grades import find_grades, shortest_ranges
+from bayesanno.analysis.grades import check_grades, find_grades, shortest_ranges
 from bayesanno.cli.files import write_fit
-from bayesanno.ground.errors import ConvergenceWarning, DataError
+from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import registry
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasSeverity
 from tests.inference.draws import make_fit
 from tests.models.contract import as_posterior
-from tests.samples import LABELS
+from tests.samples import DIMENSIONS, LABELS
 
 ORDER = ["no", "maybe", "yes"]  # not that of the fit, whose labels are LABELS
 EM = {"method": "em", "random_seed": 1, "progressbar": False}
@@ -236,3 +236,38 @@ def test_a_fit_of_a_model_of_grades_writes_them(grading, tmp_path):
     assert "severity_mean" in page
     assert "severity_r_hat" not in page
     assert "Share of true grades that are at most a grade" in page
+
+
+# ------------------------------------------------------------------------------- several dimensions, and counts
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
+def test_several_dimensions_have_grades_each(multi_fit, several, refuses):
+    check_grades(ba.get_model("model_a_multi"), several)
+    table = ba.grade_table(multi_fit)
+    assert table.columns[0] == "dimension"
+    assert table["dimension"].value_counts().to_dict() == {"focus": 40, "polarity": 40}
+    turned = ba.grade_table(multi_fit, dimension="polarity", order=["-", "+"])
+    own = table[table["dimension"] == "polarity"].reset_index(drop=True)
+    np.testing.assert_allclose(turned["grade_mean"], 3 - own["grade_mean"])
+    with refuses(FitError, "order is of the labels of one dimension, and this fit has focus, polarity: say which"):
+        ba.grade_table(multi_fit, order=["-", "+"])
+    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is 'colour'"):
+        ba.grade_table(multi_fit, dimension="colour")
+    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is None"):
+        ba.decide_labels(multi_fit, "absolute")
+
+
+def test_dimensions_whose_order_nobody_declared_have_no_grades(refuses):
+    loose = {name: ba.AnnotationData.from_records([("s", "a", x) for x in of]) for name, of in DIMENSIONS.items()}
+    with refuses(DataError, "nobody declared the order of the labels of dimension 'focus'"):
+        check_grades(ba.get_model("model_a_multi"), ba.MultiAnnotationData(by_dimension=loose))
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
+def test_counts_have_no_grades(count_fit, counts, refuses):
+    with refuses(FitError, "binomial_mixture gives no labels of items, and so no grades"):
+        check_grades(ba.get_model("binomial_mixture"), counts)
+    for function in (ba.grade_table, lambda fit: ba.decide_labels(fit, "absolute")):
+        with refuses(FitError, "binomial_mixture gives no labels of items, and so no grades"):
+            function(count_fit)

@@ -6,50 +6,17 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.analysis.accuracy import score
-from bayesanno.analysis.grades import check_grades
 from bayesanno.analysis.parts import concat_parts, parts_of, split_data
 from bayesanno.cli.files import describe_accuracy
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import DataError, FitError
 from tests.models import references_model_a as reference
-from tests.samples import SHORT, frequencies_agree
+from tests.samples import DIMENSIONS, SHORT, frequencies_agree
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning"),  # so few draws
     pytest.mark.usefixtures("by_numpy"),
 ]
-
-LABELS = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}
-
-
-@pytest.fixture(scope="module")
-def several():
-    """Two dimensions of 40 items by 4 annotators; gold in the second for every other item, in the first for all."""
-    designs = {name: ba.make_loop_design(items=40, annotators=4, labels=labels) for name, labels in LABELS.items()}
-    data, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
-    parts = dict(data.by_dimension)
-    some = {item: label for item, label in parts["polarity"].gold.items() if int(item[1:]) % 2}
-    return ba.MultiAnnotationData(by_dimension=parts | {"polarity": regild(parts["polarity"], some)})
-
-
-def regild(data, gold):
-    records = data.to_frame()[["item", "annotator", "label"]].to_numpy()
-    return ba.AnnotationData.from_records(records, items=data.items, labels=data.labels, gold=gold)
-
-
-@pytest.fixture(scope="module")
-def multi_fit(several):
-    return ba.fit("model_a_multi", several, **SHORT)
-
-
-@pytest.fixture(scope="module")
-def counts():
-    return ba.simulate("binomial_mixture", ba.make_count_design(items=60, per_item=8), random_seed=2)[0]
-
-
-@pytest.fixture(scope="module")
-def count_fit(counts):
-    return ba.fit("binomial_mixture", counts, **SHORT)
 
 
 def hidden(fit, *dimensions):
@@ -185,7 +152,7 @@ def test_dimensions_without_gold_are_left_out(refuses, multi_fit):
 def test_accuracy_is_reported_in_words(multi_fit, mace_fit):
     found = score(multi_fit)
     lines = describe_accuracy(found)
-    assert [line.split()[:5] for line in lines] == [["accuracy", "against", "gold", "in", name] for name in LABELS]
+    assert [line.split()[:5] for line in lines] == [["accuracy", "against", "gold", "in", name] for name in DIMENSIONS]
     assert f"gold in polarity {found['accuracy']['polarity']:.4f}; of the surest 90% of items" in lines[1]
     one = score(mace_fit)
     assert describe_accuracy(one) == [
@@ -209,11 +176,11 @@ NEW = {
 
 def new_items():
     records = {
-        name: [(item, who, label) for item, of in NEW.items() for who, label in of[name].items()] for name in LABELS
+        name: [(item, who, label) for item, of in NEW.items() for who, label in of[name].items()] for name in DIMENSIONS
     }
     parts = {
         name: ba.AnnotationData.from_records(records[name], items=list(NEW), labels=labels[::-1])
-        for name, labels in LABELS.items()
+        for name, labels in DIMENSIONS.items()
     }
     names = parts["focus"].annotators
     assert names == ("a4", "a2")
@@ -231,13 +198,13 @@ def test_new_items_of_several_dimensions_have_the_joint_posterior_of_all_of_them
     table = ba.predict_labels(multi_fit, new_items())
     assert table["dimension"].unique().tolist() == ["focus", "polarity"]  # in the order of the fit
     posterior = multi_fit["posterior"].to_dataset().stack(sample=("chain", "draw"))
-    omegas = [multi_fit["constant_data"][f"frequency_{name}"].values for name in LABELS]
+    omegas = [multi_fit["constant_data"][f"frequency_{name}"].values for name in DIMENSIONS]
     step = 8
     thinned = ba.predict_labels(thin(multi_fit, step), new_items()).set_index(["dimension", "item"])
     for item, of in NEW.items():
         given = [
             [labels.index(of[name][who]) if who in of[name] else None for who in several.annotators]
-            for name, labels in LABELS.items()
+            for name, labels in DIMENSIONS.items()
         ]
         likelihood, found = zip(
             *(
@@ -246,7 +213,7 @@ def test_new_items_of_several_dimensions_have_the_joint_posterior_of_all_of_them
             ),
             strict=True,
         )  # p(answers in all dimensions) of each draw; per draw and dimension: (state,)
-        for (name, labels), states in zip(LABELS.items(), zip(*found, strict=True), strict=True):
+        for (name, labels), states in zip(DIMENSIONS.items(), zip(*found, strict=True), strict=True):
             expected = np.average(states, axis=0, weights=likelihood)
             row = thinned.loc[(name, item)]
             assert row["ess_weights"] == pytest.approx(np.sum(likelihood) ** 2 / np.square(likelihood).sum(), rel=1e-9)
@@ -273,7 +240,7 @@ def test_new_dimensions_must_be_those_of_the_fit(refuses, multi_fit, several):
         ba.predict_labels(multi_fit, swapped)
     stranger = {
         name: ba.AnnotationData.from_records([("x", "ann", labels[0]), ("x", "a1", labels[0])], labels=labels)
-        for name, labels in LABELS.items()
+        for name, labels in DIMENSIONS.items()
     }
     with refuses(DataError, "annotator 'ann' is not among the 4 annotators of this fit"):
         ba.predict_labels(multi_fit, ba.MultiAnnotationData(by_dimension=stranger))
@@ -308,7 +275,7 @@ def test_new_counts_that_the_model_cannot_take_are_refused(refuses, counts):
 
 def test_drawn_labels_of_a_dimension_have_the_frequencies_of_its_own_posterior(multi_fit, several, rng):
     seed = int(rng.integers(2**31))
-    own = {name: ba.sample_labels(multi_fit, dimension=name, random_seed=seed) for name in LABELS}
+    own = {name: ba.sample_labels(multi_fit, dimension=name, random_seed=seed) for name in DIMENSIONS}
     for name, drawn in own.items():
         assert drawn.dims == ("chain", "draw", "item")
         assert drawn["item"].values.tolist() == list(several.items)
@@ -382,36 +349,3 @@ def test_dependence_is_of_one_dimension(refuses, multi_fit, several):
     assert name in ba.plot_dependence(multi_fit, dimension=name, least_items=5).axes[0].get_title(loc="left")
     with refuses(FitError, "this fit has dimensions .*, and dimension is None"):
         ba.dependence_table(multi_fit)
-
-
-# ----------------------------------------------------------------------------------------------------------- grades
-
-
-def test_several_dimensions_have_grades_each(multi_fit, several, refuses):
-    check_grades(ba.get_model("model_a_multi"), several)
-    table = ba.grade_table(multi_fit)
-    assert table.columns[0] == "dimension"
-    assert table["dimension"].value_counts().to_dict() == {"focus": 40, "polarity": 40}
-    turned = ba.grade_table(multi_fit, dimension="polarity", order=["-", "+"])
-    own = table[table["dimension"] == "polarity"].reset_index(drop=True)
-    np.testing.assert_allclose(turned["grade_mean"], 3 - own["grade_mean"])
-    with refuses(FitError, "order is of the labels of one dimension, and this fit has focus, polarity: say which"):
-        ba.grade_table(multi_fit, order=["-", "+"])
-    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is 'colour'"):
-        ba.grade_table(multi_fit, dimension="colour")
-    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is None"):
-        ba.decide_labels(multi_fit, "absolute")
-
-
-def test_dimensions_whose_order_nobody_declared_have_no_grades(refuses):
-    loose = {name: ba.AnnotationData.from_records([("s", "a", x) for x in of]) for name, of in LABELS.items()}
-    with refuses(DataError, "nobody declared the order of the labels of dimension 'focus'"):
-        check_grades(ba.get_model("model_a_multi"), ba.MultiAnnotationData(by_dimension=loose))
-
-
-def test_counts_have_no_grades(count_fit, counts, refuses):
-    with refuses(FitError, "binomial_mixture gives no labels of items, and so no grades"):
-        check_grades(ba.get_model("binomial_mixture"), counts)
-    for function in (ba.grade_table, lambda fit: ba.decide_labels(fit, "absolute")):
-        with refuses(FitError, "binomial_mixture gives no labels of items, and so no grades"):
-            function(count_fit)

@@ -29,6 +29,11 @@ def by_item(state_dim):
 
 
 CONFUSION = ("annotator", "true_class", "response")
+OF_DIFFICULTY = {
+    "difficulty": ("item",),
+    "difficulty_probability": ("item", "difficulty_bin"),
+    "expected_accuracy": ("item",),
+}
 SCHEMA = {
     "model_b": SimpleNamespace(
         free={"prevalence": ("true_class",), "confusion": CONFUSION},
@@ -87,12 +92,7 @@ SCHEMA = {
             "habit": ("annotator", "response"),
         },
         deterministic={"accuracy": ("annotator",)},
-        latent=by_item("true_class")
-        | {
-            "difficulty": ("item",),
-            "difficulty_probability": ("item", "difficulty_bin"),
-            "expected_accuracy": ("item",),
-        },
+        latent=by_item("true_class") | OF_DIFFICULTY,
         priors={
             "ability_prior": ("ability_prior_dim_0",),
             "spread_prior": (),
@@ -109,12 +109,7 @@ SCHEMA = {
             "prevalence": ("true_class",),
         },
         deterministic={"accuracy": ("annotator",)},
-        latent=by_item("true_class")
-        | {
-            "difficulty": ("item",),
-            "difficulty_probability": ("item", "difficulty_bin"),
-            "expected_accuracy": ("item",),
-        },
+        latent=by_item("true_class") | OF_DIFFICULTY,
         priors={
             "ability_prior": ("ability_prior_dim_0",),
             "spread_prior": (),
