@@ -35,29 +35,17 @@ Read off.  `bayesanno.population_table`: the typical annotator's rates, the rang
 of an annotator weigh as much as the answers of the others.  `bayesanno.predict_labels` takes new annotators.
 
 Identifiability.  Only `population` ties classes to labels, by its prior: classes of few items may be swapped in modes
-of their own, more easily than in `model_b`, since annotators have no priors of their own.  With many labels and answers
-a wide prior does not keep the names: on MASC's senses of "fair" (ten labels, 16,500 answers) confusion_spread=1 had
-most names swapped and agreed with the vote on 2% of the items, 0.5 on 81% (R-hat 1.02: sample longer).  The fit names
-the classes that the typical annotator calls by other names: check these first.  Where a class has few items, its spread
-stays at its prior; and where annotators are few as well, a wide spread lets classes swap names: with three annotators
-and a class of .03 the mode of swapped names had .40, .07, .04 and .00 of the mass in four simulated tables, and the
-fits warned of this (numbers from before the ability).  Annotators who click one label and gave half of the answers
-mislead it less than `model_b` (`_habit.py`); a fit names them before it samples.  The density has its peak at a spread
+of their own, more easily than in `model_b`.  With many labels and answers a wide prior does not keep the names: on
+MASC's senses of "fair" (ten labels) confusion_spread=1 had most names swapped.  The fit names the classes that the
+typical annotator calls by other names: check these first.  Where a class has few items and annotators are three,
+swapped names had up to .40 of the mass, and the fits warned (before the ability).  The density has its peak at a spread
 of 0, where it has no mass: a fit searches the modes of the spreads, all else summed out, and `find_modes` refuses.
 
 Why an ability.  Annotators differ more in how often they err than in which error they make.  Where all log odds vary on
-their own, that is noise in each of K (K - 1) numbers, and a class is learnt as the hard items of another.  On 20
-simulated tables (2,665 items, 177 annotators, five labels, 4 to 15 answers per item; modes by EM) .75 of the labels
-were right, .71 without an ability, .73 by `model_b` and .65 by the vote: more than without in 16 tables, by up to .25,
-fewer in 2, by .006.  On RTE and temporal order elpd and accuracy are the same, and on word senses elpd is 23 higher.
-With two labels `ability_spread` mixes slowest (ESS 75 of 500 draws): sample longer.
-
-When it loses.  Where items are borderline cases of two classes for everybody (five ordered grades cut out of a number
-of the item), classes take up borderline items: .66 to .70 were right, .83 by `model_b`, .71 by the vote.
-
-Why logistic-normal and not Dirichlet.  Rows of a Dirichlet can be sampled in one way only.  On 2,665 items, 177
-annotators and five labels, with a concentration that is learnt, they took 402 steps a draw and did not mix; log odds
-take about 20, sampled in a way that depends on the number of answers of each (`bayesanno.modeling.ops.variables`).
+their own, a class is learnt as the hard items of another.  On 20 simulated tables (2,665 items, 177 annotators, five
+labels; modes by EM) .75 of the labels were right, .71 without an ability, .73 by `model_b`.  With two labels
+`ability_spread` mixes slowest: sample longer.  Where items are borderline cases for everybody it loses (.66 to .70
+right, .83 by `model_b`).
 
 Use when annotators are many, and some gave few answers, or when no prior is known.  Avoid with fewer than three
 annotators, which are too few to learn a population.
@@ -65,8 +53,6 @@ annotators, which are too few to learn a population.
 References.
     S. Paun, B. Carpenter, J. Chamberlain, D. Hovy, U. Kruschwitz and M. Poesio (2018), Comparing Bayesian models of
     annotation, TACL 6:571-585, doi:10.1162/tacl_a_00040, section 3.2.
-    M. Gorinova, D. Moore and M. Hoffman (2020), Automatic reparameterisation of probabilistic programs, ICML,
-    arXiv:1906.03028.
 """
 
 from __future__ import annotations
@@ -156,15 +142,8 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
         ability_spread = pm.Gamma("ability_spread", 2, 2 / prior.ability_spread_prior)
         typical = level_of(population, data.class_codes)  # of being right, against each error
         ability = normal_deviation("ability", ability_spread, level=typical, centring=of_ability, dims="annotator")
-        confusion = logistic_normal(
-            "confusion",
-            population,
-            spread,
-            data.class_codes,
-            shift=-ability[:, None],
-            centring=centring,
-            dims=("annotator", *rows),
-        )
+        around_typical = {"shift": -ability[:, None], "centring": centring, "dims": ("annotator", *rows)}
+        confusion = logistic_normal("confusion", population, spread, data.class_codes, **around_typical)
         correct = confusion[:, np.arange(data.n_classes), data.class_codes]  # (annotator, true_class)
         pm.Deterministic("accuracy", (prevalence * correct).sum(-1), dims="annotator")
 

@@ -41,35 +41,15 @@ Priors and what they imply.
 Identifiability.  With two labels ability and habit make up any confusion matrix of the average item.  Negative
 abilities and swapped classes then explain answers equally well.  The prior of the ability, centred above 0, decides:
 labels are swapped where most annotators say the opposite.  A habit that all annotators have looks like a common class.
+With "1pl" and "2pl" all are wrong about an item that is hard enough, so that a majority may be explained as a trap, and
+with two classes labels can be worse than the vote.  Items with one answer each do not identify difficulties.
 
-With "1pl" and "2pl" all annotators are wrong about an item that is hard enough, so that the model may explain a
-majority as a trap: with two classes, labels can be much worse than the vote.  Under "chance" and "glad" no item makes
-able annotators worse than their habits.  Items with one answer each do not identify difficulties.  Without answers, an
-item's difficulty follows its prior.
-
-The integral is a sum over nodes: 29 for items of up to 20 answers (47 of "1pl", 47 x 9 of "2pl"), more for items of
-more.  An item's log likelihood is exact to .001 where the spread is up to 1, to .01 (5 answers) or .2 (20 and more)
-where it is 2; where it is 3, of answers drawn from the model, to .005 (5), .04 (10) or .14 (20 and 60).  The nodes also
-miss items that many annotators of abilities of 6 and more dispute under "1pl" or "2pl": with 60 answers, by .03 at a
-spread of 1, by 3 and more at 0.5.
-
-On two real tables of three and five labels, without habits, "chance" and "glad" are as good as each other: accuracy
-.994 with both, and differences of 5 in elpd, once for either.
-
-Habits predict answers better on all four real tables tried: by 16 in elpd on word senses, 237 on caries, 478 on RTE
-(labels .931 right, .924 without), and some 800 on temporal order.  There four of the busiest annotators click one
-label.  Without habits their items look hard (spread 2.2), chains find a mode whose labels contradict the votes (.56
-right), and the fit warns of this; with habits the spread is .49, and .939 are right.  Where seven of ten simulated
-annotators click a label of their own, .96 are right with habits, and .21 without.
-
-Where nobody has habits they cost little: in three tables of 300 items and 40 annotators labels were right as often,
-with a mean log score of -.449 (-.437 without).  With habit_prior=.5 two of them lost nothing; elpd was 4 lower on RTE
-and 14 on temporal order.  A spread of habits that was learnt predicted no better, and mixed badly (R-hat 1.17) where
-nobody has habits.
+Habits predict answers better on all four real tables tried: by 16 in elpd on word senses, 237 on caries, 478 on RTE,
+and some 800 on temporal order.  There four of the busiest annotators click one label.  Without habits chains find a
+mode whose labels contradict the votes (.56 right), and the fit warns of this; with habits .939 are right.
 
 Use when some items are harder than others for everybody, and the question is which.  Avoid when annotators confuse
-particular classes (`model_b`), or where there are only two, from whom chains mix slowly (R-hat 1.05 with 4 chains of
-400 draws).
+particular classes (`model_b`), or where there are only two, from whom chains mix slowly.
 
 References.
     J. Whitehill, P. Ruvolo, T. Wu, J. Bergsma and J. Movellan (2009), Whose vote should count more: optimal integration
@@ -93,7 +73,7 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats
-from bayesanno.modeling.difficulty import DifficultyModel, split_habit
+from bayesanno.modeling.difficulty import DifficultyModel, odds_of_votes
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import FAR_REACH, REACH
 
@@ -166,17 +146,10 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         spread = pm.HalfNormal("spread", prior.spread_prior)
         slope_spread = pm.HalfNormal("slope_spread", prior.slope_prior) if self.has_slopes else None
         prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
-        habit = None
+        found = {"ability": ability, "spread": spread, "slope_spread": slope_spread}
         if self.habits:
-            habit = pm.ZeroSumNormal("habit", sigma=prior.habit_prior, dims=("annotator", "response"))
-        z, slope, log_weight = self.nodes(data)  # (node,)
-        factor, offset = self.line(
-            {"spread": spread, "slope_spread": slope_spread}, z, slope, data.n_classes
-        )  # (node,)
-        lean, _ = split_habit(habit, np.equal.outer(data.class_codes, np.arange(data.n_labels)))
-        right = pt.sigmoid((factor * ability[:, None] + offset)[:, None] + lean[:, :, None])
-        of_class = right.dot(np.exp(log_weight))  # (annotator, true_class)
-        pm.Deterministic("accuracy", (prevalence * of_class).sum(axis=1), dims="annotator")
+            found["habit"] = pm.ZeroSumNormal("habit", sigma=prior.habit_prior, dims=("annotator", "response"))
+        self.declare_accuracy(data, prevalence, Parameters(found))
 
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         n_classes, item = design.class_response.size, design.item
@@ -199,9 +172,8 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         votes = votes_of(data)
-        right = np.clip((votes.agreed + 1.5) / (votes.given.sum(axis=1) + 2), 0.55, 0.95)
-        ability = np.log(right / (1 - right)) + (np.log(data.n_classes - 1) if self.form == "chance" else 0.0)
-        prevalence = in_proportion(votes.shares[data.class_codes] + 1)
-        values = {"ability": ability, "spread": np.array(0.5), "prevalence": prevalence}
+        ability = odds_of_votes(votes) + (np.log(data.n_classes - 1) if self.form == "chance" else 0.0)
+        values = {"ability": ability, "spread": np.array(0.5)}
+        values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
         values |= {"slope_spread": np.array(0.3)} if self.has_slopes else {}
         return values | ({"habit": np.zeros((data.n_annotators, data.n_labels))} if self.habits else {})

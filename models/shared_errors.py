@@ -62,7 +62,7 @@ from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats
-from bayesanno.modeling.difficulty import DifficultyModel, split_habit
+from bayesanno.modeling.difficulty import DifficultyModel, odds_of_votes
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import FAR_REACH
 
@@ -128,11 +128,8 @@ class SharedErrors(DifficultyModel, HasCaveats):
         ability = pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator")
         loading = pm.LogNormal("loading", 0, prior.loading_prior, dims="annotator")
         habit = pm.ZeroSumNormal("habit", sigma=prior.habit_prior, dims=("annotator", "response"))
-        z, _, log_weight = self.nodes(data)  # (node,)
-        lean, _ = split_habit(habit, np.equal.outer(data.class_codes, np.arange(data.n_labels)))
-        odds = (ability[:, None] - spread * loading[:, None] * z)[:, None] + lean[:, :, None]
-        of_class = pt.sigmoid(odds).dot(np.exp(log_weight))  # (annotator, true_class)
-        pm.Deterministic("accuracy", (prevalence * of_class).sum(axis=1), dims="annotator")
+        p = {"spread": spread, "ability": ability, "loading": loading, "habit": habit}
+        self.declare_accuracy(data, prevalence, Parameters(p))
 
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         n_classes, item, annotator = design.class_response.size, design.item, design.annotator
@@ -149,11 +146,10 @@ class SharedErrors(DifficultyModel, HasCaveats):
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         votes = votes_of(data)
-        right = np.clip((votes.agreed + 1.5) / (votes.given.sum(axis=1) + 2), 0.55, 0.95)
         return {
             "prevalence": in_proportion(votes.shares[data.class_codes] + 1),
             "spread": np.array(0.5),
-            "ability": np.log(right / (1 - right)),
+            "ability": odds_of_votes(votes),
             "loading": np.ones(data.n_annotators),
             "habit": np.zeros((data.n_annotators, data.n_labels)),
         }

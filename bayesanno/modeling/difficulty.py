@@ -10,10 +10,11 @@ from typing import Any, override
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.lazy import pt, xr
+from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.capabilities import DIFFICULTY, HasDifficulty, HasRemarks, View
+from bayesanno.modeling.expectation import Votes
 from bayesanno.modeling.item_numbers import SLOPE, SLOPE_NODES, ItemNumberModel, Z
 
 TOO_WIDE = 2.0  # above this spread difficulties may stand for something else, and nodes become too few
@@ -53,6 +54,15 @@ class DifficultyModel(ItemNumberModel, HasDifficulty, HasRemarks):
         """
         raise NotImplementedError  # abstract, but for models with `log_answers` of their own
 
+    def declare_accuracy(self, data: AnnotationData, prevalence: pt.TensorVariable, p: Parameters) -> None:
+        """Declare `accuracy` (annotator): P(right) on an item drawn from all, its difficulty integrated out."""
+        z, slope, log_weight = self.nodes(data)  # (node,)
+        factor, offset = self.line(p, z, slope, data.n_classes)
+        lean, _ = split_habit(p.get("habit"), np.equal.outer(data.class_codes, np.arange(data.n_labels)))
+        odds = (factor * p.ability[:, None] + offset)[:, None] + lean[:, :, None]  # (annotator, true_class, node)
+        of_class = pt.sigmoid(odds).dot(np.exp(log_weight))  # (annotator, true_class)
+        pm.Deterministic("accuracy", (prevalence * of_class).sum(axis=1), dims="annotator")
+
     @override
     def remarks(self, posterior: xr.Dataset) -> list[str]:
         spread = float(posterior["spread"].mean())
@@ -86,6 +96,13 @@ class DifficultyModel(ItemNumberModel, HasDifficulty, HasRemarks):
             "difficulty_probability": View(("item", DIFFICULTY), _bin(of_node, z, p.spread)),
             "expected_accuracy": View(("item",), (share * right.mean(axis=0)).sum(axis=(1, 2))),
         }
+
+
+def odds_of_votes(votes: Votes) -> np.ndarray:
+    """Return about the log-odds of being right that the vote gives each annotator, (annotator,): where chains start."""
+    right = np.clip((votes.agreed + 1.5) / (votes.given.sum(axis=1) + 2), 0.55, 0.95)
+    odds: np.ndarray = np.log(right / (1 - right))
+    return odds
 
 
 def split_habit(habit: Any | None, names_class: np.ndarray) -> tuple[pt.TensorVariable, pt.TensorVariable]:

@@ -12,6 +12,12 @@ convergent trapezoidal rule, SIAM Review 56(3):385-458, doi:10.1137/130932132; T
 formulas, SIAM Review 64(1):132-150, doi:10.1137/20M1389522). The more answers an item has, the narrower the integrand:
 the spacing follows the item of most answers.
 
+It takes 29 nodes for items of up to 20 answers (47 where they reach far, times 9 with slopes), more for items of more.
+In `item_difficulty` an item's log likelihood is exact to .001 where the spread is up to 1, to .01 (5 answers) or .2 (20
+and more) where it is 2; where it is 3, of answers drawn from the model, to .005 (5), .04 (10) or .14 (20 and 60).
+Nodes also miss items that many annotators of abilities of 6 and more dispute under "1pl" or "2pl": with 60 answers, by
+.03 at a spread of 1, by 3 and more at 0.5.
+
 The invariant: the integral is in the graph, so that likelihood, gradient, posterior of the class and posterior of the
 number are of one sum over nodes.
 """

@@ -13,6 +13,9 @@ mixes well as itself, w = 1; one of few is determined by the centre, and mixes w
 invariant: the density of the row is that of its log odds for every w. Draws hold the rows, not u. A shift of all log
 odds of a row moves m, and is sampled in the same way, with m = 0.
 
+Rows of a Dirichlet can be sampled in one way only: in `hierarchical_dawid_skene`, on 2,665 items, 177 annotators and
+five labels, they took 402 steps a draw and did not mix; log odds take about 20.
+
 *Numbers.* A number of each annotator, drawn from a normal whose standard deviation is learnt, is sampled in the same
 way, and so is a positive number whose log is normal.
 """
