@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-N_RISES = 25  # of the prevalences to their mode, before the first draw
+N_RISES = 200  # of EM, towards the mode of the prevalences: where the first sweep begins
 N_SWEEPS = 25  # of Gibbs sampling, of which the last is kept
+LEAST = -700.0  # log of a likelihood: what is impossible is nearly so
 GRID = (np.arange(24) + 0.5) / 24  # sqrt(rho)
 
 
@@ -52,24 +53,18 @@ def draw_with_own_prevalence(
     order = np.argsort(codes, kind="stable")  # items of a group are neighbours
     begin = np.searchsorted(codes[order], np.arange(codes.max() + 1))  # (group,)
     is_class = known[order, None] == np.arange(log_likelihood.shape[2])  # (item, class)
-    top = log_likelihood.max(axis=2, keepdims=True)
-    likelihood = np.exp(log_likelihood - np.where(np.isfinite(top), top, 0))[:, order]
-    likelihood = np.where(known[order, None] >= 0, is_class, likelihood)
+    log_likelihood = np.where(known[order, None] >= 0, np.where(is_class, 0.0, LEAST), log_likelihood[:, order])
+    log_likelihood = (log_likelihood - log_likelihood.max(axis=2, keepdims=True)).clip(LEAST)
     pi = np.exp(log_prevalence)[:, None].clip(1e-12)  # (sample, 1, class)
-
-    theta = np.repeat(pi, begin.size, axis=1)  # (sample, group, class)
     of_item = codes[order]
-    for _ in range(N_RISES):
-        p = likelihood * theta[:, of_item]
-        p /= p.sum(axis=2, keepdims=True).clip(np.finfo(float).tiny)
-        theta = np.add.reduceat(p, begin, axis=1) + pi
-        theta /= theta.sum(axis=2, keepdims=True)
+    start = _rise(np.exp(log_likelihood.mean(axis=0)), pi.mean(axis=0), begin, of_item)  # (group, class)
+    theta = np.repeat(start[None], len(pi), axis=0)  # (sample, group, class)
+    likelihood = np.ascontiguousarray(np.exp(log_likelihood).transpose(2, 0, 1))  # (class, sample, item)
 
-    drawn = np.empty(likelihood.shape[:2], dtype=int)
+    drawn = np.empty(likelihood.shape[1:], dtype=int)
     for _ in range(n_sweeps):
-        below = (likelihood * theta[:, of_item]).cumsum(axis=2)
-        drawn = (rng.uniform(size=below[:, :, :1].shape) * below[:, :, -1:] >= below[:, :, :-1]).sum(axis=2)
-        counts = np.add.reduceat((drawn[:, :, None] == np.arange(pi.shape[2])).astype(float), begin, axis=1)
+        drawn = _draw_classes(likelihood, theta.transpose(2, 0, 1), of_item, rng)
+        counts = np.stack([np.add.reduceat(drawn == k, begin, axis=1, dtype=int) for k in range(pi.shape[2])], axis=2)
         theta = rng.standard_gamma(_draw_concentration(counts, pi, rng)[:, None, None] * pi + counts)
         theta = theta.clip(np.finfo(float).tiny)
         theta /= theta.sum(axis=2, keepdims=True)
@@ -78,16 +73,43 @@ def draw_with_own_prevalence(
     return back
 
 
+def _draw_classes(
+    likelihood: np.ndarray, theta: np.ndarray, of_item: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw classes (sample, item), of likelihoods (class, sample, item) and prevalences (class, sample, group)."""
+    below = np.empty_like(likelihood)
+    np.multiply(likelihood[0], theta[0][:, of_item], out=below[0])
+    for k in range(1, len(below)):
+        np.multiply(likelihood[k], theta[k][:, of_item], out=below[k])
+        below[k] += below[k - 1]
+    u = rng.uniform(size=below.shape[1:]) * below[-1]
+    drawn = np.zeros(u.shape, dtype=int)
+    for k in range(len(below) - 1):
+        drawn += u >= below[k]
+    return drawn
+
+
+def _rise(likelihood: np.ndarray, pi: np.ndarray, begin: np.ndarray, of_item: np.ndarray) -> np.ndarray:
+    """Return prevalences (group, class) near their mode, by EM with c = 1, of one likelihood (item, class)."""
+    theta = np.repeat(pi, begin.size, axis=0)
+    for _ in range(N_RISES):
+        p = likelihood * theta[of_item]
+        p /= p.sum(axis=1, keepdims=True).clip(np.finfo(float).tiny)
+        theta = np.add.reduceat(p, begin, axis=0) + pi
+        theta /= theta.sum(axis=1, keepdims=True)
+    return theta
+
+
 def _draw_concentration(counts: np.ndarray, pi: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw c given the classes of items, counts (sample, group, class); shape (sample,)."""
     from scipy.special import gammaln
 
     concentration = 1 / GRID**2 - 1  # (point,)
     log_p = np.empty((len(counts), GRID.size))  # (sample, point)
-    total = counts.sum(axis=2)  # (sample, group)
+    n_groups, total = counts.shape[1], counts[0].sum(axis=1)  # (group,)
     for point, c in enumerate(concentration):
-        own = (gammaln(c * pi + counts) - gammaln(c * pi)).sum(axis=(1, 2))
-        log_p[:, point] = own + (gammaln(c) - gammaln(c + total)).sum(axis=1)
+        own = gammaln(c * pi + counts).sum(axis=(1, 2)) - n_groups * gammaln(c * pi).sum(axis=(1, 2))
+        log_p[:, point] = own + (gammaln(c) - gammaln(c + total)).sum()
     below = np.exp(log_p - log_p.max(axis=1, keepdims=True)).cumsum(axis=1)
     chosen = (rng.uniform(size=(len(below), 1)) * below[:, -1:] >= below[:, :-1]).sum(axis=1)
     return np.asarray(concentration[chosen])
