@@ -196,8 +196,10 @@ def _tabulate(
 # ---------------------------------------------------------------------------------------------- what is given
 
 
-def code_items(groups: Any, items: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+def code_items(groups: Any, items: Sequence[str], *, where: str = "groups") -> tuple[np.ndarray, list[str]]:
     """Return the group of each item, (item,), and the names of groups in the order in which items have them.
+
+    `where` is what messages call the groups.
 
     Raises
     ------
@@ -207,27 +209,27 @@ def code_items(groups: Any, items: Sequence[str]) -> tuple[np.ndarray, list[str]
     if isinstance(groups, pd.DataFrame):
         lacking = [column for column in ("item", "group") if column not in groups]
         if lacking:
-            raise DataError(f"groups has no column {lacking[0]!r}: a table of groups has item and group")
+            raise DataError(f"{where} has no column {lacking[0]!r}: a table of groups has item and group")
         groups = groups.drop_duplicates(["item", "group"]).set_index("item")["group"]
     if not isinstance(groups, Mapping | pd.Series):
-        raise DataError(f"groups is {type(groups).__name__}: give the group of each item by name, as in a dict")
+        raise DataError(f"{where} is {type(groups).__name__}: give the group of each item by name, as in a dict")
     named = pd.Series(groups, dtype=object).dropna()
     named.index = named.index.map(str)
     named = named.map(str)
     twice = named.index[named.index.duplicated()]
     if len(twice):
-        raise DataError(f"item {twice[0]!r} has two groups: give one of each")
+        raise DataError(f"{where}: item {twice[0]!r} has two groups: give one of each")
     own = named.reindex(list(items))
     if own.isna().all():
-        hint = f", as {named.index[0]!r}" if len(named) else ""
-        raise DataError(f"no item of the fit, as {items[0]!r}, is in groups{hint}: give the group of each by its name")
+        has = f"has {counted(len(named), 'other')}, as {named.index[0]!r}" if len(named) else "names none"
+        raise DataError(f"{where} has no item of the fit, such as {items[0]!r}, and {has}: give the group of each item")
     without = own.index[own.isna()]
     if len(without):
         more = f" (as {len(without) - 1:,} more)" if len(without) > 1 else ""
-        raise DataError(f"item {without[0]!r}{more} is in no group: groups must name all items of the fit")
+        raise DataError(f"{where}: item {without[0]!r}{more} is in no group: give one of every item of the fit")
     empty = [name for name in named.unique() if name not in set(own)]
     if empty:
-        raise DataError(f"group {empty[0]!r} has no item of the fit: leave it out")
+        raise DataError(f"{where}: group {empty[0]!r} has no item of the fit: leave it out")
     codes, names = pd.factorize(own)
     return codes, list(names)
 
@@ -244,8 +246,7 @@ def _find_grades(part: FitPart, order: Sequence[str] | None) -> np.ndarray | Non
 def _require_prevalence(view: FitView) -> None:
     if "prevalence" not in view.posterior or "true_class" not in view.posterior["prevalence"].dims:
         raise FitError(
-            f"{view.model.name} has no prevalence, so groups cannot have their own: leave it at the common one, or fit "
-            "model_b, which learns one"
+            f"{view.model.name} has no prevalence, so groups cannot have their own: fit model_b, which learns one"
         )
 
 
@@ -265,6 +266,7 @@ def _draw_labels(
 ) -> Iterator[np.ndarray]:
     """Yield draws of the class of each item, block after block: (sample, item)."""
     n_samples = view.posterior.sizes["chain"] * view.posterior.sizes["draw"]
+    of_draws: Iterator[tuple[np.ndarray, np.ndarray | None]]
     if part.dimension in recalibrations_of(view):
         n_samples = max(n_samples, LEAST_DRAWS)
         of_draws = ((logs, None) for logs in each_recalibrated(view, part, n_samples, rng))

@@ -136,7 +136,9 @@ def fit_model(name: str, data: ba.AnnotationData, seed: int, draws: int) -> Any:
     return ba.fit(name, data, draws=draws, tune=draws, chains=2, check=False, random_seed=seed, progressbar=False)
 
 
-def compare_on(seed: int, errors: str, draws: int, models: list[str], *, among: bool = False) -> Iterator[dict[str, Any]]:
+def compare_on(
+    seed: int, errors: str, draws: int, models: list[str], *, among: bool = False
+) -> Iterator[dict[str, Any]]:
     """Yield a row for each method and quantity, of one panel."""
     data, systems, truth = make_panel(seed, errors)
     rng = np.random.default_rng(seed)
