@@ -204,7 +204,7 @@ class TestHardTables:
                 share = truth[[groups[item] == name for item in data.items]].mean()
                 assert row(table, name)["hdi94_lb"] <= share <= row(table, name)["hdi94_ub"] + 0.05
 
-    def test_labels_nobody_gave_have_shares(self, rng):
+    def test_labels_nobody_gave_have_shares(self):
         data = ba.AnnotationData.from_records(tiny_data().to_frame()[["item", "annotator", "label"]].to_numpy(),
                                               labels=("no", "yes", "never"))  # fmt: skip
         fit = ba.fit("model_a", data, check=False, **SHORT)
@@ -235,8 +235,8 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize(
         ("change", "match"),
         [
-            (lambda groups: {"x": "old"}, "groups has no item of the fit, such as 'page 0', and has 1 other, as 'x'"),
-            (lambda groups: {}, "has no item of the fit, such as 'page 0', and names none"),
+            (lambda _: {"x": "old"}, "groups has no item of the fit, such as 'page 0', and has 1 other, as 'x'"),
+            (lambda _: {}, "has no item of the fit, such as 'page 0', and names none"),
             (lambda groups: dict(list(groups.items())[2:]), r"item 'page 0' \(as 1 more\) is in no group: give one of"),
             (lambda groups: groups | {"page 0": None}, "item 'page 0' is in no group"),
             (lambda groups: groups | {"x": "third"}, "group 'third' has no item of the fit: leave it out"),
