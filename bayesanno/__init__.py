@@ -25,6 +25,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "analysis.dependence": ["dependence_table"],
         "analysis.difficulty": ["difficulty_table"],
         "analysis.grades": ["grade_table"],
+        "analysis.group_shares": ["group_table"],
         "analysis.item_types": ["type_table"],
         "analysis.parameters": ["summary"],
         "analysis.population": ["population_table"],
