@@ -44,8 +44,7 @@ class DifficultyModel(ItemNumberModel, HasDifficulty, HasRemarks):
         factor, offset = self.line(p, z, slope, answers.n_classes)
         lean, log_share = split_habit(p.get("habit"), answers.names_class)
         odds = (factor * p.ability[:, None] + offset)[:, None] + lean[:, :, None]  # (annotator, true_class, node)
-        log_wrong = -pt.softplus(odds)  # log P(wrong); that of right is higher by the log-odds: one softplus, not two
-        right, wrong = (log_wrong + odds)[:, None], log_wrong[:, None] + log_share[:, :, :, None]
+        right, wrong = -pt.softplus(-odds)[:, None], -pt.softplus(odds)[:, None] + log_share[:, :, :, None]
         return pt.switch(answers.names_class.T[:, :, None], right, wrong)
 
     def line(self, p: Parameters, z: Any, slope: Any, n_classes: int) -> tuple[Any, Any]:

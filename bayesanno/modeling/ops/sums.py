@@ -82,10 +82,10 @@ class AddRows(LoopOp):
             for n in range(target.shape[0]):
                 begin[target[n] + 1] += 1
             begin = np.cumsum(begin)
-            place, in_order = begin.copy(), np.empty(source.shape[0], dtype=np.int64)
+            free, in_order = begin.copy(), np.empty(source.shape[0], dtype=np.int64)
             for n in range(source.shape[0]):
-                in_order[place[target[n]]] = source[n] * n_states
-                place[target[n]] += 1
+                in_order[free[target[n]]] = source[n] * n_states
+                free[target[n]] += 1
             for t in range(n_targets.item()):
                 to, n, end = np.uint64(t * n_states), begin[t], begin[t + 1]
                 while n + 4 <= end:
@@ -95,9 +95,9 @@ class AddRows(LoopOp):
                         total[to + s] = total[to + s] + values[a + s] + values[b + s] + values[c + s] + values[d + s]
                     n += 4
                 while n < end:
-                    a = np.uint64(in_order[n])
+                    here = np.uint64(in_order[n])
                     for s in range(np.uint64(n_states)):
-                        total[to + s] += values[a + s]
+                        total[to + s] += values[here + s]
                     n += 1
             return total.reshape((n_targets.item(), n_states))
         if n_states > FEW_STATES:
