@@ -71,11 +71,9 @@ def test_gains_are_of_the_utility_after_the_answer_less_that_before(utility, rng
     worth = choose_utility(utility, ("a", "b", "c"))
 
     def of(probability):
-        if utility == "accuracy":
-            return probability.max()
-        if utility == "information":
-            return probability @ np.log(probability)
-        return -(probability @ COSTS.to_numpy()).min()
+        if utility is COSTS:
+            return -(probability @ COSTS.to_numpy()).min()
+        return probability.max() if utility == "accuracy" else probability @ np.log(probability)
 
     joint = np.einsum("sikn,sjvkn->ijvk", state, answer) / 40
     expected = [
