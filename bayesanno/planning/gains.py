@@ -45,8 +45,8 @@ class Gains:
     """
 
     def __init__(self, states: DrawnStates, utility: Utility, rng: np.random.Generator) -> None:
-        self._states, self._utility, self._rng = states, utility, rng
-        self._by_class = arrange_answers(states.answer)
+        self._states, self._rng = states, rng
+        self.of_measures = GainOfMeasures(states.answer, utility)
         self._branches: dict[int, np.ndarray] = {}  # of items asked about: (branch, draw, class, node)
         _, n_items, n_classes, _ = states.state.shape
         _, n_annotators, n_responses = states.answer.shape[:3]
@@ -54,7 +54,7 @@ class Gains:
         step = max(1, CHUNK_BYTES // (8 * n_annotators * n_responses * n_classes))
         for begin in range(0, n_items, step):
             chunk = slice(begin, begin + step)
-            self.gain[chunk] = self._gain_of(states.state[:, chunk].swapaxes(0, 1))
+            self.gain[chunk] = self.of_measures(states.state[:, chunk].swapaxes(0, 1))
 
     def choose(self, item: int, annotator: int) -> None:
         """Take this annotator's answer to this item as asked for, and update the item's other pairs."""
@@ -62,28 +62,36 @@ class Gains:
         answer = self._states.answer[:, annotator].swapaxes(0, 1)  # (response, draw, class, node)
         after = (before[:, None] * answer).reshape(-1, *before.shape[1:])
         self._branches[item] = keep_few(after, self._rng)
-        self.gain[item] = self._gain_of(self._branches[item]).sum(axis=0)
+        self.gain[item] = self.of_measures(self._branches[item]).sum(axis=0)
 
-    def _gain_of(self, measure: np.ndarray) -> np.ndarray:
-        """Return the gain of each annotator's answer, of measures (row, draw, class, node): (row, annotator)."""
-        n_rows, n_draws, n_classes, n_nodes = measure.shape
-        _, n_annotators, n_responses = self._states.answer.shape[:3]
-        joint = np.empty((n_rows, n_annotators, n_responses, n_classes))
+
+class GainOfMeasures:
+    """The gain of each annotator's answer, of measures of an item's state (row, draw, class, node): (row, annotator).
+
+    Parameters
+    ----------
+    answer : array, shape (draw, annotator, response, class, node)
+    utility : callable
+    """
+
+    def __init__(self, answer: np.ndarray, utility: Utility) -> None:
+        n_draws, n_annotators, n_responses, n_classes, n_nodes = answer.shape
+        self._utility, self._shape = utility, (n_annotators, n_responses)
+        self._by_class = [  # matrices, (draw and node, annotator and response)
+            answer[:, :, :, code].transpose(0, 3, 1, 2).reshape(n_draws * n_nodes, -1).astype(float)
+            for code in range(n_classes)
+        ]
+
+    def __call__(self, measure: np.ndarray) -> np.ndarray:
+        """Return the gains."""
+        n_rows, n_draws = measure.shape[:2]
+        joint = np.empty((n_rows, *self._shape, len(self._by_class)))
         for code, cells in enumerate(self._by_class):
-            rows = measure[:, :, code].reshape(n_rows, n_draws * n_nodes).astype(float)
-            joint[..., code] = (rows @ cells / n_draws).reshape(n_rows, n_annotators, n_responses)
+            rows = measure[:, :, code].reshape(n_rows, -1).astype(float)
+            joint[..., code] = (rows @ cells / n_draws).reshape(n_rows, *self._shape)
         before = self._utility(joint.sum(axis=2))  # of all annotators the same, but for rounding
         gain: np.ndarray = np.maximum(self._utility(joint).sum(axis=2) - before, 0.0)
         return gain
-
-
-def arrange_answers(answer: np.ndarray) -> list[np.ndarray]:
-    """Return p(response | class, node, draw) of each class as a matrix, (draw and node, annotator and response)."""
-    n_draws, n_annotators, n_responses, n_classes, n_nodes = answer.shape
-    return [
-        answer[:, :, :, code].transpose(0, 3, 1, 2).reshape(n_draws * n_nodes, n_annotators * n_responses).astype(float)
-        for code in range(n_classes)
-    ]
 
 
 def keep_few(measures: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -1,0 +1,152 @@
+"""Futures: how answers that have not been given may turn out, and what labels would be after them.
+
+One future is one draw of a fit: every item has a class of that draw, and annotators answer as the draw has them. What
+is then believed of an item is the mean over all draws of its state times the probabilities of its new answers. So a
+future holds what is not known of annotators.
+
+The invariant: a future says what labels would be with the annotators as they are known now. What new answers say of
+annotators, by other items, is left out: labels of the next fit are a little better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed
+from bayesanno.modeling.states import DrawnStates
+from bayesanno.planning.budget import Budget
+from bayesanno.planning.gains import Gains
+from bayesanno.planning.of_fit import Askable
+from bayesanno.planning.utility import UTILITIES
+
+Allocation = Literal["evenly", "each", "suggested"]
+LEAST_DRAWS, MOST_CELLS = 100, 400  # draws of the fit, and nodes times draws where that is more
+BATCH = 20  # a batch of suggested answers is about one item in so many
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What would be believed after some answers.
+
+    Parameters
+    ----------
+    answers : int
+        How many were asked for, which is less than was wanted where no more can be.
+    cost : float
+    probability : array, shape (item, class)
+    truth : array of int, shape (item,)
+        The class of each item in this future.
+    """
+
+    answers: int
+    cost: float
+    probability: np.ndarray
+    truth: np.ndarray
+
+
+class Futures:
+    """Futures of a fit, with the answers spread in one way.
+
+    Parameters
+    ----------
+    asked : Askable
+    budget : Budget
+    allocation : {"evenly", "each", "suggested"}
+        Each answer to one of the items that have fewest so far, or fewest new ones, by an annotator drawn in proportion
+        to the answers each has given; or where it is expected to tell most, in batches of one item in twenty.
+    rng : numpy.random.Generator
+    """
+
+    def __init__(self, asked: Askable, budget: Budget, allocation: Allocation, rng: np.random.Generator) -> None:
+        if allocation not in get_args(Allocation):
+            raise DataError(f"allocation is {allocation!r}: it must be one of {listed(get_args(Allocation))}")
+        self._states, self._budget, self._rng = _take_some(asked.states), budget, rng
+        data = asked.data
+        self._is_open = np.repeat(~asked.is_known[:, None], len(data.annotators), axis=1)
+        self._is_open[data.item, data.annotator] = False
+        self._n_answers = np.bincount(data.item, minlength=data.n_items) * (allocation != "each")
+        given = np.bincount(data.annotator, minlength=len(data.annotators))
+        with np.errstate(divide="ignore"):  # who has given none yet, as a new annotator, counts as the others' mean
+            self._log_weight = np.log(np.where(given > 0, given, given.mean() + (given.sum() == 0)))
+        self._gains = Gains(self._states, UTILITIES["information"], rng) if allocation == "suggested" else None
+
+    @property
+    def n_open(self) -> int:
+        """How many answers can still be asked for."""
+        return int(np.minimum(self._is_open.sum(axis=0), self._budget.most).sum())
+
+    def follow(self, looks: Sequence[int]) -> Iterator[Look]:
+        """Yield what would be believed after these numbers of answers, in one future."""
+        states, rng = self._states, self._rng
+        truth, node = _draw_states(states.state[draw := int(rng.integers(states.n_draws))], rng)
+        measure = states.state.swapaxes(0, 1).copy(order="C")  # (item, draw, class, node)
+        is_open, left, n_answers = self._is_open.copy(), self._budget.most.copy(), self._n_answers.copy()
+        gain = None if self._gains is None else self._gains.gain.copy()
+        answers, cost = 0, 0.0
+        for look in looks:
+            while answers < look:
+                items, annotators = self._choose(look - answers, is_open & (left > 0), n_answers, gain, left)
+                if not items.size:
+                    break
+                said = _draw(states.answer[draw, annotators, :, truth[items], node[items]], rng)
+                measure[items] *= states.answer[:, annotators, said].swapaxes(0, 1)
+                measure[items] /= measure[items].sum(axis=(1, 2, 3), keepdims=True) / states.n_draws
+                is_open[items, annotators] = False
+                n_answers[items] += 1
+                left -= np.bincount(annotators, minlength=left.size)
+                if gain is not None and self._gains is not None:
+                    gain[items] = self._gains.of_measures(measure[items])
+                answers += items.size
+                cost += float(self._budget.cost[annotators].sum())
+            p = measure.sum(axis=(1, 3), dtype=float)
+            yield Look(answers, cost, p / p.sum(axis=1, keepdims=True), truth)
+
+    def _choose(
+        self, n: int, is_open: np.ndarray, n_answers: np.ndarray, gain: np.ndarray | None, left: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the items and the annotators of the next n answers or fewer, at most one to an item."""
+        if gain is None:
+            first = np.where(is_open.any(axis=1), -n_answers - self._rng.uniform(size=n_answers.size), -np.inf)
+            items = np.argsort(-first)[: min(n, np.isfinite(first).sum())]
+            chance = self._log_weight + self._rng.gumbel(
+                size=(items.size, left.size)
+            )  # the largest is one in proportion
+            annotators = np.where(is_open[items], chance, -np.inf).argmax(axis=1)
+        else:
+            value = np.where(is_open, gain / self._budget.cost, -np.inf)
+            annotators = value.argmax(axis=1)
+            best = value[np.arange(len(value)), annotators]
+            n = min(n, int(np.isfinite(best).sum()), max(1, len(value) // BATCH))
+            items = np.argsort(-best, kind="stable")[:n]
+            annotators = annotators[items]
+        # of an annotator with answers left for some of these items only, the first ones
+        order = np.argsort(annotators, kind="stable")
+        begin = np.searchsorted(annotators[order], annotators[order])
+        kept = order[np.arange(order.size) - begin < left[annotators[order]]]
+        return items[kept], annotators[kept]
+
+
+def _take_some(states: DrawnStates) -> DrawnStates:
+    """Return fewer draws, evenly spaced."""
+    most = min(max(LEAST_DRAWS, MOST_CELLS // states.state.shape[3]), states.n_draws)
+    at = np.linspace(0, states.n_draws - 1, most).astype(int)
+    return replace(states, state=states.state[at], answer=states.answer[at])
+
+
+def _draw_states(state: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the class and the node of every item, of probabilities (item, class, node)."""
+    cell = _draw(state.reshape(len(state), -1), rng)
+    truth, node = np.divmod(cell, state.shape[2])
+    return truth, node
+
+
+def _draw(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw one of the columns of each row, in proportion."""
+    below = p.cumsum(axis=1, dtype=float)
+    drawn: np.ndarray = (below[:, :-1] <= rng.uniform(size=(len(p), 1)) * below[:, -1:]).sum(axis=1)
+    return drawn

@@ -1,0 +1,276 @@
+"""How many more answers are enough, which items are done, and which need an expert: from futures of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Literal, get_args
+
+import numpy as np
+
+from bayesanno.fits.view import FitView
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.validate import check_seed, check_share
+from bayesanno.ground.wording import listed
+from bayesanno.planning.budget import make_budget
+from bayesanno.planning.futures import Allocation, Futures
+from bayesanno.planning.of_fit import make_askable
+
+Measure = Literal["accuracy", "share_sure"]
+PER_ITEM = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)  # further answers per item, by default
+PROB = 0.94
+
+
+def expected_progress(
+    fit: xr.DataTree | FitView,
+    answers: Sequence[int] | None = None,
+    *,
+    target: float | None = None,
+    measure: Measure = "accuracy",
+    sure: float = 0.95,
+    allocation: Allocation = "evenly",
+    annotators: Sequence[str] | None = None,
+    per_annotator: int | Mapping[str, int] | None = None,
+    costs: Mapping[str, float] | None = None,
+    futures: int = 50,
+    random_seed: int | None = None,
+) -> pd.DataFrame:
+    """Return how good labels are expected to be after more answers, before any is asked for.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Of annotations. Of a fit that was recalibrated, it is the recalibrated labels whose progress is expected.
+    answers : sequence of int, optional
+        Numbers of further answers, in all, in rising order; by default up to 8 per item, or until the target is reached
+        in nearly all futures.
+    target : float, optional
+        An expected accuracy, or a share of sure labels, that is to be reached.
+    measure : {"accuracy", "share_sure"}
+        Of what the target is.
+    sure : float, default 0.95
+        The probability of a label from which on it counts as sure.
+    allocation : {"evenly", "each", "suggested"}
+        Each answer to an item with the fewest so far, or the fewest new ones, by annotators in proportion to what each
+        has given; or where it is expected to tell most, as by `suggest_annotations`, in batches of one item in twenty.
+    annotators : sequence of str, optional
+        Who can be asked; all of the fit by default, and new names where the model has a population.
+    per_annotator : int or mapping of str to int, optional
+        How many answers each annotator gives at most.
+    costs : mapping of str to float, optional
+        What an answer of each annotator costs; 1 by default.
+    futures : int, default 50
+    random_seed : int, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per number of answers: `answers`; `per_item`, the mean number with those that there are; `cost`;
+        `accuracy`, the mean probability of the best labels, and `accuracy_lb` and `accuracy_ub`, between which the
+        share of right ones is in 94% of futures; `share_sure` with the same; and `p_reached`, in how many futures the
+        target has been reached, as the fit then would say. Items whose true label is known do not count.
+
+    Raises
+    ------
+    DataError
+        If numbers of answers do not rise, an annotator has no budget or cost, or an argument is out of its range.
+    FitError
+        As `suggest_annotations`.
+
+    Warns
+    -----
+    MisfitWarning, PredictionWarning
+        As `suggest_annotations`.
+
+    Notes
+    -----
+    See `bayesanno.planning.futures`. Annotators stay as they are known now: a fit of the further answers learns more of
+    them. With RTE cut to 3 answers per item (Snow et al. 2008), hierarchical_dawid_skene expects an
+    accuracy of .923, .961 and .990 with 4, 6 and 10, and fits with these have .935, .960 and .980. What is expected is
+    no better than the model: model_b, which shares nothing between annotators, expects .80, .84 and .89, and gets .86,
+    .93 and .98. Where annotators err together more answers help less than a model of independent errors expects.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> design = ba.make_design(items=60, annotators=6, labels=["no", "yes"], per_item=2, random_seed=1)
+    >>> data, _ = ba.simulate("one_coin", design, random_seed=1)
+    >>> fit = ba.fit("one_coin", data, method="vb", random_seed=1, progressbar=False)
+    >>> table = ba.expected_progress(fit, [0, 60, 120], target=0.9, random_seed=1)
+    >>> table["per_item"].tolist(), bool(table["accuracy"].is_monotonic_increasing)
+    ([2.0, 3.0, 4.0], True)
+    """
+    check_seed(random_seed)
+    check_share("sure", sure)
+    if target is not None:
+        check_share("target", target)
+    if measure not in get_args(Measure):
+        raise DataError(f"measure is {measure!r}: it must be one of {listed(get_args(Measure))}")
+    _check_count("futures", futures)
+    rng = np.random.default_rng(random_seed)
+    asked = make_askable(fit, "expected_progress", rng, annotators)
+    budget = make_budget(asked.data.annotators, annotators, per_annotator, costs)
+    ways = Futures(asked, budget, allocation, rng)
+    looks = _find_looks(answers, asked.data.n_items, ways.n_open)
+    counted = ~asked.is_known
+    if not counted.any():
+        raise DataError("the true labels of all items are known: no answer can change them")
+    seen = np.full((futures, len(looks), 5), np.nan)  # answers, cost, accuracy, share right, share sure
+    for future in seen:
+        for at, look in enumerate(ways.follow(looks)):
+            best = look.probability[counted].max(axis=1)
+            right = look.probability[counted].argmax(axis=1) == look.truth[counted]
+            future[at] = look.answers, look.cost, best.mean(), right.mean(), (best >= sure).mean()
+    return _tabulate(seen, asked.data.n_annotations, asked.data.n_items, target, measure, shorten=answers is None)
+
+
+def _tabulate(
+    seen: np.ndarray, n_annotations: int, n_items: int, target: float | None, measure: Measure, *, shorten: bool
+) -> pd.DataFrame:
+    answers, cost, accuracy, right, share = np.moveaxis(seen, 2, 0)  # (future, look)
+    ends = [(1 - PROB) / 2, (1 + PROB) / 2]
+    table = pd.DataFrame({"answers": answers.mean(axis=0).round().astype(int)})
+    table["per_item"] = (n_annotations + table["answers"]) / n_items
+    table["cost"], table["accuracy"] = cost.mean(axis=0), accuracy.mean(axis=0)
+    table["accuracy_lb"], table["accuracy_ub"] = np.quantile(right, ends, axis=0)
+    table["share_sure"] = share.mean(axis=0)
+    table["share_sure_lb"], table["share_sure_ub"] = np.quantile(share, ends, axis=0)
+    if target is None:
+        return table
+    reached = (accuracy if measure == "accuracy" else share) >= target
+    table["p_reached"] = np.logical_or.accumulate(reached, axis=1).mean(axis=0)
+    last = int(np.argmax(table["p_reached"] > ends[1])) if (table["p_reached"] > ends[1]).any() else len(table)
+    return table.iloc[: last + 1] if shorten else table
+
+
+def find_needed(progress: pd.DataFrame, column: str = "answers") -> tuple[float, float, float]:
+    """Return how many answers a target needs: the median of futures, and the interval of 94% of them.
+
+    Parameters
+    ----------
+    progress : DataFrame
+        By `expected_progress` with a target.
+    column : {"answers", "per_item", "cost"}
+        In what.
+
+    Returns
+    -------
+    tuple of float
+        Median, lower and upper end, between rows by a straight line; infinite where more are needed than the last row
+        has.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesanno.planning.progress import find_needed
+    >>> find_needed(pd.DataFrame({"answers": [0, 100, 200], "p_reached": [0.0, 0.5, 1.0]}))
+    (100.0, 6.0, 194.0)
+    """
+    at, p = progress[column].to_numpy(dtype=float), progress["p_reached"].to_numpy()
+    found = []
+    for level in (0.5, (1 - PROB) / 2, (1 + PROB) / 2):
+        after = int(np.searchsorted(p, level))
+        if after == len(p):
+            found.append(np.inf)
+        elif after == 0:
+            found.append(at[0])
+        else:
+            part = (level - p[after - 1]) / (p[after] - p[after - 1])
+            found.append(at[after - 1] + part * (at[after] - at[after - 1]))
+    median, lower, upper = (float(np.round(value, 9)) for value in found)
+    return median, lower, upper
+
+
+def stopping_table(
+    fit: xr.DataTree | FitView,
+    *,
+    risk: float = 0.05,
+    more: int = 3,
+    annotators: Sequence[str] | None = None,
+    futures: int = 50,
+    random_seed: int | None = None,
+) -> pd.DataFrame:
+    """Return which items are done, which to ask about again, and which to give to an expert.
+
+    An item is done if its best label is wrong with a probability of `risk` or less. It is asked about again if that is
+    likely to be so after a few more answers, and is for an expert if not.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Of annotations.
+    risk : float, default 0.05
+    more : int, default 3
+        The answers that each item could still get.
+    annotators : sequence of str, optional
+        Who can be asked, as in `suggest_annotations`.
+    futures : int, default 50
+    random_seed : int, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per item: `item`, `label_so_far`, `probability`, `answers` given, `p_done`, the probability that it is
+        done after `more` answers, and `next`: "done", "ask" (p_done of one half or more) or "expert".
+
+    Raises
+    ------
+    DataError, FitError
+        As `suggest_annotations`.
+
+    Warns
+    -----
+    MisfitWarning, PredictionWarning
+        As `suggest_annotations`.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> design = ba.make_design(items=60, annotators=9, labels=["no", "yes"], per_item=3, random_seed=1)
+    >>> data, _ = ba.simulate("one_coin", design, random_seed=1)
+    >>> fit = ba.fit("one_coin", data, method="vb", random_seed=1, progressbar=False)
+    >>> table = ba.stopping_table(fit, random_seed=1)
+    >>> sorted(table["next"].unique())
+    ['ask', 'done', 'expert']
+    """
+    check_seed(random_seed)
+    check_share("risk", risk)
+    _check_count("more", more)
+    _check_count("futures", futures)
+    rng = np.random.default_rng(random_seed)
+    asked = make_askable(fit, "stopping_table", rng, annotators)
+    ways = Futures(asked, make_budget(asked.data.annotators, annotators), "each", rng)
+    p_done = np.zeros(asked.data.n_items)
+    for _ in range(futures):
+        (look,) = ways.follow([more * asked.data.n_items])
+        p_done += (look.probability.max(axis=1) >= 1 - risk) / futures
+    p = asked.states.probability
+    done = p.max(axis=1) >= 1 - risk
+    return pd.DataFrame(
+        {
+            "item": pd.Series(asked.data.items, dtype="str"),
+            "label_so_far": pd.Series([asked.states.names[k] for k in p.argmax(axis=1)], dtype="str"),
+            "probability": p.max(axis=1),
+            "answers": np.bincount(asked.data.item, minlength=asked.data.n_items),
+            "p_done": p_done,
+            "next": pd.Series(np.select([done, p_done >= 0.5], ["done", "ask"], "expert"), dtype="str"),
+        }
+    )
+
+
+def _check_count(name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise DataError(f"{name} is {value!r}: it must be a number, 1 or more")
+
+
+def _find_looks(answers: Sequence[int] | None, n_items: int, n_open: int) -> list[int]:
+    if answers is None:
+        return sorted({min(round(each * n_items), n_open) for each in PER_ITEM})
+    looks = list(answers)
+    whole = all(isinstance(value, int | np.integer) and value >= 0 for value in looks)
+    if not looks or not whole or any(later <= sooner for sooner, later in pairwise(looks)):
+        raise DataError(f"answers are {looks}: give numbers of further answers in rising order, as [0, 100, 200]")
+    if looks[-1] > n_open:
+        raise DataError(f"answers are up to {looks[-1]:,}, and {n_open:,} can be asked for")
+    return looks
