@@ -47,6 +47,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "SamplerError",
             "SizeWarning",
         ],
+        "io.added": ["add_annotations"],
         "io.annotations": ["read_annotations"],
         "io.count_tables": ["read_counts"],
         "io.write": ["write_annotations", "write_counts", "write_multi_annotations"],

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from bayesanno.cli.agreement import agreement
+from bayesanno.cli.ask import ask_next, plan
 from bayesanno.cli.compare import compare
 from bayesanno.cli.fit import fit
 from bayesanno.cli.groups import groups
@@ -94,5 +95,18 @@ def models() -> None:
     Console(markup=False, highlight=False, emoji=False).print(table)
 
 
-for command in (fit, recalibrate, groups, report, simulate, agreement, noise, modes, compare, sensitivity):
-    app.command()(command)
+for command in (
+    fit,
+    recalibrate,
+    ask_next,
+    plan,
+    groups,
+    report,
+    simulate,
+    agreement,
+    noise,
+    modes,
+    compare,
+    sensitivity,
+):
+    app.command("next" if command is ask_next else None)(command)

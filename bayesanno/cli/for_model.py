@@ -15,6 +15,7 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted, listed
+from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts
 from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
@@ -51,9 +52,13 @@ def _read_annotations(model: AnnotationModel, source: str, options: DataOptions)
     if not model.two_labels:
         options.refuse(_EVERY_LABEL, model.name)
     data = annotations_from(open_table(source), of_one_column(model, options))
+    added = ""
+    if options.add is not None:
+        n_before, data = data.n_annotations, add_annotations(data, options.add)
+        added = f"; {data.n_annotations - n_before:,} of the annotations are from {options.add}"
     if model.two_labels:
         data = data.binarise(positive=_last_of_two(data) if options.positive is None else options.positive)
-    return data, data.describe()
+    return data, data.describe() + added
 
 
 def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tuple[CountData, str]:
@@ -170,13 +175,14 @@ _EVERY_LABEL = {
     "out"
 }
 _KNOWN = ("--gold", "--gold-file", "--controls")
+_ADDED = {"--add": "{option} is for models of annotations with one label column: {model} takes others, so leave it out"}
 
 _KINDS: Mapping[type, _Kind] = {
     AnnotationData: _Kind(read=_read_annotations, design=_design_annotations, refused=_FOR_COUNTS),
     CountData: _Kind(
         read=_read_counts,
         design=_design_counts,
-        refused=dict.fromkeys(_KNOWN, "{model} has no true labels: leave out {option}"),
+        refused={**dict.fromkeys(_KNOWN, "{model} has no true labels: leave out {option}"), **_ADDED},
     ),
     MultiAnnotationData: _Kind(
         read=_read_dimensions,
@@ -185,6 +191,7 @@ _KINDS: Mapping[type, _Kind] = {
             **_FOR_COUNTS,
             **dict.fromkeys(_KNOWN, "{option} is for one label column: {model} reads several, so leave it out"),
             **_EVERY_LABEL,
+            **_ADDED,
             "--unsure": "{option} is for one label column, and {model} reads several, where no answer may be unsure: "
             "empty those cells, which are then no answers",
             "--format": "{model} reads a long table, with a label column for each dimension: leave out {option}",

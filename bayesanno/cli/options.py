@@ -79,6 +79,7 @@ DATA_OPTIONS: dict[str, Any] = {
     "gold": _column("A column of known true labels."),
     "gold_file": _file("Known true labels (item,gold), for evaluation."),
     "controls": _file("Known true labels (item,label) for the model to use."),
+    "add": _file("Further answers (item,annotator,label), as those asked for by `bayesanno next`."),
     "positive": Annotated[
         str | None,
         typer.Option(metavar="LABEL", help="The positive label; all others are negative (models of two labels)."),
@@ -86,7 +87,7 @@ DATA_OPTIONS: dict[str, Any] = {
     "successes": _column("The column of positive answers (counts)."),
     "trials": _column("The column of all answers (counts)."),
 }
-OF_MODELS = ("controls", "positive", "successes", "trials")  # which what needs no model does not have
+OF_MODELS = ("controls", "add", "positive", "successes", "trials")  # which what needs no model does not have
 DEFAULTS = {"format": "auto", "drop_unsure": False}
 
 
@@ -99,11 +100,14 @@ class DataOptions(ReadOptions):
     declared : tuple of str
         What was given with --labels, each time it was given: "A,B,..." once, or for several dimensions "NAME=A,B,..."
         for each.
+    add : path, optional
+        A file of further answers.
     positive : str, optional
         The label to count, or to set against all others.
     """
 
     declared: tuple[str, ...] = ()
+    add: Path | None = None
     positive: str | None = None
 
     @property

@@ -94,12 +94,11 @@ def expected_progress(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> design = ba.make_design(items=60, annotators=6, labels=["no", "yes"], per_item=2, random_seed=1)
-    >>> data, _ = ba.simulate("one_coin", design, random_seed=1)
-    >>> fit = ba.fit("one_coin", data, method="vb", random_seed=1, progressbar=False)
-    >>> table = ba.expected_progress(fit, [0, 60, 120], target=0.9, random_seed=1)
-    >>> table["per_item"].tolist(), bool(table["accuracy"].is_monotonic_increasing)
-    ([2.0, 3.0, 4.0], True)
+    >>> data = ba.read_annotations("@crowd")
+    >>> fit = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
+    >>> table = ba.expected_progress(fit, [0, 300, 600], random_seed=1)
+    >>> table["per_item"].round(1).tolist(), bool(table["accuracy"].is_monotonic_increasing)
+    ([5.3, 6.3, 7.3], True)
     """
     check_seed(random_seed)
     check_share("sure", sure)
@@ -227,12 +226,11 @@ def stopping_table(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> design = ba.make_design(items=60, annotators=9, labels=["no", "yes"], per_item=3, random_seed=1)
-    >>> data, _ = ba.simulate("one_coin", design, random_seed=1)
-    >>> fit = ba.fit("one_coin", data, method="vb", random_seed=1, progressbar=False)
-    >>> table = ba.stopping_table(fit, random_seed=1)
-    >>> sorted(table["next"].unique())
-    ['ask', 'done', 'expert']
+    >>> data = ba.read_annotations("@crowd")
+    >>> fit = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
+    >>> table = ba.stopping_table(fit, more=1, random_seed=1)
+    >>> table.query("probability < 0.95")["next"].unique().tolist()
+    ['ask', 'expert']
     """
     check_seed(random_seed)
     check_share("risk", risk)

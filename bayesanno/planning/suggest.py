@@ -107,9 +107,8 @@ def suggest_annotations(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> design = ba.make_design(items=60, annotators=6, labels=["no", "yes"], per_item=2, random_seed=1)
-    >>> data, _ = ba.simulate("one_coin", design, random_seed=1)
-    >>> fit = ba.fit("one_coin", data, method="vb", random_seed=1, progressbar=False)
+    >>> data = ba.read_annotations("@crowd")
+    >>> fit = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
     >>> ask = ba.suggest_annotations(fit, 10, per_annotator=2)
     >>> len(ask), bool(ask["gain"].is_monotonic_decreasing), int(ask["annotator"].value_counts().max())
     (10, True, 2)
@@ -164,7 +163,7 @@ def _check_enough(n: int, is_open: np.ndarray, budget: Budget, annotators: Seque
     if n > by_annotator.sum():
         free = int((by_annotator > 0).sum())
         raise DataError(
-            f"n is {n:,}, and {counted(int(by_annotator.sum()), 'answer')} can be asked for, by {free} of "
+            f"{n:,} answers are wanted, and {int(by_annotator.sum()):,} can be asked for, of {free} of "
             f"{counted(len(annotators), 'annotator')}: ask for fewer, or allow more items, annotators or answers each"
         )
 
@@ -237,7 +236,9 @@ def _explain(votes: np.ndarray, labels: Sequence[str], probability: float) -> st
 
 def _suggest_gold(asked: Askable, n: int, of_items: np.ndarray, worth: Any, rng: np.random.Generator) -> pd.DataFrame:
     if n > of_items.sum():
-        raise DataError(f"n is {n:,}, and the true labels of {counted(int(of_items.sum()), 'item')} are not known yet")
+        raise DataError(
+            f"{n:,} true labels are wanted, and those of {counted(int(of_items.sum()), 'item')} are not known"
+        )
     gain = gain_of_truth(asked.states, worth, rng)  # (item, 2)
     items = np.argsort(-np.where(of_items, gain.sum(axis=1), -np.inf), kind="stable")[:n]
     table = _name_items(asked, items)

@@ -1,0 +1,72 @@
+"""Further annotations for data that are there: those asked for, when they have been answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.text_table import Source, open_table
+
+
+def add_annotations(data: AnnotationData, source: Source) -> AnnotationData:
+    """Return the data with further answers, as those that `suggest_annotations` asks for.
+
+    Parameters
+    ----------
+    data : AnnotationData
+    source : path, str or DataFrame
+        Columns item, annotator and label; a row without label is left out, other columns are not read. Items and
+        annotators may be new.
+
+    Raises
+    ------
+    DataFileError, DataError
+        If the table cannot be read or lacks a column; if a label is not among those of the data, or a pair of item and
+        annotator has an answer already.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import bayesanno as ba
+    >>> data = ba.AnnotationData.from_records([("s1", "ada", "yes"), ("s2", "bo", "no")])
+    >>> answered = pd.DataFrame({"item": ["s1", "s2"], "annotator": ["bo", "cy"], "label": ["yes", ""]})
+    >>> ba.add_annotations(data, answered).describe()
+    '3 annotations of 2 items by 2 annotators; labels no, yes'
+    """
+    table = open_table(source)
+    items, annotators, labels = (table.columns[table.need(role)] for role in ("item", "annotator", "label"))
+    rows = [row for row, label in enumerate(labels) if label]
+    given = {(data.items[i], data.annotators[j]) for i, j in zip(data.item, data.annotator, strict=True)}
+    for row in rows:
+        pair = items[row], annotators[row]
+        if not all(pair):
+            raise DataError(f"{table.where(row)}: label {labels[row]!r} is without its item or its annotator")
+        if labels[row] not in data.labels:
+            raise DataError(
+                f"{table.where(row)}: label {labels[row]!r} is not among those of the data, {listed(data.labels)}"
+                f"{nearest(labels[row], data.labels)}; declare all that there are with labels=... (--labels)"
+            )
+        if pair in given:
+            raise DataError(f"{table.where(row)}: {pair[1]!r} has answered item {pair[0]!r} already: leave the row out")
+        given.add(pair)
+    new_items, new_annotators = (
+        tuple(dict.fromkeys([*names, *(more[row] for row in rows)]))
+        for names, more in ((data.items, items), (data.annotators, annotators))
+    )
+    codes = [
+        np.concatenate([old, np.array([place[names[row]] for row in rows], dtype=old.dtype)])
+        for old, place, names in (
+            (data.item, _places(new_items), items),
+            (data.annotator, _places(new_annotators), annotators),
+            (data.label, _places(data.labels), labels),
+        )
+    ]
+    return replace(data, items=new_items, annotators=new_annotators, item=codes[0], annotator=codes[1], label=codes[2])
+
+
+def _places(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(names)}

@@ -1,0 +1,155 @@
+"""What is expected after more answers: against formulas, against fits with these answers, and what is refused."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import bayesanno as ba
+from bayesanno.modeling.states import DrawnStates
+from bayesanno.planning.budget import make_budget
+from bayesanno.planning.futures import Futures
+from bayesanno.planning.of_fit import Askable
+from bayesanno.planning.progress import find_needed
+
+pytestmark = pytest.mark.filterwarnings("ignore:the approximation is far")  # by VB: its means are compared
+
+ACCURACY = 0.8
+SETTINGS = {"check": False, "random_seed": 1, "progressbar": False}
+
+
+def coins(n_items, n_annotators, accuracy=ACCURACY, given=0):
+    """Items without answers, or with some, of two classes, and annotators whose accuracies are known."""
+    pairs = np.indices((given, n_annotators)).reshape(2, -1)
+    names = tuple(f"a{j}" for j in range(n_annotators))
+    data = SimpleNamespace(item=pairs[0], annotator=pairs[1], n_items=n_items, annotators=names)
+    answer = np.where(np.eye(2, dtype=bool), accuracy, 1 - accuracy)[None, None, :, :, None]
+    state = np.full((1, n_items, 2, 1), 0.5, dtype=np.float32)
+    states = DrawnStates(("no", "yes"), state, np.repeat(answer, n_annotators, axis=1).astype(np.float32))
+    return Askable(None, data, states, np.zeros(n_items, dtype=bool))
+
+
+def test_labels_after_n_answers_are_right_as_often_as_the_majority_of_n_coins(rng):
+    asked = coins(4000, 5)
+    ways = Futures(asked, make_budget(asked.data.annotators), "evenly", rng)
+    for look, n in zip(ways.follow([4000, 12000, 20000]), (1, 3, 5), strict=True):
+        expected = binom.sf(n // 2, n, ACCURACY)
+        right = look.probability.argmax(axis=1) == look.truth
+        assert look.answers == look.cost == n * 4000
+        assert right.mean() == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / 4000))
+        assert look.probability.max(axis=1).mean() == pytest.approx(expected, abs=0.02)
+
+
+def test_suggested_answers_go_where_they_tell_most(rng):
+    asked = coins(400, 5)
+    better = asked.states.answer.copy()
+    better[:, 3] = np.where(np.eye(2, dtype=bool), 0.95, 0.05)[:, :, None]
+    asked = Askable(None, asked.data, DrawnStates(asked.states.names, asked.states.state, better), asked.is_known)
+    found = {}
+    for allocation in ("evenly", "suggested"):
+        budget = make_budget(asked.data.annotators, None, dict.fromkeys(asked.data.annotators, 400))
+        (look,) = Futures(asked, budget, allocation, rng).follow([400])
+        found[allocation] = (look.probability.argmax(axis=1) == look.truth).mean()
+    assert found["suggested"] == pytest.approx(0.95, abs=0.04)  # the best annotator about each item
+    assert found["evenly"] == pytest.approx(np.mean([0.8] * 4 + [0.95]), abs=0.07)
+
+
+def test_budgets_and_costs_are_kept_and_what_cannot_be_asked_is_not(rng):
+    asked = coins(10, 3)
+    budget = make_budget(asked.data.annotators, None, {"a0": 4, "a1": 0, "a2": 7}, {"a0": 2.0, "a1": 1.0, "a2": 3.0})
+    for allocation in ("evenly", "each", "suggested"):
+        ways = Futures(asked, budget, allocation, rng)
+        assert ways.n_open == 11
+        *_, look = ways.follow([5, 20])
+        assert (look.answers, look.cost) == (11, 4 * 2 + 7 * 3)
+
+
+def test_new_answers_go_to_items_with_fewest_or_as_many_to_each(rng):
+    asked = coins(10, 3, given=5)  # five items have all three answers: none is open
+    (look,) = Futures(asked, make_budget(asked.data.annotators), "each", rng).follow([100])
+    assert look.answers == 15
+    settled = look.probability.max(axis=1) == 0.5
+    np.testing.assert_array_equal(settled, np.arange(10) < 5)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """A crowd with three answers per item, the accuracies of its annotators, and its fit."""
+    design = ba.make_design(items=400, annotators=20, labels=["no", "yes"], per_item=3, random_seed=1)
+    data, parameters = ba.simulate("one_coin", design, random_seed=2)
+    fit = ba.fit("one_coin", replace(data, gold={}), method="vb", **SETTINGS)
+    return data, parameters["accuracy"].to_numpy(), fit
+
+
+def test_fits_with_more_answers_are_as_good_as_expected(crowd, rng):
+    data, accuracy, fit = crowd
+    expected = ba.expected_progress(fit, [0, 400, 1200], random_seed=1)
+    for (_, row), n in zip(expected.iterrows(), (0, 1, 3), strict=True):
+        more = []
+        for i, item in enumerate(data.items):
+            for j in rng.choice(np.setdiff1d(np.arange(20), data.annotator[data.item == i]), size=n, replace=False):
+                is_yes = (data.gold[item] == "yes") == (rng.uniform() < accuracy[j])
+                more.append((item, data.annotators[j], "yes" if is_yes else "no"))
+        added = ba.add_annotations(data, pd.DataFrame(more, columns=["item", "annotator", "label"])) if n else data
+        labels = ba.label_table(ba.fit("one_coin", added, method="vb", **SETTINGS))
+        right = (labels["label"] == [data.gold[item] for item in data.items]).mean()
+        assert -0.01 < labels["probability"].mean() - row["accuracy"] < 0.03  # a fit learns more of annotators
+        assert row["accuracy_lb"] - 0.01 < right < row["accuracy_ub"] + 0.01
+    assert expected["accuracy"].iloc[2] > expected["accuracy"].iloc[0] + 0.03
+
+
+def test_a_target_is_reached_in_more_futures_the_more_answers_there_are(crowd):
+    *_, fit = crowd
+    table = ba.expected_progress(fit, target=0.95, random_seed=1)
+    assert table["p_reached"].is_monotonic_increasing
+    assert (table["p_reached"].iloc[0], table["p_reached"].iloc[-1] > 0.97) == (0, True)
+    needed, least, most = find_needed(table)
+    assert 0 < least < needed < most < table["answers"].iloc[-1]
+    suggested = ba.expected_progress(fit, target=0.95, allocation="suggested", futures=10, random_seed=1)
+    assert find_needed(suggested)[0] < 0.7 * needed
+    of_sure = ba.expected_progress(fit, target=0.95, measure="share_sure", random_seed=1)
+    assert find_needed(of_sure)[0] > needed
+
+
+def test_items_are_done_to_be_asked_or_for_an_expert(crowd):
+    data, _, fit = crowd
+    table = ba.stopping_table(fit, risk=0.05, more=3, random_seed=1).set_index("item")
+    done = table["probability"] >= 0.95
+    assert (table["next"] == "done").equals(done)
+    assert (table.loc[~done, "next"] == np.where(table.loc[~done, "p_done"] >= 0.5, "ask", "expert")).all()
+    assert set(table["next"]) == {"done", "ask", "expert"}
+    right = table["label_so_far"] == pd.Series(dict(data.gold))
+    assert right[done].mean() > 0.93
+    many = ba.stopping_table(fit, risk=0.05, more=12, random_seed=1)
+    assert (many["next"] == "expert").sum() < (table["next"] == "expert").sum() / 2
+
+
+def test_items_of_known_label_do_not_count(crowd):
+    data, _, _ = crowd
+    known = dict(list(data.gold.items())[:200])
+    fit = ba.fit("one_coin", replace(data, controls=known), method="vb", **SETTINGS)
+    table = ba.expected_progress(fit, [0], random_seed=1)
+    labels = ba.label_table(fit).set_index("item")["probability"]
+    assert table["accuracy"].iloc[0] == pytest.approx(labels.drop(list(known)).mean(), abs=0.01)
+    assert (ba.stopping_table(fit, random_seed=1).set_index("item")["next"][list(known)] == "done").all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"answers": [10, 10]}, "numbers of further answers in rising order"),
+        ({"answers": []}, "numbers of further answers in rising order"),
+        ({"answers": [0, 9000]}, "up to 9,000, and 6,800 can be asked for"),
+        ({"target": 1.5}, "target is 1.5"),
+        ({"measure": "entropy"}, "measure is 'entropy'"),
+        ({"allocation": "fair"}, "allocation is 'fair'"),
+        ({"futures": 0}, "futures is 0"),
+        ({"costs": {"a1": 1}}, "costs has no number for annotator 'a2'"),
+    ],
+)
+def test_what_cannot_be_is_refused(crowd, arguments, message):
+    with pytest.raises(ba.DataError, match=message):
+        ba.expected_progress(crowd[2], **arguments)
