@@ -31,6 +31,7 @@ def suggest_annotations(
     utility: str | pd.DataFrame | Mapping[str, Mapping[str, float]] = "information",
     annotators: Sequence[str] | None = None,
     items: Sequence[str] | None = None,
+    among: pd.DataFrame | None = None,
     per_annotator: int | Mapping[str, int] | None = None,
     costs: Mapping[str, float] | None = None,
     random_seed: int | None = None,
@@ -58,6 +59,8 @@ def suggest_annotations(
         names that the fit has never seen.
     items : sequence of str, optional
         About which items; all by default, but for those whose true label the fit was given.
+    among : DataFrame, optional
+        With columns item and annotator: the pairs that can be asked, where not every annotator can answer every item.
     per_annotator : int or mapping of str to int, optional
         How many answers each annotator gives at most.
     costs : mapping of str to float, optional
@@ -123,11 +126,11 @@ def suggest_annotations(
         of_items &= chosen
     worth = choose_utility(utility, asked.states.names)
     if target == "gold":
-        if annotators is not None or per_annotator is not None or costs is not None:
-            raise DataError("target='gold' asks an expert: leave out annotators, per_annotator and costs")
+        if any(given is not None for given in (annotators, among, per_annotator, costs)):
+            raise DataError("target='gold' asks an expert: leave out annotators, among, per_annotator and costs")
         return _suggest_gold(asked, n, of_items, worth, rng)
     budget = make_budget(asked.data.annotators, annotators, per_annotator, costs)
-    is_open = _find_open(asked, of_items)
+    is_open = _find_open(asked, of_items, among)
     _check_enough(n, is_open, budget, asked.data.annotators)
     if target == "labels":
         gains: Gains | AnnotatorGains = Gains(asked.states, worth, rng)
@@ -151,10 +154,22 @@ def _check(n: int, target: str, random_seed: int | None) -> None:
         raise DataError(f"target is {target!r}: it must be one of {listed(TARGETS)}")
 
 
-def _find_open(asked: Askable, of_items: np.ndarray) -> np.ndarray:
-    """Return which pairs have no answer yet, of the items that are asked about: (item, annotator)."""
-    is_open = np.repeat(of_items[:, None], len(asked.data.annotators), axis=1)
-    is_open[asked.data.item, asked.data.annotator] = False
+def _find_open(asked: Askable, of_items: np.ndarray, among: pd.DataFrame | None) -> np.ndarray:
+    """Return which pairs have no answer yet, of the items and pairs that are asked about: (item, annotator)."""
+    data = asked.data
+    is_open = np.repeat(of_items[:, None], len(data.annotators), axis=1)
+    if among is not None:
+        lacking = [name for name in ("item", "annotator") if name not in among]
+        if lacking:
+            raise DataError(f"among has no column {lacking[0]!r}: it needs item and annotator")
+        at = [
+            find_positions(what, among[what].tolist(), names)
+            for what, names in (("item", data.items), ("annotator", data.annotators))
+        ]
+        can_be = np.zeros_like(is_open)
+        can_be[*at] = True
+        is_open &= can_be
+    is_open[data.item, data.annotator] = False
     return is_open
 
 
