@@ -11,7 +11,7 @@ from bayesanno.planning.of_fit import make_askable
 from bayesanno.planning.utility import information
 
 N_PAIRS = 20
-SETTINGS = {"draws": 1000, "tune": 500, "chains": 4, "random_seed": 1, "progressbar": False}
+SETTINGS = {"draws": 1000, "tune": 500, "chains": 4, "check": False, "random_seed": 1, "progressbar": False}
 
 
 @pytest.mark.slow
