@@ -38,7 +38,8 @@ Identifiability.  The grades' positions give the unit.  All severities and thres
 severities' mean of 0 and the scale that the widths divide keep them in place.  Grades cannot be permuted.  With
 shared=True the grade above explains an item that all perceive too high as well; from three answers per item on, the
 noise between annotators tells the two apart.  Severity and log sd are sampled partly centred, and severity together
-with the mean threshold, as answers show only their difference (`bayesanno.modeling.ops.variables`).  The logistic distribution has the longer tails, and took .7 of the normal's time.
+with the mean threshold, as answers show only their difference (`bayesanno.modeling.ops.variables`).
+The logistic distribution has longer tails, and took .7 of the normal's time.
 
 Use when labels are ordered (ratings, grades), as `labels=` declares them from the lowest to the highest, above all
 where annotators gave few answers.  Avoid when labels far apart are confused as often as neighbours: fit `model_b` or

@@ -38,10 +38,10 @@ def ordinal_states_of(fields: Mapping) -> Callable[[Parameters, Said], np.ndarra
         nodes = NODES if fields["shared"] else np.zeros(1)
         weights = norm.pdf(nodes) / norm.pdf(nodes).sum()
         spread = float(parameters.get("shared_spread", 0.0))
-        joint = np.zeros(len(parameters["prevalence"]))
+        joint = np.zeros(len(parameters["prevalence"]), dtype=np.longdouble)  # a product may be below 1e-308
         for truth, share in enumerate(parameters["prevalence"]):
             for node, weight in zip(nodes, weights, strict=True):
-                probability = share * weight
+                probability = np.longdouble(share * weight)
                 for annotator, label in said:
                     mean = truth + parameters["severity"][annotator] + spread * node
                     sd = parameters["sd"][annotator]
