@@ -25,6 +25,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "analysis.dependence": ["dependence_table"],
         "analysis.difficulty": ["difficulty_table"],
         "analysis.grades": ["grade_table"],
+        "analysis.group_shares": ["group_table"],
         "analysis.item_types": ["type_table"],
         "analysis.parameters": ["summary"],
         "analysis.population": ["population_table"],
@@ -95,5 +96,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "criticism.sbc_tables": ["sbc_coverage", "sbc_label_scores", "sbc_label_table", "sbc_table"],
         "criticism.sensitivity": ["Study", "sensitivity"],
         "modeling.registry": ["get_model", "list_models"],
+        "planning.suggest": ["suggest_annotations"],
     },
 )

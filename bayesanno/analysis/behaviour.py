@@ -20,7 +20,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.capabilities import HasUpdates
-from bayesanno.simulation.replicate import take_draws
+from bayesanno.modeling.posterior import take_draws
 
 Measure = Literal["leverage", "kld", "jsd_mean"]
 

@@ -66,21 +66,12 @@ def decide_labels(
     view = view_for_table(fit)
     part = part_of(view, dimension)
     if isinstance(cost, str):
-        matrix = find_loss(view, part, cost, order)
+        cost = find_loss(view, part, cost, order)
     elif order is not None:
         raise DataError("order is for the losses 'absolute' and 'squared': a matrix of costs has none, so leave it out")
-    else:
-        matrix = cost if isinstance(cost, pd.DataFrame) else pd.DataFrame(dict(cost)).T
-    states, probability = part.states, part.posterior
-    rows = [str(name) for name in matrix.index]
-    wrong = sorted(set(states) ^ set(rows))
-    if wrong:
-        raise DataError(f"the cost matrix must have one row per label ({', '.join(states)}): see {wrong[0]!r}")
-    values = matrix.set_axis(rows, axis=0).loc[states].to_numpy(dtype=float)  # (state, decision)
-    if not np.isfinite(values).all():
-        raise DataError("the cost matrix must hold finite numbers: a cost is missing or infinite")
-    expected = probability.values @ values  # (item, decision)
-    decisions = [str(name) for name in matrix.columns]
+    costs, probability = read_costs(cost, part.states), part.posterior
+    expected = probability.values @ costs.to_numpy()  # (item, decision)
+    decisions = list(costs.columns)
     table = pd.DataFrame(
         {
             "item": pd.Series([str(name) for name in probability["item"].values], dtype="str"),
@@ -91,6 +82,26 @@ def decide_labels(
     for code, decision in enumerate(decisions):
         table[f"cost[{decision}]"] = expected[:, code]
     return table
+
+
+def read_costs(cost: pd.DataFrame | Mapping[str, Mapping[str, float]], states: Sequence[str]) -> pd.DataFrame:
+    """Return costs as numbers, a row for each of these true labels, in their order, and a column for each decision.
+
+    Raises
+    ------
+    DataError
+        If a row is missing or unknown, or a cost is not a finite number.
+    """
+    matrix = cost if isinstance(cost, pd.DataFrame) else pd.DataFrame(dict(cost)).T
+    rows = [str(name) for name in matrix.index]
+    wrong = sorted(set(states) ^ set(rows))
+    if wrong:
+        raise DataError(f"the cost matrix must have one row per label ({', '.join(states)}): see {wrong[0]!r}")
+    named = matrix.set_axis(rows, axis=0).set_axis([str(name) for name in matrix.columns], axis=1)
+    costs = named.loc[list(states)].astype(float)
+    if not np.isfinite(costs.to_numpy()).all():
+        raise DataError("the cost matrix must hold finite numbers: a cost is missing or infinite")
+    return costs
 
 
 def sample_labels(

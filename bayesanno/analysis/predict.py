@@ -15,6 +15,7 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.parts import recode, split_data
 from bayesanno.analysis.recalibrated import recalibrate_new
+from bayesanno.analysis.strangers import add_strangers
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
@@ -23,7 +24,7 @@ from bayesanno.inference.diagnosis.thresholds import MIN_ESS
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.posterior import recover
 
-NEW_ANNOTATORS_PER_DRAW = 4  # for each draw of the population
+COPIES = 4  # of each draw of the population, each with annotators of its own
 MIN_SHARE = 0.1  # of the draws: above it, a small number of draws is the fit's, and not for the weights
 
 
@@ -95,8 +96,8 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     recoded = recode(view.data, new_data, view.model)
     posterior, copies = view.posterior, 1
     if isinstance(view.model, HasPopulation) and recoded.annotators != view.data.annotators:
-        posterior = _add_strangers(view.model, recoded, posterior, np.random.default_rng(random_seed))
-        copies = NEW_ANNOTATORS_PER_DRAW
+        posterior = add_strangers(view.model, recoded, posterior, np.random.default_rng(random_seed), copies=COPIES)
+        copies = COPIES
     found = recover(
         view.model, recoded, posterior, view.known, with_log_likelihood=False, weigh_draws=True, copies=copies
     )
@@ -104,27 +105,6 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     table = tabulate_labels(recalibrate_new(view, split_data(recoded, found.latent)))
     table["ess_weights"] = table["item"].map(dict(zip(recoded.items, found.ess_weights, strict=True)))
     return table
-
-
-def _add_strangers(model: HasPopulation, data: Any, posterior: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:
-    """Return each draw of a posterior several times, with new annotators drawn from the population.
-
-    What follows from parameters of annotators is left out.
-    """
-    n_known = posterior.sizes["annotator"]
-    again = np.repeat(np.arange(posterior.sizes["draw"]), NEW_ANNOTATORS_PER_DRAW)
-    repeated = posterior.isel(draw=again).assign_coords(draw=np.arange(again.size))
-    ordered = {str(name): values.transpose("chain", "draw", ...) for name, values in repeated.data_vars.items()}
-    draws = {name: values.values.reshape(-1, *values.shape[2:]) for name, values in ordered.items()}
-    drawn = model.draw_annotators(draws, len(data.annotators) - n_known, data.class_codes, rng)
-    of_annotators = [name for name, values in ordered.items() if "annotator" in values.dims]
-    whole = {}
-    for name, values in drawn.items():
-        dims = tuple(ordered[name].dims)
-        added = values.reshape(*ordered[name].shape[:2], *values.shape[1:])
-        whole[name] = (dims, np.concatenate([ordered[name].values, added], axis=dims.index("annotator")))
-    kept = repeated.drop_vars([*of_annotators, "annotator"])
-    return kept.assign(whole).assign_coords(annotator=list(data.annotators))
 
 
 def _check_weights(items: Sequence[str], ess: np.ndarray, n_draws: int) -> None:

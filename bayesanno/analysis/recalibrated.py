@@ -6,7 +6,7 @@ was given to the fit as a control is as the fit has it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,15 +32,15 @@ DRAW = "recalibration_draw"  # not "draw": a selection of draws or chains keeps 
 BEFORE = "latent_before"  # the group that has the posterior of labels as it was
 
 
-def log_label_posterior(part: FitPart) -> np.ndarray:
-    """Return the log posterior of each item's label, (item, label), as the fit has it.
+def log_label_posterior(part: FitPart, logs: np.ndarray | None = None) -> np.ndarray:
+    """Return the log posterior of each item's label, (item, label), as the fit has it, or one draw with these `logs`.
 
     Where the last state is that nobody gave the true label, that one is spread over the labels not given as it is in
     the posterior of labels.
     """
-    logs = part.latent[LOG_PROBABILITY].values  # (item, state)
+    logs = np.asarray(part.latent[LOG_PROBABILITY].values if logs is None else logs)  # (item, state)
     if LABEL_PROBABILITY not in part.latent:
-        return np.asarray(logs)
+        return logs
     was_said = part.data.votes > 0  # (item, label)
     spread = np.where(was_said, 0.0, part.latent[LABEL_PROBABILITY].values)
     total = spread.sum(axis=1, keepdims=True)
@@ -109,21 +109,29 @@ def draw_recalibrated(view: FitView, part: FitPart, rng: np.random.Generator) ->
     Each draw is of one temperature and its shifts, for all items but the known ones: these have posteriors of their
     own, each without its own true label, and are drawn from them.
     """
-    recalibration = recalibrations_of(view)[part.dimension]
-    before = log_label_posterior(parts_before(view)[part.dimension])
-    own = np.exp(part.latent[LOG_PROBABILITY].values) if LABEL_PROBABILITY not in part.latent else part.posterior.values
-    known = np.isin(list(part.data.items), list(known_items(view, part.dimension))) | is_given(part)  # (item,)
     n_chains, n_draws = view.posterior.sizes["chain"], view.posterior.sizes["draw"]
-    chosen = rng.permuted(np.resize(np.arange(recalibration.log_size.size), n_chains * n_draws))
     drawn = np.empty((n_chains * n_draws, part.data.n_items), dtype=int)
-    for sample, draw in enumerate(chosen):
-        one = Recalibration(recalibration.scale, recalibration.log_size[[draw]], recalibration.shift[[draw]])
-        p = np.where(known[:, None], own, np.exp(one.evaluate(before)[0]))  # (item, label)
-        below = p.cumsum(axis=1)
-        drawn[sample] = (rng.uniform(size=(len(p), 1)) * below[:, -1:] >= below).sum(axis=1)
+    for sample, logs in enumerate(each_recalibrated(view, part, n_chains * n_draws, rng)):
+        below = np.exp(logs).cumsum(axis=1)  # (item, label)
+        drawn[sample] = (rng.uniform(size=(len(below), 1)) * below[:, -1:] >= below).sum(axis=1)
     coords = {"chain": view.posterior["chain"], "draw": view.posterior["draw"], "item": list(part.data.items)}
     name = str(part.latent[PROBABILITY].dims[1])
     return xr.DataArray(drawn.reshape(n_chains, n_draws, -1), dims=tuple(coords), coords=coords, name=name)
+
+
+def each_recalibrated(view: FitView, part: FitPart, n: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield the log posterior of labels (item, label) by n draws of the temperature and the shifts, in random order."""
+    recalibration = recalibrations_of(view)[part.dimension]
+    before = log_label_posterior(parts_before(view)[part.dimension])
+    if LABEL_PROBABILITY not in part.latent:
+        own = part.latent[LOG_PROBABILITY].values
+    else:
+        with np.errstate(divide="ignore"):
+            own = np.log(part.posterior.values)
+    known = np.isin(list(part.data.items), list(known_items(view, part.dimension))) | is_given(part)  # (item,)
+    for draw in rng.permuted(np.resize(np.arange(recalibration.log_size.size), n)):
+        one = Recalibration(recalibration.scale, recalibration.log_size[[draw]], recalibration.shift[[draw]])
+        yield np.where(known[:, None], own, one.evaluate(before)[0])
 
 
 # -------------------------------------------------------------------------------------------- what a fit holds

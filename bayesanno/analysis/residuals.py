@@ -20,8 +20,8 @@ from bayesanno.analysis.parts import FitPart
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.modeling.item_numbers import ItemNumberModel, find_errors
+from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import Drawn, ask
-from bayesanno.simulation.replicate import take_draws
 
 MOST_DRAWS = 100  # of the posterior, over which answers are averaged
 LEAST_PROBABILITY = 1e-9  # of a class of an item, for it to be looked at

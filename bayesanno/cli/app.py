@@ -16,6 +16,7 @@ import typer
 from bayesanno.cli.agreement import agreement
 from bayesanno.cli.compare import compare
 from bayesanno.cli.fit import fit
+from bayesanno.cli.groups import groups
 from bayesanno.cli.modes import modes
 from bayesanno.cli.noise import noise
 from bayesanno.cli.recalibrate import recalibrate
@@ -93,5 +94,5 @@ def models() -> None:
     Console(markup=False, highlight=False, emoji=False).print(table)
 
 
-for command in (fit, recalibrate, report, simulate, agreement, noise, modes, compare, sensitivity):
+for command in (fit, recalibrate, groups, report, simulate, agreement, noise, modes, compare, sensitivity):
     app.command()(command)

@@ -30,8 +30,9 @@ from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import nearest
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import KINDS, Data
+from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import Drawn
-from bayesanno.simulation.replicate import draw_prior, replicate, take_draws
+from bayesanno.simulation.replicate import draw_prior, replicate
 from bayesanno.simulation.statistics import Statistic, Table, histogram, measure_distance, tables_of
 
 LEVEL = 0.94  # of the predictive intervals

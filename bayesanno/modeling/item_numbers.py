@@ -25,6 +25,7 @@ number are of one sum over nodes.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, override
 
 import numpy as np
@@ -117,8 +118,10 @@ class ItemNumberModel(AnnotationModel, HasIndexArrays):
         return pt.log(p.prevalence) + total.reshape(shape), share.reshape((*shape, -1))
 
 
-def find_errors(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """Return how often annotators err at each node, on average over draws, and the weight of each node.
+def answers_by_node(
+    model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset
+) -> tuple[Iterator[np.ndarray], np.ndarray]:
+    """Return log p(response | true class, node) of each draw, and the log weight of each node.
 
     Parameters
     ----------
@@ -129,15 +132,24 @@ def find_errors(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset)
 
     Returns
     -------
-    tuple of arrays, shapes (annotator, true_class, node) and (node,)
+    iterator of arrays, shape (annotator, response, true_class, node), and an array, shape (node,)
     """
     arrays = index_arrays(model, data, find_patterns(model, data))
     values = {str(name): variable.transpose("chain", "draw", ...).values for name, variable in draws.items()}
     drawn = {name: pt.tensor(name, shape=(None,) * (each.ndim - 2)) for name, each in values.items()}
     answers = KINDS[type(data)].answers(data, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
-    z, slope = answers.index[Z.role], answers.index[SLOPE.role]
-    log_answer = model.log_answers(answers, Parameters(drawn), z, slope)
-    wrong = pt.switch(answers.names_class.T[:, :, None], 0.0, pt.exp(log_answer)).sum(axis=1)
+    log_answer = model.log_answers(answers, Parameters(drawn), answers.index[Z.role], answers.index[SLOPE.role])
     flat = {drawn[name]: each.reshape(-1, *each.shape[2:]) for name, each in values.items()}
-    found = [one for (one,) in compile_draws(flat, {}, [wrong])(list(flat.values()), [])]
-    return np.mean(found, axis=0), np.exp(arrays[LOG_WEIGHT].values)
+    each_draw = compile_draws(flat, {}, [log_answer])(list(flat.values()), [])
+    return (one for (one,) in each_draw), arrays[LOG_WEIGHT].values
+
+
+def find_errors(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Return how often annotators err at each node, on average over draws, and the weight of each node.
+
+    Parameters are those of `answers_by_node`; shapes (annotator, true_class, node) and (node,).
+    """
+    each_draw, log_weight = answers_by_node(model, data, draws)
+    names_class = data.class_codes[:, None] == np.arange(data.n_labels)  # (true_class, response)
+    wrong = [np.exp(log_answer).sum(axis=1, where=~names_class.T[:, :, None]) for log_answer in each_draw]
+    return np.mean(wrong, axis=0), np.exp(log_weight)

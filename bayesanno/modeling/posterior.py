@@ -165,6 +165,14 @@ def _entropy(p: np.ndarray) -> np.ndarray:
     return entropy
 
 
+def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:
+    """Return so many draws of a posterior, or all if there are fewer, evenly spaced over its chains, as one chain."""
+    whole = posterior.stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
+    at = np.linspace(0, whole.sizes["sample"] - 1, min(n, whole.sizes["sample"])).round().astype(int)
+    taken: xr.Dataset = whole.isel(sample=at).drop_vars(["chain", "draw"], errors="ignore").rename_dims(sample="draw")
+    return taken.expand_dims("chain")
+
+
 # -------------------------------------------------------------------------------------------- the formula, compiled
 
 

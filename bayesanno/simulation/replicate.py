@@ -111,11 +111,3 @@ def draw_prior(
             for variable, values in zip(variables, drawn, strict=True)
         }
     )
-
-
-def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:
-    """Return so many draws of a posterior, or all if there are fewer, evenly spaced over its chains, as one chain."""
-    whole = posterior.stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
-    at = np.linspace(0, whole.sizes["sample"] - 1, min(n, whole.sizes["sample"])).round().astype(int)
-    taken: xr.Dataset = whole.isel(sample=at).drop_vars(["chain", "draw"], errors="ignore").rename_dims(sample="draw")
-    return taken.expand_dims("chain")

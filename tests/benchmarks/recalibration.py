@@ -1,8 +1,9 @@
 """Recalibration by few true labels, on tables with gold: are labels honest afterwards, where they were far too sure?
 
     uv run python tests/benchmarks/recalibration.py --draws 10
+    uv run python tests/benchmarks/recalibration.py --models shared_errors --methods nuts --samples 250 --chains 2
 
-Model B, by EM (objective "map") and by NUTS, of @crowd, which is simulated, and of the tables in
+A model, by default model B, by EM (objective "map") and by NUTS, of @crowd, which is simulated, and of the tables in
 ../shared/data that are there. 20, 50 and 100 known labels are drawn at random, again and again; all numbers are of the
 other items, mean over draws:
 
@@ -22,6 +23,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -52,12 +54,13 @@ def read_tables(names: list[str]) -> Iterator[tuple[str, ba.AnnotationData]]:
             yield short, replace(data, gold={str(item): str(label) for item, label in gold.items()})
 
 
-def fit_table(data: ba.AnnotationData, method: str) -> object:
-    """Fit model B."""
-    options = {"method_options": {"objective": "map"}} if method == "em" else {"draws": 500, "tune": 500}
+def fit_table(model: str, data: ba.AnnotationData, method: str, samples: int, chains: int) -> object:
+    """Fit a model."""
+    sampling = {"draws": samples, "tune": samples, "chains": chains}
+    options = {"method_options": {"objective": "map"}} if method == "em" else sampling
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ba.ConvergenceWarning)  # of a few of hundreds of annotators
-        return ba.fit("model_b", data, method=method, random_seed=1, progressbar=False, **options)
+        return ba.fit(model, data, method=method, random_seed=1, progressbar=False, **options)
 
 
 def judge(fit: object, gold: dict[str, str], n_known: int, seed: int) -> dict[str, float]:
@@ -94,16 +97,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=10, help="of the known labels")
     parser.add_argument("--tables", nargs="*", default=[])
+    parser.add_argument("--models", nargs="+", default=["model_b"])
     parser.add_argument("--methods", nargs="*", default=["em", "nuts"])
+    parser.add_argument("--samples", type=int, default=500, help="draws of each chain, and tuning steps, of NUTS")
+    parser.add_argument("--chains", type=int, default=4)
     asked = parser.parse_args()
     rows = []
     for name, data in read_tables(asked.tables):
-        for method in asked.methods:
-            fit = fit_table(data, method)
+        for model, method in product(asked.models, asked.methods):
+            fit = fit_table(model, data, method, asked.samples, asked.chains)
             for n_known in N_KNOWN:
                 each = pd.DataFrame([judge(fit, dict(data.gold), n_known, seed) for seed in range(asked.draws)])
                 row = each.mean().to_dict() | {"T": each["T"].median(), "z": np.sqrt((each["z"] ** 2).mean())}
-                rows.append({"table": name, "method": method, "known": n_known, **row})
+                rows.append({"table": name, "model": model, "method": method, "known": n_known, **row})
                 print(pd.DataFrame(rows[-1:]).round(3).to_string(index=False, header=len(rows) == 1), flush=True)
     print(pd.DataFrame(rows).round(3).to_string(index=False))
 

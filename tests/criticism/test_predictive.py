@@ -13,9 +13,10 @@ import bayesanno as ba
 from bayesanno.criticism.predictive import check_draws, choose_statistics, predictive_check
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.modeling.posterior import take_draws
 from bayesanno.models import EasyHard, ModelAMulti, ModelB, OneCoin
 from bayesanno.simulation.quantities import Drawn
-from bayesanno.simulation.replicate import draw_prior, replicate, take_draws
+from bayesanno.simulation.replicate import draw_prior, replicate
 from bayesanno.simulation.statistics import OF_ANNOTATIONS, tables_of
 from tests.samples import TINY_RECORDS, tiny_data
 

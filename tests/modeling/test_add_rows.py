@@ -7,7 +7,7 @@ import pytest
 from pytensor.compile.mode import Mode
 
 from bayesanno.ground.private.pytensor import register_with_jax
-from bayesanno.modeling.ops.sums import AddRows, add_rows
+from bayesanno.modeling.ops.sums import IN_CACHE, MANY_STATES, AddRows, add_rows
 
 N_CELLS, N_STATES, N_ITEMS, N = 20, 3, 7, 60
 MODES = {"python": Mode(linker="py", optimizer="fast_compile"), "numba": "NUMBA"}
@@ -37,7 +37,7 @@ def test_each_target_is_added_up(mode, transposed, indices, rng):
     np.testing.assert_allclose(function(value), expected_total(rows, *indices), rtol=1e-13)
 
 
-@pytest.mark.parametrize("n_states", [0, 1, 2, 3, 4, 5])
+@pytest.mark.parametrize("n_states", [0, 1, 2, 3, 4, 5, MANY_STATES - 1, MANY_STATES, MANY_STATES + 3])
 @pytest.mark.parametrize("in_order", [True, False])
 def test_loops_are_right_for_any_number_of_states(n_states, in_order, indices, rng):
     source, target = indices
@@ -49,6 +49,18 @@ def test_loops_are_right_for_any_number_of_states(n_states, in_order, indices, r
     expected = pytensor.function([rows, total], both, mode=MODES["python"])(*values)
     for one, other in zip(loops, expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("n_states", [MANY_STATES, IN_CACHE // N_CELLS + 1])
+def test_a_row_of_zero_probabilities_makes_no_nan(n_states, indices, rng):
+    source, target = indices
+    rows = rng.normal(size=(N_CELLS, n_states))
+    rows[source[0]], rows[source[1], 0] = -np.inf, -np.inf
+    symbol = pt.matrix()
+    total = pytensor.function([symbol], add_rows(symbol, source, target, N_ITEMS), mode=MODES["numba"])(rows)
+    np.testing.assert_allclose(total, expected_total(rows, source, target), rtol=1e-13)
+    assert np.isneginf(total[target[0]]).all()
+    assert np.isfinite(total).any()
 
 
 def test_gradients_and_second_derivatives_are_right(indices, rng):

@@ -8,8 +8,8 @@ from scipy.stats import binom
 
 import bayesanno as ba
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.modeling.posterior import take_draws
 from bayesanno.report.plots.style import write_png
-from bayesanno.simulation.replicate import take_draws
 from tests.samples import SHORT, tiny_data
 
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")

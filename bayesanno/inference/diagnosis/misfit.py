@@ -30,8 +30,9 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.data_kinds import Data
+from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import Drawn, ask, describe_pairs, says_labels
-from bayesanno.simulation.replicate import replicate, take_draws
+from bayesanno.simulation.replicate import replicate
 from bayesanno.simulation.statistics import Table, match_pairs, measure_distance, tables_of
 
 REPLICATES = 100

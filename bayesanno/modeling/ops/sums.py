@@ -3,8 +3,13 @@
 *Over annotations*: `total[target_n, s] = sum of rows[source_n, s] over n`, where the source of an annotation is the
 cell of its annotator and response in a table, and the target its item. It is linear in the rows. Written as gather and
 scatter it is most of what an evaluation costs; as one loop, compiled by Numba, it runs about twice as fast, and with
-few states, where an item's annotations follow one another, four times. The gradient is the same with source and target
-exchanged, so the operation is its own pullback. JAX gets the plain gather and scatter.
+few states, where an item's annotations follow one another, four times. With many states, and rows that fit into the
+cache, four rows of a target are added at a time, in two thirds to three quarters of the time of one. The gradient is
+the same with source and target exchanged, so the operation is its own pullback. JAX gets the plain gather and scatter.
+
+Every loop adds up the rows of a target in the order in which they are given, so that all give the same number. A
+product of matrices, counts (target, source) times rows, is little faster even where every annotator answers every item,
+and 0 times -inf would make it nan.
 
 *Over states*: `total[i] = log sum_s exp(logp[i, s])` and `probability[i, s] = exp(logp[i, s] - total[i])`. The second
 is the gradient of the first, and the posterior of the states as well, so each exponential is computed once. PyTensor's
@@ -24,12 +29,14 @@ from pytensor.graph import Apply
 from bayesanno.ground.private.pytensor import LoopOp
 
 FEW_STATES = 3  # up to here a loop over annotations for each pair of states is faster than one over both
+MANY_STATES = 50  # from here it pays to add four rows at a time, for which annotations are put in the targets' order,
+IN_CACHE = 2**17  # where this many numbers, that are then read in any order, are not more than a processor has at hand
 
 
 class AddRows(LoopOp):
     """(rows (row, state), source (n,), target (n,), n_targets) -> (target, state): to each target its sources' rows."""
 
-    version = 1
+    version = 2
 
     def make_node(self, *given: Any) -> Apply:
         """Check the inputs and name the output's type."""
@@ -70,6 +77,29 @@ class AddRows(LoopOp):
         n_states = rows.shape[1]
         values = np.ascontiguousarray(rows).reshape(rows.size)
         total = np.zeros(n_targets.item() * n_states, dtype=rows.dtype)
+        if n_states >= MANY_STATES and rows.size <= IN_CACHE:
+            begin = np.zeros(n_targets.item() + 1, dtype=np.int64)  # of each target's terms, in the order of targets
+            for n in range(target.shape[0]):
+                begin[target[n] + 1] += 1
+            begin = np.cumsum(begin)
+            free, in_order = begin.copy(), np.empty(source.shape[0], dtype=np.int64)
+            for n in range(source.shape[0]):
+                in_order[free[target[n]]] = source[n] * n_states
+                free[target[n]] += 1
+            for t in range(n_targets.item()):
+                to, n, end = np.uint64(t * n_states), begin[t], begin[t + 1]
+                while n + 4 <= end:
+                    a, b = np.uint64(in_order[n]), np.uint64(in_order[n + 1])
+                    c, d = np.uint64(in_order[n + 2]), np.uint64(in_order[n + 3])
+                    for s in range(np.uint64(n_states)):  # from left to right, as one after the other
+                        total[to + s] = total[to + s] + values[a + s] + values[b + s] + values[c + s] + values[d + s]
+                    n += 4
+                while n < end:
+                    here = np.uint64(in_order[n])
+                    for s in range(np.uint64(n_states)):
+                        total[to + s] += values[here + s]
+                    n += 1
+            return total.reshape((n_targets.item(), n_states))
         if n_states > FEW_STATES:
             for n in range(source.shape[0]):
                 # unsigned, so that Numba leaves out the test for indices counted from the end

@@ -18,9 +18,9 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.capabilities import HasHardItems
+from bayesanno.modeling.posterior import take_draws
 from bayesanno.report.plots.style import ACCENT, INK, LINES, MARKERS, PALE, cut_name, new_figure, shades, write_legend
 from bayesanno.simulation.quantities import Drawn
-from bayesanno.simulation.replicate import take_draws
 
 MOST_DRAWS = 500
 MOST_TYPES = 5  # with a line each; of more, those that expect the fewest items are drawn as one

@@ -1,0 +1,313 @@
+"""Groups of items compared, as the outputs of several systems: how many of each have which true label.
+
+The invariant: an item of known true label counts by it; of all others a label is drawn, once for each draw of the fit,
+so that what is uncertain of items and of annotators is in the shares, and in their differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
+from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
+from bayesanno.analysis.parameters import HDI_PROB
+from bayesanno.analysis.parts import FitPart, part_of
+from bayesanno.analysis.recalibrated import each_recalibrated, log_label_posterior, recalibrations_of
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.view import FitView
+from bayesanno.ground.errors import DataError, FitError, PredictionWarning, SizeWarning, warn
+from bayesanno.ground.lazy import azs, pd, xr
+from bayesanno.ground.validate import check_seed, check_share
+from bayesanno.ground.wording import counted
+from bayesanno.modeling.posterior import compile_formula
+
+type Groups = Mapping[str, str] | pd.Series[str] | pd.DataFrame
+Prevalence = Literal["common", "own"]
+
+LEAST_DRAWS = 1000  # of labels: where a fit has fewer draws, several of each
+BLOCK_BYTES = 32 * 2**20  # of log probabilities that are in memory at a time
+MOST_PAIRED = 30  # groups of which every pair has rows
+PRIOR_COUNT = 0.5  # of each label, where items are a sample of many (Jeffreys' prior)
+
+
+def group_table(
+    fit: xr.DataTree | FitView,
+    groups: Groups,
+    *,
+    prevalence: Prevalence = "common",
+    at_large: bool = False,
+    use_gold: bool = True,
+    prob: float = HDI_PROB,
+    order: Sequence[str] | None = None,
+    dimension: str | None = None,
+    random_seed: int | None = None,
+) -> pd.DataFrame:
+    """Return the share of each true label among the items of each group, and how groups differ.
+
+    Groups are, for instance, the systems whose outputs were judged. A label of each item is drawn in every draw of the
+    fit, and shares are counted, so that intervals include the uncertainty of items and of annotators. An item whose
+    true label is known counts by that label. In a recalibrated fit labels are drawn from the recalibrated
+    probabilities: each draw is of one temperature and its shifts, and of the mean over draws of annotators.
+
+    A model's prevalence is that of all items together, and its labels are pulled towards it: where answers say little,
+    groups are closer to each other than they should be. With `prevalence="own"` each group has a prevalence, drawn
+    around the common one, with a spread between groups that is learnt (`bayesanno.analysis.group_prevalence` has the
+    model). Annotators stay as the fit has them.
+
+    In 200 simulated panels of three systems (200 outputs each, five of 20 judges, 20 true labels a system), 94%
+    intervals of differences covered the truth at large in 82% with the common prevalence and in 92% with `"own"`; where
+    judges erred together in 53% and 67%, and recalibrated in 50% and 92%. So groups that differ need `"own"`, and
+    judges who may err together a recalibrated fit as well (`tests/benchmarks/group_shares.py`).
+
+    Errors that depend on the system, as of judges that favour one, are in no model here: a share is then wrong by what
+    they add. Where true labels are known in each group, compare with the shares among these.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        By any model that gives labels of items.
+    groups : mapping of item to group, Series or DataFrame
+        The group of every item of the fit; of a DataFrame the columns item and group. Other items are left out.
+    prevalence : {"common", "own"}
+        Whether groups have a prevalence of their own; of models with a parameter `prevalence`.
+    at_large : bool, default False
+        Whether the shares are those among all items that a group's items are a random sample of, as all that a system
+        would put out. By default they are the shares among the items of the fit, whose intervals are narrower.
+    use_gold : bool, default True
+        Whether an item with a true label among the gold of the data counts by it. If not, only a control does.
+    prob : float, default 0.94
+        The probability of the intervals, which are those of highest density.
+    order : sequence of str, optional
+        The labels from the lowest to the highest, for expected grades; by default as declared, or as numbers.
+    dimension : str, optional
+        Of which dimension, where several were annotated together.
+    random_seed : int, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        First the rows of groups, in the order in which the fit's items have them, then those of every pair of groups: a
+        row for the share of each label and, where labels are in order, one for the mean grade (as in `grade_table`).
+
+        `first`: the group; `second`: of a pair the other one, and the row is of first minus second; `quantity`, "share"
+        or "grade"; `label`, empty of a grade; `mean`, `sd`, `hdi94_lb` and `hdi94_ub` (named by `prob`); `p_above`, of
+        a pair the probability that first has more than second, equal ones half; `n_items`, of a pair of both; and
+        `n_known`, how many of these count by their known label.
+
+    Raises
+    ------
+    DataError
+        If an item has no group, or two; a group has no item; the labels' order is not as it should be; or `prob` is out
+        of its range.
+    FitError
+        If the states of the model's items are no labels, the fit holds no items, which of several dimensions is meant
+        is not said, or groups are to have prevalences in a model without one.
+
+    Warns
+    -----
+    PredictionWarning
+        If the fit is one point, as by EM: what is uncertain of annotators is not in the intervals.
+    SizeWarning
+        If there are more than 30 groups: pairs have no rows.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> data = ba.read_annotations("@crowd")
+    >>> fit = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
+    >>> system = {item: "old" if number < 150 else "new" for number, item in enumerate(data.items)}
+    >>> table = ba.group_table(fit, system, use_gold=False, random_seed=1)
+    >>> table.query("second == 'new'")["label"].tolist()
+    ['billing', 'delivery', 'other', 'quality']
+    """
+    check_seed(random_seed)
+    check_share("prob", prob)
+    if prevalence not in get_args(Prevalence):
+        raise FitError(f"prevalence is {prevalence!r}: choose one of {', '.join(get_args(Prevalence))}")
+    view = view_for_table(fit, from_draws=True)
+    part = part_of(view, dimension)
+    data = part.data
+    if part.is_of_types or not isinstance(data, AnnotationData) or part.states != list(data.classes):
+        raise FitError(f"{view.model.name} gives no labels of items, and so no shares of them")
+    if prevalence == "own":
+        _require_prevalence(view)
+    grades = _find_grades(part, order)
+    codes, names = code_items(groups, data.items)
+    if view.yields == "point" and not view.is_recalibrated and not isinstance(fit, FitView):
+        warn(
+            f"this fit by {view.tree.attrs['method']} is one point: the intervals are of labels given that point, and "
+            "leave out what is uncertain of annotators; fit by nuts for intervals that include it",
+            PredictionWarning,
+        )
+    known = _find_known(part, use_gold=use_gold)
+    rng = np.random.default_rng(random_seed)
+    counts = np.concatenate(
+        [_count(drawn, codes, data.n_classes) for drawn in _draw_labels(view, part, prevalence, codes, known, rng)]
+    )  # (sample, group, label)
+    if at_large:
+        counts = rng.standard_gamma(counts + PRIOR_COUNT)
+    shares = counts / counts.sum(axis=2, keepdims=True)
+    labels = [*data.classes]
+    if grades is not None:
+        shares, labels = np.concatenate([shares, (shares @ grades)[:, :, None]], axis=2), [*labels, ""]
+    sizes = np.stack([np.bincount(codes), np.bincount(codes, weights=known >= 0)], axis=1).astype(int)  # (group, 2)
+    if len(names) > MOST_PAIRED and not isinstance(fit, FitView):
+        warn(
+            f"there are {counted(len(names), 'group')}, more than {MOST_PAIRED}: their differences have no rows; give "
+            "fewer groups for these",
+            SizeWarning,
+        )
+    return _tabulate(shares, names, labels, sizes, prob)
+
+
+def _tabulate(
+    values: np.ndarray, names: Sequence[str], labels: Sequence[str], sizes: np.ndarray, prob: float
+) -> pd.DataFrame:
+    """Return the table of values (sample, group, quantity): shares and, of the label "", mean grades."""
+    pairs = list(combinations(range(len(names)), 2)) if len(names) <= MOST_PAIRED else []
+    ends = np.array([(one, one) for one in range(len(names))] + pairs)  # (row, 2)
+    is_pair = ends[:, 0] != ends[:, 1]
+    of_rows = np.where(is_pair[:, None], values[:, ends[:, 0]] - values[:, ends[:, 1]], values[:, ends[:, 0]])
+    dims = ("chain", "draw", "row", "quantity")  # of (sample, row, quantity)
+    interval = azs.hdi(xr.Dataset({"of": (dims, of_rows[None])}), prob=prob)["of"]
+    above = ((of_rows > ROUNDED) + 0.5 * (np.abs(of_rows) <= ROUNDED)).mean(axis=0)
+    n = np.where(is_pair[:, None], sizes[ends].sum(axis=1), sizes[ends[:, 0]])  # (row, 2)
+    groups, each = np.array(names, dtype=object), len(labels)
+    column = {
+        "first": np.repeat(groups[ends[:, 0]], each),
+        "second": np.repeat(np.where(is_pair, groups[ends[:, 1]], ""), each),
+        "quantity": ["share" if label else "grade" for label in labels] * len(ends),
+        "label": [*labels] * len(ends),
+    }
+    percent = f"{100 * prob:.6g}"
+    return pd.DataFrame(column, dtype="str").assign(
+        **{
+            "mean": of_rows.mean(axis=0).ravel(),
+            "sd": (of_rows - of_rows[0]).std(axis=0, ddof=1).ravel(),  # 0 where all draws are equal
+            f"hdi{percent}_lb": interval.sel(ci_bound="lower").values.ravel(),
+            f"hdi{percent}_ub": interval.sel(ci_bound="upper").values.ravel(),
+            "p_above": np.where(is_pair[:, None], above, np.nan).ravel(),
+            "n_items": np.repeat(n[:, 0], each),
+            "n_known": np.repeat(n[:, 1], each),
+        }
+    )
+
+
+# ---------------------------------------------------------------------------------------------- what is given
+
+
+def code_items(groups: Any, items: Sequence[str], *, where: str = "groups") -> tuple[np.ndarray, list[str]]:
+    """Return the group of each item, (item,), and the names of groups in the order in which items have them.
+
+    `where` is what messages call the groups.
+
+    Raises
+    ------
+    DataError
+        If these are no groups of items, an item has none or two, or a group has no item.
+    """
+    if isinstance(groups, pd.DataFrame):
+        lacking = [column for column in ("item", "group") if column not in groups]
+        if lacking:
+            raise DataError(f"{where} has no column {lacking[0]!r}: a table of groups has item and group")
+        groups = groups.drop_duplicates(["item", "group"]).set_index("item")["group"]
+    if not isinstance(groups, Mapping | pd.Series):
+        raise DataError(f"{where} is {type(groups).__name__}: give the group of each item by name, as in a dict")
+    named = pd.Series(groups, dtype=object).dropna()
+    named.index = named.index.map(str)
+    named = named.map(str)
+    twice = named.index[named.index.duplicated()]
+    if len(twice):
+        raise DataError(f"{where}: item {twice[0]!r} has two groups: give one of each")
+    own = named.reindex(list(items))
+    if own.isna().all():
+        has = f"has {counted(len(named), 'other')}, as {named.index[0]!r}" if len(named) else "names none"
+        raise DataError(f"{where} has no item of the fit, such as {items[0]!r}, and {has}: give the group of each item")
+    without = own.index[own.isna()]
+    if len(without):
+        more = f" (as {len(without) - 1:,} more)" if len(without) > 1 else ""
+        raise DataError(f"{where}: item {without[0]!r}{more} is in no group: give one of every item of the fit")
+    empty = [name for name in named.unique() if name not in set(own)]
+    if empty:
+        raise DataError(f"{where}: group {empty[0]!r} has no item of the fit: leave it out")
+    codes, names = pd.factorize(own)
+    return codes, list(names)
+
+
+def _find_grades(part: FitPart, order: Sequence[str] | None) -> np.ndarray | None:
+    """Return the grade of each class, (class,); None where their order is not known."""
+    if order is None and not part.data.labels_are_ordered:
+        return None
+    names = order_classes(part.data, order, part.dimension)
+    grades = dict(zip(names, find_grades(names), strict=True))
+    return np.array([grades[name] for name in part.data.classes])
+
+
+def _require_prevalence(view: FitView) -> None:
+    if "prevalence" not in view.posterior or "true_class" not in view.posterior["prevalence"].dims:
+        raise FitError(
+            f"{view.model.name} has no prevalence, so groups cannot have their own: fit model_b, which learns one"
+        )
+
+
+def _find_known(part: FitPart, *, use_gold: bool) -> np.ndarray:
+    """Return the class of each item that is known, -1 of the others; shape (item,)."""
+    data = part.data
+    known = dict(data.gold if use_gold else {}) | dict(data.controls)
+    place = {name: code for code, name in enumerate(data.classes)}
+    return np.array([place[known[item]] if item in known else -1 for item in data.items])
+
+
+# -------------------------------------------------------------------------------------------------- the draws
+
+
+def _draw_labels(
+    view: FitView, part: FitPart, prevalence: Prevalence, codes: np.ndarray, known: np.ndarray, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Yield draws of the class of each item, block after block: (sample, item)."""
+    n_samples = view.posterior.sizes["chain"] * view.posterior.sizes["draw"]
+    of_draws: Iterator[tuple[np.ndarray, np.ndarray | None]]
+    if part.dimension in recalibrations_of(view):
+        n_samples = max(n_samples, LEAST_DRAWS)
+        of_draws = ((logs, None) for logs in each_recalibrated(view, part, n_samples, rng))
+    else:
+        of_draws = _log_posteriors(view, part)
+    repeats = -(-LEAST_DRAWS // n_samples)
+    again = (one for one in of_draws for _ in range(repeats))
+    logs_of, prevalences = [], []
+    block = max(1, BLOCK_BYTES // (8 * part.data.n_items * part.data.n_classes))
+    for sample, (logs, own) in enumerate(again, start=1):
+        logs_of.append(logs)
+        prevalences.append(np.log(np.exp(logs).mean(axis=0).clip(1e-300)) if own is None else own)
+        if len(logs_of) < block and sample < n_samples * repeats:
+            continue
+        stacked = np.stack(logs_of)  # (sample, item, class)
+        if prevalence == "own":
+            centre = np.stack(prevalences)
+            yield draw_with_own_prevalence(stacked - centre[:, None], centre, codes, known, rng)
+        else:
+            below = np.exp(stacked).cumsum(axis=2)
+            drawn = (rng.uniform(size=(*below.shape[:2], 1)) * below[:, :, -1:] >= below[:, :, :-1]).sum(axis=2)
+            yield np.where(known >= 0, known, drawn)
+        logs_of, prevalences = [], []
+
+
+def _log_posteriors(view: FitView, part: FitPart) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    """Yield the log posterior of labels (item, class) in each draw, and the log of its prevalence if it has one."""
+    formula = compile_formula(view.model, view.data, view.posterior, view.known)
+    back = formula.patterns.back["item"]
+    prevalences = iter(np.log(formula.draws.get("prevalence", np.ones(0)).clip(1e-300)))
+    for one in formula.evaluate():
+        yield log_label_posterior(part, one.log_probability[part.dimension][back]), next(prevalences, None)
+
+
+def _count(drawn: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return how many items of each group have each class, of draws (sample, item): (sample, group, class)."""
+    n_groups = int(codes.max()) + 1
+    cell = (np.arange(len(drawn))[:, None] * n_groups + codes) * n_classes + drawn
+    return np.bincount(cell.ravel(), minlength=len(drawn) * n_groups * n_classes).reshape(-1, n_groups, n_classes)

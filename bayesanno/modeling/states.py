@@ -1,0 +1,167 @@
+"""What an item is, draw by draw, and how annotators would answer it: the two factors of an answer not yet given.
+
+Given a draw of the parameters, an item's answers are independent given its state: its class (or type), and in models
+whose items have a number of their own, the node of that number too. So
+
+    p(answer v of annotator j | answers so far)  =  mean over draws of  sum_s p(s | answers so far) p(v | s, j)
+
+and what the label would be after that answer follows from the same two factors, without a new fit.
+
+The invariant: a model whose answers are not independent given the state is refused, since a product of these factors
+would be wrong without saying so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.lazy import xr
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import SeveralLatents, latents
+from bayesanno.modeling.item_numbers import ItemNumberModel, answers_by_node
+from bayesanno.modeling.posterior import compile_formula, take_draws
+
+MOST_DRAWS = 2000  # of a posterior, evenly spaced
+MOST_BYTES = 256 * 2**20  # of both factors, which are kept with seven digits
+CLOSE = 1e-6  # nats between an item's likelihood and the product of its answers' probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnStates:
+    """The two factors.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The classes, or the types.
+    state : array, shape (draw, item, class, node)
+        p(class, node | the item's answers, draw), which add up to 1.
+    answer : array, shape (draw, annotator, response, class, node)
+        p(response | class, node, draw), which add up to 1 over responses.
+    """
+
+    names: tuple[str, ...]
+    state: np.ndarray
+    answer: np.ndarray
+
+    @property
+    def n_draws(self) -> int:
+        """How many draws of the posterior these are of."""
+        return int(self.state.shape[0])
+
+    @property
+    def probability(self) -> np.ndarray:
+        """The posterior of each item's class or type: (item, class)."""
+        return self.state.sum(axis=3).mean(axis=0, dtype=float)
+
+
+def find_states(
+    model: AnnotationModel, data: AnnotationData, posterior: xr.Dataset, known: Mapping[str, np.ndarray]
+) -> DrawnStates:
+    """Return the states of these items and the answers of their annotators, for draws spread evenly over a posterior.
+
+    Raises
+    ------
+    FitError
+        If items have several latents or parameters of their own, or an item's answers are not independent given its
+        state.
+    """
+    if isinstance(model, SeveralLatents) or not model.collapse_items:
+        raise FitError(f"{model.name} has no single state of an item that explains its answers: fit another model")
+    names = latents(model, data)[0].states
+    n_nodes = model.nodes(data)[0].size if isinstance(model, ItemNumberModel) else 1
+    n_cells = (data.n_items + data.n_annotators * data.n_labels) * len(names) * n_nodes
+    thinned = take_draws(posterior, min(MOST_DRAWS, max(1, MOST_BYTES // (4 * n_cells))))
+    by_draw = _by_node if isinstance(model, ItemNumberModel) else _by_class
+    states, answers = zip(*by_draw(model, data, thinned, known), strict=True)
+    return DrawnStates(names, np.stack(states), np.stack(answers))
+
+
+Factors = Iterator[tuple[np.ndarray, np.ndarray]]  # of each draw: (item, class, node), (annotator, response, ...)
+
+
+def _by_node(model: Any, data: AnnotationData, posterior: xr.Dataset, known: Any) -> Factors:  # noqa: ARG001
+    counts = _count_answers(data)  # (item, annotator and response)
+    prevalence = posterior["prevalence"].values[0]  # (draw, true_class)
+    allowed = _allow(data)
+    each, log_weight = answers_by_node(model, data, posterior)
+    for log_answer, share in zip(each, prevalence, strict=True):
+        by_item = (counts @ log_answer.reshape(counts.shape[1], -1)).reshape(data.n_items, *log_answer.shape[2:])
+        with np.errstate(divide="ignore"):
+            logs = by_item + np.log(share)[:, None] + log_weight + allowed[:, :, None]
+        state = np.exp(logs - logs.max(axis=(1, 2), keepdims=True))
+        yield _short(state / state.sum(axis=(1, 2), keepdims=True)), _short(np.exp(log_answer))
+
+
+def _by_class(model: AnnotationModel, data: AnnotationData, posterior: xr.Dataset, known: Any) -> Factors:
+    formula = compile_formula(model, data, posterior, known)
+    one_each = _ask_each_once(data)
+    each_once = compile_formula(model, one_each, posterior, known)
+    counts, shape = _count_answers(data), (data.n_annotators, data.n_labels, -1)
+    for draw, (joint, once) in enumerate(zip(formula.log_joint(), each_once.log_joint(), strict=True)):
+        prior, possible = once[0], np.isfinite(once[0])
+        log_answer = np.where(possible, once[1:] - np.where(possible, prior, 0.0), -np.log(data.n_labels))
+        if draw == 0:
+            _check_independence(model, data, joint, prior + _add_logs(counts, log_answer))
+        state = np.exp(joint - joint.max(axis=1, keepdims=True))  # (item, class)
+        state /= state.sum(axis=1, keepdims=True)
+        yield _short(state[..., None]), _short(np.exp(log_answer).reshape(shape)[..., None])
+
+
+def _ask_each_once(data: AnnotationData) -> AnnotationData:
+    """Return an item without answers, and one for each annotator and response with that answer alone."""
+    n_cells = data.n_annotators * data.n_labels
+    cell = np.arange(n_cells)
+    return replace(
+        data,
+        items=tuple(str(number) for number in range(n_cells + 1)),
+        item=cell + 1,
+        annotator=cell // data.n_labels,
+        label=cell % data.n_labels,
+        gold={},
+        controls={},
+    )
+
+
+def _count_answers(data: AnnotationData) -> Any:
+    """Return how often each annotator gave each response to an item: sparse, (item, annotator and response)."""
+    from scipy.sparse import csr_array
+
+    cell = data.annotator * data.n_labels + data.label
+    return csr_array((np.ones(cell.size), (data.item, cell)), shape=(data.n_items, data.n_annotators * data.n_labels))
+
+
+def _add_logs(counts: Any, logs: np.ndarray) -> np.ndarray:
+    """Add up logs (cell, class) over an item's answers; what is impossible once is impossible: (item, class)."""
+    impossible = np.isneginf(logs)
+    total: np.ndarray = counts @ np.where(impossible, 0.0, logs)
+    return np.where(counts @ impossible.astype(float) > 0, -np.inf, total)
+
+
+def _check_independence(model: AnnotationModel, data: AnnotationData, joint: np.ndarray, product: np.ndarray) -> None:
+    free = data.control_codes < 0  # a known label is a factor of its own
+    if not np.allclose(joint[free], product[free], rtol=CLOSE, atol=CLOSE):
+        raise FitError(
+            f"in {model.name} an item's answers depend on each other given its state, so that one more answer cannot "
+            "be weighed by itself: fit another model, such as model_b"
+        )
+
+
+def _allow(data: AnnotationData) -> np.ndarray:
+    """Return 0 where an item may have a class and -inf where its known label is another: (item, class)."""
+    allowed = np.zeros((data.n_items, data.n_classes))
+    if data.controls:
+        given = data.control_codes
+        allowed[given >= 0] = -np.inf
+        allowed[given >= 0, given[given >= 0]] = 0.0
+    return allowed
+
+
+def _short(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.float32)

@@ -1,0 +1,193 @@
+"""What one more answer is expected to be worth, from the two factors of `bayesanno.modeling.states`.
+
+With P(k, v) = p(class k, answer v | answers so far), the mean over draws of a product of two factors, and U the utility
+of probabilities of classes (`bayesanno.planning.utility`), the gain of asking an annotator is
+
+    gain  =  sum_v P(v) U(P(. | v))  -  U(P(.)),
+
+which is never below 0; of information, it is the mutual information of the class and the answer.
+
+The draws are weighed by what the answer says of the annotator: p(class | v) is a ratio of means over draws.
+
+References
+----------
+D. V. Lindley (1956), On a measure of the information provided by an experiment, Annals of Mathematical Statistics
+27(4):986-1005, doi:10.1214/aoms/1177728069.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesanno.modeling.states import DrawnStates
+from bayesanno.planning.utility import Utility, information
+
+CHUNK_BYTES = 64 * 2**20
+MOST_BRANCHES = 64  # answers to an item, not yet given, that are kept apart; of more, so many are drawn
+LEAST_VARIANCE, MOST_EXPLAINED = 1e-12, 1 - 1e-6  # of an accuracy, and of that variance by one answer
+AT_ONCE = 16  # annotators, whose gains are one product of matrices
+MOST_UNSURE = 2000  # items, those of the largest entropy, whose true labels are weighed for what they say of others
+
+
+class Gains:
+    """The gain for labels of each pair of item and annotator, kept up to date while answers are chosen.
+
+    Parameters
+    ----------
+    states : DrawnStates
+    utility : callable
+    rng : numpy.random.Generator
+        For items that are asked about many times.
+
+    Attributes
+    ----------
+    gain : array, shape (item, annotator)
+    """
+
+    def __init__(self, states: DrawnStates, utility: Utility, rng: np.random.Generator) -> None:
+        self._states, self._utility, self._rng = states, utility, rng
+        self._by_class = arrange_answers(states.answer)
+        self._branches: dict[int, np.ndarray] = {}  # of items asked about: (branch, draw, class, node)
+        _, n_items, n_classes, _ = states.state.shape
+        _, n_annotators, n_responses = states.answer.shape[:3]
+        self.gain = np.empty((n_items, n_annotators))
+        step = max(1, CHUNK_BYTES // (8 * n_annotators * n_responses * n_classes))
+        for begin in range(0, n_items, step):
+            chunk = slice(begin, begin + step)
+            self.gain[chunk] = self._gain_of(states.state[:, chunk].swapaxes(0, 1))
+
+    def choose(self, item: int, annotator: int) -> None:
+        """Take this annotator's answer to this item as asked for, and update the item's other pairs."""
+        before = self._branches.get(item, self._states.state[None, :, item])  # (branch, draw, class, node)
+        answer = self._states.answer[:, annotator].swapaxes(0, 1)  # (response, draw, class, node)
+        after = (before[:, None] * answer).reshape(-1, *before.shape[1:])
+        self._branches[item] = keep_few(after, self._rng)
+        self.gain[item] = self._gain_of(self._branches[item]).sum(axis=0)
+
+    def _gain_of(self, measure: np.ndarray) -> np.ndarray:
+        """Return the gain of each annotator's answer, of measures (row, draw, class, node): (row, annotator)."""
+        n_rows, n_draws, n_classes, n_nodes = measure.shape
+        _, n_annotators, n_responses = self._states.answer.shape[:3]
+        joint = np.empty((n_rows, n_annotators, n_responses, n_classes))
+        for code, cells in enumerate(self._by_class):
+            rows = measure[:, :, code].reshape(n_rows, n_draws * n_nodes).astype(float)
+            joint[..., code] = (rows @ cells / n_draws).reshape(n_rows, n_annotators, n_responses)
+        before = self._utility(joint.sum(axis=2))  # of all annotators the same, but for rounding
+        gain: np.ndarray = np.maximum(self._utility(joint).sum(axis=2) - before, 0.0)
+        return gain
+
+
+def arrange_answers(answer: np.ndarray) -> list[np.ndarray]:
+    """Return p(response | class, node, draw) of each class as a matrix, (draw and node, annotator and response)."""
+    n_draws, n_annotators, n_responses, n_classes, n_nodes = answer.shape
+    return [
+        answer[:, :, :, code].transpose(0, 3, 1, 2).reshape(n_draws * n_nodes, n_annotators * n_responses).astype(float)
+        for code in range(n_classes)
+    ]
+
+
+def keep_few(measures: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return no more than `MOST_BRANCHES` of measures (branch, ...): drawn in proportion to their totals, if more.
+
+    Those drawn have equal totals, so that sums over branches are right on average.
+    """
+    if len(measures) <= MOST_BRANCHES:
+        return measures
+    total = measures.reshape(len(measures), -1).sum(axis=1, dtype=float)
+    places = (rng.uniform() + np.arange(MOST_BRANCHES)) / MOST_BRANCHES
+    chosen = np.searchsorted(total.cumsum() / total.sum(), places).clip(max=len(total) - 1)
+    scale = (total.sum() / MOST_BRANCHES / total[chosen]).astype(measures.dtype)
+    kept: np.ndarray = measures[chosen] * scale.reshape(-1, *[1] * (measures.ndim - 1))
+    return kept
+
+
+class AnnotatorGains:
+    """The gain for what is known of annotators' accuracies of each pair, kept up to date while answers are chosen.
+
+    An answer v explains a part of the variance that an annotator's accuracy a has over draws, and the gain is what that
+    says of a normal variable, in nats: - log(1 - explained) / 2, with explained = sum_v P(v) (E[a | v] - E[a])^2 /
+    Var(a). Accuracies of one annotator count, not those of others, of which the answer says less.
+
+    Parameters
+    ----------
+    states : DrawnStates
+
+    Attributes
+    ----------
+    gain : array, shape (item, annotator)
+    """
+
+    def __init__(self, states: DrawnStates, names_class: np.ndarray, rng: np.random.Generator) -> None:
+        self._rng = rng
+        n_draws, n_items, n_classes = states.state.shape[:3]
+        n_annotators = states.answer.shape[1]
+        share = states.state.mean(axis=1, dtype=float)  # (draw, class, node)
+        right = np.where(names_class.T[:, :, None], states.answer, 0.0).sum(axis=2)  # (draw, annotator, class, node)
+        self._accuracy = np.einsum("sjkn,skn->js", right, share)  # (annotator, draw)
+        self._answer = states.answer
+        self._of_items = np.ascontiguousarray(states.state.transpose(2, 0, 3, 1)).reshape(n_classes, -1, n_items)
+        self._weight: dict[int, np.ndarray] = {}  # of draws, for annotators asked: (branch, draw)
+        self.gain = np.empty((n_items, n_annotators))
+        for begin in range(0, n_annotators, AT_ONCE):
+            some = slice(begin, min(begin + AT_ONCE, n_annotators))
+            self.gain[:, some] = self._gain_of(some, np.ones((some.stop - begin, 1, n_draws)))
+
+    def choose(self, item: int, annotator: int) -> None:
+        """Take this annotator's answer to this item as asked for, and update the annotator's other pairs."""
+        before = self._weight.get(annotator, np.ones((1, self._accuracy.shape[1])))  # (branch, draw)
+        answer = self._answer[:, annotator]  # (draw, response, class, node)
+        of_item = self._of_items[:, :, item].reshape(answer.shape[2], len(answer), -1)
+        after = (before[:, None] * np.einsum("svkn,ksn->vs", answer, of_item)).reshape(-1, len(answer))
+        self._weight[annotator] = keep_few(after, self._rng)
+        self.gain[:, [annotator]] = self._gain_of(slice(annotator, annotator + 1), self._weight[annotator][None])
+
+    def _gain_of(self, some: slice, weight: np.ndarray) -> np.ndarray:
+        """Return the gains of some annotators, of draws with weights (annotator, branch, draw): (item, annotator)."""
+        accuracy, answer = self._accuracy[some, None], self._answer[:, some]
+        total = weight.sum(axis=2)  # (annotator, branch)
+        mean = (weight * accuracy).sum(axis=2) / total
+        variance = np.maximum((weight * accuracy**2).sum(axis=2) / total - mean**2, LEAST_VARIANCE)
+        rows = np.stack([weight, weight * (accuracy - mean[:, :, None])]).astype(np.float32)
+        shape = (*rows.shape[:3], answer.shape[2], -1)  # (2, annotator, branch, response, item)
+        p, moved = sum(
+            (np.einsum("wjbs,sjvn->wjbvsn", rows, answer[:, :, :, code]).reshape(-1, len(of_class)) @ of_class)
+            for code, of_class in enumerate(self._of_items)
+        ).reshape(shape)  # how probable an answer is, and by how much it moves the mean, times that
+        explained = np.divide(moved**2, p, out=np.zeros_like(p), where=p > 0).sum(axis=2) / total[:, :, None]
+        nats = -np.log1p(-np.minimum(explained / variance[:, :, None], MOST_EXPLAINED)) / 2
+        gain: np.ndarray = np.einsum("jb,jbi->ij", total, nats) / weight.shape[2]
+        return gain
+
+
+def gain_of_truth(states: DrawnStates, utility: Utility, rng: np.random.Generator) -> np.ndarray:
+    """Return what each item's true label is worth, for its own label and for those of all others: (item, 2).
+
+    What it is worth for others comes in by the draws that it makes more probable. With few draws, correlations by
+    chance count as worth: as much is subtracted as draws in random order have. Only the 2,000 least sure items count,
+    as what helps and as what is helped.
+    """
+    mean = states.probability  # (item, class)
+    n_classes = mean.shape[1]
+    own = utility(mean[:, :, None] * np.eye(n_classes)).sum(axis=1) - utility(mean)
+    unsure = np.argsort(information(mean), kind="stable")[:MOST_UNSURE]
+    drawn = states.state[:, unsure].sum(axis=3, dtype=float)  # (draw, item, class)
+    shuffled = drawn[rng.permutation(states.n_draws)]
+    elsewhere = np.zeros(len(mean))
+    step = max(1, CHUNK_BYTES // (8 * unsure.size * n_classes**2))
+    for begin in range(0, unsure.size, step):
+        chunk = slice(begin, min(begin + step, unsure.size))
+        found, by_chance = (_gain_of_others(rows[:, chunk], drawn, utility, begin) for rows in (drawn, shuffled))
+        elsewhere[unsure[chunk]] = np.maximum(found - by_chance, 0.0)
+    return np.stack([own, elsewhere], axis=1)
+
+
+def _gain_of_others(some: np.ndarray, drawn: np.ndarray, utility: Utility, begin: int) -> np.ndarray:
+    """Return what the classes of some items (draw, item, class), from `begin` on, say of those of all others."""
+    n_draws, n_items, n_classes = drawn.shape
+    joint = some.reshape(n_draws, -1).T @ drawn.reshape(n_draws, -1) / n_draws
+    joint = joint.reshape(-1, n_classes, n_items, n_classes)
+    gain = utility(joint).sum(axis=1) - utility(joint.sum(axis=1))  # (some item, item)
+    here = np.arange(len(gain))
+    gain[here, begin + here] = 0.0
+    of_others: np.ndarray = gain.sum(axis=1)
+    return of_others

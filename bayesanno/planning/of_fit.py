@@ -1,0 +1,113 @@
+"""The two factors of answers not yet given, of a fit: with its recalibration, and with annotators it has never seen.
+
+The invariant: the mean of the states over draws is the posterior of labels that the fit's own tables show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.parts import PROBABILITY
+from bayesanno.analysis.recalibrated import known_items, recalibrations_of
+from bayesanno.analysis.strangers import add_strangers
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.described import require_kind
+from bayesanno.fits.view import FitView
+from bayesanno.ground.errors import FitError, MisfitWarning, PredictionWarning, warn
+from bayesanno.ground.lazy import xr
+from bayesanno.ground.wording import nearest
+from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.modeling.capabilities import HasPopulation
+from bayesanno.modeling.states import DrawnStates, find_states
+
+
+@dataclass(frozen=True, eq=False)
+class Askable:
+    """A fit's items and annotators, and what their answers would say.
+
+    Parameters
+    ----------
+    view : FitView
+    data : AnnotationData
+        Those of the fit; its annotators, then those it has never seen.
+    states : DrawnStates
+    is_known : array of bool, shape (item,)
+        Whether the item's true label is known to the fit: no answer can change it.
+    """
+
+    view: FitView
+    data: AnnotationData
+    states: DrawnStates
+    is_known: np.ndarray
+
+
+def make_askable(
+    fit: xr.DataTree | FitView, who: str, rng: np.random.Generator, annotators: Sequence[str] | None = None
+) -> Askable:
+    """Return what a fit says of answers not yet given, by its annotators and by those of these that it has never seen.
+
+    Raises
+    ------
+    DataError
+        If the fit is not of annotations.
+    FitError
+        If an annotator is not among those of the fit, and the model has no population of annotators; if the model does
+        not say what one more answer would be.
+
+    Warns
+    -----
+    MisfitWarning
+        If the answers are not as the fit predicts them, and it was not recalibrated.
+    PredictionWarning
+        If the fit is one point.
+    """
+    view = view_for_table(fit)
+    require_kind(view.data, AnnotationData, who)
+    _say_what_it_rests_on(view, who)
+    data, posterior = view.data, view.posterior
+    new = [name for name in annotators or () if name not in set(data.annotators)]
+    if new:
+        if not isinstance(view.model, HasPopulation):
+            raise FitError(
+                f"annotator {new[0]!r} is not in this fit{nearest(new[0], data.annotators)}; only a model with a "
+                "population of annotators, as hierarchical_dawid_skene, says what to expect of new ones"
+            )
+        data = replace(data, annotators=(*data.annotators, *new))
+        posterior = add_strangers(view.model, data, posterior, rng)
+    states = find_states(view.model, data, posterior, view.known)
+    is_known = np.isin(data.items, list(data.controls))
+    if view.is_recalibrated:
+        states = _recalibrate(view, states)
+        is_known |= np.isin(data.items, known_items(view, ""))
+    return Askable(view, data, states, is_known)
+
+
+def _recalibrate(view: FitView, states: DrawnStates) -> DrawnStates:
+    """Return states whose mean is the recalibrated posterior, and answers that say as much less, or more, of it."""
+    power = float((1 / recalibrations_of(view)[""].temperature).mean())
+    before, after = states.probability, view.latent[PROBABILITY].values  # (item, class)
+    ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
+    state = states.state * ratio[:, :, None].astype(np.float32)
+    unseen = (before == 0) & (after > 0)  # impossible in all draws, but not after recalibration
+    state += (unseen * after)[:, :, None].astype(np.float32) / state.shape[3]
+    answer = states.answer**power
+    return replace(states, state=state, answer=answer / answer.sum(axis=2, keepdims=True))
+
+
+def _say_what_it_rests_on(view: FitView, who: str) -> None:
+    if view.yields == "point":
+        warn(
+            f"this fit is one point, so {who} leaves out what is not known of annotators: fit by nuts or vb for it",
+            PredictionWarning,
+        )
+    if not view.is_recalibrated and explain_misfit(view.diagnostics):
+        warn(
+            f"the answers are not as this model predicts them, and so {who} takes more answers to be worth too much: "
+            "recalibrate the fit by some true labels (bayesanno.recalibrate), or fit shared_errors if annotators err "
+            "together",
+            MisfitWarning,
+        )

@@ -1,0 +1,247 @@
+"""Which answers to ask for next: pairs of item and annotator, chosen one after the other by what they would change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from bayesanno.analysis.parts import find_positions
+from bayesanno.fits.view import FitView
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.validate import check_seed
+from bayesanno.ground.wording import counted, listed
+from bayesanno.planning.budget import Budget, make_budget
+from bayesanno.planning.gains import AnnotatorGains, Gains, gain_of_truth
+from bayesanno.planning.of_fit import Askable, make_askable
+from bayesanno.planning.utility import choose_utility
+
+Target = Literal["labels", "annotators", "gold"]
+TARGETS = ("labels", "annotators", "gold")
+CLEAR = 0.9  # the probability of a label from which on it is taken for settled in words
+
+
+def suggest_annotations(
+    fit: xr.DataTree | FitView,
+    n: int,
+    *,
+    target: Target = "labels",
+    utility: str | pd.DataFrame | Mapping[str, Mapping[str, float]] = "information",
+    annotators: Sequence[str] | None = None,
+    items: Sequence[str] | None = None,
+    per_annotator: int | Mapping[str, int] | None = None,
+    costs: Mapping[str, float] | None = None,
+    random_seed: int | None = None,
+) -> pd.DataFrame:
+    """Return the n answers, of an annotator to an item, that are expected to help most.
+
+    The gain of an answer is what it is expected to change, before it is known: see Notes. A pair that has an answer is
+    not asked again. The answers are chosen one after the other, each by the largest gain per unit of cost, and the
+    gains of an item's other pairs are updated after each: two answers to an item are worth less than twice one.
+
+    Parameters
+    ----------
+    fit : xarray.DataTree or FitView
+        Of annotations. Of a fit that was recalibrated, gains are those of the recalibrated labels.
+    n : int
+        How many.
+    target : {"labels", "annotators", "gold"}
+        What to learn: the true labels of the items asked about, the accuracies of the annotators asked, or, by the true
+        labels of n items from an expert, all labels.
+    utility : {"information", "accuracy"}, DataFrame or mapping of mappings
+        In what gains for labels are measured: in nats, in the expected share of one right label, or in the expected
+        cost of the cheapest decision, with a cost matrix as that of `decide_labels`.
+    annotators : sequence of str, optional
+        Who can be asked; all of the fit by default. A model with a population, as `hierarchical_dawid_skene`, takes
+        names that the fit has never seen.
+    items : sequence of str, optional
+        About which items; all by default, but for those whose true label the fit was given.
+    per_annotator : int or mapping of str to int, optional
+        How many answers each annotator gives at most.
+    costs : mapping of str to float, optional
+        What an answer of each annotator costs; 1 by default.
+    random_seed : int, optional
+        For the draws of new annotators, for items asked more often than 6 times (with two labels; 2 times with five),
+        and for `target="gold"`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per answer, in the order in which they were chosen: `item`, `annotator`, `gain` (given that the answers
+        above it are asked for as well), `gain_per_cost` if there are costs, `label_so_far` and `probability`, what the
+        fit says of the item now, and `why`. With `target="gold"` there is no annotator, and `gain` is the sum of
+        `gain_here`, for the item's own label, and `gain_elsewhere`, for all others.
+
+    Raises
+    ------
+    DataError
+        If n is more than the pairs that are open, an annotator has no budget or cost, or one that is no number above 0;
+        if the fit is of counts or of several dimensions, or the target or the utility is unknown.
+    FitError
+        If an item or an annotator is not in the fit; if an item's answers are not independent given its true label in
+        the model.
+
+    Warns
+    -----
+    MisfitWarning
+        If the answers are not as the model predicts them, so that gains are off.
+    PredictionWarning
+        If the fit is one point (EM), so that what is not known of annotators is left out.
+
+    Notes
+    -----
+    Given draw s of the parameters, an answer v is independent of the item's other answers, given its class k. So
+
+        P(k, v)  =  mean over s of  p(k | answers so far, s) p(v | k, annotator, s)
+
+    is known without a new fit, and with it the gain for labels, sum_v P(v) U(P(k | v)) - U(P(k)): with the negative
+    entropy for U it is the mutual information of answer and label (Lindley 1956, doi:10.1214/aoms/1177728069). The
+    draws weigh as the answer makes them probable. What an answer says of other items, by what it says of its annotator,
+    does not count. The gain for annotators is what the answer tells, in nats, of the accuracy of its annotator.
+
+    Items are chosen for what is not known of them, so that they are harder than others: do not take the answers to
+    them for a sample. `bayesanno.planning` measures by how much that biases a later fit.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> design = ba.make_design(items=60, annotators=6, labels=["no", "yes"], per_item=2, random_seed=1)
+    >>> data, _ = ba.simulate("one_coin", design, random_seed=1)
+    >>> fit = ba.fit("one_coin", data, method="vb", random_seed=1, progressbar=False)
+    >>> ask = ba.suggest_annotations(fit, 10, per_annotator=2)
+    >>> len(ask), bool(ask["gain"].is_monotonic_decreasing), int(ask["annotator"].value_counts().max())
+    (10, True, 2)
+    """
+    _check(n, target, random_seed)
+    rng = np.random.default_rng(random_seed)
+    asked = make_askable(fit, "suggest_annotations", rng, annotators)
+    of_items = ~asked.is_known
+    if items is not None:
+        chosen = np.zeros(asked.data.n_items, dtype=bool)
+        chosen[find_positions("item", items, asked.data.items)] = True
+        of_items &= chosen
+    worth = choose_utility(utility, asked.states.names)
+    if target == "gold":
+        if annotators is not None or per_annotator is not None or costs is not None:
+            raise DataError("target='gold' asks an expert: leave out annotators, per_annotator and costs")
+        return _suggest_gold(asked, n, of_items, worth, rng)
+    budget = make_budget(asked.data.annotators, annotators, per_annotator, costs)
+    is_open = _find_open(asked, of_items)
+    _check_enough(n, is_open, budget, asked.data.annotators)
+    if target == "labels":
+        gains: Gains | AnnotatorGains = Gains(asked.states, worth, rng)
+    else:
+        if utility != "information":
+            raise DataError("utility is of labels: leave it out with target='annotators'")
+        gains = AnnotatorGains(asked.states, asked.data.class_codes[:, None] == np.arange(asked.data.n_labels), rng)
+    table = _tabulate(asked, *_choose(gains, n, is_open, budget), costs is not None)
+    if target == "annotators":
+        answered = np.bincount(asked.data.annotator, minlength=len(asked.data.annotators))
+        so_far = dict(zip(asked.data.annotators, answered.tolist(), strict=True))
+        table["why"] = [f"{name!r} has given {counted(so_far[name], 'answer')}" for name in table["annotator"]]
+    return table
+
+
+def _check(n: int, target: str, random_seed: int | None) -> None:
+    check_seed(random_seed)
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise DataError(f"n is {n!r}: it must be a number of answers, 1 or more")
+    if target not in TARGETS:
+        raise DataError(f"target is {target!r}: it must be one of {listed(TARGETS)}")
+
+
+def _find_open(asked: Askable, of_items: np.ndarray) -> np.ndarray:
+    """Return which pairs have no answer yet, of the items that are asked about: (item, annotator)."""
+    is_open = np.repeat(of_items[:, None], len(asked.data.annotators), axis=1)
+    is_open[asked.data.item, asked.data.annotator] = False
+    return is_open
+
+
+def _check_enough(n: int, is_open: np.ndarray, budget: Budget, annotators: Sequence[str]) -> None:
+    by_annotator = np.minimum(is_open.sum(axis=0), budget.most)
+    if n > by_annotator.sum():
+        free = int((by_annotator > 0).sum())
+        raise DataError(
+            f"n is {n:,}, and {counted(int(by_annotator.sum()), 'answer')} can be asked for, by {free} of "
+            f"{counted(len(annotators), 'annotator')}: ask for fewer, or allow more items, annotators or answers each"
+        )
+
+
+def _choose(
+    gains: Gains | AnnotatorGains, n: int, is_open: np.ndarray, budget: Budget
+) -> tuple[list[tuple[int, int]], list[float], np.ndarray]:
+    """Choose pairs one after the other; return them, their gains, and the costs of annotators."""
+    is_open, left = is_open & (budget.most > 0), budget.most.copy()
+    pairs, found = [], []
+    value = np.where(is_open, gains.gain / budget.cost, -np.inf)  # (item, annotator)
+    best = value.max(axis=1)  # of each item
+    for _ in range(n):
+        item = int(best.argmax())
+        annotator = int(value[item].argmax())
+        pairs.append((item, annotator))
+        found.append(float(gains.gain[item, annotator]))
+        gains.choose(item, annotator)
+        is_open[item, annotator] = False
+        left[annotator] -= 1
+        is_open[:, annotator] &= left[annotator] > 0
+        value[item] = np.where(is_open[item], gains.gain[item] / budget.cost, -np.inf)
+        best[item] = value[item].max()
+        if isinstance(gains, AnnotatorGains) or left[annotator] <= 0:
+            of_annotator = gains.gain[:, annotator] / budget.cost[annotator]
+            value[:, annotator] = np.where(is_open[:, annotator], of_annotator, -np.inf)
+            best = value.max(axis=1)
+    return pairs, found, budget.cost
+
+
+def _tabulate(
+    asked: Askable, pairs: list[tuple[int, int]], gains: list[float], cost: np.ndarray, with_cost: bool
+) -> pd.DataFrame:
+    items, annotators = np.array(pairs).T
+    table = _name_items(asked, items)
+    table.insert(1, "annotator", pd.Series([asked.data.annotators[j] for j in annotators], dtype="str"))
+    table.insert(2, "gain", gains)
+    if with_cost:
+        table.insert(3, "gain_per_cost", np.array(gains) / cost[annotators])
+    return table
+
+
+def _name_items(asked: Askable, items: np.ndarray) -> pd.DataFrame:
+    """Return the items' names, and what the fit says of them now."""
+    data, probability = asked.data, asked.states.probability
+    best = probability[items].argmax(axis=1)
+    return pd.DataFrame(
+        {
+            "item": pd.Series([data.items[i] for i in items], dtype="str"),
+            "label_so_far": pd.Series([asked.states.names[k] for k in best], dtype="str"),
+            "probability": probability[items, best],
+            "why": pd.Series([_explain(data.votes[i], data.labels, probability[i].max()) for i in items], dtype="str"),
+        }
+    )
+
+
+def _explain(votes: np.ndarray, labels: Sequence[str], probability: float) -> str:
+    """Say in a few words why an item's label is not known, or that it is."""
+    n, said = int(votes.sum()), int((votes > 0).sum())
+    if n == 0:
+        return "no answer yet"
+    order = votes.argsort(kind="stable")[::-1]
+    counts = ", ".join(f"{int(votes[v])} {labels[v]!r}" for v in order if votes[v])
+    if said > 1 and probability < CLEAR:
+        return f"its answers differ: {counts}"
+    if probability < CLEAR:
+        return f"{counts}, by too few or too doubtful annotators"
+    return f"{counts}: its label is nearly settled"
+
+
+def _suggest_gold(asked: Askable, n: int, of_items: np.ndarray, worth: Any, rng: np.random.Generator) -> pd.DataFrame:
+    if n > of_items.sum():
+        raise DataError(f"n is {n:,}, and the true labels of {counted(int(of_items.sum()), 'item')} are not known yet")
+    gain = gain_of_truth(asked.states, worth, rng)  # (item, 2)
+    items = np.argsort(-np.where(of_items, gain.sum(axis=1), -np.inf), kind="stable")[:n]
+    table = _name_items(asked, items)
+    table.insert(1, "gain", gain[items].sum(axis=1))
+    table.insert(2, "gain_here", gain[items, 0])
+    table.insert(3, "gain_elsewhere", gain[items, 1])
+    return table

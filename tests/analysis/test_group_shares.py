@@ -1,0 +1,275 @@
+"""Shares of labels in groups of items: what is drawn, what is known, how groups are pulled together, and bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.analysis import group_shares
+from bayesanno.ground.errors import DataError, FitError, PredictionWarning, SizeWarning
+from tests.samples import DIMENSIONS, SHORT, tabulate, tiny_data
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning"),  # of short fits
+    pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning"),  # of few answers
+]
+SHARES = {"old": 0.8, "new": 0.3}
+N = 150  # items of each group
+
+
+def simulate_groups(rng, *, accuracy=0.8, per_item=3, annotators=8, shares=SHARES):
+    """Annotations of two classes in groups of different shares, with all gold, and the group of each item."""
+    group = np.repeat(np.arange(len(shares)), N)
+    truth = (rng.random(group.size) < np.array([*shares.values()])[group]).astype(int)
+    said = np.where(rng.random((annotators, group.size)) < accuracy, truth, 1 - truth)
+    answers = rng.random((annotators, group.size)).argsort(axis=0).argsort(axis=0) < per_item
+    data = tabulate(truth, np.where(answers, said, None))
+    names = [*shares]
+    return data, {item: names[code] for item, code in zip(data.items, group.tolist(), strict=True)}
+
+
+def row(table, first, second="", label="yes"):
+    found = table[(table["first"] == first) & (table["second"] == second) & (table["label"] == label)]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    data, groups = simulate_groups(np.random.default_rng(3))
+    return ba.fit("model_b", data, draws=300, tune=300, chains=2, random_seed=1, progressbar=False), groups
+
+
+class TestWhatIsCounted:
+    def test_shares_are_those_of_labels_drawn_from_the_fit(self, grouped):
+        fit, groups = grouped
+        table = ba.group_table(fit, groups, use_gold=False, random_seed=1)
+        assert table.columns.tolist() == [
+            "first", "second", "quantity", "label", "mean", "sd", "hdi94_lb", "hdi94_ub", "p_above", "n_items",
+            "n_known",
+        ]  # fmt: skip
+        assert table[["first", "second"]].drop_duplicates().to_numpy().tolist() == [
+            ["old", ""], ["new", ""], ["old", "new"],
+        ]  # fmt: skip
+        p = fit["latent"]["probability"].sel(true_class="yes").to_pandas()
+        drawn = ba.sample_labels(fit, random_seed=2).stack(sample=("chain", "draw")).transpose("sample", "item")
+        in_group = {name: np.array([groups[item] == name for item in p.index]) for name in SHARES}
+        share = {name: drawn.values[:, inside].mean(axis=1) for name, inside in in_group.items()}
+        for name, inside in in_group.items():
+            found = row(table, name)
+            mcse = found["sd"] / np.sqrt(300)  # of draws that are not all independent
+            assert found["mean"] == pytest.approx(p[inside].mean(), abs=5 * mcse)
+            assert found["sd"] == pytest.approx(share[name].std(), rel=0.2)
+            assert found[["n_items", "n_known"]].tolist() == [N, 0]
+            assert found["hdi94_lb"] < found["mean"] < found["hdi94_ub"]
+            assert np.isnan(found["p_above"])
+        pair = row(table, "old", "new")
+        assert pair["mean"] == pytest.approx(row(table, "old")["mean"] - row(table, "new")["mean"])
+        assert pair["sd"] == pytest.approx((share["old"] - share["new"]).std(), rel=0.2)
+        assert (pair["p_above"], pair["n_items"]) == (1, 2 * N)
+        assert row(table, "old", "new", "no")["p_above"] == 0
+        again = ba.group_table(fit, groups, use_gold=False, random_seed=1)
+        pd.testing.assert_frame_equal(table, again)
+
+    def test_known_labels_count_and_leave_nothing_uncertain(self, grouped):
+        fit, groups = grouped
+        table, gold = ba.group_table(fit, groups, random_seed=1), ba.data_of(fit).gold
+        for name in SHARES:
+            found = row(table, name)
+            share = np.mean([label == "yes" for item, label in gold.items() if groups[item] == name])
+            assert found[["mean", "hdi94_lb", "hdi94_ub"]].tolist() == pytest.approx([share] * 3)
+            assert (found["sd"], found["n_known"]) == (0, N)
+
+    def test_controls_count_even_if_gold_is_left_out(self, rng):
+        data, groups = simulate_groups(rng)
+        some = dict(list(data.gold.items())[:40])
+        records = data.to_frame()[["item", "annotator", "label"]].to_numpy()
+        data = ba.AnnotationData.from_records(records, items=data.items, labels=data.labels, controls=some)
+        fit = ba.fit("model_b", data, **SHORT)
+        table = ba.group_table(fit, groups, use_gold=False)
+        assert [row(table, name)["n_known"] for name in SHARES] == [40, 0]
+
+    def test_of_a_system_at_large_intervals_are_those_of_a_sample(self, grouped):
+        fit, groups = grouped
+        table = ba.group_table(fit, groups, at_large=True, random_seed=1)  # all labels are known
+        share = ba.group_table(fit, groups)["mean"]
+        for position in (1, 3):
+            found, p = table.iloc[position], share.iloc[position]
+            assert found["sd"] == pytest.approx(np.sqrt(p * (1 - p) / (N + 2)), rel=0.1)
+            assert found["mean"] == pytest.approx((p * N + 0.5) / (N + 1), abs=0.01)
+
+    def test_one_group_has_no_differences_and_a_group_of_one_item_is_one(self, grouped):
+        fit, groups = grouped
+        alone = ba.group_table(fit, dict.fromkeys(groups, "all"))
+        assert set(alone["second"]) == {""}
+        first = next(iter(groups))
+        for prevalence in ("common", "own"):
+            table = ba.group_table(
+                fit, groups | {first: "single"}, use_gold=False, prevalence=prevalence, random_seed=1
+            )
+            found = row(table, "single")
+            assert found["n_items"] == 1
+            p = float(fit["latent"]["probability"].sel(item=first, true_class="yes"))
+            assert found["mean"] == pytest.approx(p, abs=0.1)
+            assert {found["hdi94_lb"], found["hdi94_ub"]} <= {0, 1}
+
+    def test_every_form_of_groups_is_the_same(self, grouped):
+        fit, groups = grouped
+        expected = ba.group_table(fit, groups, random_seed=1)
+        frame = pd.DataFrame({"item": list(groups), "group": list(groups.values())})
+        for same in (pd.Series(groups), frame, pd.concat([frame, frame]), groups | {"page x": "old"}):
+            pd.testing.assert_frame_equal(ba.group_table(fit, same, random_seed=1), expected)
+
+    def test_the_interval_is_named_by_its_probability(self, grouped):
+        table = ba.group_table(*grouped, use_gold=False, prob=0.5, random_seed=1)
+        wide = ba.group_table(*grouped, use_gold=False, random_seed=1)
+        width = table["hdi50_ub"] - table["hdi50_lb"]
+        assert (width < wide["hdi94_ub"] - wide["hdi94_lb"]).all()
+
+    def test_many_groups_have_no_pairs(self, grouped, monkeypatch):
+        monkeypatch.setattr(group_shares, "MOST_PAIRED", 1)
+        with pytest.warns(SizeWarning, match="there are 2 groups, more than 1"):
+            table = ba.group_table(*grouped)
+        assert (table["second"] == "").all()
+
+
+class TestPrevalence:
+    def test_a_common_prevalence_pulls_groups_together_and_their_own_do_not(self, rng):
+        found = {"common": [], "own": []}
+        for _ in range(8):
+            data, groups = simulate_groups(rng, accuracy=0.75)
+            fit = ba.fit("one_coin", data, method="em", random_seed=1, progressbar=False)
+            for prevalence, values in found.items():
+                with pytest.warns(PredictionWarning, match="one point"):
+                    table = ba.group_table(fit, groups, use_gold=False, prevalence=prevalence, random_seed=1)
+                values.append(row(table, "old", "new")["mean"])
+        own, common = np.mean(found["own"]), np.mean(found["common"])
+        error = np.std(found["own"], ddof=1) / np.sqrt(8)
+        assert own == pytest.approx(0.5, abs=4 * error + 0.05)
+        assert own > common + 0.1
+
+    def test_items_without_answers_follow_their_group(self, rng):
+        data, groups = simulate_groups(rng, accuracy=0.9)
+        first = {name: next(item for item, own in groups.items() if own == name) for name in SHARES}
+        frame = data.to_frame()[["item", "annotator", "label"]]
+        frame = frame[~frame["item"].isin(first.values())]
+        data = ba.AnnotationData.from_records(frame.to_numpy(), items=data.items, labels=data.labels)
+        fit = ba.fit("model_b", data, **SHORT)
+        alone = groups | {item: f"unseen of {name}" for name, item in first.items()}
+        table = ba.group_table(fit, groups, prevalence="own", random_seed=1)
+        assert row(table, "old")["mean"] == pytest.approx(0.8, abs=0.12)
+        common = ba.group_table(fit, alone, random_seed=1)
+        prevalence = float(fit["posterior"]["prevalence"].sel(true_class="yes").mean())
+        for name in first:
+            assert row(common, f"unseen of {name}")["mean"] == pytest.approx(prevalence, abs=0.1)
+
+    def test_a_recalibrated_fit_takes_its_own_probabilities(self, grouped):
+        fit, groups = grouped
+        known = dict(list(ba.data_of(fit).gold.items())[::5])
+        done = ba.recalibrate(fit, known)
+        for prevalence in ("common", "own"):
+            table = ba.group_table(done, groups, use_gold=False, prevalence=prevalence, random_seed=1)
+            plain = ba.group_table(fit, groups, use_gold=False, prevalence=prevalence, random_seed=1)
+            assert (row(table, "old")["mean"] - row(plain, "old")["mean"]) != 0
+        p = done["latent"]["probability"].sel(true_class="yes").to_pandas()
+        inside = np.array([groups[item] == "old" for item in p.index])
+        table = ba.group_table(done, groups, use_gold=False, random_seed=1)
+        assert row(table, "old")["mean"] == pytest.approx(p[inside].mean(), abs=0.01)
+
+    def test_a_model_without_one_says_so(self, refuses, grouped):
+        fit = ba.fit(
+            ba.models.MACE(class_prior="uniform"), ba.data_of(grouped[0]), method="em", random_seed=1, progressbar=False
+        )
+        with refuses(FitError, match="mace has no prevalence, so groups cannot have their own"):
+            ba.group_table(fit, grouped[1], prevalence="own")
+        with pytest.warns(PredictionWarning, match="leave out what is uncertain of annotators"):
+            ba.group_table(fit, grouped[1])
+
+
+class TestHardTables:
+    def test_where_the_vote_is_wrong_and_a_class_is_rare(self, rng):
+        """One annotator of one answer, an item of none, two of three who are wrong on half of all."""
+        truth = (rng.random(120) < 0.05).astype(int)
+        good = truth.tolist()
+        bad = [[int(one) if rng.random() < 0.5 else 1 - int(one) for one in truth] for _ in range(2)]
+        single = [None] * 119 + [1]
+        data = tabulate(truth, [[None, *row[1:]] for row in (good, good, *bad)] + [single])
+        assert not data.votes[0].any()
+        fit = ba.fit("model_b", data, check=False, **SHORT)
+        groups = {item: "ab"[number % 2] for number, item in enumerate(data.items)}
+        for prevalence in ("common", "own"):
+            table = ba.group_table(fit, groups, use_gold=False, prevalence=prevalence, random_seed=1)
+            assert table.drop(columns="p_above").notna().all(axis=None)
+            for name in "ab":
+                share = truth[[groups[item] == name for item in data.items]].mean()
+                assert row(table, name)["hdi94_lb"] <= share <= row(table, name)["hdi94_ub"] + 0.05
+
+    def test_labels_nobody_gave_have_shares(self):
+        data = ba.AnnotationData.from_records(tiny_data().to_frame()[["item", "annotator", "label"]].to_numpy(),
+                                              labels=("no", "yes", "never"))  # fmt: skip
+        fit = ba.fit("model_a", data, check=False, **SHORT)
+        table = ba.group_table(fit, dict.fromkeys(data.items, "all"), random_seed=1).query("quantity == 'share'")
+        assert table["mean"].sum() == pytest.approx(1)
+        expected = ba.label_table(fit)[[f"p[{name}]" for name in table["label"]]].mean()
+        np.testing.assert_allclose(table["mean"], expected, atol=0.03)
+
+
+class TestGrades:
+    def test_labels_in_order_have_a_mean_grade(self, grouped):
+        fit, groups = grouped
+        table = ba.group_table(fit, groups, use_gold=False, random_seed=1)
+        assert set(table["quantity"]) == {"share"} if not ba.data_of(fit).labels_are_ordered else {"share", "grade"}
+        table = ba.group_table(fit, groups, use_gold=False, order=["yes", "no"], random_seed=1)
+        for ends in (("old", ""), ("old", "new")):
+            grade, share = row(table, *ends, label=""), row(table, *ends, label="no")
+            assert grade["quantity"] == "grade"
+            assert grade["mean"] == pytest.approx(share["mean"] + (1 if ends[1] == "" else 0))
+            assert grade["p_above"] == pytest.approx(share["p_above"], nan_ok=True)
+
+    def test_an_order_that_is_none_is_refused(self, grouped, refuses):
+        with refuses(DataError, match="order: 'perhaps' is not among the labels"):
+            ba.group_table(*grouped, order=["yes", "perhaps"])
+
+
+class TestWhatIsRefused:
+    @pytest.mark.parametrize(
+        ("change", "match"),
+        [
+            (lambda _: {"x": "old"}, "groups has no item of the fit, such as 'page 0', and has 1 other, as 'x'"),
+            (lambda _: {}, "has no item of the fit, such as 'page 0', and names none"),
+            (lambda groups: dict(list(groups.items())[2:]), r"item 'page 0' \(as 1 more\) is in no group: give one of"),
+            (lambda groups: groups | {"page 0": None}, "item 'page 0' is in no group"),
+            (lambda groups: groups | {"x": "third"}, "group 'third' has no item of the fit: leave it out"),
+            (lambda groups: pd.DataFrame({"item": list(groups)}), "groups has no column 'group': a table of groups"),
+            (lambda groups: list(groups), "groups is list: give the group of each item by name"),
+            (
+                lambda groups: pd.concat([pd.Series(groups), pd.Series({"page 1": "new"})]),
+                "item 'page 1' has two groups: give one of each",
+            ),
+        ],
+    )
+    def test_groups_that_are_none(self, grouped, refuses, change, match):
+        with refuses(DataError, match=match):
+            ba.group_table(grouped[0], change(grouped[1]))
+
+    def test_arguments_out_of_their_range(self, grouped, refuses):
+        with refuses(FitError, match="prevalence is 'each': choose one of common, own"):
+            ba.group_table(*grouped, prevalence="each")
+        with refuses(DataError, match="prob is 1.5"):
+            ba.group_table(*grouped, prob=1.5)
+        with refuses(FitError, match="random_seed is -1"):
+            ba.group_table(*grouped, random_seed=-1)
+
+    def test_of_several_dimensions_one_has_to_be_chosen(self, multi_fit, refuses):
+        groups = {item: "ab"[number % 2] for number, item in enumerate(ba.data_of(multi_fit).items)}
+        with refuses(FitError, match="has dimensions focus, polarity, and dimension is None"):
+            ba.group_table(multi_fit, groups)
+        table = ba.group_table(multi_fit, groups, dimension="focus", use_gold=False, random_seed=1)
+        assert set(table["label"]) - {""} == set(DIMENSIONS["focus"])
+        with refuses(FitError, match="model_a_multi has no prevalence"):
+            ba.group_table(multi_fit, groups, dimension="focus", prevalence="own")
+
+    def test_counts_have_no_labels(self, count_fit, refuses):
+        groups = dict.fromkeys(ba.data_of(count_fit).items, "all")
+        with refuses(FitError, match="binomial_mixture gives no labels of items, and so no shares"):
+            ba.group_table(count_fit, groups)
