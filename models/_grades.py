@@ -15,6 +15,7 @@ from bayesanno.modeling.ops.intervals import Noise, log_between
 
 FEW = 3  # annotators: fewer show almost nothing of how annotators differ
 ENOUGH = 3  # answers to an item: with fewer an error that all share looks like another grade
+MANY = 10  # annotators: from here on severities are sampled together with the mean threshold
 POOLED = 5  # answers that the median annotator counts for in an annotator's numbers
 
 
@@ -47,6 +48,11 @@ def measure_errors(votes: Votes, sd: float) -> tuple[np.ndarray, np.ndarray]:
     n = votes.answers.sum(axis=(1, 2)) + POOLED  # (annotator,)
     square = (votes.answers * above**2).sum(axis=(1, 2)) + POOLED * sd**2
     return (votes.answers * above).sum(axis=(1, 2)) / n, np.sqrt(square / n)
+
+
+def is_crowd(data: AnnotationData) -> float:
+    """Return 1 where many annotators answered, else 0: what `level` of their severities is multiplied by."""
+    return float((data.by_annotator > 0).sum() >= MANY)
 
 
 def explain_few(data: AnnotationData, *, shared: bool) -> list[str]:

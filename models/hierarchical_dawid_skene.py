@@ -69,7 +69,7 @@ from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasCaveats, HasPopulation, HasRemarks
 from bayesanno.modeling.expectation import in_proportion, votes_of
-from bayesanno.modeling.ops.variables import centring_of, level_of, logistic_normal, normal_deviation, shift_centring_of
+from bayesanno.modeling.ops.variables import centring_of, level_of, logistic_normal, normal_around, shift_centring_of
 from bayesanno.models._habit import MATRICES, ask_whether_habits_are_classes
 from bayesanno.models._population import explain_names, explain_unsaid
 
@@ -134,14 +134,14 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
         around = prior.confusion_spread * np.ones(data.n_classes)
         w = centring_of(self._counts(data), self._common(data), data.class_codes)
         centring, of_ability = pm.Data("centring", w), pm.Data("ability_centring", shift_centring_of(w))
-
         prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
         rows = ("true_class", "response")
         population = logistic_normal("population", expected, around, data.class_codes, centring=1.0, dims=rows)
         spread = pm.Gamma("spread", 2, 2 / prior.spread_prior, dims="true_class")
         ability_spread = pm.Gamma("ability_spread", 2, 2 / prior.ability_spread_prior)
         typical = level_of(population, data.class_codes)  # of being right, against each error
-        ability = normal_deviation("ability", ability_spread, level=typical, centring=of_ability, dims="annotator")
+        of_all = {"level": typical, "centring": of_ability, "dims": "annotator"}
+        ability = normal_around("ability", 0.0, ability_spread, **of_all)
         around_typical = {"shift": -ability[:, None], "centring": centring, "dims": ("annotator", *rows)}
         confusion = logistic_normal("confusion", population, spread, data.class_codes, **around_typical)
         correct = confusion[:, np.arange(data.n_classes), data.class_codes]  # (annotator, true_class)

@@ -37,8 +37,10 @@ Priors and what they imply.
 Identifiability.  The grades' positions give the unit.  All severities and thresholds can move up together: only the
 severities' mean of 0 and the scale that the widths divide keep them in place.  Grades cannot be permuted.  With
 shared=True the grade above explains an item that all perceive too high as well; from three answers per item on, the
-noise between annotators tells the two apart.  Severity and log sd are sampled partly centred
-(`bayesanno.modeling.ops.variables`).  The logistic distribution has the longer tails, and took .7 of the normal's time.
+noise between annotators tells the two apart.  Severity and log sd are sampled partly centred; from 10 annotators on,
+severity together with the mean threshold, as answers show only their difference (`bayesanno.modeling.ops.variables`).
+Few annotators can leave two modes, with other thresholds and sds but the same severities; to pass between them, a chain
+need not move severities.  The logistic distribution has longer tails, and took .7 of the normal's time.
 
 Use when labels are ordered (ratings, grades), as `labels=` declares them from the lowest to the highest, above all
 where annotators gave few answers.  Avoid when labels far apart are confused as often as neighbours: fit `model_b` or
@@ -69,7 +71,7 @@ from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import ItemNumberModel
 from bayesanno.modeling.ops.intervals import STEEP, Noise
 from bayesanno.modeling.ops.variables import centre_by, normal_around
-from bayesanno.models._grades import ends_of, explain_few, log_reported, measure_errors
+from bayesanno.models._grades import ends_of, explain_few, is_crowd, log_reported, measure_errors
 from bayesanno.models._order import ask_whether_labels_are_in_order
 
 
@@ -131,9 +133,11 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSeverity, HasSpreads):
         centring = centre_by(data.by_annotator / 2)  # about the information on each: (annotator,)
         prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * of_each, dims="true_class")
         width = pm.Dirichlet("width", prior.width_prior * of_each, dims="response")
-        pm.Deterministic("threshold", ends_of(width, data.n_labels)[1][:-1], dims="boundary")
+        threshold = pm.Deterministic("threshold", ends_of(width, data.n_labels)[1][:-1], dims="boundary")
         severity_spread = pm.Gamma("severity_spread", 2, 2 / prior.severity_prior)
-        severity = normal_around("severity", 0.0, severity_spread, centring=centring, dims="annotator")
+        mean = threshold.sum() / (data.n_labels - 1)
+        together = {"level": -mean * is_crowd(data), "centring": centring, "dims": "annotator"}
+        severity = normal_around("severity", 0.0, severity_spread, **together)
         typical_sd = pm.LogNormal("typical_sd", pt.log(prior.sd_prior[0]), prior.sd_prior[1])
         sd_spread = pm.Gamma("sd_spread", 2, 2 / prior.sd_spread_prior)
         sd = normal_around("sd", pt.log(typical_sd), sd_spread, centring=centring, by_log=True, dims="annotator")

@@ -14,7 +14,7 @@ from bayesanno.modeling.ops.variables import (
     draw_rows,
     level_of,
     logistic_normal,
-    normal_deviation,
+    normal_around,
     shift_centring_of,
 )
 
@@ -106,7 +106,8 @@ def graph_with_shift(centring):
     with pm.Model(coords=COORDS) as graph:
         typical = logistic_normal("typical", CENTRE, np.ones(2), RIGHT, centring=1.0, dims=("true_class", "response"))
         level = level_of(typical, RIGHT)
-        shift = normal_deviation("shift", pm.Gamma("far", 2, 4), level=level, centring=centring, dims="annotator")
+        far = pm.Gamma("far", 2, 4)
+        shift = normal_around("shift", 0.0, far, level=level, centring=centring, dims="annotator")
         logistic_normal("rows", typical, SPREAD, RIGHT, shift=-shift[:, None], centring=0.3, dims=tuple(COORDS))
     return graph
 
@@ -128,7 +129,7 @@ def test_the_density_of_a_shift_is_normal_whatever_is_sampled_and_rows_are_aroun
     of_rows = norm(typical - shift[:, None, None], SPREAD[:, None]).logpdf(rows).sum() - np.log(values["rows"]).sum()
     np.testing.assert_allclose(densities(point), of_shift + of_rows, rtol=1e-10)
     np.testing.assert_allclose(sampled(point), of_shift + ((1 - w) * np.log(far)).sum(), rtol=1e-10)
-    np.testing.assert_allclose(point["shift_stretched__"], -w * typical.mean() + shift / far ** (1 - w), rtol=1e-9)
+    np.testing.assert_allclose(point["shift_centred__"], -w * typical.mean() + shift / far ** (1 - w), rtol=1e-9)
 
 
 def test_draws_of_a_shift_and_of_rows_are_as_the_density_says(rng):

@@ -390,4 +390,4 @@ def chi_square(draws: np.ndarray, pmf: Mapping[Any, float], *, least: float = 5.
             expected, observed, e, o = [*expected, e], [*observed, o], 0.0, 0
     expected[-1] += e
     observed[-1] += o
-    return float(chisquare(observed, expected, sum_check=False).pvalue)
+    return float(chisquare(observed, np.asarray(expected, dtype=float), sum_check=False).pvalue)

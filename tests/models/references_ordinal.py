@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from scipy.special import expit, ndtr
+from scipy.special import log_expit, log_ndtr
 from scipy.stats import dirichlet, gamma, halfnorm, lognorm, norm
 
 Parameters = Mapping[str, np.ndarray]
@@ -23,13 +23,17 @@ def thresholds_of(width: np.ndarray) -> list[float]:
     return found
 
 
-def reported(noise: str, low: float, high: float, mean: float, sd: float) -> float:
+def reported(noise: str, low: float, high: float, mean: float, sd: float) -> np.longdouble:
     """P(low < perceived < high), from the tail on the side where it is small."""
-    below = ndtr if noise == "normal" else lambda x: expit(np.pi / np.sqrt(3) * x)
+    log_below = log_ndtr if noise == "normal" else lambda x: log_expit(np.pi / np.sqrt(3) * x)
+
+    def below(x: float) -> np.longdouble:  # of more than 38 standard deviations a double is 0
+        return np.exp(np.longdouble(log_below(x)))
+
     with np.errstate(divide="ignore"):
         a = low if np.isinf(low) else np.float64(low - mean) / sd
         b = high if np.isinf(high) else np.float64(high - mean) / sd
-    return float(below(-a) - below(-b)) if a > 0 else float(below(b) - below(a))
+    return below(-a) - below(-b) if a > 0 else below(b) - below(a)
 
 
 def ordinal_states_of(fields: Mapping) -> Callable[[Parameters, Said], np.ndarray]:
@@ -38,10 +42,10 @@ def ordinal_states_of(fields: Mapping) -> Callable[[Parameters, Said], np.ndarra
         nodes = NODES if fields["shared"] else np.zeros(1)
         weights = norm.pdf(nodes) / norm.pdf(nodes).sum()
         spread = float(parameters.get("shared_spread", 0.0))
-        joint = np.zeros(len(parameters["prevalence"]))
+        joint = np.zeros(len(parameters["prevalence"]), dtype=np.longdouble)  # a product may be below 1e-308
         for truth, share in enumerate(parameters["prevalence"]):
             for node, weight in zip(nodes, weights, strict=True):
-                probability = share * weight
+                probability = np.longdouble(share * weight)
                 for annotator, label in said:
                     mean = truth + parameters["severity"][annotator] + spread * node
                     sd = parameters["sd"][annotator]

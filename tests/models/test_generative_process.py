@@ -114,7 +114,7 @@ def check_recovered(case, entry, samples, data):
     found = recover(entry, data, case.posterior(samples, n_chains=2), case.known)
     probability = expected_probability(case, samples, data)
     close(found.latent["probability"].values, probability)
-    close(found.latent["entropy"].values, entropy(probability, axis=1))
+    close(found.latent["entropy"].values, entropy(np.asarray(probability, dtype=float), axis=1))
     likelihood = [case.item_logp(parameters, data) for parameters in samples]
     close(found.log_likelihood.reshape(len(samples), -1), likelihood)
     return found.latent

@@ -116,14 +116,16 @@ def test_no_parameter_makes_the_density_infinite_or_its_slope(noise, rng):
 @by_numpy
 @pytest.mark.parametrize("by_log", [False, True])
 def test_numbers_around_a_mean_have_one_density_however_they_are_sampled(by_log, rng):
-    for centring in (0.0, 0.3, 1.0, rng.uniform(size=3)):
+    for centring in (np.zeros(3), np.full(3, 0.3), np.ones(3), rng.uniform(size=3)):
         with pm.Model(coords={"annotator": range(3)}) as graph:
             pm.Normal("mean")
-            pm.Gamma("spread", 2, 2)
-            normal_around("x", graph["mean"], graph["spread"], dims="annotator", centring=centring, by_log=by_log)
-        point = {"mean": np.array(-0.7), "spread_log__": np.array(0.4), "x_centred__": rng.normal(size=3)}
+            level, spread = pm.Normal("level"), pm.Gamma("spread", 2, 2)
+            sampled = {"centring": centring, "level": level, "by_log": by_log}
+            normal_around("x", graph["mean"], spread, dims="annotator", **sampled)
+        point = {"mean": np.array(-0.7), "level": np.array(0.9), "spread_log__": np.array(0.4)}
+        point |= {"x_centred__": rng.normal(size=3)}
         scale = np.exp(0.4) ** (1 - centring)
-        number = -0.7 + scale * (point["x_centred__"] - centring * -0.7)
+        number = -0.7 + scale * (point["x_centred__"] - centring * (-0.7 + 0.9))
         values = graph.compile_fn(graph.unobserved_value_vars, inputs=graph.value_vars, mode=FAST)(point)
         close(values[-1], np.exp(number) if by_log else number)
         density = graph.compile_logp(vars=graph["x"], sum=False, mode=FAST)(point)[0]

@@ -9,7 +9,7 @@ in every graph anew, much longer to compile. Values, draws and names of variable
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
@@ -219,72 +219,63 @@ class LogOddsOfWrong(Transform):  # type: ignore[misc]
         return pt.log(rows).sum(axis=-1) + ((1 - centring) * pt.log(spread[..., None])).sum(axis=-1)
 
 
-def draw_deviation(
-    spread: pt.TensorVariable, _: pt.TensorVariable, centring: pt.TensorVariable, size: Any
-) -> pt.TensorVariable:
-    """Draw normal deviations from 0."""
-    shape = centring.shape if size is None or getattr(size, "data", 0) is None else size
-    return spread * pm.Normal.dist(shape=shape)
+class Numbers(NamedTuple):
+    """Numbers that are normal around a mean, or positive numbers whose logs are, for `CustomDist`."""
 
+    by_log: bool
 
-def log_density_of_deviation(
-    value: pt.TensorVariable, spread: pt.TensorVariable, *_: pt.TensorVariable
-) -> pt.TensorVariable:
-    """Return the log density of each deviation."""
-    return -0.5 * (value / spread) ** 2 - 0.5 * np.log(2 * np.pi) - pt.log(spread)
+    def draw(
+        self, mean: Any, spread: Any, _: pt.TensorVariable, centring: pt.TensorVariable, size: Any
+    ) -> pt.TensorVariable:
+        """Draw numbers."""
+        shape = centring.shape if size is None or getattr(size, "data", 0) is None else size
+        number = mean + spread * pm.Normal.dist(shape=shape)
+        return pt.exp(number) if self.by_log else number
 
+    def log_density(self, value: pt.TensorVariable, mean: Any, spread: Any, *_: Any) -> pt.TensorVariable:
+        """Return the log density of each number."""
+        number = pt.log(value) if self.by_log else value
+        density = -0.5 * ((number - mean) / spread) ** 2 - 0.5 * np.log(2 * np.pi) - pt.log(spread)
+        return density - number if self.by_log else density
 
-class Stretched(Transform):  # type: ignore[misc]
-    """Between normal deviations d from a level and u = w level + d / spread^(1 - w)."""
-
-    name = "stretched"
-
-    def forward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
-        """Return u of deviations."""
-        spread, level, centring = inputs[1:4]
-        return centring * level + value / spread ** (1 - centring)
-
-    def backward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
-        """Return the deviations of u."""
-        spread, level, centring = inputs[1:4]
-        return (value - centring * level) * spread ** (1 - centring)
-
-    def log_jac_det(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
-        """Return log |d deviation / d value|."""
-        spread, _, centring = inputs[1:4]
-        return pt.zeros_like(value) + (1 - centring) * pt.log(spread)
+    def middle(self, value: pt.TensorVariable, _size: Any, mean: Any, *_: Any) -> pt.TensorVariable:
+        """Return the median of each number."""
+        number = mean + pt.zeros_like(value)
+        return pt.exp(number) if self.by_log else number
 
 
 class PartlyCentred(Transform):  # type: ignore[misc]
-    """Between a normal number, or one whose log is normal, and its partially centred value.
+    """Between such numbers and their partially centred values.
 
-    With m and s the mean and standard deviation of the number x, or of its log, it is u = w m + (x - m) / s^(1 - w).
+    With m and s the mean and standard deviation of the number x, or of its log, it is
+    u = w (m + level) + (x - m) / s^(1 - w).
     """
 
     name = "centred"
 
-    def __init__(self, centring: Any, *, by_log: bool = False) -> None:
-        self.centring, self.by_log = centring, by_log
+    def __init__(self, *, by_log: bool = False) -> None:
+        self.by_log = by_log
 
     def forward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return u."""
-        mean, spread = inputs[-2:]
+        mean, spread, level, centring = inputs[1:5]
         number = pt.log(value) if self.by_log else value
-        return self.centring * mean + (number - mean) / spread ** (1 - self.centring)
+        return centring * (mean + level) + (number - mean) / spread ** (1 - centring)
 
     def backward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return the number."""
-        number = self._number(value, *inputs[-2:])
+        number = self._number(value, *inputs[1:5])
         return pt.exp(number) if self.by_log else number
 
     def log_jac_det(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return log |d number / d u|."""
-        mean, spread = inputs[-2:]
-        volume = pt.zeros_like(value) + (1 - self.centring) * pt.log(spread)
-        return volume + self._number(value, mean, spread) if self.by_log else volume
+        _, spread, _, centring = inputs[1:5]
+        volume = pt.zeros_like(value) + (1 - centring) * pt.log(spread)
+        return volume + self._number(value, *inputs[1:5]) if self.by_log else volume
 
-    def _number(self, value: Any, mean: Any, spread: Any) -> Any:
-        return mean + spread ** (1 - self.centring) * (value - self.centring * mean)
+    @staticmethod
+    def _number(value: Any, mean: Any, spread: Any, level: Any, centring: Any) -> Any:
+        return mean + spread ** (1 - centring) * (value - centring * (mean + level))
 
 
 def gaps_of(value: pt.TensorVariable) -> pt.TensorVariable:

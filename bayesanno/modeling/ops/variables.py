@@ -17,7 +17,9 @@ Rows of a Dirichlet can be sampled in one way only: in `hierarchical_dawid_skene
 five labels, they took 402 steps a draw and did not mix; log odds take about 20.
 
 *Numbers.* A number of each annotator, drawn from a normal whose standard deviation is learnt, is sampled in the same
-way, and so is a positive number whose log is normal.
+way, and so is a positive number whose log is normal. Where answers determine only the sum of the number and a level
+that all annotators have in common, w times the level is added to u: a chain then moves the level, and all numbers with
+it, in one step.
 """
 
 from __future__ import annotations
@@ -120,8 +122,9 @@ def normal_around(
     mean: pt.TensorVariable | float,
     spread: pt.TensorVariable,
     *,
-    dims: str | tuple[str, ...],
-    centring: np.ndarray | float = 0.0,
+    dims: str,
+    centring: pt.TensorVariable | np.ndarray,
+    level: pt.TensorVariable | float = 0.0,
     by_log: bool = False,
 ) -> pt.TensorVariable:
     """Declare numbers that are normal around a mean, or positive numbers whose logs are.
@@ -129,28 +132,43 @@ def normal_around(
     Parameters
     ----------
     name : str
-    mean, spread : TensorVariable
+    mean, spread : TensorVariable, shape ()
         Mean and standard deviation of the numbers, or of their logs.
-    dims : str or tuple of str
-    centring : array or float
-        The w of each: a matter of how it is sampled, not of what.
+    dims : str
+    centring : TensorVariable or array, of the shape of the numbers
+        The w of each: 0 for one that mean and spread determine, 1 for one that its own answers determine.
+    level : TensorVariable, shape ()
+        What answers determine only in sum with the numbers: the sum is sampled. It is not part of the density.
     by_log : bool, default False
         Whether it is the logs that are normal.
 
     Examples
     --------
+    >>> import numpy as np
     >>> import pymc as pm
     >>> from bayesanno.modeling.ops.variables import normal_around
     >>> with pm.Model(coords={"annotator": ["ada", "bo"]}) as graph:
-    ...     spread = pm.Gamma("spread", 2, 2)
-    ...     severity = normal_around("severity", 0.0, spread, dims="annotator")
+    ...     spread, w = pm.Gamma("spread", 2, 2), np.array([0.0, 0.9])
+    ...     severity = normal_around("severity", 0.0, spread, centring=w, dims="annotator")
     >>> graph.value_vars
     [spread_log__, severity_centred__]
     """
-    from bayesanno.modeling.ops.transforms import PartlyCentred
+    from bayesanno.modeling.ops import transforms as to
 
-    family = pm.LogNormal if by_log else pm.Normal
-    return family(name, mean, spread, dims=dims, default_transform=PartlyCentred(centring, by_log=by_log))
+    numbers = to.Numbers(by_log)
+    return pm.CustomDist(
+        name,
+        mean,
+        spread,
+        level,
+        pt.as_tensor(centring),
+        dist=numbers.draw,
+        logp=numbers.log_density,
+        support_point=numbers.middle,
+        signature="(),(),(),()->()",
+        default_transform=to.PartlyCentred(by_log=by_log),
+        dims=dims,
+    )
 
 
 def draw_rows(
@@ -182,50 +200,6 @@ def draw_rows(
     deviation = spread[..., None] * rng.standard_normal(centre.shape)  # (..., row, response)
     moved: np.ndarray = softmax(logs + wrong * (np.asarray(shift)[..., None] + deviation), axis=-1)
     return moved
-
-
-def normal_deviation(
-    name: str, spread: pt.TensorVariable, *, level: pt.TensorVariable, centring: pt.TensorVariable, dims: str
-) -> pt.TensorVariable:
-    """Declare normal deviations from a level, with one standard deviation, that are sampled partially centred.
-
-    Parameters
-    ----------
-    name : str
-    spread : TensorVariable, shape ()
-        The standard deviation.
-    level : TensorVariable, shape ()
-        What they deviate from: answers determine level and deviation together. It is not part of the density.
-    centring : TensorVariable, of the shape of the deviations
-        The w of each: 0 for one that is determined by the spread, 1 for one that is determined by its own answers.
-    dims : str
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pymc as pm
-    >>> from bayesanno.modeling.ops.variables import normal_deviation
-    >>> with pm.Model(coords={"annotator": ["ada", "bo"]}) as graph:
-    ...     spread = pm.Gamma("ability_spread", 2, 4)
-    ...     w = np.array([0.0, 0.9])
-    ...     ability = normal_deviation("ability", spread, level=pm.Normal("typical"), centring=w, dims="annotator")
-    >>> graph.value_vars
-    [ability_spread_log__, typical, ability_stretched__]
-    """
-    from bayesanno.modeling.ops import transforms as to
-
-    return pm.CustomDist(
-        name,
-        spread,
-        level,
-        pt.as_tensor(centring),
-        dist=to.draw_deviation,
-        logp=to.log_density_of_deviation,
-        support_point=lambda deviations, *_: pt.zeros_like(deviations),
-        signature="(),(),()->()",
-        default_transform=to.Stretched(),
-        dims=dims,
-    )
 
 
 def level_of(rows: pt.TensorVariable, right: np.ndarray) -> pt.TensorVariable:
