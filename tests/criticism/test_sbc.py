@@ -152,6 +152,17 @@ def with_another_prior(entry):
     return broken(entry, generate=generate)
 
 
+def fitted_without(entry, name, neutral):
+    """The same model, but where it takes the answers' probabilities a parameter that it simulates from is neutral."""
+
+    def log_answers(self, answers, p, z, slope):
+        values = {each: p[each] for each in p}
+        values[name] = np.full(1, neutral, dtype="float64") + 0 * values[name]
+        return type(entry).log_answers(self, answers, type(p)(values), z, slope)
+
+    return broken(entry, log_answers=log_answers)
+
+
 LABELS = ba.make_design(items=30, annotators=4, labels=3, per_item=3, random_seed=1)
 COUNTS = ba.make_count_design(items=60, per_item=10)
 STUDIES = [
@@ -220,3 +231,12 @@ def test_an_approximation_is_found_out():
     assert (prevalence["high"] < prevalence["level"]).all()  # variational Bayes is too sure of itself
     labels = ba.sbc_label_table(ranks, confidence=1 - LEVEL)
     assert labels.iloc[-1]["high"] < labels.iloc[-1]["predicted"]  # and of the labels
+
+
+@pytest.mark.slow
+def test_habits_that_a_fit_ignores_are_missed():
+    model = fitted_without(ba.models.ItemDifficulty(), "habit", 0)
+    settings = {"draws": 150, "tune": 300, "chains": 2, "progressbar": False}
+    ranks = ba.sbc(model, LABELS, simulations=60, random_seed=1, **settings)
+    found = ba.sbc_table(ranks).set_index("parameter")
+    assert found.loc["log_likelihood", "p_adjusted"] < LEVEL / 100

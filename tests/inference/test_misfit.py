@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
+from bayesanno.analysis.parts import part_of
+from bayesanno.analysis.residuals import mean_answers
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.inference.diagnosis.misfit import correlate_errors, measure_misfit
@@ -132,6 +134,18 @@ def test_errors_that_correlate_are_measured(rng):
     ):
         label = np.where(errs, 1 - truth[:, None], truth[:, None]).ravel()
         assert correlate_errors(design, label, joint) == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_it_is_the_correlation_of_a_table_of_dependence_where_classes_are_known(copies):
+    """Two ways to the same number; they part where an annotator answers an item twice, or nobody can be right."""
+    known = ba.AnnotationData(**{**vars_of(copies), "controls": copies.gold})
+    fit = ba.fit("model_b", known, method="vb", check=False, random_seed=1, progressbar=False)
+    view = view_of(fit)
+    joint = mean_answers(view, part_of(view, None))
+    (found,) = ba.dependence_table(fit, resamples=0).query("level == 'all'")["correlation"]
+    assert found > 0.1
+    assert correlate_errors(known, known.label, joint) == pytest.approx(found, rel=1e-10)
 
 
 def vars_of(data):
