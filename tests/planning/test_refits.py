@@ -11,13 +11,14 @@ from bayesanno.planning.of_fit import make_askable
 from bayesanno.planning.utility import information
 
 N_PAIRS = 20
-SETTINGS = {"draws": 1000, "tune": 500, "chains": 4, "check": False, "random_seed": 1, "progressbar": False}
+SETTINGS = {"draws": 1500, "tune": 500, "chains": 4, "random_seed": 1, "progressbar": False}
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:chains disagree")  # by a hair, in one fit or two of forty
 def test_gains_are_the_mean_change_of_entropy_of_fits_with_the_answer(rng):
     design = ba.make_design(items=60, annotators=6, labels=["no", "yes"], per_item=4, random_seed=1)
-    data, _ = ba.simulate("one_coin", design, random_seed=3)
+    data, _ = ba.simulate("model_b", design, random_seed=3)
     fit = ba.fit("model_b", data, **SETTINGS)
     asked = make_askable(fit, "this test", rng)
     gains = Gains(asked.states, information, rng).gain
@@ -36,7 +37,7 @@ def test_gains_are_the_mean_change_of_entropy_of_fits_with_the_answer(rng):
             found -= joint[i, j, code] * -entropy(after["latent"]["probability"].sel(item=item).to_numpy())
         errors.append(gains[i, j] + found)
     errors = np.array(errors)
-    # the Monte Carlo error of a change of entropy by 4,000 draws, and of the mean of twenty
+    # the Monte Carlo error of a change of entropy by 6,000 draws, and of the mean of twenty
     assert errors.std() < 0.01
     assert abs(errors.mean()) < 0.005
     assert gains[tuple(pairs.T)].mean() > 0.02
