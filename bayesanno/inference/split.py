@@ -163,8 +163,8 @@ def combine_modes(
     Raises
     ------
     FitError
-        If the fit has no chains or they are all in one mode, the weights cannot be estimated or there is no such rule;
-        or the fit was recalibrated.
+        If the fit has no chains or they are all in one mode, the weights cannot be estimated or there is no such rule,
+        a mode with mass has no draws; or the fit was recalibrated.
 
     Warns
     -----
@@ -261,9 +261,20 @@ def _select(view: FitView, mode: ModeMass) -> xr.DataTree:
 
 
 def _share_draws(share: np.ndarray, available: Sequence[int]) -> np.ndarray:
-    """Return how many draws of each mode to take: in proportion to the shares, as many as there are, each once."""
+    """Return how many draws of each mode to take: in proportion to the shares, as many as there are, each once.
+
+    Raises
+    ------
+    FitError
+        If a mode with mass has no draws.
+    """
     share = np.where(share < NO_SHARE, 0.0, share)
     share = share / share.sum()
+    if any(n == 0 and own > 0 for n, own in zip(available, share, strict=True)):
+        raise FitError(
+            "a mode that a chain is in carries mass, and no draw is nearer to it than to the others: the modes "
+            "cannot be combined; sample longer (draws), or look at the chains one by one"
+        )
     whole = min(n / own for n, own in zip(available, share, strict=True) if own > 0)
     counts: np.ndarray = np.minimum(np.round(whole * share).astype(int), available)
     return counts

@@ -18,6 +18,7 @@ from bayesanno.inference.graph.draws import unconstrain
 from bayesanno.inference.modes.chains import merge_modes
 from bayesanno.inference.modes.explore import Explored
 from bayesanno.inference.sampling.starts import Modes, Starts, choose_starts, share_chains
+from bayesanno.inference.split import _share_draws
 from bayesanno.modeling import registry
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit
 from tests.models.contract import TINY
@@ -201,6 +202,13 @@ class TestMirroredAccuracies:
                 call(whole15)
         with refuses(FitError, "has no chains to concatenate .it yields: combination."):
             ba.concat_chains([whole15, whole15])
+
+
+def test_a_mode_with_mass_and_without_draws_is_not_left_out_silently():
+    np.testing.assert_array_equal(_share_draws(np.array([0.6, 0.4]), [30, 100]), [30, 20])
+    np.testing.assert_array_equal(_share_draws(np.array([1.0, 1e-9]), [30, 0]), [30, 0])
+    with pytest.raises(FitError, match="no draw is nearer to it"):
+        _share_draws(np.array([0.6, 0.4]), [0, 100])
 
 
 def test_mirrored_rates_of_lazy_annotators_are_weighed_and_not_sampled_longer():
