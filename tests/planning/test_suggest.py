@@ -96,3 +96,18 @@ def test_after_an_answer_is_chosen_the_gains_of_its_item_are_those_given_it(aske
     assert found.gain[item, second] == pytest.approx(both - one, abs=0.01)
     assert found.gain[item, second] < alone[item, second]
     np.testing.assert_array_equal(np.delete(found.gain, item, axis=0), np.delete(alone, item, axis=0))
+
+
+def test_only_pairs_that_can_be_asked_are(tiny_fit):
+    open_pairs = ba.suggest_annotations(tiny_fit, 4)[["item", "annotator"]]
+    among = open_pairs.iloc[[3, 1]]
+    found = ba.suggest_annotations(tiny_fit, 2, among=among)
+    assert found[["item", "annotator"]].sort_values("item").to_numpy().tolist() == (
+        among.sort_values("item").to_numpy().tolist()
+    )
+    with pytest.raises(ba.DataError, match="3 answers are wanted, and 2 can be asked for"):
+        ba.suggest_annotations(tiny_fit, 3, among=among)
+    with pytest.raises(ba.DataError, match="among has no column 'annotator'"):
+        ba.suggest_annotations(tiny_fit, 1, among=among[["item"]])
+    with pytest.raises(ba.FitError, match="item 's99' is not in this fit"):
+        ba.suggest_annotations(tiny_fit, 1, among=among.assign(item="s99"))
