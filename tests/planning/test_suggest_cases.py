@@ -7,9 +7,10 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.modeling.states import DrawnStates
-from bayesanno.planning.gains import AnnotatorGains
+from bayesanno.planning.gains import AnnotatorGains, gain_of_truth
 from bayesanno.planning.of_fit import make_askable
-from tests.samples import SHORT, TINY_RECORDS, rte_counts, simulate_clique, tiny_data
+from bayesanno.planning.utility import choose_utility
+from tests.samples import DIMENSIONS, SHORT, TINY_RECORDS, rte_counts, simulate_clique, tiny_data
 
 QUICK = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
 
@@ -27,7 +28,8 @@ def crowd_fit():
 
 def test_no_annotator_is_asked_more_often_than_they_may_be(crowd_fit):
     each = ba.suggest_annotations(crowd_fit, 16, per_annotator=2)["annotator"].value_counts()
-    assert each.max() == 2 and len(each) == 8
+    assert each.max() == 2
+    assert len(each) == 8
     some = ba.suggest_annotations(crowd_fit, 7, annotators=["ana", "hiro"], per_annotator={"ana": 3, "hiro": 4})
     assert some["annotator"].value_counts().to_dict() == {"ana": 3, "hiro": 4}
 
@@ -56,7 +58,8 @@ def test_new_annotators_are_for_models_with_a_population(tiny_fit, refuses):
         ba.suggest_annotations(tiny_fit, 2, annotators=["dee"])
     fit = fit_shortly("hierarchical_dawid_skene", tiny_data())
     table = ba.suggest_annotations(fit, 6, annotators=["dee"], random_seed=1)
-    assert set(table["annotator"]) == {"dee"} and (table["gain"] > 0).all()
+    assert set(table["annotator"]) == {"dee"}
+    assert (table["gain"] > 0).all()
     assert sorted(table["item"]) == sorted(tiny_data().items)
 
 
@@ -68,16 +71,28 @@ def test_a_point_is_warned_of():
         ba.suggest_annotations(fit, 1)
 
 
-def test_items_with_controls_are_never_asked_about():
-    fit = fit_shortly("model_b", tiny_data(controls={"s5": "yes", "s6": "no"}))
-    assert not {"s5", "s6"} & set(ba.suggest_annotations(fit, 3)["item"])
-    assert not {"s5", "s6"} & set(ba.suggest_annotations(fit, 4, target="gold")["item"])
+def test_items_with_controls_are_never_asked_about(refuses):
+    fit = fit_shortly("model_b", tiny_data(controls={"s5": "yes"}))  # two of four open pairs are of s5
+    assert set(ba.suggest_annotations(fit, 2)["item"]) == {"s3", "s6"}
+    with refuses(ba.DataError, "3 answers are wanted, and 2 can be asked for"):
+        ba.suggest_annotations(fit, 3)
+    assert "s5" not in set(ba.suggest_annotations(fit, 5, target="gold")["item"])
 
 
-def test_a_fit_of_counts_is_refused(refuses):
-    fit = fit_shortly("binomial_mixture", rte_counts())
-    with refuses(ba.BayesannoError, "suggest_annotations"):
-        ba.suggest_annotations(fit, 1)
+def test_fits_of_counts_and_of_several_dimensions_are_refused(refuses):
+    designs = {name: ba.make_loop_design(items=20, annotators=4, labels=labels) for name, labels in DIMENSIONS.items()}
+    several, _ = ba.simulate("model_a_multi", ba.MultiAnnotationData(by_dimension=designs), random_seed=4)
+    for fit in (fit_shortly("binomial_mixture", rte_counts()), fit_shortly("model_a_multi", several)):
+        with refuses(ba.DataError, "suggest_annotations"):
+            ba.suggest_annotations(fit, 1)
+
+
+def test_with_annotators_known_a_true_label_says_only_its_own_entropy(rng):
+    p = np.array([[0.9, 0.1], [0.5, 0.5], [0.7, 0.3]])
+    states = DrawnStates(("no", "yes"), np.repeat(p[None, :, :, None], 20, axis=0), np.full((20, 1, 2, 2, 1), 0.5))
+    here, elsewhere = gain_of_truth(states, choose_utility("information", states.names), rng).T
+    np.testing.assert_allclose(here, -(p * np.log(p)).sum(axis=1))
+    np.testing.assert_allclose(elsewhere, 0, atol=1e-12)
 
 
 def test_gains_for_annotators_are_what_the_answer_explains_of_their_accuracy(rng):
