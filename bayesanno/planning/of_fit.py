@@ -73,8 +73,8 @@ def make_askable(
     if new:
         if not isinstance(view.model, HasPopulation):
             raise FitError(
-                f"annotator {new[0]!r} is not in this fit{nearest(new[0], data.annotators)}; only a model with a "
-                "population of annotators, as hierarchical_dawid_skene, says what to expect of new ones"
+                f"annotator {new[0]!r} is not in this fit, and only a model with a population of annotators, as "
+                f"hierarchical_dawid_skene, says what to expect of new ones{nearest(new[0], data.annotators)}"
             )
         data = replace(data, annotators=(*data.annotators, *new))
         posterior = add_strangers(view.model, data, posterior, rng)
