@@ -50,9 +50,10 @@ def measure_errors(votes: Votes, sd: float) -> tuple[np.ndarray, np.ndarray]:
     return (votes.answers * above).sum(axis=(1, 2)) / n, np.sqrt(square / n)
 
 
-def is_crowd(data: AnnotationData) -> float:
-    """Return 1 where many annotators answered, else 0: what `level` of their severities is multiplied by."""
-    return float((data.by_annotator > 0).sum() >= MANY)
+def level_of(threshold: pt.TensorVariable, data: AnnotationData) -> pt.TensorVariable:
+    """Return minus the mean threshold, which severities are sampled together with if many annotators answered, or 0."""
+    is_crowd = (data.by_annotator > 0).sum() >= MANY
+    return -threshold.sum() * as_data(is_crowd / (data.n_labels - 1))
 
 
 def explain_few(data: AnnotationData, *, shared: bool) -> list[str]:

@@ -71,7 +71,7 @@ from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import ItemNumberModel
 from bayesanno.modeling.ops.intervals import STEEP, Noise
 from bayesanno.modeling.ops.variables import centre_by, normal_around
-from bayesanno.models._grades import ends_of, explain_few, is_crowd, log_reported, measure_errors
+from bayesanno.models._grades import ends_of, explain_few, level_of, log_reported, measure_errors
 from bayesanno.models._order import ask_whether_labels_are_in_order
 
 
@@ -135,8 +135,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSeverity, HasSpreads):
         width = pm.Dirichlet("width", prior.width_prior * of_each, dims="response")
         threshold = pm.Deterministic("threshold", ends_of(width, data.n_labels)[1][:-1], dims="boundary")
         severity_spread = pm.Gamma("severity_spread", 2, 2 / prior.severity_prior)
-        mean = threshold.sum() / (data.n_labels - 1)
-        together = {"level": -mean * is_crowd(data), "centring": centring, "dims": "annotator"}
+        together = {"level": level_of(threshold, data), "centring": centring, "dims": "annotator"}
         severity = normal_around("severity", 0.0, severity_spread, **together)
         typical_sd = pm.LogNormal("typical_sd", pt.log(prior.sd_prior[0]), prior.sd_prior[1])
         sd_spread = pm.Gamma("sd_spread", 2, 2 / prior.sd_spread_prior)

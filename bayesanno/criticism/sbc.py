@@ -147,8 +147,9 @@ def _fit(model: AnnotationModel, data: Data, settings: dict[str, Any]) -> tuple[
         view = view_of(fit(model, data, check=False, **settings))
         several = bool(explain_chains(view.diagnostics))
         if several:
-            with suppress(BayesannoError):  # masses of modes are not always known: then all draws count equally
-                view = view_of(combine_modes(view, random_seed=settings["random_seed"]))
+            with suppress(BayesannoError):  # masses are not always known, or leave few draws: then all count equally
+                combined = view_of(combine_modes(view, random_seed=settings["random_seed"]))
+                view = combined if combined.posterior.sizes["draw"] >= KEPT else view
     return view, {"warned": ((), bool(doubts)), "several_modes": ((), several)}
 
 

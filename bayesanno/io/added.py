@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.text_table import Source, open_table
@@ -37,6 +38,7 @@ def add_annotations(data: AnnotationData, source: Source) -> AnnotationData:
     >>> ba.add_annotations(data, answered).describe()
     '3 annotations of 2 items by 2 annotators; labels no, yes'
     """
+    require_kind(data, AnnotationData, "add_annotations")
     table = open_table(source)
     items, annotators, labels = (table.columns[table.need(role)] for role in ("item", "annotator", "label"))
     rows = [row for row, label in enumerate(labels) if label]
