@@ -61,6 +61,7 @@ GROUPS = {
     "Data in and out": ["data.", "io."],
     "Fitting": ["inference.", "fits.", "modeling."],
     "Tables: labels, annotators, types": ["analysis."],
+    "What to ask next, and when to stop": ["planning."],
     "Agreement and behaviour": ["agreement."],
     "Is the model any good, did the prior matter": ["criticism."],
     "Figures and the report": ["report."],
