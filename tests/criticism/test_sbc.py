@@ -139,14 +139,12 @@ def test_a_study_that_cannot_be_is_refused(refuses, change, match):
 
 
 def with_another_prior(entry):
-    """The same model, but what it simulates comes from habits, or severities, more extreme than its prior says."""
+    """The same model, but what it simulates comes from habits that are more extreme than its prior says."""
 
     def generate(self, design, p):
         values = {name: p[name] for name in p}
         if "usage" in values:
             values["usage"] = p.usage**3 / (p.usage**3).sum(axis=1, keepdims=True)
-        elif "severity" in values:
-            values["severity"] = 3 * p.severity
         else:
             values["habit"] = 3 * p.habit
         return type(entry).generate(self, design, type(p)(values))
@@ -223,7 +221,6 @@ def test_exchangeable_classes_are_calibrated_though_chains_stay_where_they_begin
         (MODEL, "usage"),
         (ba.models.ItemDifficulty(), "log_likelihood"),
         (ba.models.SharedErrors(), "log_likelihood"),
-        (ba.models.OrdinalDawidSkene(), "severity"),
     ],
 )
 def test_a_wrong_model_is_found_out(model, name):
