@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_out
+from bayesanno.cli.files import check_out, show_table
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.running import status
@@ -20,7 +20,6 @@ from bayesanno.io.text_table import open_table
 
 SHOWN = 10  # rows on the screen
 
-Fitted = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `bayesanno fit` wrote.")]
 Annotators = Annotated[
     Path | None,
     typer.Option(
@@ -29,13 +28,12 @@ Annotators = Annotated[
     ),
 ]
 PerAnnotator = Annotated[int | None, typer.Option(metavar="N", min=1, help="The most answers of each annotator.")]
-OutTable = Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Where to write the table.")]
 
 
 def ask_next(
-    folder: Fitted,
+    folder: opt.FitFolder,
     batch: Annotated[int, typer.Option(metavar="N", min=1, help="How many answers.")] = 100,
-    out: OutTable = None,
+    out: opt.OutTable = None,
     target: Annotated[
         str, typer.Option(help="What to learn: labels, annotators, or gold (true labels by an expert, for all labels).")
     ] = "labels",
@@ -69,7 +67,7 @@ def ask_next(
             **who,
         )
     table.insert(1 if target == "gold" else 2, "label", "")
-    typer.echo(_format(table.drop(columns="label").head(SHOWN)))
+    typer.echo(show_table(table.drop(columns="label").head(SHOWN)))
     if len(table) > SHOWN:
         typer.echo("...")
     typer.echo(_describe_asked(table, target, "labels" if utility == "accuracy" else "nats"))
@@ -79,7 +77,7 @@ def ask_next(
 
 
 def plan(
-    folder: Fitted,
+    folder: opt.FitFolder,
     target: Annotated[
         float | None, typer.Option(help="The expected accuracy, or with --measure share_sure the share, to be reached.")
     ] = None,
@@ -90,7 +88,7 @@ def plan(
     ] = "evenly",
     annotators: Annotators = None,
     per_annotator: PerAnnotator = None,
-    out: OutTable = None,
+    out: opt.OutTable = None,
     seed: opt.Seed = None,
     overwrite: opt.Overwrite = False,
 ) -> None:
@@ -116,7 +114,7 @@ def plan(
             random_seed=seed,
             **who,
         )
-    typer.echo(_format(table))
+    typer.echo(show_table(table))
     if target is not None:
         typer.echo(_describe_needed(table, target, measure, with_cost="costs" in who))
     if out is not None:
@@ -146,11 +144,6 @@ def _describe_needed(table: pd.DataFrame, target: float, measure: str, *, with_c
     return f"{what} is expected with {needed:,.0f} more answers (94%: {ends}){cost}"
 
 
-def _format(table: pd.DataFrame) -> str:
-    numbers = table.select_dtypes("float").columns
-    return str(table.assign(**{name: table[name].map("{:.3f}".format) for name in numbers}).to_string(index=False))
-
-
 def _read_annotators(path: Path | None, per_annotator: int | None) -> dict[str, Any]:
     """Return who can be asked, how often and at what cost, as arguments of the library.
 
@@ -162,7 +155,7 @@ def _read_annotators(path: Path | None, per_annotator: int | None) -> dict[str, 
     if path is None:
         return {} if per_annotator is None else {"per_annotator": per_annotator}
     table = open_table(path)
-    names = table.columns[table.need("annotator")]
+    names = table.columns[table.need("annotator", may_be_named=False)]
     twice = next((row for row, name in enumerate(names) if name in names[:row] or not name), None)
     if twice is not None:
         raise DataError(f"{table.where(twice)}: annotator {names[twice]!r} is named twice, or without a name")

@@ -148,6 +148,13 @@ def numbers_as_text(table: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index(drop=True).assign(**{str(name): text for name, text in texts.items()})
 
 
+def show_table(table: pd.DataFrame) -> str:
+    """Return a table as text for the screen, with numbers to three decimals; "" where there is none."""
+    numbers = table.select_dtypes("float").columns
+    texts = {name: ["" if value != value else f"{value:.3f}" for value in table[name]] for name in numbers}
+    return str(table.assign(**texts).to_string(index=False))
+
+
 def describe_run(fit: xr.DataTree | FitView, *, total: float, labels: WrittenLabels | None = None) -> dict[str, Any]:
     """Return the settings and results of a run, as JSON can hold them."""
     from bayesanno.analysis.accuracy import score

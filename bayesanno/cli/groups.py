@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_out
+from bayesanno.cli.files import check_out, show_table
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd
@@ -23,14 +22,14 @@ GROUP = "group"
 
 
 def groups(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `bayesanno fit` wrote.")],
+    folder: opt.FitFolder,
     by: Annotated[Path, typer.Option(metavar="FILE", help="The group of every item (item,group), such as its system.")],
     item: Annotated[str | None, typer.Option(metavar="COL", help="The item column of FILE.")] = None,
     group: Annotated[
         str | None,
         typer.Option(metavar="COL", help="The column of groups in FILE; by default group, or the only other."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Where to write the table.")] = None,
+    out: opt.OutTable = None,
     own_prevalence: Annotated[
         bool, typer.Option("--own-prevalence", help="Learn a prevalence of each group, near the common one.")
     ] = False,
@@ -77,17 +76,10 @@ def groups(
             dimension=dimension,
             random_seed=seed,
         )
-    typer.echo(format_groups(found))
+    typer.echo(show_table(found))
     if out is not None:
         write_table(found, out)
         typer.echo(out)
-
-
-def format_groups(table: pd.DataFrame) -> str:
-    """Return the table of groups as text, with numbers to three decimals."""
-    numbers = table.select_dtypes("float").columns
-    texts = {name: ["" if np.isnan(value) else f"{value:.3f}" for value in table[name]] for name in numbers}
-    return str(table.assign(**texts).to_string(index=False))
 
 
 def read_groups(path: Path, *, item: str | None = None, group: str | None = None) -> pd.DataFrame:

@@ -32,7 +32,9 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="FIELD=VALUE", help="Set a field of the model; tuples are written 0.5:0.5."),
 ]
+FitFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `bayesanno fit` wrote.")]
 OutFolder = Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")]
+OutTable = Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Where to write the table.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.", callback=_check_seed)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
 Draws = Annotated[int, typer.Option(help="Draws kept, per chain.")]

@@ -17,7 +17,7 @@ from bayesanno.ground.running import status
 
 
 def recalibrate(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `bayesanno fit` wrote.")],
+    folder: opt.FitFolder,
     out: opt.OutFolder,
     gold: Annotated[
         Path | None,

@@ -15,7 +15,7 @@ from bayesanno.ground.running import status
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `bayesanno fit` wrote.")],
+    folder: opt.FitFolder,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Where to write it; by default DIR/report.html.")
     ] = None,

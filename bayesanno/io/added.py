@@ -40,7 +40,9 @@ def add_annotations(data: AnnotationData, source: Source) -> AnnotationData:
     """
     require_kind(data, AnnotationData, "add_annotations")
     table = open_table(source)
-    items, annotators, labels = (table.columns[table.need(role)] for role in ("item", "annotator", "label"))
+    items, annotators, labels = (
+        table.columns[table.need(role, may_be_named=False)] for role in ("item", "annotator", "label")
+    )
     rows = [row for row, label in enumerate(labels) if label]
     given = {(data.items[i], data.annotators[j]) for i, j in zip(data.item, data.annotator, strict=True)}
     for row in rows:

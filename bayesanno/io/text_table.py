@@ -105,8 +105,8 @@ class TextTable:
             )
         return next(iter(canonical or matching), None)
 
-    def need(self, role: str, option: str | None = None) -> int:
-        """Return the column that plays a role.
+    def need(self, role: str, option: str | None = None, *, may_be_named: bool = True) -> int:
+        """Return the column that plays a role; what names it is in the message, if it may be named.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class TextTable:
         if column is None:
             raise DataError(
                 f"{self.name}: no column for the {role}: looked for {listed(ALIASES[role])} among {listed(self.header)}"
-                + (f"; name it with {role}=... (--{role})" if role != "count" else "")
+                + (f"; name it with {role}=... (--{role})" if may_be_named and role != "count" else "")
             )
         return column
 
