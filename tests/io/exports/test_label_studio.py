@@ -1,5 +1,7 @@
 """Label Studio's JSON and JSON_MIN, as its export has them."""
 
+import json
+
 import pytest
 
 from bayesanno.ground.errors import DataError, ExportWarning
