@@ -7,10 +7,12 @@ that suit it.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed
 from bayesanno.io.exports.answers import tabulate
 from bayesanno.io.exports.document import (
     MOST_BYTES,
@@ -18,6 +20,7 @@ from bayesanno.io.exports.document import (
     document_from_frame,
     document_from_json,
     document_from_list,
+    document_from_object,
     document_from_table,
     document_from_zip,
     explain_size,
@@ -62,6 +65,12 @@ def open_source(source: Any, options: ReadOptions) -> tuple[TextTable, ReadOptio
 def _open(source: Any) -> Document:
     if isinstance(source, list):
         return document_from_list(source, "the list")
+    if isinstance(source, Mapping):
+        if any(hasattr(part, "to_pandas") for part in source.values()):
+            raise DataError(
+                f"cannot read annotations from {type(source).__name__}: choose one of its parts, {listed(list(source))}"
+            )
+        return document_from_object(source, "the dict")
     if not isinstance(source, str | os.PathLike):
         return document_from_frame(as_frame(source), FRAME_NAME)
     path = find_file(source)

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from bayesanno.io.read_options import ReadOptions
 
 YES, NO = "yes", "no"
+GOLD, CONTROL = "gold", "control"
 
 
 class Answer(NamedTuple):
     """What one annotator says to one question of an item, and its place, the file included.
 
     `labels` is None where nothing was said, and empty where none of the labels was chosen; then `question` may be "",
-    any. `is_gold` marks what is known to be true; without an annotator it is that alone.
+    any. `known` says that the labels are true, and what for: for evaluation ("gold") or for the model ("control");
+    without an annotator they are that alone.
     """
 
     place: str
@@ -32,15 +34,15 @@ class Answer(NamedTuple):
     annotator: str
     question: str
     labels: tuple[str, ...] | None
-    is_gold: bool = False
+    known: str = ""
 
 
-def known_true(record: Mapping[str, Any], item: str, place: str, options: ReadOptions) -> Iterator[Answer]:
-    """Yield what is known to be true of an item, in the field that `options.gold` names."""
-    if options.gold is not None:
-        labels = as_labels(look_up(record, options.gold, place), place)
+def known_true(record: Mapping[str, Any], item: str, place: str, field: str | None) -> Iterator[Answer]:
+    """Yield what a field, if one is named, says is true of an item."""
+    if field is not None:
+        labels = as_labels(look_up(record, field, place), place)
         if labels:
-            yield Answer(place, item, "", "", labels, is_gold=True)
+            yield Answer(place, item, "", "", labels, GOLD)
 
 
 def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tuple[TextTable, ReadOptions]:
@@ -72,7 +74,22 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
             labels = options.labels
         read_as = replace(read_as, labels=(NO, YES))
         asked = list(_one_item_each(asked, labels))
-    return _lay_out(name, list(_one_label(asked)), questions), read_as
+    asked = list(_one_label(asked))
+    if options.controls is None:
+        read_as = replace(read_as, controls=_find_controls(asked) or None)
+    return _lay_out(name, asked, questions), read_as
+
+
+def _find_controls(answers: Iterable[Answer]) -> dict[str, str]:
+    """Return what is known for the model."""
+    found: dict[str, str] = {}
+    for each in answers:
+        if each.known == CONTROL and each.labels and found.setdefault(each.item, each.labels[0]) != each.labels[0]:
+            raise DataError(
+                f"{each.place}: item {each.item!r} has two known labels, {found[each.item]!r} and "
+                f"{each.labels[0]!r}: keep one"
+            )
+    return found
 
 
 def _choose(name: str, questions: Sequence[str], asked: Sequence[str]) -> list[str]:
@@ -129,6 +146,6 @@ def _lay_out(name: str, answers: Sequence[Answer], questions: Sequence[str]) -> 
         here = [label if each.question in ("", question) else "" for each, label in zip(answers, said, strict=True)]
         header += [question, f"gold_{question}"] if several else ["label", "gold"]
         columns.append([label if each.annotator else "" for each, label in zip(answers, here, strict=True)])
-        columns.append([label if each.is_gold else "" for each, label in zip(answers, here, strict=True)])
+        columns.append([label if each.known == GOLD else "" for each, label in zip(answers, here, strict=True)])
     places = [each.place for each in answers]
     return TextTable(name=name, header=tuple(header), columns=tuple(columns), lines=places, unit="row")

@@ -125,6 +125,11 @@ def document_from_list(values: list[Any], name: str) -> Document:
     )
 
 
+def document_from_object(value: Mapping[str, Any], name: str) -> Document:
+    """Return the document of one object in memory."""
+    return Document(name=name, kind="object", records=lambda: iter([Record(name, value)]))
+
+
 def document_from_frame(frame: pd.DataFrame, name: str) -> Document:
     """Return the document of a DataFrame, whose cells may be nested."""
     names = [str(column) for column in frame.columns]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesanno.ground.errors import DataError, ExportWarning, warn
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.exports.answers import Answer, known_true
+from bayesanno.io.exports.answers import GOLD, Answer, known_true
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import as_flag, as_labels, as_list, as_object, as_text, fill_in
@@ -49,7 +49,7 @@ def read_label_studio(document: Document, options: ReadOptions) -> Iterator[Answ
         if not item:
             raise DataError(f"{where}: this task has no {options.item or 'id'}: name its items by a field with --item")
         yield Answer(place, item, "", "", None)
-        yield from known_true(task, item, place, options)
+        yield from known_true(task, item, place, options.gold)
         predictions = as_list(task.get("predictions"), "predictions", place)
         n_predictions += len(predictions)
         answers = _read_annotations(task, item, place, options, other_kinds)
@@ -81,7 +81,7 @@ def _read_annotations(
                     f"{here}: completed_by is missing, so that nobody gave this answer: name who did, or mark it as "
                     "ground truth"
                 )
-            yield answer._replace(is_gold=is_gold)
+            yield answer._replace(known=GOLD if is_gold else "")
 
 
 def _read_predictions(
@@ -168,7 +168,7 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
         item = fill_in(options.item or "id", row, "item", where)
         annotator = as_text(row.get("annotator"), "annotator", where)
         yield Answer(where, item, annotator, "", None)
-        yield from known_true(row, item, where, options)
+        yield from known_true(row, item, where, options.gold)
         names = list(row)
         begin = names.index("id") + 1 if "id" in row else 0
         for question in names[begin : names.index("annotator") if "annotator" in row else None]:

@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayesanno.ground.errors import DataError
+from bayesanno.io.exports.answer_records import RECORDS
+from bayesanno.io.exports.argilla import ARGILLA
+from bayesanno.io.exports.doccano import DOCCANO
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.label_studio import LABEL_STUDIO
+from bayesanno.io.exports.mturk import MTURK
+from bayesanno.io.exports.prodigy import PRODIGY
+from bayesanno.io.exports.toloka import TOLOKA
 
 if TYPE_CHECKING:
     from bayesanno.io.read_options import ReadOptions
 
-EXPORTS = {each.name: each for each in (LABEL_STUDIO,)}
+EXPORTS = {each.name: each for each in (LABEL_STUDIO, PRODIGY, ARGILLA, DOCCANO, MTURK, TOLOKA, RECORDS)}
 
 _OF_EXPORTS = {"predictions": False, "multi_label": False, "drop_rejected": False}
 _OF_MANY = {**_OF_EXPORTS, "item": None, "annotator": None, "gold": None}
