@@ -215,12 +215,20 @@ def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
+def _is_last(text: str, position: int) -> bool:
+    """Return whether no further line follows that of a position."""
+    return _skip(text, text.find("\n", position) % (len(text) + 1)) >= len(text)
+
+
 def _decode_value(text: str, position: int, name: str) -> tuple[Any, int]:
     """Return the JSON value that begins at a position, and where it ends."""
     try:
         return _DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
-        ends = " (the file ends here: is it whole?)" if _skip(text, error.pos) >= len(text) else ""
+        cut = _skip(text, error.pos) >= len(text) or (
+            error.msg.startswith("Unterminated") and _is_last(text, error.pos)
+        )
+        ends = " (the file ends here: is it whole?)" if cut else ""
         raise DataError(
             f"{name}, line {error.lineno}: this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}, column "
             f"{error.colno}{ends}; export the file again"
