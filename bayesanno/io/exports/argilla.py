@@ -79,12 +79,12 @@ def _records(document: Document) -> Iterator[Record]:
     if columns and len(columns) == len(whole):
         lengths = {name: len(value) for name, value in columns.items()}
         shortest = min(lengths, key=lengths.__getitem__)
+        for row in range(lengths[shortest]):
+            yield Record(f"{document.name}, [{row}]", {name: value[row] for name, value in columns.items()})
         if len(set(lengths.values())) > 1:
             raise DataError(
                 f"{document.name}: {shortest!r} is shorter than other lists: each has a value for every record"
             )
-        for row in range(lengths[shortest]):
-            yield Record(f"{document.name}, [{row}]", {name: value[row] for name, value in columns.items()})
     elif whole and all(isinstance(value, Mapping) for value in whole.values()) and "responses" not in whole:
         for name, value in whole.items():
             yield Record(f"{document.name}, [{name!r}]", {"id": name, **value})
@@ -178,7 +178,7 @@ def _suggested(value: Any, agent: Any, question: str, place: str) -> _Said:
 
 ARGILLA = Export(
     name="argilla",
-    form="records of Argilla (<question>.responses, or responses and fields)",
+    form="records with <question>.responses, or with responses and fields",
     looks_like=looks_like_argilla,
     read=read_argilla,
     uses=frozenset({"item", "gold", "predictions", "multi_label"}),

@@ -215,18 +215,13 @@ def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-def _is_last(text: str, position: int) -> bool:
-    """Return whether no further line follows that of a position."""
-    return _skip(text, text.find("\n", position) % (len(text) + 1)) >= len(text)
-
-
 def _decode_value(text: str, position: int, name: str) -> tuple[Any, int]:
     """Return the JSON value that begins at a position, and where it ends."""
     try:
         return _DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
         cut = _skip(text, error.pos) >= len(text) or (
-            error.msg.startswith("Unterminated") and _is_last(text, error.pos)
+            error.msg.startswith("Unterminated") and "\n" not in text[error.pos :].rstrip()
         )
         ends = " (the file ends here: is it whole?)" if cut else ""
         raise DataError(

@@ -99,7 +99,7 @@ def _read_answer(task: Mapping[str, Any], answer: str, place: str) -> tuple[str,
 
 PRODIGY = Export(
     name="prodigy",
-    form="JSONL of Prodigy (answer, _input_hash)",
+    form="JSONL with answer and _input_hash",
     looks_like=looks_like_prodigy,
     read=read_prodigy,
     uses=frozenset({"item", "annotator", "gold", "multi_label"}),

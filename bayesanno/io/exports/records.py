@@ -42,7 +42,7 @@ def as_text(value: Any, what: str, place: str) -> str:
 
 
 def _number_as_text(value: float, what: str, place: str) -> str:
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise DataError(f"{place}: {what} is {value}: leave out what is missing, or write null")
     try:
         return str(int(value)) if float(value).is_integer() else str(value)
