@@ -22,7 +22,7 @@ NO_EXPORT = {
     "of numbers": ("[1, 2, 3]", "is JSON without objects: known exports are lab"),
     "of lists": ("[[1], [2]]", "is JSON without objects"),
     "an object that is empty": ("{}", "is JSON without objects"),
-    "another object": ('{"images": [], "annotations": [], "categories": []}', "is JSON of 'images', 'annotations', 'cat"),
+    "another object": ('{"images": [], "annotations": [], "categories": []}', "is JSON of 'images', 'annot"),
     "other objects": ('[{"x": 1}]', r"is JSON of 'x': known exports are .*records \(JSON or JSONL, an object"),
     "cut off at once": ("[", r"line 1: this is not JSON: expecting value.*\(the file ends here"),
     "cut off between": ('[{"item": 1, "judge": 1, "label": 2},', r"line 1: this is not JSON: .* \(the file ends here"),
