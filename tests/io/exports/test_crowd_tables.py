@@ -108,6 +108,8 @@ def test_a_pool_is_answers_of_workers_and_control_tasks(keep, said):
 def test_controls_of_a_pool_reach_a_model(keep):
     data, _ = read_for(get_model("mace"), str(keep(POOL, "pool.tsv")), DataOptions())
     assert data.controls == {"t2": "dog"}
+    data, _ = read_for(get_model("label_usage"), str(keep(POOL, "pool.tsv")), DataOptions())
+    assert data.controls == {}  # which it does not take
 
 
 WRONG_POOL = {
