@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 from bayesanno.ground.errors import DataError, ExportWarning
@@ -50,7 +51,7 @@ def test_each_annotation_is_an_answer_by_who_gave_it(keep, said):
     assert data.items == ("12", "13", "14")  # also those that nobody answered
     assert data.gold == {"13": "Positive"}
     assert said(keep(PROJECT, "export.csv"), format="label-studio")[1] == answers  # a file is known by its content
-    assert said(PROJECT)[1] == answers
+    assert said(PROJECT)[1] == said(pd.DataFrame(PROJECT))[1] == answers
     assert said(keep("\ufeff\n" + json.dumps(PROJECT, indent=2)))[1] == answers
 
 
@@ -140,6 +141,28 @@ def test_json_min_is_read_and_what_it_lacks_is_said(keep, said, refuses):
         assert said(several, label="sentiment", multi_label=True)[0].items == ("12 / a", "12 / b")
     with refuses(DataError, "is JSON_MIN, which has no predictions"):
         read_annotations(path, predictions=True)
+
+
+CSV = (
+    '"annotation_id","annotator","created_at","id","lead_time","sentiment","stars","text","updated_at"\n'
+    '1,"5","2021",12,4.2,"Positive","[{""rating"": 4}]","x","2021"\n'
+    '2,"ada@example.org","2021",12,3.1,"{""choices"": [""Negative"", ""Positive""]}","","y","2021"\n'
+)
+
+
+def test_csv_is_read_where_the_question_is_named(keep, said, refuses):
+    path = keep(CSV, "project.csv")
+    with pytest.warns(ExportWarning, match="CSV of Label Studio has no skipped tasks"):
+        assert said(path, label="stars", labels=["3", "4"])[1] == [("12", "5", "4")]
+    with pytest.warns(ExportWarning):
+        _, answers = said(path, label="sentiment", multi_label=True)
+    assert [(item, label) for item, who, label in answers if who == "5"] == [
+        ("12 / Negative", "no"), ("12 / Positive", "yes")
+    ]  # fmt: skip
+    with refuses(
+        DataError, "is CSV of Label Studio, whose columns do not say which are questions: name one of .* --label"
+    ):
+        read_annotations(path)
 
 
 WRONG = {
