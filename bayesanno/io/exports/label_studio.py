@@ -16,7 +16,7 @@ from bayesanno.ground.wording import counted, listed
 from bayesanno.io.exports.answers import GOLD, Answer, known_true
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_flag, as_labels, as_list, as_object, as_text, fill_in
+from bayesanno.io.exports.records import as_flag, as_labels, as_list, as_object, as_text, check_new, fill_in
 
 if TYPE_CHECKING:
     from bayesanno.io.read_options import ReadOptions
@@ -42,6 +42,7 @@ def read_label_studio(document: Document, options: ReadOptions) -> Iterator[Answ
         yield from _read_minimal(document, options)
         return
     other_kinds: dict[str, str] = {}
+    seen: dict[str, str] = {}
     n_answers = n_predictions = 0
     for where, record in document.records():
         task = as_object(record, where)
@@ -49,6 +50,8 @@ def read_label_studio(document: Document, options: ReadOptions) -> Iterator[Answ
         item = fill_in(options.item or "id", task, "item", place)
         if not item:
             raise DataError(f"{where}: this task has no {options.item or 'id'}: name its items by a field with --item")
+        if options.item is None:
+            check_new(item, seen, where)
         yield Answer(place, item, "", "", None)
         yield from known_true(task, item, place, options.gold)
         predictions = as_list(task.get("predictions"), "predictions", place)

@@ -31,7 +31,7 @@ def looks_like_prodigy(document: Document, _: ReadOptions) -> bool:
     """Return whether the first record has an answer and a hash."""
     first = document.first
     hashed = any(name in first for name in ("_input_hash", "_task_hash"))
-    return hashed and first.get("answer") in ANSWERS
+    return document.kind != "zip" and hashed and first.get("answer") in ANSWERS
 
 
 def read_prodigy(document: Document, options: ReadOptions) -> Iterator[Answer]:

@@ -184,6 +184,7 @@ WRONG = {
     "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"task 4, predictions\[0\]: this is a number"),
     "two golds": ([task(4, annotation(1, GOOD, ground_truth=True), annotation(2, BAD, ground_truth=True))],
                   r"task 4, annotations\[1\]\.result\[0\]: item '4' has two gold labels, 'Positive' and 'Negative'"),
+    "twice": ([PROJECT[0], PROJECT[1], PROJECT[0]], r"\[2\]: item '12' is there already, at .*json, \[0\]: keep one"),
     "one label": ([task(4, annotation(1, GOOD))], "only one label, 'Positive'"),
 }  # fmt: skip
 
