@@ -158,7 +158,7 @@ def _check(n: int, target: str, random_seed: int | None) -> None:
 def _find_open(asked: Askable, of_items: np.ndarray, among: pd.DataFrame | None) -> np.ndarray:
     """Return which pairs have no answer yet, of the items and pairs that are asked about: (item, annotator)."""
     data = asked.data
-    is_open = asked.find_open() & of_items[:, None]
+    is_open: np.ndarray = asked.find_open() & of_items[:, None]
     if among is not None:
         lacking = [name for name in ("item", "annotator") if name not in among]
         if lacking:
