@@ -12,7 +12,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import require_kind
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd
 from bayesanno.io.text_table import ALIASES, SEPARATORS
@@ -210,11 +210,8 @@ def _save(path: Path, rows: Iterable[list[str]]) -> None:
 
 
 def _write_text(path: Path, text: str) -> None:
-    try:
-        with write_whole(path) as unfinished:
-            unfinished.write_bytes(text.encode("utf-8"))
-    except OSError as error:
-        raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror}") from None
+    with write_whole(path) as unfinished:
+        unfinished.write_bytes(text.encode("utf-8"))
 
 
 def _check_names_survive(named: Mapping[str, Iterable[str]]) -> None:

@@ -257,7 +257,12 @@ class TestWhatIsRefused:
     def test_a_true_label_that_is_no_label_of_the_fit(self, grouped, refuses):
         data = ba.data_of(grouped[0])
         fit = ba.fit(
-            "one_coin", replace(data, gold={"page 1": "odd"}), method="vb", check=False, random_seed=1, progressbar=False
+            "one_coin",
+            replace(data, gold={"page 1": "odd"}),
+            method="vb",
+            check=False,
+            random_seed=1,
+            progressbar=False,
         )
         with refuses(DataError, match="gold label 'odd' of item 'page 1' is not among the labels 'no', 'yes'"):
             ba.group_table(fit, grouped[1])

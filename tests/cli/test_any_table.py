@@ -38,7 +38,9 @@ TABLE = st.tuples(
     st.lists(names, min_size=1, max_size=4, unique=True),
     st.lists(names, min_size=1, max_size=4, unique=True),
 ).flatmap(
-    lambda each: st.lists(st.tuples(*map(st.sampled_from, each), st.sampled_from([*each[2], ""])), min_size=1, max_size=16)
+    lambda each: st.lists(
+        st.tuples(*map(st.sampled_from, each), st.sampled_from([*each[2], ""])), min_size=1, max_size=16
+    )
 )
 HEADERS = (("item", "annotator", "label", "gold"), ("Task", "WORKER", "answer", "truth"))
 QUOTING = (csv.QUOTE_ALL, csv.QUOTE_MINIMAL)
@@ -60,7 +62,11 @@ def as_file(rows, header, separator, quoting, line_end="\n"):
 def said(rows):
     """What a table says, by its own words: answers, items, annotators, and which rows lack a name."""
     cells = [tuple(cell.strip() for cell in row) for row in rows]
-    return Counter(row[:3] for row in cells if row[2]), {row[0] for row in cells} - {""}, {row[1] for row in cells} - {""}
+    return (
+        Counter(row[:3] for row in cells if row[2]),
+        {row[0] for row in cells} - {""},
+        {row[1] for row in cells} - {""},
+    )
 
 
 def read(source, **options):
@@ -132,7 +138,9 @@ def test_commands_end_well_and_names_come_back_as_they_were(rows, quoting, chose
         fitted = ends_well(folder, "fit", model, "a.csv", "--method", method, "--seed", 1, "--out", "x",
                            *([] if report else ["--no-report"]))  # fmt: skip
         assert data is not None or not fitted
-        agreed = ends_well(folder, "agreement", "a.csv", "--out", "y", "--resamples", 10, *([] if report else ["--no-plots"]))
+        agreed = ends_well(
+            folder, "agreement", "a.csv", "--out", "y", "--resamples", 10, *([] if report else ["--no-plots"])
+        )
         ends_well(folder, "noise", "a.csv")
         if agreed:
             assert set(open_table(folder / "y" / "annotators.csv").columns[0]) == set(data.annotators)

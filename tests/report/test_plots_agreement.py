@@ -73,6 +73,9 @@ def test_names_are_text_and_no_formulas(tmp_path):
 
 
 def test_what_cannot_be_drawn_is_refused(refuses):
+    alone = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes")])
+    with refuses(DataError, "only one annotator answered"):
+        ba.plot_divergence(alone)
     with refuses(DataError, "there is no measure 'kl': choose one of leverage, kld, jsd_mean"):
         ba.plot_divergence(tiny_data(), measure="kl")
     with refuses(DataError, "no subset of annotators shares items enough"):
