@@ -258,8 +258,9 @@ def _require_prevalence(view: FitView) -> None:
 def _find_known(part: FitPart, *, use_gold: bool) -> np.ndarray:
     """Return the class of each item that is known, -1 of the others; shape (item,)."""
     data = part.data
+    controls: np.ndarray = data.control_codes
     if not use_gold:
-        return data.control_codes
+        return controls
     strange = next((item for item in data.items if item in data.gold and data.gold[item] not in data.classes), None)
     if strange is not None:
         raise DataError(
@@ -267,7 +268,7 @@ def _find_known(part: FitPart, *, use_gold: bool) -> np.ndarray:
             "its group has no share of it: declare it where annotations are read, with labels=... (--labels), or leave "
             "gold out with use_gold=False (--ignore-gold)"
         )
-    return np.where(data.control_codes >= 0, data.control_codes, data.gold_codes)
+    return np.where(controls >= 0, controls, data.gold_codes)
 
 
 # -------------------------------------------------------------------------------------------------- the draws
