@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
@@ -62,4 +62,5 @@ def write_whole(path: Path) -> Iterator[Path]:
         if unfinished.is_dir():
             shutil.rmtree(unfinished, ignore_errors=True)
         else:
-            unfinished.unlink(missing_ok=True)
+            with suppress(OSError):  # nothing is there, or all is read-only by now
+                unfinished.unlink()

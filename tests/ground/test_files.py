@@ -57,6 +57,17 @@ def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path, refuses, of
     assert names(tmp_path) == ["kept"]
 
 
+def test_a_read_only_disk_is_one_line_where_even_removing_is_refused(tmp_path, refuses, monkeypatch):
+    def refuse(self, *_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(self))
+
+    for what in ("mkdir", "unlink", "write_text"):
+        monkeypatch.setattr(Path, what, refuse)
+    for write in (Path.mkdir, lambda path: path.write_text("all of it")):
+        with refuses(DataFileError, "x' cannot be written: Read-only"), write_whole(tmp_path / "x") as unfinished:
+            write(unfinished)
+
+
 def test_an_error_that_is_not_of_writing_stays_what_it_is(tmp_path):
     for error in (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), FileNotFoundError(2, "no", "elsewhere")):
         with pytest.raises(type(error), match=error.strerror) as caught, write_whole(tmp_path / "x"):
