@@ -97,6 +97,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "criticism.sbc_tables": ["sbc_coverage", "sbc_label_scores", "sbc_label_table", "sbc_table"],
         "criticism.sensitivity": ["Study", "sensitivity"],
         "modeling.registry": ["get_model", "list_models"],
+        "planning.before": ["plan_answers"],
         "planning.progress": ["expected_progress", "stopping_table"],
         "planning.suggest": ["suggest_annotations"],
     },
