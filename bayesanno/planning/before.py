@@ -132,7 +132,8 @@ def plan_answers(
     """
     check_seed(random_seed)
     check_target(target, measure, sure)
-    for name, value in (("items", items), ("annotators", annotators), ("simulations", simulations or FEW)):
+    counts = {"items": items, "annotators": annotators, "simulations": FEW if simulations is None else simulations}
+    for name, value in counts.items():
         check_count(name, value)
     chosen = get_model(model)
     _require_labels(chosen)
@@ -156,7 +157,6 @@ def plan_answers(
         view = _require_like(like)
         design = replace(make_design(labels=view.data.classes, **asked), **_labels_of(view.data))
         made = _simulate_like(view, design, n, rng)
-    chosen.check(design)
     settings = {"method": method, "check": False, "progressbar": False, **QUICK.get(method, {})}
     seen = np.full((n, len(looks), 6), np.nan)  # answers, cost, share right, again, share sure, mean probability
     with hear_doubts():  # an unreliable fit has wrong labels, and these count
