@@ -11,6 +11,7 @@ import numpy as np
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.running import one_blas_thread
 from bayesanno.ground.validate import check_seed, check_share
 from bayesanno.ground.wording import listed
 from bayesanno.planning.budget import make_budget
@@ -22,6 +23,7 @@ PER_ITEM = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)  # further answers per it
 PROB = 0.94
 
 
+@one_blas_thread()
 def expected_progress(
     fit: xr.DataTree | FitView,
     answers: Sequence[int] | None = None,
@@ -193,6 +195,7 @@ def find_needed(progress: pd.DataFrame, column: str = "answers") -> tuple[float,
     return median, lower, upper
 
 
+@one_blas_thread()
 def stopping_table(
     fit: xr.DataTree | FitView,
     *,

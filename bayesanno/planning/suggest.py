@@ -11,6 +11,7 @@ from bayesanno.analysis.parts import find_positions
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.running import one_blas_thread
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import counted, listed
 from bayesanno.planning.budget import Budget, make_budget
@@ -23,6 +24,7 @@ TARGETS = ("labels", "annotators", "gold")
 CLEAR = 0.9  # the probability of a label from which on it is taken for settled in words
 
 
+@one_blas_thread()
 def suggest_annotations(
     fit: xr.DataTree | FitView,
     n: int,
