@@ -106,6 +106,11 @@ def suggest_annotations(
     draws weigh as the answer makes them probable. What an answer says of other items, by what it says of its annotator,
     does not count. The gain for annotators is what the answer tells, in nats, of the accuracy of its annotator.
 
+    Of a posterior 2,000 draws are taken, spread evenly; of a model whose items have a number of their own, as
+    `item_difficulty`, 200. On simulated data of the size of RTE (800 items, 164 annotators) gains of 200 draws differ
+    from those of 1,000 by .0004 nats on average, and by .006 among the 2,000 largest, which are .22; their rank
+    correlation is .999 (.987 of the largest), and 100 of the 101 items that are asked about are the same.
+
     Answers are asked of annotators whom the fit trusts: a fit that trusts the wrong ones asks for more of the same. And
     items asked about are harder than others. A model in which items differ takes that into account; by a model in which
     all are alike, annotators then look worse than they are, by .05 in simulations (`tests/benchmarks/adaptive.py`).
