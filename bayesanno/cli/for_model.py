@@ -19,7 +19,8 @@ from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts
 from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
-from bayesanno.io.text_table import open_table
+from bayesanno.io.exports.registry import EXPORTS
+from bayesanno.io.sources import open_source
 from bayesanno.modeling.base import AnnotationModel
 
 
@@ -51,7 +52,9 @@ def read_for(model: AnnotationModel, source: str, options: DataOptions) -> tuple
 def _read_annotations(model: AnnotationModel, source: str, options: DataOptions) -> tuple[AnnotationData, str]:
     if not model.two_labels:
         options.refuse(_EVERY_LABEL, model.name)
-    data = annotations_from(open_table(source), of_one_column(model, options))
+    data = annotations_from(*open_source(source, of_one_column(model, options)))
+    if options.controls is None and not model.takes_controls:
+        data = replace(data, controls={})  # those that an export comes with
     added = ""
     if options.add is not None:
         n_before, data = data.n_annotations, add_annotations(data, options.add)
@@ -62,8 +65,8 @@ def _read_annotations(model: AnnotationModel, source: str, options: DataOptions)
 
 
 def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tuple[CountData, str]:
-    options, positive = of_one_column(model, given), given.positive
-    table = open_table(source)
+    positive = given.positive
+    table, options = open_source(source, of_one_column(model, given))
     of_counts = any(option is not None for option in (options.successes, options.trials))
     of_annotations = any((options.annotator, options.label, options.labels, options.unsure, options.format != "auto"))
     if of_counts or (not of_annotations and holds_counts(table)):
@@ -87,10 +90,12 @@ def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tup
     return data, data.describe(positive=what) + left_out
 
 
-def _read_dimensions(_: AnnotationModel, source: str, given: DataOptions) -> tuple[MultiAnnotationData, str]:
+def _read_dimensions(model: AnnotationModel, source: str, given: DataOptions) -> tuple[MultiAnnotationData, str]:
+    if given.format not in EXPORTS:
+        given.refuse({"--format": _LONG_ALONE}, model.name)
     options = replace(given, labels_by_dimension=parse_labels_by_dimension(given.declared))
     check_dimensions(options)
-    data = multi_annotations_from(open_table(source), options)
+    data = multi_annotations_from(*open_source(source, options))
     return data, data.describe()
 
 
@@ -174,6 +179,7 @@ _EVERY_LABEL = {
     "--positive": "{option} is for models of counts or of two labels: {model} takes every label as it is, so leave it "
     "out"
 }
+_LONG_ALONE = "{model} reads a long table or an export, with a label column for each dimension: leave out {option}"
 _KNOWN = ("--gold", "--gold-file", "--controls")
 _ADDED = {"--add": "{option} is for models of annotations with one label column: {model} takes others, so leave it out"}
 
@@ -194,7 +200,6 @@ _KINDS: Mapping[type, _Kind] = {
             **_ADDED,
             "--unsure": "{option} is for one label column, and {model} reads several, where no answer may be unsure: "
             "empty those cells, which are then no answers",
-            "--format": "{model} reads a long table, with a label column for each dimension: leave out {option}",
         },
     ),
 }

@@ -9,11 +9,12 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.alike import warn_of_alike
+from bayesanno.io.alike import warn_of_alike, warn_of_strange_gold
 from bayesanno.io.columns import make_annotations
 from bayesanno.io.formats.long import find_long_columns, read_rows
 from bayesanno.io.read_options import ReadOptions, label_names
-from bayesanno.io.text_table import Source, TextTable, open_table
+from bayesanno.io.sources import open_source
+from bayesanno.io.text_table import Source, TextTable
 
 
 def read_multi_annotations(
@@ -31,8 +32,9 @@ def read_multi_annotations(
     source : path, str or DataFrame
         As for `read_annotations`.
     dimensions : sequence of str
-        The label columns, at least two; their names are the dimensions' names. An empty cell is no annotation of that
-        dimension. A column gold_<dimension>, if there is one, has its known true labels, for evaluation.
+        The label columns, or the questions of an export, at least two; their names are the dimensions' names. An empty
+        cell is no annotation of that dimension. A column gold_<dimension>, if there is one, has its known true labels,
+        for evaluation.
     item, annotator : str, optional
         The columns' names, as for `read_annotations`.
     labels : mapping of dimension to sequence of str, optional
@@ -68,7 +70,7 @@ def read_multi_annotations(
     }
     options = ReadOptions(item=item, annotator=annotator, label=tuple(dimensions), labels_by_dimension=declared)
     check_dimensions(options)
-    return multi_annotations_from(open_table(source), options)
+    return multi_annotations_from(*open_source(source, options))
 
 
 def check_dimensions(options: ReadOptions) -> None:
@@ -117,5 +119,6 @@ def _read_dimension(
             f"never used, declare them (labels={{{name!r}: [...]}}, --labels {name}=A,B,...)"
         )
     data = make_annotations(table, answers, labels, gold=answers.gold, order_declared=declared is not None)
-    warn_of_alike(table.name, labels=() if declared is not None else (*labels, *answers.gold.values()))
+    if not warn_of_alike(table.name, labels=() if declared is not None else (*labels, *answers.gold.values())):
+        warn_of_strange_gold(table.name, answers.gold, labels)
     return data

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.errors import DataError, DataFileError, NamesWarning
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.count_tables import read_counts
 from bayesanno.io.write import write_annotations
@@ -145,7 +145,8 @@ def test_a_control_label_must_be_possible_and_a_gold_label_need_not(refuses, wri
         r"line 2: label 'yess' of item 's1' is not among the labels 'no', 'yes'; did you mean 'yes'\?; declare",
     ):
         read_annotations(written(LONG), controls=known)
-    assert read_annotations(written(LONG), gold_file=known).gold == {"s1": "yess"}
+    with pytest.warns(NamesWarning, match="no true label, of 'yess', is among the labels 'no', 'yes'"):
+        assert read_annotations(written(LONG), gold_file=known).gold == {"s1": "yess"}
 
 
 def test_a_file_that_cannot_be_opened_is_a_file_error(refuses, tmp_path):
@@ -168,8 +169,16 @@ def test_parquet_that_is_none_is_refused(refuses, written):
 
 
 def test_other_sources_are_refused(refuses):
-    with refuses(DataError, "cannot read annotations from list: give a path, '@name' or a pandas DataFrame"):
+    with refuses(
+        DataError, "cannot read annotations from a list of tuple: its elements must be records, that is dicts"
+    ):
         read_annotations([("s1", "ada", "no")])
+    with refuses(
+        DataError, "cannot read annotations from Series.*: give a path, '@name', a DataFrame of pandas or pol"
+    ):
+        read_annotations(pd.Series(["yes", "no"]))
+    with refuses(DataError, "cannot read annotations from NoneType: give a path"):
+        read_annotations(None)
     with refuses(DataError, "the DataFrame has a header but no rows: its columns are 'item', 'ada'"):
         read_annotations(pd.DataFrame({"item": [], "ada": []}))
     frame = pd.DataFrame([["a", "b", "c"], ["a", "d", "e"]], columns=["item", "ada", "ada"])

@@ -136,7 +136,6 @@ def test_fewer_draws_of_items_with_a_number_of_their_own_choose_pairs_that_are_a
     best = {least: np.argsort(-gain, axis=None)[:40] for least, gain in found.items()}
     worth = {least: found[1000].ravel()[chosen].sum() for least, chosen in best.items()}
     assert 0.98 < worth[200] / worth[1000] < 1  # not the same pairs, but as good
-    assert np.abs(found[200] - found[1000]).mean() < 0.05 * found[1000].mean()
 
 
 @pytest.mark.filterwarnings("ignore:the approximation is far")
