@@ -119,8 +119,13 @@ def plan_answers(
 
     Notes
     -----
-    With parameters from a prior, intervals are as wide as the prior: it says what can happen. Labels of new items by
-    the annotators of a fit are what `expected_progress` is about.
+    With parameters from a prior, intervals are as wide as the prior. With few answers VB can be too sure of its labels,
+    and these be worse than those of NUTS; `probability` against `accuracy` shows it. Chains of NUTS start near the
+    vote.
+
+    A plan is no better than the model that simulates. Like its fit of RTE (Snow et al. 2008), mace plans an accuracy of
+    .94, .98 and 1.00 with 3, 5 and 10 answers per item, and fits with these have .85, .89 and .93: there annotators err
+    together, and some give many more answers than others.
 
     Examples
     --------

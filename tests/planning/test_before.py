@@ -10,7 +10,7 @@ from scipy.stats import binom
 import bayesanno as ba
 from bayesanno.planning.before import plan_answers
 from bayesanno.planning.progress import find_needed
-from tests.samples import SHORT
+from tests.samples import SHORT, simulate_clique
 
 QUIET = {"random_seed": 1, "progressbar": False}
 KNOWN = ba.models.OneCoin(accuracy_prior=(8000, 2000), prevalence_prior=5000)  # all annotators are right in .8
@@ -116,6 +116,11 @@ def test_what_is_known_of_the_fit_is_said(crowd):
     gold = dict(list(ba.data_of(fit).gold.items())[:50])
     with pytest.raises(ba.FitError, match="this fit was recalibrated, and plan_answers computes"):
         plan_answers("one_coin", items=50, annotators=4, like=ba.recalibrate(fit, gold), **QUIET)
+    clique = simulate_clique(np.random.default_rng(1), items=200, clique=6, copies=0.9)[0]
+    with pytest.warns(ba.MisfitWarning):
+        fit = ba.fit("model_b", clique, method="vb", **QUIET)
+    with pytest.warns(ba.MisfitWarning, match="more answers will help less than plan_answers says"):
+        plan_answers("one_coin", items=20, annotators=4, like=fit, per_item=[2], simulations=1, **QUIET)
 
 
 @pytest.mark.parametrize(
