@@ -57,8 +57,8 @@ def plan(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="By MODEL: a fit whose annotators are like the new ones, whose population or who themselves simulate "
-            "the answers; by default parameters are drawn from the prior of MODEL.",
+            help="By MODEL: a fit whose annotators are like the new ones, who are drawn from its population, or "
+            "else from them; by default parameters are drawn from the prior of MODEL.",
         ),
     ] = None,
     settings: opt.Settings = None,
