@@ -89,6 +89,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "analysis.labels": ["label_table"],
         "criticism.calibration": ["calibration_scores", "calibration_table"],
         "criticism.comparison": ["compare"],
+        "analysis.export_labels": ["export_labels"],
         "analysis.write_labels": ["write_labels"],
         "criticism.prior": ["PriorDescription", "describe_prior"],
         "criticism.predictive": ["PredictiveCheck", "predictive_check"],

@@ -13,8 +13,10 @@ from typing import Annotated, Any, Self
 
 import typer
 
-from bayesanno.ground.errors import DataError, ModelError
+from bayesanno.ground.errors import DataError, FitError, ModelError
+from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed
+from bayesanno.ground.wording import enumerated
 from bayesanno.io.formats.registry import FORMAT_NAMES
 from bayesanno.io.read_options import ReadOptions, label_names
 
@@ -36,6 +38,7 @@ FitFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `b
 OutFolder = Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")]
 OutTable = Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Where to write the table.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.", callback=_check_seed)]
+Dimension = Annotated[str | None, typer.Option(metavar="NAME", help="Which dimension, of several.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
 Draws = Annotated[int, typer.Option(help="Draws kept, per chain.")]
 Tune = Annotated[int, typer.Option(help="Tuning steps, per chain.")]
@@ -46,6 +49,18 @@ UnsureLabels = Annotated[
         "--unsure", metavar="LABEL", help='A label that is an answer but no class, such as "unsure"; may be repeated.'
     ),
 ]
+
+
+def check_dimension(fit: xr.DataTree, dimension: str | None) -> None:
+    """Raise a FitError unless one of several dimensions of a fit is named, or none where there are none."""
+    from bayesanno.fits.view import FitView
+
+    dimensions = list(getattr(FitView(fit).named_data, "dimensions", ()))
+    if dimensions and dimension not in dimensions:
+        wrong = "" if dimension is None else f", and none {dimension!r}"
+        raise FitError(f"this fit has dimensions {enumerated(dimensions)}{wrong}: name one with --dimension")
+    if not dimensions and dimension is not None:
+        raise FitError(f"this fit has no dimensions: leave out --dimension {dimension}")
 
 
 def name_one_of(names: Sequence[str]) -> str:
