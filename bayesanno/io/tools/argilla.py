@@ -46,8 +46,8 @@ def _find_question(tasks: Tasks, named: str | None) -> str:
     asked = list(dict.fromkeys(name for name, _ in _answers(tasks))) if named is None else [named]
     if len(asked) != 1:
         raise DataError(
-            f"argilla needs the name of the question, and {tasks.name} has answers to {listed(asked) or 'none'}: name it "
-            "with question=... (--question)"
+            f"argilla needs the name of the question, and {tasks.name} has answers to {listed(asked) or 'none'}: "
+            "name it with question=... (--question)"
         )
     return asked[0]
 

@@ -54,8 +54,8 @@ def _find_control(labels: Labels) -> Control:
     names = [one[0] for one in used]
     if question is not None and used:
         raise DataError(
-            f"question is {question!r}, and the tasks were annotated with {listed(names)}: name one of these, or say what "
-            f"it labels with to_name=... (--to-name){nearest(question, names)}"
+            f"question is {question!r}, and the tasks were annotated with {listed(names)}: name one of these, or say "
+            f"what it labels with to_name=... (--to-name){nearest(question, names)}"
         )
     if len(used) > 1:
         raise DataError(
