@@ -37,6 +37,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "ConvergenceWarning",
             "DataError",
             "DataFileError",
+            "ExportWarning",
             "ExtraError",
             "FitError",
             "IdentifiabilityWarning",

@@ -56,10 +56,10 @@ def agreement(
     """Measure how far annotators agree, and how they use the labels."""
     from bayesanno.agreement.coefficients import find_scale
     from bayesanno.io.annotations import annotations_from
-    from bayesanno.io.text_table import open_table
+    from bayesanno.io.sources import open_source
 
     began = time.perf_counter()
-    answers = annotations_from(open_table(data), options.of_one_column)
+    answers = annotations_from(*open_source(data, options.of_one_column))
     typer.echo(answers.describe(), err=True)
     chosen, show = known_seed(seed), sys.stderr.isatty()
     with new_folder(out, overwrite=overwrite) as folder:

@@ -19,7 +19,7 @@ from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts
 from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
-from bayesanno.io.text_table import open_table
+from bayesanno.io.sources import open_source
 from bayesanno.modeling.base import AnnotationModel
 
 
@@ -51,7 +51,7 @@ def read_for(model: AnnotationModel, source: str, options: DataOptions) -> tuple
 def _read_annotations(model: AnnotationModel, source: str, options: DataOptions) -> tuple[AnnotationData, str]:
     if not model.two_labels:
         options.refuse(_EVERY_LABEL, model.name)
-    data = annotations_from(open_table(source), of_one_column(model, options))
+    data = annotations_from(*open_source(source, of_one_column(model, options)))
     added = ""
     if options.add is not None:
         n_before, data = data.n_annotations, add_annotations(data, options.add)
@@ -62,8 +62,8 @@ def _read_annotations(model: AnnotationModel, source: str, options: DataOptions)
 
 
 def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tuple[CountData, str]:
-    options, positive = of_one_column(model, given), given.positive
-    table = open_table(source)
+    positive = given.positive
+    table, options = open_source(source, of_one_column(model, given))
     of_counts = any(option is not None for option in (options.successes, options.trials))
     of_annotations = any((options.annotator, options.label, options.labels, options.unsure, options.format != "auto"))
     if of_counts or (not of_annotations and holds_counts(table)):
@@ -90,7 +90,7 @@ def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tup
 def _read_dimensions(_: AnnotationModel, source: str, given: DataOptions) -> tuple[MultiAnnotationData, str]:
     options = replace(given, labels_by_dimension=parse_labels_by_dimension(given.declared))
     check_dimensions(options)
-    data = multi_annotations_from(open_table(source), options)
+    data = multi_annotations_from(*open_source(source, options))
     return data, data.describe()
 
 

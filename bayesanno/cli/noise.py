@@ -45,9 +45,9 @@ def noise(
     check_share("confidence", confidence)
     if data is not None:
         from bayesanno.io.annotations import annotations_from
-        from bayesanno.io.text_table import open_table
+        from bayesanno.io.sources import open_source
 
-        answers = annotations_from(open_table(data), options.of_one_column)
+        answers = annotations_from(*open_source(data, options.of_one_column))
         level = bound_noise_of(answers, confidence=confidence, chance=chance)
         if left_out := answers.n_items - level.n:
             what = "annotations that are not unsure" if options.unsure else "annotations"

@@ -17,10 +17,11 @@ from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import enumerated
+from bayesanno.io.exports.registry import EXPORTS
 from bayesanno.io.formats.registry import FORMAT_NAMES
 from bayesanno.io.read_options import ReadOptions, label_names
 
-DATA_HELP = "A CSV, TSV or Parquet file, or a named data set such as @crowd."
+DATA_HELP = "A CSV, TSV or Parquet file, an export of a tool (see --format), or a named data set such as @crowd."
 
 
 def _check_seed(seed: int | None) -> int | None:
@@ -68,21 +69,30 @@ def name_one_of(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _column(what: str) -> Any:
-    return Annotated[str | None, typer.Option(metavar="COL", help=what)]
+def _column(what: str, *names: str) -> Any:
+    return Annotated[str | None, typer.Option(*names, metavar="COL", help=what)]
+
+
+def _flag(name: str, what: str) -> Any:
+    return Annotated[bool, typer.Option(f"--{name}", help=what)]
 
 
 def _file(what: str) -> Any:
     return Annotated[Path | None, typer.Option(metavar="FILE", help=what)]
 
 
+LABEL_NAMES = ("--label", "--question")  # the second is the word of tools
+
 # by the name of the option, in the order of the help; each is None where it is not given, but for those with a default
 DATA_OPTIONS: dict[str, Any] = {
     "format": Annotated[str, typer.Option(help=f"{name_one_of(FORMAT_NAMES)}.")],
-    "item": _column("The item column."),
-    "annotator": _column("The annotator column."),
+    "item": _column("The item column, or field of an export."),
+    "annotator": _column('The annotator column; of records also a template, "{model}/{prompt}".'),
     "label": Annotated[
-        list[str] | None, typer.Option(metavar="COL", help="The label column; one for each dimension if several.")
+        list[str] | None,
+        typer.Option(
+            *LABEL_NAMES, metavar="COL", help="The label column, or question; one for each dimension if several."
+        ),
     ],
     "labels": Annotated[
         list[str] | None,
@@ -97,6 +107,9 @@ DATA_OPTIONS: dict[str, Any] = {
     "gold_file": _file("Known true labels (item,gold), for evaluation."),
     "controls": _file("Known true labels (item,label) for the model to use."),
     "add": _file("Further answers (item,annotator,label), as those asked for by `bayesanno next`."),
+    "predictions": _flag("predictions", "Of an export: answers of models are answers too, each model an annotator."),
+    "multi_label": _flag("multi-label", "Of an export: a yes or no to each label, where an answer may have several."),
+    "drop_rejected": _flag("drop-rejected", "Of an export: leave out the answers that were rejected."),
     "positive": Annotated[
         str | None,
         typer.Option(metavar="LABEL", help="The positive label; all others are negative (models of two labels)."),
@@ -105,7 +118,7 @@ DATA_OPTIONS: dict[str, Any] = {
     "trials": _column("The column of all answers (counts)."),
 }
 OF_MODELS = ("controls", "add", "positive", "successes", "trials")  # which what needs no model does not have
-DEFAULTS = {"format": "auto", "drop_unsure": False}
+DEFAULTS = {"format": "auto", **dict.fromkeys(("drop_unsure", "predictions", "multi_label", "drop_rejected"), False)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +152,7 @@ class DataOptions(ReadOptions):
         """
         for option, reason in reasons.items():
             value = getattr(self, option.removeprefix("--").replace("-", "_"))
-            if value not in (None, (), "auto", "long"):
+            if value not in (None, (), "auto", "long", *EXPORTS):
                 raise DataError(reason.format(option=option, model=model))
 
 
@@ -155,7 +168,9 @@ def reads_data(
     several : bool
         Whether there may be several label columns.
     """
-    kinds = DATA_OPTIONS if several else {**DATA_OPTIONS, "label": _column("The label column.")}
+    kinds = (
+        DATA_OPTIONS if several else {**DATA_OPTIONS, "label": _column("The label column, or question.", *LABEL_NAMES)}
+    )
     taken = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=kind)
         for name, kind in kinds.items()

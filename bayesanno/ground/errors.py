@@ -49,6 +49,10 @@ class ConvergenceWarning(UserWarning):
     """A diagnostic shows that a posterior is not reliable yet; the text says why and what to do."""
 
 
+class ExportWarning(UserWarning):
+    """Something that an export of a tool leaves out, or does not say."""
+
+
 class IdentifiabilityWarning(UserWarning):
     """A design that does not identify a quantity, for any number of draws."""
 

@@ -15,7 +15,8 @@ from bayesanno.io.alike import warn_of_alike
 from bayesanno.io.columns import make_annotations, read_known
 from bayesanno.io.formats.registry import choose_format
 from bayesanno.io.read_options import ReadOptions, label_names
-from bayesanno.io.text_table import Source, TextTable, open_table
+from bayesanno.io.sources import open_source
+from bayesanno.io.text_table import Source, TextTable
 
 
 def read_annotations(
@@ -30,8 +31,11 @@ def read_annotations(
     unsure: str | Sequence[str] = (),
     controls: Mapping[str, str] | str | os.PathLike[str] | None = None,
     gold_file: str | os.PathLike[str] | None = None,
+    predictions: bool = False,
+    multi_label: bool = False,
+    drop_rejected: bool = False,
 ) -> AnnotationData:
-    """Read annotations from a CSV, TSV or Parquet file, a DataFrame, or a named data set.
+    """Read annotations from a table, from an export of a tool in which people annotate, or a named data set.
 
     Cells are text: `NA`, `01` and `1` are three different names or labels. Whitespace around a cell is removed, and a
     cell that is then empty is missing. A row with a missing answer still declares its item and its annotator.
@@ -109,8 +113,11 @@ def read_annotations(
         unsure=name_unsure(unsure),
         controls=controls,
         gold_file=gold_file,
+        predictions=predictions,
+        multi_label=multi_label,
+        drop_rejected=drop_rejected,
     )
-    return annotations_from(open_table(source), options)
+    return annotations_from(*open_source(source, options))
 
 
 def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:

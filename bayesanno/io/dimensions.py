@@ -13,7 +13,8 @@ from bayesanno.io.alike import warn_of_alike
 from bayesanno.io.columns import make_annotations
 from bayesanno.io.formats.long import find_long_columns, read_rows
 from bayesanno.io.read_options import ReadOptions, label_names
-from bayesanno.io.text_table import Source, TextTable, open_table
+from bayesanno.io.sources import open_source
+from bayesanno.io.text_table import Source, TextTable
 
 
 def read_multi_annotations(
@@ -31,8 +32,9 @@ def read_multi_annotations(
     source : path, str or DataFrame
         As for `read_annotations`.
     dimensions : sequence of str
-        The label columns, at least two; their names are the dimensions' names. An empty cell is no annotation of that
-        dimension. A column gold_<dimension>, if there is one, has its known true labels, for evaluation.
+        The label columns, or the questions of an export, at least two; their names are the dimensions' names. An empty
+        cell is no annotation of that dimension. A column gold_<dimension>, if there is one, has its known true labels,
+        for evaluation.
     item, annotator : str, optional
         The columns' names, as for `read_annotations`.
     labels : mapping of dimension to sequence of str, optional
@@ -68,7 +70,7 @@ def read_multi_annotations(
     }
     options = ReadOptions(item=item, annotator=annotator, label=tuple(dimensions), labels_by_dimension=declared)
     check_dimensions(options)
-    return multi_annotations_from(open_table(source), options)
+    return multi_annotations_from(*open_source(source, options))
 
 
 def check_dimensions(options: ReadOptions) -> None:

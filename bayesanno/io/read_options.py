@@ -21,9 +21,10 @@ class ReadOptions:
     format : str
         The shape of the table: one of the registry, or "auto".
     item, annotator, gold, successes, trials : str, optional
-        The names of columns, where they are not known by their names.
+        The names of columns, or of fields of an export, where they are not known by their names; `annotator` of an
+        export may be a template over fields.
     label : tuple of str
-        The label columns: none or one, or one for each dimension.
+        The label columns, or questions of an export: none or one, or one for each dimension.
     labels : tuple of str, optional
         All possible labels, in order.
     unsure : tuple of str
@@ -36,6 +37,9 @@ class ReadOptions:
         A file of known true labels, for evaluation.
     controls : mapping of item to label, or path, optional
         Known true labels that enter the likelihood.
+    predictions, multi_label, drop_rejected : bool
+        Of exports: whether predictions of models are answers too; each label of an answer with several is asked for
+        by itself; and answers that were rejected are left out.
 
     Raises
     ------
@@ -62,6 +66,9 @@ class ReadOptions:
     controls: Mapping[str, str] | str | os.PathLike[str] | None = None
     successes: str | None = None
     trials: str | None = None
+    predictions: bool = False
+    multi_label: bool = False
+    drop_rejected: bool = False
 
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""

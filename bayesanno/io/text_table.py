@@ -21,11 +21,12 @@ from typing import Any
 
 from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import listed, nearest
+from bayesanno.ground.wording import listed, name_error, nearest
 from bayesanno.io.datasets import load_named
 
-type Source = str | os.PathLike[str] | pd.DataFrame
+type Source = Any  # a path, "@name", or what `as_frame` takes
 
+FRAME_NAME = "the DataFrame"
 SEPARATORS = ",\t;|"
 
 ALIASES = {
@@ -38,7 +39,9 @@ ALIASES = {
     "count": ("count",),
 }
 
-_PARQUET_MAGIC = b"PAR1"
+PARQUET_MAGIC = b"PAR1"
+ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty one
+_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[\[\]{"0-9tfn-]|[\[{]\s*\Z)')
 # One header cell: quoted (and then up to a separator or the end of the line), or whatever stands between separators.
 _HEADER_CELL = re.compile(r' *"[^"]*(?:""[^"]*)*"(?=[,\t;|\r\n]|\Z)|[^,\t;|\r\n]*')
 
@@ -55,21 +58,23 @@ class TextTable:
         The column names; "" for a column without one.
     columns : tuple of lists of str, shape (column, row)
         The cells.
-    lines : sequence of int, shape (row,)
-        Where each row begins: a line of the file, or for a table without lines the row's number from 1.
+    lines : sequence of int or str, shape (row,)
+        Where each row begins: a line of the file, or for a table without lines the row's number from 1; of an export
+        its whole place in words.
     unit : {"line", "row"}
-        Which of the two.
+        What the numbers are.
     """
 
     name: str
     header: tuple[str, ...]
     columns: tuple[list[str], ...]
-    lines: Sequence[int]
+    lines: Sequence[int] | Sequence[str]
     unit: str
 
     def where(self, row: int) -> str:
         """Return the place of a row, to begin a message with."""
-        return f"{self.name}, {self.unit} {self.lines[row]}"
+        line = self.lines[row]
+        return line if isinstance(line, str) else f"{self.name}, {self.unit} {line}"
 
     @property
     def n_rows(self) -> int:
@@ -140,21 +145,67 @@ def open_table(source: Source) -> TextTable:
         has rows of unequal width or two columns of one name.
     """
     if not isinstance(source, str | os.PathLike):
-        if not isinstance(source, pd.DataFrame):
-            raise DataError(
-                f"cannot read annotations from {type(source).__name__}: give a path, '@name' or a pandas DataFrame"
-            )
-        return _from_frame(source, "the DataFrame")
-    path = load_named(source) if isinstance(source, str) and source.startswith("@") else Path(source)
-    raw = _read_bytes(path)
-    if raw.startswith(_PARQUET_MAGIC):
-        return _from_parquet(raw, str(path))
-    if path.suffix.lower() in (".parquet", ".pq"):
-        raise DataError(f"{path} is not a Parquet file: it does not begin with {_PARQUET_MAGIC.decode()}")
-    return _from_text(_decode(raw, str(path)), str(path))
+        return table_from_frame(as_frame(source), FRAME_NAME)
+    path = find_file(source)
+    raw = read_bytes(path)
+    if raw.startswith(PARQUET_MAGIC):
+        return table_from_frame(read_parquet(raw, str(path)), str(path))
+    if is_json(raw) or raw.startswith(ZIP_MAGIC):
+        raise DataError(
+            f"{path} is {'JSON' if is_json(raw) else 'a zip'}, and a table in CSV, TSV or Parquet is expected here: "
+            "exports of tools are read as annotations only (DATA, read_annotations)"
+        )
+    return table_from_text(raw, path)
 
 
-def _read_bytes(path: Path) -> bytes:
+def is_json(head: bytes) -> bool:
+    """Return whether a file that begins with these bytes is one of JSON or JSONL, or is meant to be one."""
+    return _JSON.match(head) is not None
+
+
+def find_file(source: str | os.PathLike[str]) -> Path:
+    """Return the path of a file or of a named data set."""
+    return load_named(source) if isinstance(source, str) and source.startswith("@") else Path(source)
+
+
+def as_frame(source: Any) -> pd.DataFrame:
+    """Return a table in memory as a DataFrame of pandas.
+
+    It may be one of polars, a Dataset of Hugging Face, or whatever has `to_pandas` or is given as a stream of Arrow.
+
+    Raises
+    ------
+    DataError
+        If it is none of these.
+    """
+    if isinstance(source, pd.DataFrame):
+        return source
+    frame, reason = None, ""
+    try:
+        if callable(getattr(source, "to_pandas", None)):
+            frame = source.to_pandas()
+        elif hasattr(source, "__arrow_c_stream__"):
+            import pyarrow as pa
+
+            frame = pa.RecordBatchReader.from_stream(source).read_all().to_pandas()
+    except Exception as error:
+        reason = f" ({name_error(error)})"
+    if not isinstance(frame, pd.DataFrame):
+        raise DataError(
+            f"cannot read annotations from {type(source).__name__}{reason}: give a path, '@name', a DataFrame of "
+            "pandas or polars, a Dataset of Hugging Face, or a list of records"
+        )
+    return frame
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what is in a file.
+
+    Raises
+    ------
+    DataFileError
+        If there is no such file, or it cannot be read.
+    """
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -169,7 +220,14 @@ def _read_bytes(path: Path) -> bytes:
         raise DataFileError(f"{str(path)!r} cannot be read: {reason}") from None
 
 
-def _decode(raw: bytes, name: str) -> str:
+def decode(raw: bytes, name: str) -> str:
+    """Return the text of a file in UTF-8.
+
+    Raises
+    ------
+    DataError
+        If it is not UTF-8, or no text.
+    """
     if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         raise DataError(f"{name} is UTF-16 text: save it as UTF-8")
     raw = raw.removeprefix(BOM_UTF8)
@@ -185,7 +243,12 @@ def _decode(raw: bytes, name: str) -> str:
         ) from None
 
 
-def _from_text(text: str, name: str) -> TextTable:
+def table_from_text(raw: bytes, path: Path) -> TextTable:
+    """Return the table in a text file; see `open_table`."""
+    name = str(path)
+    if path.suffix.lower() in (".parquet", ".pq"):
+        raise DataError(f"{name} is not a Parquet file: it does not begin with {PARQUET_MAGIC.decode()}")
+    text = decode(raw, name)
     begin = re.search(r"[^\r\n]*\S", text)  # the first line that is not blank
     separator = _separator(text, begin.start() if begin else 0)
     # newline="" leaves a line break inside a quoted cell as it is
@@ -237,17 +300,17 @@ def _width_error(record: list[str], header: list[str], separator: str, line: int
     return f"{message}: give every line as many, and put a cell that holds the separator in quotes"
 
 
-def _from_parquet(raw: bytes, name: str) -> TextTable:
-
+def read_parquet(raw: bytes, name: str) -> pd.DataFrame:
+    """Return the DataFrame in a Parquet file."""
     try:
-        frame = pd.read_parquet(io.BytesIO(raw))
+        return pd.read_parquet(io.BytesIO(raw))
     except (OSError, ValueError) as error:  # pyarrow's errors derive from these
         reason = " ".join(str(error).split())
         raise DataError(f"{name} cannot be read as Parquet: {reason}") from None
-    return _from_frame(frame, name)
 
 
-def _from_frame(frame: pd.DataFrame, name: str) -> TextTable:
+def table_from_frame(frame: pd.DataFrame, name: str) -> TextTable:
+    """Return a DataFrame as a table of text; see `open_table`."""
     levels = [level for level, level_name in enumerate(frame.index.names) if level_name is not None]
     header = [str(frame.index.names[level]) for level in levels] + [str(column) for column in frame.columns]
     columns = [as_text(frame.index.get_level_values(level).to_series()) for level in levels]

@@ -11,7 +11,7 @@ from bayesanno import CountData, get_model, load, read_counts, write_counts
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DataOptions
 from bayesanno.ground.errors import DataError
-from bayesanno.io import text_table
+from bayesanno.io import sources
 from tests.cli.within import run
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
@@ -110,8 +110,8 @@ def test_columns_of_counts_are_named_by_options(read, refuses):
 
 def test_a_table_of_counts_is_parsed_once(read, monkeypatch):
     parsed = []
-    real = text_table._from_text
-    monkeypatch.setattr(text_table, "_from_text", lambda *given: parsed.append(given) or real(*given))
+    real = sources.table_from_text
+    monkeypatch.setattr(sources, "table_from_text", lambda *given: parsed.append(given) or real(*given))
     for text in (COUNTS, LONG):
         assert read(text)[0].n_items == 3
     assert len(parsed) == 2

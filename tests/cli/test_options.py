@@ -37,7 +37,8 @@ def test_a_command_finds_what_the_options_say():
         found.append((data, options))
 
     command(data="x.csv", label=["a", "b"], labels=["a=1,2"], unsure=None, **dict.fromkeys(("item", "annotator")),
-            format="long", drop_unsure=False, gold=None, gold_file=None)  # fmt: skip
+            format="long", gold=None, gold_file=None,
+            **dict.fromkeys(("drop_unsure", "predictions", "multi_label", "drop_rejected"), False))  # fmt: skip
     assert found == [("x.csv", DataOptions(format="long", label=("a", "b"), declared=("a=1,2",)))]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from bayesanno import AnnotationData, MultiAnnotationData, read_multi_annotations, write_multi_annotations
 from bayesanno.ground.errors import DataError, DataFileError
-from bayesanno.io import text_table
+from bayesanno.io import sources
 
 LONG = """item,annotator,focus,polarity,note,gold_polarity
 s1,bo,method,+,easy,+
@@ -119,8 +119,8 @@ def test_labels_that_do_not_fit_are_refused(refuses, table, wrong):
 
 def test_a_table_is_read_once_whatever_the_number_of_dimensions(table, monkeypatch):
     parsed = []
-    real = text_table._read_bytes
-    monkeypatch.setattr(text_table, "_read_bytes", lambda *given: parsed.append(given) or real(*given))
+    real = sources.read_bytes
+    monkeypatch.setattr(sources, "read_bytes", lambda *given: parsed.append(given) or real(*given))
     read_multi_annotations(table, ["focus", "polarity", "note"])
     assert len(parsed) == 1
 

@@ -168,8 +168,16 @@ def test_parquet_that_is_none_is_refused(refuses, written):
 
 
 def test_other_sources_are_refused(refuses):
-    with refuses(DataError, "cannot read annotations from list: give a path, '@name' or a pandas DataFrame"):
+    with refuses(
+        DataError, "cannot read annotations from a list of tuple: its elements must be records, that is dicts"
+    ):
         read_annotations([("s1", "ada", "no")])
+    with refuses(
+        DataError, "cannot read annotations from Series.*: give a path, '@name', a DataFrame of pandas or pol"
+    ):
+        read_annotations(pd.Series(["yes", "no"]))
+    with refuses(DataError, "cannot read annotations from NoneType: give a path"):
+        read_annotations(None)
     with refuses(DataError, "the DataFrame has a header but no rows: its columns are 'item', 'ada'"):
         read_annotations(pd.DataFrame({"item": [], "ada": []}))
     frame = pd.DataFrame([["a", "b", "c"], ["a", "d", "e"]], columns=["item", "ada", "ada"])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.exports.registry import EXPORTS
 from bayesanno.io.formats.format import Format
 from bayesanno.io.formats.grouped import GROUPED
 from bayesanno.io.formats.long import LONG
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from bayesanno.io.read_options import ReadOptions
 
 FORMATS = {each.name: each for each in (SNOW, LONG, GROUPED, WIDE)}  # the last takes what no other does
-FORMAT_NAMES = ("auto", *FORMATS)
+FORMAT_NAMES = ("auto", *FORMATS, *EXPORTS)
 
 
 def check_format(name: str) -> None:
     """Raise a DataError unless there is a format of this name; "auto" is one."""
     if name not in FORMAT_NAMES:
         raise DataError(
-            f"there is no format {name!r}: there are {listed(FORMAT_NAMES)}{nearest(str(name), FORMAT_NAMES)}"
+            f"there is no format {name!r}: there are {listed(FORMAT_NAMES, most=20)}{nearest(str(name), FORMAT_NAMES)}"
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.text_table import ALIASES, _decode, _read_bytes, open_table
+from bayesanno.io.text_table import ALIASES, decode, open_table, read_bytes
 
 type Record = dict[str, Any]
 
@@ -105,11 +105,11 @@ def _look_up(record: Record, path: str, place: str) -> Any:
 
 def _read_records(path: Path) -> dict[str, Record]:
     """Return the records of a file by their places."""
-    raw = _read_bytes(path)
+    raw = read_bytes(path)
     if raw.startswith(b"PK"):
         raise DataError(f"{path} is a zip file: unpack it, and give one of its files")
     if raw.lstrip()[:1] in (b"[", b"{"):
-        return _read_json(_decode(raw, str(path)), str(path))
+        return _read_json(decode(raw, str(path)), str(path))
     table = open_table(path)
     rows = enumerate(zip(*table.columns, strict=True))
     return {table.where(row): dict(zip(table.header, cells, strict=True)) for row, cells in rows}

@@ -1,0 +1,71 @@
+"""doccano: a zip with a file for each member of the project, who is the annotator, named as the file.
+
+`label` is a list, and empty where the member has not annotated. A project that shares its annotations exports one file,
+`all`, in which nobody is named: it is refused. Format: https://doccano.github.io/doccano/ and doccano's `data_export`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.ground.errors import DataError
+from bayesanno.io.exports.answers import Answer, known_true
+from bayesanno.io.exports.document import Document
+from bayesanno.io.exports.export import Export
+from bayesanno.io.exports.records import as_labels, as_list, as_object, as_text, fill_in
+from bayesanno.io.text_table import ALIASES
+
+if TYPE_CHECKING:
+    from bayesanno.io.read_options import ReadOptions
+
+_LABEL_FIELDS = ("label", "cats", "labels")  # the second in projects of intents and slots, the third in older exports
+_SHARED = "all"
+
+
+def looks_like_doccano(document: Document, options: ReadOptions) -> bool:
+    """Return whether the first record has an id and a list of labels, and nobody who gave them."""
+    first = document.first
+    labelled = any(isinstance(first.get(name), list) for name in _LABEL_FIELDS)
+    named = options.annotator is not None or any(name.casefold() in ALIASES["annotator"] for name in first)
+    of_text = "id" in first and any(name in first for name in ("text", "data", "filename"))
+    return document.kind != "table" and of_text and labelled and not named
+
+
+def read_doccano(document: Document, options: ReadOptions) -> Iterator[Answer]:
+    """Yield what each member says of each example."""
+    members = {name: PurePosixPath(name).stem for name in document.files}
+    if not members or set(members.values()) == {_SHARED}:
+        what = "this is one file of doccano" if not members else "all labels are in one file"
+        raise DataError(
+            f"{document.name}: {what}, in which nobody who gave them is named: take the whole zip of a project that "
+            "does not share annotations across all users (a setting of the project), exported as JSONL"
+        )
+    for name, file in document.files.items():
+        for place, record in file.records():
+            example = as_object(record, place)
+            item = fill_in(options.item or "id", example, "item", place)
+            if not item:
+                raise DataError(f"{place}: this example has no {options.item or 'id'}: name its items with --item")
+            yield from known_true(example, item, place, options.gold)
+            for field in filter(example.__contains__, _LABEL_FIELDS):
+                labels = _read_labels(example[field], field, place)
+                # whoever has not annotated an example is no annotator of it, and need not be one at all
+                yield Answer(place, item, members[name] if labels else "", field, labels or None)
+
+
+def _read_labels(value: Any, field: str, place: str) -> tuple[str, ...] | None:
+    labels = as_list(value, field, place) if not isinstance(value, str) else [value]
+    if any(isinstance(each, list | dict) for each in labels):
+        raise DataError(f"{place}: {field} has spans: only labels of whole texts or images are answers about an item")
+    return as_labels([as_text(each, "a label", place) for each in labels], place)
+
+
+DOCCANO = Export(
+    name="doccano",
+    form="a zip of doccano (JSONL, a file for each member)",
+    looks_like=looks_like_doccano,
+    read=read_doccano,
+    uses=frozenset({"item", "gold", "multi_label"}),
+)

@@ -1,0 +1,201 @@
+"""Label Studio: its JSON, a list of tasks with their annotations, and its JSON_MIN, an object for each annotation.
+
+Of a task, each annotation is the answers of one annotator, one to each question (`from_name`). A cancelled one is
+missing; one that is marked as ground truth is an answer, and gold. Predictions are answers of their model, when they
+are asked for. Formats: https://labelstud.io/guide/task_format and https://labelstud.io/guide/export
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.ground.errors import DataError, ExportWarning, warn
+from bayesanno.ground.wording import counted, listed
+from bayesanno.io.exports.answers import GOLD, Answer, known_true
+from bayesanno.io.exports.document import Document
+from bayesanno.io.exports.export import Export
+from bayesanno.io.exports.records import as_flag, as_labels, as_list, as_object, as_text, fill_in
+
+if TYPE_CHECKING:
+    from bayesanno.io.read_options import ReadOptions
+
+# the kinds of questions about whole tasks, and where in their value the answer is
+_ANSWER_IN = {
+    "choices": "choices", "rating": "rating", "taxonomy": "taxonomy", "pairwise": "selected", "number": "number"
+}  # fmt: skip
+_MINIMAL = ("annotator", "annotation_id", "lead_time")
+
+
+def looks_like_label_studio(document: Document, _: ReadOptions) -> bool:
+    """Return whether the first record is a task with annotations, or one of JSON_MIN."""
+    first = document.first
+    annotated = any(isinstance(first.get(name), list) for name in ("annotations", "completions", "predictions"))
+    of_tasks = annotated and isinstance(first.get("data"), Mapping)
+    return document.kind in ("records", "object") and (of_tasks or _is_minimal(first))
+
+
+def read_label_studio(document: Document, options: ReadOptions) -> Iterator[Answer]:
+    """Yield the answers of all tasks."""
+    if _is_minimal(document.first):
+        yield from _read_minimal(document, options)
+        return
+    other_kinds: dict[str, str] = {}
+    n_answers = n_predictions = 0
+    for where, record in document.records():
+        task = as_object(record, where)
+        place = f"{document.name}, task {as_text(task.get('id'), 'id', where)}" if "id" in task else where
+        item = fill_in(options.item or "id", task, "item", place)
+        if not item:
+            raise DataError(f"{where}: this task has no {options.item or 'id'}: name its items by a field with --item")
+        yield Answer(place, item, "", "", None)
+        yield from known_true(task, item, place, options.gold)
+        predictions = as_list(task.get("predictions"), "predictions", place)
+        n_predictions += len(predictions)
+        answers = _read_annotations(task, item, place, options, other_kinds)
+        for answer in (*answers, *(_read_predictions(predictions, item, place, options, other_kinds))):
+            n_answers += bool(answer.labels)
+            yield answer
+    if options.predictions and not n_predictions:
+        raise DataError(f"{document.name}: there are no predictions in it: leave out --predictions (predictions=True)")
+    if not n_answers and not options.label:
+        raise DataError(f"{document.name}: {_explain_nothing(other_kinds, n_predictions, options)}")
+
+
+def _read_annotations(
+    task: Mapping[str, Any], item: str, place: str, options: ReadOptions, other_kinds: dict[str, str]
+) -> Iterator[Answer]:
+    what = "annotations" if "annotations" in task or "completions" not in task else "completions"
+    for number, each in enumerate(as_list(task.get(what), what, place)):
+        here = f"{place}, {what}[{number}]"
+        annotation = as_object(each, here)
+        annotator = _name_annotator(annotation, here)
+        is_gold = as_flag(annotation.get("ground_truth"), "ground_truth", here)
+        cancelled = any(as_flag(annotation.get(name), name, here) for name in ("was_cancelled", "skipped"))
+        answers = [] if cancelled else list(_read_result(annotation, item, annotator, here, options, other_kinds))
+        if annotator and not any(answer.labels is not None for answer in answers):
+            yield Answer(here, item, annotator, "", None if cancelled else ())
+        for answer in answers:
+            if not annotator and not is_gold:
+                raise DataError(
+                    f"{here}: completed_by is missing, so that nobody gave this answer: name who did, or mark it as "
+                    "ground truth"
+                )
+            yield answer._replace(known=GOLD if is_gold else "")
+
+
+def _read_predictions(
+    predictions: list[Any], item: str, place: str, options: ReadOptions, other_kinds: dict[str, str]
+) -> Iterator[Answer]:
+    for number, each in enumerate(predictions if options.predictions else ()):
+        here = f"{place}, predictions[{number}]"
+        prediction = as_object(each, here)
+        model = as_text(prediction.get("model_version"), "model_version", here) or "prediction"
+        yield from _read_result(prediction, item, model, here, options, other_kinds)
+
+
+def _read_result(
+    annotation: Mapping[str, Any],
+    item: str,
+    annotator: str,
+    place: str,
+    options: ReadOptions,
+    other_kinds: dict[str, str],
+) -> Iterator[Answer]:
+    """Yield the answers to the questions about the whole task; the kinds of others are noted by question."""
+    seen = set()
+    for number, each in enumerate(as_list(annotation.get("result"), "result", place)):
+        here = f"{place}.result[{number}]"
+        result = as_object(each, here)
+        question, kind = (as_text(result.get(name), name, here) for name in ("from_name", "type"))
+        if kind not in _ANSWER_IN or not question:
+            if question:
+                other_kinds[question] = kind
+            continue
+        if options.label and question not in options.label:
+            yield Answer(here, item, annotator, question, None)  # so that a message can list it
+            continue
+        if question in seen:
+            raise DataError(
+                f"{here}: {question!r} is answered twice in one annotation, as questions about regions are: only "
+                "answers about the whole task are read; choose another question with --label"
+            )
+        seen.add(question)
+        value = as_object(result.get("value"), f"{here}.value").get(_ANSWER_IN[kind])
+        if kind == "taxonomy":
+            value = [_join_path(path, f"{here}.value.taxonomy") for path in as_list(value, "taxonomy", here)]
+        yield Answer(here, item, annotator, question, as_labels(value, f"{here}.value"))
+
+
+def _join_path(path: Any, place: str) -> str:
+    return "/".join(as_text(each, "a name", place) for each in as_list(path, "a path", place))
+
+
+def _name_annotator(annotation: Mapping[str, Any], place: str) -> str:
+    """Return who gave an annotation: an email address where there is one, else a number."""
+    given = annotation.get("completed_by", annotation.get("created_username"))
+    if isinstance(given, Mapping):
+        given = next((given[name] for name in ("email", "username", "id") if given.get(name) is not None), None)
+    return as_text(given, "completed_by", place)
+
+
+def _explain_nothing(other_kinds: Mapping[str, str], n_predictions: int, options: ReadOptions) -> str:
+    if other_kinds:
+        kinds = listed([f"{question} ({kind})" for question, kind in other_kinds.items()])
+        return f"none of its questions is answered by {', '.join(_ANSWER_IN)}: it has {kinds}"
+    if n_predictions and not options.predictions:
+        return f"there is no annotation in it, but {counted(n_predictions, 'prediction')}: read them with --predictions"
+    return "there is no answer in it: annotate some tasks, and export again"
+
+
+def _is_minimal(first: Mapping[str, Any]) -> bool:
+    return all(name in first for name in _MINIMAL) and "annotations" not in first
+
+
+def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
+    """Yield the answers of JSON_MIN: the questions stand between the task's id and the annotator."""
+    if options.predictions:
+        raise DataError(
+            f"{document.name} is JSON_MIN, which has no predictions: export JSON, or leave --predictions out"
+        )
+    warn(
+        f"{document.name}: JSON_MIN of Label Studio has no skipped tasks, ground truth or predictions: export JSON to "
+        "have them",
+        ExportWarning,
+    )
+    for where, record in document.records():
+        row = as_object(record, where)
+        item = fill_in(options.item or "id", row, "item", where)
+        annotator = as_text(row.get("annotator"), "annotator", where)
+        yield Answer(where, item, annotator, "", None)
+        yield from known_true(row, item, where, options.gold)
+        names = list(row)
+        begin = names.index("id") + 1 if "id" in row else 0
+        for question in names[begin : names.index("annotator") if "annotator" in row else None]:
+            if options.label and question not in options.label:
+                yield Answer(where, item, annotator, question, None)
+                continue
+            value = _plain_value(row[question])
+            if value is not None or options.label:
+                yield Answer(where, item, annotator, question, as_labels(value, f"{where}, {question}"))
+
+
+def _plain_value(value: Any) -> Any:
+    """Return an answer without what JSON_MIN has around it, None where it is not about the whole task."""
+    (value,) = value if isinstance(value, list) and len(value) == 1 else (value,)
+    if not isinstance(value, Mapping):
+        return None if isinstance(value, list) else value
+    key = next((key for key in _ANSWER_IN.values() if key in value), None)
+    if key is None or "start" in value or "x" in value:
+        return None
+    inner = value[key]
+    return ["/".join(map(str, path)) for path in inner] if key == "taxonomy" and isinstance(inner, list) else inner
+
+
+LABEL_STUDIO = Export(
+    name="label-studio",
+    form="JSON of Label Studio (tasks with annotations, or JSON_MIN)",
+    looks_like=looks_like_label_studio,
+    read=read_label_studio,
+    uses=frozenset({"item", "gold", "predictions", "multi_label"}),
+)

@@ -1,0 +1,78 @@
+"""Toloka: the TSV of a pool, a row for each answer to a task.
+
+The annotator is `ASSIGNMENT:worker_id`, the item `ASSIGNMENT:task_id`, and each `OUTPUT:*` a question. What `GOLDEN:*`
+says of control tasks are controls, which models take as known, unless --gold names that column: then it is gold.
+Format: https://toloka.ai/docs/guide/result-of-eval
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed
+from bayesanno.io.exports.answers import CONTROL, Answer, known_true
+from bayesanno.io.exports.document import Document
+from bayesanno.io.exports.export import Export
+from bayesanno.io.exports.records import as_labels, as_text, fill_in
+
+if TYPE_CHECKING:
+    from bayesanno.io.read_options import ReadOptions
+
+_OUTPUT, _GOLDEN, _INPUT = "OUTPUT:", "GOLDEN:", "INPUT:"
+_ITEM, _ANNOTATOR, _STATUS = "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"
+
+
+def looks_like_toloka(document: Document, _: ReadOptions) -> bool:
+    """Return whether there are columns of a worker and of an output."""
+    header = document.first
+    return document.kind == "table" and _ANNOTATOR in header and any(name.startswith(_OUTPUT) for name in header)
+
+
+def read_toloka(document: Document, options: ReadOptions) -> Iterator[Answer]:
+    """Yield the answers of each row, an answer for each output, and what is known of control tasks."""
+    item_field = options.item or _find_item(document)
+    for place, row in document.records():
+        if options.drop_rejected and as_text(row.get(_STATUS), _STATUS, place).casefold() == "rejected":
+            continue
+        item = fill_in(item_field, row, "item", place)
+        annotator = fill_in(options.annotator or _ANNOTATOR, row, "annotator", place)
+        if item:
+            yield from known_true(row, item, place, options.gold)
+        for name in row:
+            if not name.startswith((_OUTPUT, _GOLDEN)) or (name == options.gold):
+                continue
+            question = name.partition(":")[2]
+            asked = next((each for each in options.label if each.removeprefix(_OUTPUT) == question), question)
+            labels = as_labels(row[name], f"{place}, {name}")
+            if name.startswith(_OUTPUT):
+                if labels is not None and not (item and annotator):
+                    raise DataError(f"{place}: this answer has no {'worker' if item else 'task'}: fill it in")
+                yield Answer(place, item, annotator, asked, labels)
+            elif labels is not None and not item:
+                raise DataError(f"{place}: {name} is of no task: fill in {item_field!r}")
+            elif labels is not None and options.gold is None:
+                yield Answer(place, item, "", asked, labels, CONTROL)
+
+
+def _find_item(document: Document) -> str:
+    """Return the column of the task, or the only input."""
+    inputs = [name for name in document.first if name.startswith(_INPUT)]
+    if _ITEM in document.first:
+        return _ITEM
+    if len(inputs) == 1:
+        return inputs[0]
+    raise DataError(
+        f"{document.name}: there is no column {_ITEM!r}: name another that tells tasks apart with --item, one of "
+        f"{listed(inputs or list(document.first))}"
+    )
+
+
+TOLOKA = Export(
+    name="toloka",
+    form="a pool of Toloka (ASSIGNMENT:worker_id, OUTPUT:*)",
+    looks_like=looks_like_toloka,
+    read=read_toloka,
+    uses=frozenset({"item", "annotator", "gold", "multi_label", "drop_rejected"}),
+)

@@ -1,0 +1,99 @@
+"""What annotations are read from: a table, or an export of a tool, which becomes one.
+
+The invariant: what a file is, is found in its content, never in its name, and what comes out is a table with options
+that suit it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed
+from bayesanno.io.exports.answers import tabulate
+from bayesanno.io.exports.document import (
+    MOST_BYTES,
+    Document,
+    document_from_frame,
+    document_from_json,
+    document_from_list,
+    document_from_object,
+    document_from_table,
+    document_from_zip,
+    explain_size,
+)
+from bayesanno.io.exports.registry import choose_export
+from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.text_table import (
+    FRAME_NAME,
+    PARQUET_MAGIC,
+    ZIP_MAGIC,
+    TextTable,
+    as_frame,
+    find_file,
+    is_json,
+    read_bytes,
+    read_parquet,
+    table_from_text,
+)
+
+_HEAD = 4096  # bytes that tell a file of JSON
+
+
+def open_source(source: Any, options: ReadOptions) -> tuple[TextTable, ReadOptions]:
+    """Return the table of annotations in a source, and the options that remain for it.
+
+    Of a plain table both are as they are; of an export the table is a long one, and the options that chose what is in
+    it are used up.
+
+    Raises
+    ------
+    DataFileError, DataError
+        As for `open_table`; if the source is an export that cannot be read, or is none that is known.
+    """
+    document = _open(source)
+    export = choose_export(document, options)
+    if export is not None:
+        return tabulate(document.name, export.read(document, options), options)
+    assert document.table is not None  # or it had been refused
+    return document.table(), options
+
+
+def _open(source: Any) -> Document:
+    if isinstance(source, list):
+        return document_from_list(source, "the list")
+    if isinstance(source, Mapping):
+        if any(hasattr(part, "to_pandas") for part in source.values()):
+            raise DataError(
+                f"cannot read annotations from {type(source).__name__}: choose one of its parts, {listed(list(source))}"
+            )
+        return document_from_object(source, "the dict")
+    if not isinstance(source, str | os.PathLike):
+        return document_from_frame(as_frame(source), FRAME_NAME)
+    path = find_file(source)
+    _refuse_large(path)
+    raw, name = read_bytes(path), str(path)
+    if raw.startswith(PARQUET_MAGIC):
+        return document_from_frame(read_parquet(raw, name), name)
+    if raw.startswith(ZIP_MAGIC):
+        return document_from_zip(raw, name)
+    if is_json(raw):
+        return document_from_json(raw, name)
+    return document_from_table(table_from_text(raw, path))
+
+
+def _refuse_large(path: Path) -> None:
+    """Raise a DataError if a file of JSON is too large, before it is read; what cannot be opened is for others."""
+    try:
+        size = path.stat().st_size
+        if size <= MOST_BYTES:
+            return
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except (OSError, ValueError):
+        return
+    if is_json(head) or head.startswith(ZIP_MAGIC):
+        raise DataError(explain_size(str(path), size))

@@ -1,0 +1,182 @@
+"""Label Studio's JSON and JSON_MIN, as its export has them."""
+
+import json
+
+import pytest
+
+from bayesanno.ground.errors import DataError, ExportWarning
+from bayesanno.io.annotations import read_annotations
+from bayesanno.io.dimensions import read_multi_annotations
+
+
+def choice(value, question="sentiment", kind="choices", key=None):
+    """One answer, as in `result`."""
+    return {
+        "id": "Dx_aB91ISN", "from_name": question, "to_name": "text", "type": kind, "origin": "manual",
+        "value": {key or kind: value},
+    }  # fmt: skip
+
+
+def annotation(by, *result, **more):
+    return {
+        "id": 1001, "completed_by": by, "result": list(result), "was_cancelled": False, "ground_truth": False,
+        "created_at": "2021-03-09T22:16:08.728353Z", "updated_at": "2021-03-09T22:16:08.728378Z", "lead_time": 4.288,
+        "prediction": {}, "result_count": 0, "task": 1, **more,
+    }  # fmt: skip
+
+
+def task(number, *annotations, predictions=(), **data):
+    return {
+        "id": number, "annotations": list(annotations), "file_upload": "3f2a-texts.csv", "drafts": [],
+        "predictions": list(predictions), "data": {"text": "Größe: ok 👍", **data}, "meta": {}, "project": 83,
+        "created_at": "2021-03-09T21:52:49.513742Z", "updated_at": "2021-03-09T22:16:08.746926Z",
+    }  # fmt: skip
+
+
+EMAIL = "ada@example.org"
+ADA = {"id": 7, "email": EMAIL, "first_name": "Ada", "last_name": ""}
+GOOD, BAD = choice(["Positive"]), choice(["Negative"])
+PREDICTED = {"model_version": "bert-2", "score": 0.71, "result": [BAD]}
+PROJECT = [
+    task(12, annotation(5, GOOD), annotation(ADA, BAD), predictions=[PREDICTED], key="a", truth="Negative"),
+    task(13, annotation(5, was_cancelled=True), annotation(ADA, GOOD, ground_truth=True), key="b", truth=None),
+    task(14, key="c", truth="Positive"),
+]
+
+
+def test_each_annotation_is_an_answer_by_who_gave_it(keep, said):
+    data, answers = said(keep(PROJECT))
+    assert answers == [("12", "5", "Positive"), ("12", EMAIL, "Negative"), ("13", EMAIL, "Positive")]
+    assert data.items == ("12", "13", "14")  # also those that nobody answered
+    assert data.gold == {"13": "Positive"}
+    assert said(keep(PROJECT, "export.csv"), format="label-studio")[1] == answers  # a file is known by its content
+    assert said(PROJECT)[1] == answers
+    assert said(keep("\ufeff\n" + json.dumps(PROJECT, indent=2)))[1] == answers
+
+
+def test_predictions_are_annotators_when_they_are_asked_for(keep, said):
+    data, answers = said(keep(PROJECT), predictions=True)
+    assert ("12", "bert-2", "Negative") in answers
+    assert data.n_annotations == 4
+    nameless = [task(1, annotation(1, GOOD), predictions=[{"result": [BAD]}])]
+    assert said(nameless, predictions=True)[0].annotators == ("1", "prediction")
+
+
+def test_items_and_gold_can_be_fields_of_the_data(keep, said):
+    data, _ = said(keep(PROJECT), item="data.key", gold="data.truth")
+    assert (data.items, data.gold) == (("a", "b", "c"), {"a": "Negative", "b": "Positive", "c": "Positive"})
+
+
+def test_older_exports_have_completions(said):
+    old = {"id": 1, "data": {"text": "x"}, "completions": [
+        {"id": 1001, "created_username": " ada@example.org, 1", "lead_time": 2.5, "result": [GOOD]},
+        {"id": 1002, "completed_by": 3, "skipped": True, "result": []},
+        {"id": 1003, "completed_by": 3, "result": [BAD]},
+    ]}  # fmt: skip
+    assert said([old])[1] == [("1", "ada@example.org, 1", "Positive"), ("1", "3", "Negative")]
+
+
+@pytest.mark.parametrize(
+    ("result", "label"),
+    [
+        (choice(4, kind="rating"), "4"),
+        (choice([["Animal", "Cat"]], kind="taxonomy"), "Animal/Cat"),
+        (choice("left", kind="pairwise", key="selected"), "left"),
+        (choice(2.5, kind="number"), "2.5"),
+    ],
+)
+def test_kinds_of_questions(said, result, label):
+    _, answers = said([task(1, annotation(1, result))], labels=[label, "other"])
+    assert answers == [("1", "1", label)]
+
+
+def test_several_questions_are_listed_and_one_is_chosen(keep, said, refuses):
+    path = keep([task(n, annotation(1, GOOD, choice(3, "stars", "rating")), annotation(2, BAD)) for n in (1, 2)])
+    with refuses(DataError, "there are 2 questions, 'sentiment', 'stars': choose one, as in --label 'sentiment'"):
+        read_annotations(path)
+    with refuses(DataError, "there is no question 'star': the questions are .*; did you mean 'stars'"):
+        read_annotations(path, label="star")
+    assert said(path, label="stars", labels=["3", "4"])[1] == [("1", "1", "3"), ("2", "1", "3")]
+    assert said(path, label="sentiment")[0].n_annotations == 4
+    both = read_multi_annotations(path, ["sentiment", "stars"], labels={"stars": ["3", "4"]})
+    assert {name: part.n_annotations for name, part in both.by_dimension.items()} == {"sentiment": 4, "stars": 2}
+
+
+def test_several_labels_are_one_question_each_when_asked_for(said, refuses):
+    ticked = [task(1, annotation(1, choice(["a", "b"])), annotation(2)), task(2, annotation(1, was_cancelled=True))]
+    with refuses(
+        DataError, r"the list, task 1, annotations\[0\]\.result\[0\]: item '1' has 2 labels, 'a', 'b', in one"
+    ):
+        read_annotations(ticked)
+    data, answers = said(ticked, multi_label=True)
+    assert data.items == ("1 / a", "1 / b", "2 / a", "2 / b")
+    assert answers == [("1 / a", "1", "yes"), ("1 / b", "1", "yes"), ("1 / a", "2", "no"), ("1 / b", "2", "no")]
+    data, answers = said(ticked, multi_label=True, labels=["b", "c", "a"])
+    assert (data.labels, data.items[:3]) == (("no", "yes"), ("1 / b", "1 / c", "1 / a"))
+    with refuses(DataError, "label 'a' of item '1' is not among those declared, 'b'"):
+        read_annotations(ticked, multi_label=True, labels=["b"])
+
+
+MINIMAL = [
+    {"text": "x", "mood": "calm", "id": 12, "sentiment": "Positive", "stars": [{"rating": 4}], "span": [{"start": 1}],
+     "annotator": 5, "annotation_id": 1, "created_at": "2021", "updated_at": "2021", "lead_time": 4.2},
+    {"text": "y", "mood": "calm", "id": 13, "sentiment": "Negative", "stars": [{"rating": 2}], "annotator": EMAIL,
+     "annotation_id": 2, "created_at": "2021", "updated_at": "2021", "lead_time": 3.1},
+]  # fmt: skip
+
+
+def test_json_min_is_read_and_what_it_lacks_is_said(keep, said, refuses):
+    path = keep(MINIMAL)
+    with pytest.warns(
+        ExportWarning, match="JSON_MIN of Label Studio has no skipped tasks, ground truth or predictions"
+    ):
+        assert said(path, label="sentiment")[1] == [("12", "5", "Positive"), ("13", EMAIL, "Negative")]
+    with pytest.warns(ExportWarning):
+        assert said(path, label="stars")[0].labels == ("2", "4")
+    with pytest.warns(ExportWarning), refuses(DataError, "there are 2 questions, 'sentiment', 'stars'"):
+        read_annotations(path)
+    several = [{**MINIMAL[0], "sentiment": {"choices": ["a", "b"]}}]
+    with pytest.warns(ExportWarning):
+        assert said(several, label="sentiment", multi_label=True)[0].items == ("12 / a", "12 / b")
+    with refuses(DataError, "is JSON_MIN, which has no predictions"):
+        read_annotations(path, predictions=True)
+
+
+WRONG = {
+    "no id": ([{**task(1, annotation(1, GOOD)), "id": None}], r"\[0\]: this task has no id: name its items by a field"),
+    "task is a list": ([PROJECT[0], []], r"\[1\]: this is a list, where an object, \{\.\.\.\}, is expected"),
+    "annotations is text": ([PROJECT[0], {**PROJECT[1], "annotations": "x"}], "task 13: annotations is a text, wh"),
+    "annotation is a number": ([task(4, 7)], r"task 4, annotations\[0\]: this is a number, where an object"),
+    "nobody": ([task(4, annotation(None, GOOD))], r"task 4, annotations\[0\]: completed_by is missing, so that nobody"),
+    "annotator is a list": ([task(4, annotation([1], GOOD))], r"task 4, annotations\[0\]: completed_by is a list"),
+    "cancelled is text": ([task(4, annotation(1, GOOD, was_cancelled="no"))], "was_cancelled is a text, where tr"),
+    "no value": ([task(4, annotation(1, {**GOOD, "value": None}))], r"annotations\[0\]\.result\[0\]\.value: this is n"),
+    "label is an object": ([task(4, annotation(1, choice([{}])))], r"result\[0\]\.value: a label is an object"),
+    "NaN": ('[{"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": [{"from_name": "q", '
+            '"type": "rating", "value": {"rating": NaN}}]}]}]', r"result\[0\]\.value: the label is nan"),
+    "regions": ([task(4, annotation(1, GOOD, GOOD))], r"result\[1\]: 'sentiment' is answered twice in one"),
+    "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))], r"its questions.*has 'ner \(labels\)'"),
+    "nothing": ([task(4)], "there is no answer in it: annotate some tasks, and export again"),
+    "only predictions": ([task(4, predictions=[PREDICTED])], "but 1 prediction: read them with --predictions"),
+    "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"task 4, predictions\[0\]: this is a number"),
+    "two golds": ([task(4, annotation(1, GOOD, ground_truth=True), annotation(2, BAD, ground_truth=True))],
+                  r"task 4, annotations\[1\]\.result\[0\]: item '4' has two gold labels, 'Positive' and 'Negative'"),
+    "one label": ([task(4, annotation(1, GOOD))], "only one label, 'Positive'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", WRONG)
+def test_what_is_wrong_is_named_with_its_place(keep, refuses, which):
+    content, match = WRONG[which]
+    with refuses(DataError, rf"export\.json.*{match}"):
+        read_annotations(keep(content), predictions=which == "prediction ids")
+
+
+def test_options_without_a_use_are_refused(keep, refuses):
+    path = keep(PROJECT)
+    with refuses(DataError, "is read as label-studio, which has no use for --drop-rejected"):
+        read_annotations(path, drop_rejected=True)
+    with refuses(DataError, "is read as label-studio, which has no use for --annotator"):
+        read_annotations(path, annotator="completed_by")
+    with refuses(DataError, "there are no predictions in it: leave out --predictions"):
+        read_annotations(keep([PROJECT[1]]), predictions=True)
