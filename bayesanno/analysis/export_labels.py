@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def export_labels(
     path: str | os.PathLike[str],
     *,
     to: str,
-    tasks: str | os.PathLike[str] | None = None,
+    tasks: Any = None,
     item: str | None = None,
     question: str | None = None,
     to_name: str | None = None,
@@ -75,8 +76,8 @@ def export_labels(
           of an answer is the probability of its label, that of an annotator the mean of these.
         * soft-labels: Parquet, or CSV by the name of the file: `item`, `label`, `p[<label>]` of each label, and
           `weight`, one less the entropy as a share of the largest one: 1 is sure, 0 knows nothing.
-    tasks : path, optional
-        What the tool shows of each item: its own export (JSON or JSON Lines), or a table with a column of items.
+    tasks : path, DataFrame or list of dict, optional
+        What the tool shows of each item: its own export, or a table with a column of items.
         Fields are kept, the answers of annotators are not. argilla, prodigy and doccano need it.
     item : str, optional
         The field of the tasks that names the item, such as "data.ticket"; by default the tool's own, such as the `id`

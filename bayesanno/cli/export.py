@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_out
+from bayesanno.cli.files import check_dimension, check_out
 from bayesanno.ground.wording import counted
 from bayesanno.io.tools.registry import TOOL_NAMES, find_tool
 from bayesanno.io.tools.tool import ToolOptions
@@ -66,7 +66,7 @@ def export(
 
     check_least(min_probability)
     fit = load(folder)
-    opt.check_dimension(fit, dimension)
+    check_dimension(fit, dimension)
     written = export_labels(
         fit,
         out,

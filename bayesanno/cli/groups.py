@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_out, show_table
+from bayesanno.cli.files import check_dimension, check_out, show_table
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
@@ -62,7 +62,7 @@ def groups(
 
     fit = load(folder)
     view = FitView(fit)
-    opt.check_dimension(fit, dimension)
+    check_dimension(fit, dimension)
     code_items(table, view.data.items, where=f"--by {by}")
     with status("drawing labels", show=sys.stderr.isatty()):
         found = group_table(

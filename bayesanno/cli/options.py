@@ -13,10 +13,8 @@ from typing import Annotated, Any, Self
 
 import typer
 
-from bayesanno.ground.errors import DataError, FitError, ModelError
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.validate import check_seed
-from bayesanno.ground.wording import enumerated
 from bayesanno.io.exports.registry import EXPORTS
 from bayesanno.io.formats.registry import FORMAT_NAMES
 from bayesanno.io.read_options import ReadOptions, label_names
@@ -50,18 +48,6 @@ UnsureLabels = Annotated[
         "--unsure", metavar="LABEL", help='A label that is an answer but no class, such as "unsure"; may be repeated.'
     ),
 ]
-
-
-def check_dimension(fit: xr.DataTree, dimension: str | None) -> None:
-    """Raise a FitError unless one of several dimensions of a fit is named, or none where there are none."""
-    from bayesanno.fits.view import FitView
-
-    dimensions = list(getattr(FitView(fit).named_data, "dimensions", ()))
-    if dimensions and dimension not in dimensions:
-        wrong = "" if dimension is None else f", and none {dimension!r}"
-        raise FitError(f"this fit has dimensions {enumerated(dimensions)}{wrong}: name one with --dimension")
-    if not dimensions and dimension is not None:
-        raise FitError(f"this fit has no dimensions: leave out --dimension {dimension}")
 
 
 def name_one_of(names: Sequence[str]) -> str:

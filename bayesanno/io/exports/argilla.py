@@ -31,7 +31,7 @@ def looks_like_argilla(document: Document, _: ReadOptions) -> bool:
     if document.kind == "zip":
         return False
     try:
-        first = next(_records(document), Record("", None)).value
+        first = next(records_of(document), Record("", None)).value
     except DataError:
         return False
     return isinstance(first, Mapping) and (_is_nested(first) or any(map(_question_of, first, first.values())))
@@ -40,7 +40,7 @@ def looks_like_argilla(document: Document, _: ReadOptions) -> bool:
 def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the responses, and the suggestions where they are asked for."""
     n_suggestions = 0
-    for number, (place, value) in enumerate(_records(document), 1):
+    for number, (place, value) in enumerate(records_of(document), 1):
         record = as_object(value, place)
         item = _name_item(record, number, options, place)
         yield Answer(place, item, "", "", None)
@@ -54,7 +54,7 @@ def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
         raise DataError(f"{document.name}: there are no suggestions in it: leave out --predictions (predictions=True)")
 
 
-def _records(document: Document) -> Iterator[Record]:
+def records_of(document: Document) -> Iterator[Record]:
     """Yield the records: of one object, of lists by column or of records by their ids."""
     if document.kind != "object":
         yield from document.records()

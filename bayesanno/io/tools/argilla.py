@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +57,9 @@ def _answers(tasks: Tasks) -> Iterator[tuple[str, Any]]:
     for record in tasks:
         for where in ("responses", "suggestions"):
             of_question = record.get(where)
-            for name, given in of_question.items() if isinstance(of_question, dict) else ():
+            for name, given in of_question.items() if isinstance(of_question, Mapping) else ():
                 one = given[0] if isinstance(given, list) and given else given
-                yield name, one.get("value") if isinstance(one, dict) else None
+                yield name, one.get("value") if isinstance(one, Mapping) else None
         for name, given in record.items():
             for ending in OF_QUESTION:
                 if name.endswith(ending):
@@ -79,7 +79,7 @@ def _like(example: Any, label: str) -> Any:
 
 def _show(record: Record, item: str) -> Record:
     """Return the fields of a record, its metadata and vectors; of a flat one, or of a row, all that are no answers."""
-    if isinstance(record.get("fields"), dict):
+    if isinstance(record.get("fields"), Mapping):
         return {"fields": record["fields"], **{name: record[name] for name in KEPT if record.get(name)}}
     return {
         "fields": {

@@ -79,7 +79,7 @@ def _controls(tasks: Tasks) -> Iterator[Control]:
 
 
 def _objects(given: Any) -> list[Record]:
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    return [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
 
 
 def _number(label: str) -> int | float:
@@ -110,7 +110,7 @@ def _task_id(item: str) -> int:
 
 def _show(task: Record, control: Control) -> Record:
     """Return a task as it is imported: of JSON_MIN, or of a row of a table, the fields that are no answers are data."""
-    if isinstance(task.get("data"), dict):
+    if isinstance(task.get("data"), Mapping):
         return {name: task[name] for name in KEPT if name in task}
     if "annotation_id" not in task:
         return {"data": task}

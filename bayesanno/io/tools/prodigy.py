@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from bayesanno.io.tools.tasks import Record
@@ -19,7 +20,7 @@ def write_prodigy(labels: Labels, path: Path) -> None:
 
     def choose(task: Record, label: str, score: float) -> Record:
         options, meta = task.get("options"), task.get("meta")
-        ids = {str(one.get("id")): one.get("id") for one in options or () if isinstance(one, dict)}
+        ids = {str(one.get("id")): one.get("id") for one in options or () if isinstance(one, Mapping)}
         if not ids.keys() >= {*labels.data.classes}:
             options, ids = of_fit, {}
         return {
@@ -27,7 +28,7 @@ def write_prodigy(labels: Labels, path: Path) -> None:
             "options": options,
             "accept": [ids.get(label, label)],
             "score": score,
-            "meta": {**(meta if isinstance(meta, dict) else {}), "probability": round(score, 3)},
+            "meta": {**(meta if isinstance(meta, Mapping) else {}), "probability": round(score, 3)},
             "answer": "accept",
             "_view_id": "choice",
             "_annotator_id": labels.agent,

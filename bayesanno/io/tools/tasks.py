@@ -1,22 +1,19 @@
-"""What a tool shows of each item: read from its own export, or from a table, and given back as it was.
-
-The invariant: the values in a file are data; they are copied, and nothing in them is opened or executed.
-"""
+"""What a tool shows of each item: read from its own export, or from a table, and given back as it was."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.text_table import ALIASES, decode, open_table, read_bytes
+from bayesanno.ground.wording import listed
+from bayesanno.io.exports.argilla import records_of
+from bayesanno.io.exports.records import as_object, fill_in
+from bayesanno.io.sources import open_document
+from bayesanno.io.text_table import ALIASES
 
-type Record = dict[str, Any]
+type Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class Tasks:
     ----------
     name : str
         What messages call the file.
-    by_item : mapping of str to list of dict
+    by_item : mapping of str to list of mappings
         The records of each item, of which a tool that writes one for each answer has several.
     item : str
         The field that names the item.
@@ -46,16 +43,16 @@ class Tasks:
         return (record for records in self.by_item.values() for record in records)
 
 
-def read_tasks(path: str | os.PathLike[str], *, usual: str, item: str | None = None) -> Tasks:
-    """Read the records of a JSON or JSON Lines file, or the rows of a table.
+def read_tasks(source: Any, *, usual: str, item: str | None = None) -> Tasks:
+    """Read the records of an export of a tool, or the rows of a table.
 
     Parameters
     ----------
-    path : path
+    source : path, DataFrame or list of dict
     usual : str
         The field that names an item in the tool's own exports; else an alias of a column of items does.
     item : str, optional
-        The field that does, or a path to it, such as `data.ticket`.
+        The field that does, a path to it, or a template over fields, as where annotations are read.
 
     Raises
     ------
@@ -64,18 +61,19 @@ def read_tasks(path: str | os.PathLike[str], *, usual: str, item: str | None = N
     DataError
         If it has no records, or one has no item.
     """
-    records, name = _read_records(Path(path)), str(path)
+    document = open_document(source)
+    documents = document.files.values() or [document]
+    records = [(place, as_object(value, place)) for each in documents for place, value in records_of(each)]
     if not records:
-        raise DataError(f"{name} holds no tasks: give the tool's own export, or a table of items")
-    first = next(iter(records.values()))
-    found = _find_item(first, usual, name) if item is None else str(item)
+        raise DataError(f"{document.name} holds no tasks: give the tool's own export, or a table of items")
+    field = _find_item(records[0][1], usual, document.name) if item is None else item
     by_item: dict[str, list[Record]] = {}
-    for place, record in records.items():
-        value = _look_up(record, found, place)
-        if value in (None, "") or isinstance(value, dict | list):
-            raise DataError(f"{place}: {found!r} names no item: it is {json.dumps(value)[:40]}")
-        by_item.setdefault(str(value), []).append(record)
-    return Tasks(name, by_item, found)
+    for place, record in records:
+        name = fill_in(field, record, "item", place)
+        if not name:
+            raise DataError(f"{place}: field {field!r} of the item is empty: fill it in, or leave the task out")
+        by_item.setdefault(name, []).append(record)
+    return Tasks(document.name, by_item, field)
 
 
 def _find_item(record: Record, usual: str, name: str) -> str:
@@ -89,58 +87,3 @@ def _find_item(record: Record, usual: str, name: str) -> str:
             "item=... (--item)"
         )
     return found
-
-
-def _look_up(record: Record, path: str, place: str) -> Any:
-    """Return the value of a field, or of one within others."""
-    if path in record:
-        return record[path]
-    value: Any = record
-    for name in path.split("."):
-        if not isinstance(value, dict) or name not in value:
-            raise DataError(f"{place}: there is no field {path!r} among {listed([*record])}{nearest(path, record)}")
-        value = value[name]
-    return value
-
-
-def _read_records(path: Path) -> dict[str, Record]:
-    """Return the records of a file by their places."""
-    raw = read_bytes(path)
-    if raw.startswith(b"PK"):
-        raise DataError(f"{path} is a zip file: unpack it, and give one of its files")
-    if raw.lstrip()[:1] in (b"[", b"{"):
-        return _read_json(decode(raw, str(path)), str(path))
-    table = open_table(path)
-    rows = enumerate(zip(*table.columns, strict=True))
-    return {table.where(row): dict(zip(table.header, cells, strict=True)) for row, cells in rows}
-
-
-def _read_json(text: str, name: str) -> dict[str, Record]:
-    """Return the records of a JSON list, of an object of columns, or of JSON Lines, each with its place."""
-    if text.lstrip().startswith("["):
-        found = _parse(text, name)
-        return _checked({f"{name}, task {number}": one for number, one in enumerate(found, 1)})
-    lines = {f"{name}, line {number}": line for number, line in enumerate(text.split("\n"), 1) if line.strip()}
-    if len(lines) > 1 and not next(iter(lines.values())).rstrip().endswith("}"):  # one object on many lines
-        lines = {name: text}
-    if len(lines) > 1:
-        return _checked({place: _parse(line, place) for place, line in lines.items()})
-    columns = _parse(text, name)
-    if all(isinstance(cells, list) for cells in columns.values()) and len({*map(len, columns.values())}) == 1:
-        rows = zip(*columns.values(), strict=True)
-        return {f"{name}, task {number}": dict(zip(columns, row, strict=True)) for number, row in enumerate(rows, 1)}
-    return {name: columns}
-
-
-def _parse(text: str, place: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{place}: this is no JSON: {error}") from None
-
-
-def _checked(records: Mapping[str, Any]) -> dict[str, Record]:
-    wrong = next((place for place, record in records.items() if not isinstance(record, dict)), None)
-    if wrong is not None:
-        raise DataError(f"{wrong}: it is no object with fields, but {json.dumps(records[wrong])[:40]}")
-    return dict(records)

@@ -143,4 +143,4 @@ def write_json_lines(records: Iterable[Mapping[str, Any]], path: Path) -> None:
 
 
 def _dump(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False)
+    return json.dumps(record, ensure_ascii=False, default=str)  # dates of a table
