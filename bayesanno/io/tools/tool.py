@@ -53,7 +53,7 @@ class Labels:
     agent : str
         Who gives the labels.
     options : ToolOptions
-    tasks : Tasks, optional
+    tasks : Tasks or None
         What is shown of each item.
     """
 
