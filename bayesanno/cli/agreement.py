@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -60,6 +61,7 @@ def agreement(
 
     began = time.perf_counter()
     answers = annotations_from(*open_source(data, options.of_one_column))
+    answers = replace(answers, controls={})  # which some exports have, and nothing here uses
     typer.echo(answers.describe(), err=True)
     chosen, show = known_seed(seed), sys.stderr.isatty()
     with new_folder(out, overwrite=overwrite) as folder:

@@ -52,6 +52,8 @@ def _read_annotations(model: AnnotationModel, source: str, options: DataOptions)
     if not model.two_labels:
         options.refuse(_EVERY_LABEL, model.name)
     data = annotations_from(*open_source(source, of_one_column(model, options)))
+    if options.controls is None and not model.takes_controls:
+        data = replace(data, controls={})  # those that an export comes with
     added = ""
     if options.add is not None:
         n_before, data = data.n_annotations, add_annotations(data, options.add)

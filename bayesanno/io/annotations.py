@@ -1,4 +1,4 @@
-"""Annotations from every outside shape of table: long, wide, grouped, and that of Snow et al. (2008).
+"""Annotations from every outside shape of table, and from the exports of tools in which people annotate.
 
 The invariant: what `write_annotations` wrote, `read_annotations` reads back as the same annotations, items, annotators
 and gold labels, for all formats.
@@ -42,10 +42,12 @@ def read_annotations(
 
     Parameters
     ----------
-    source : path, str or DataFrame
-        A file, `"@name"` for a named data set (see `list_datasets`), or a table in memory.
-    format : {"auto", "long", "wide", "grouped", "snow"}
-        The shape of the table; its separator is found from the header.
+    source : path, str, DataFrame, or list or dict of records
+        A file, `"@name"` for a named data set (see `list_datasets`), or data in memory: a DataFrame of pandas or
+        polars, a Dataset of Hugging Face, a table of Arrow, or what a file of JSON would hold.
+    format : str
+        The shape of the table, or the export that it is. The separator of a table is found from its header; a file of
+        JSON has at most 500 MiB.
 
         * long: one row per annotation, with columns for item, annotator and label. Other columns are ignored.
         * wide: one row per item, one column per annotator. The first column names the item exactly when its name is an
@@ -53,11 +55,21 @@ def read_annotations(
         * grouped: as wide without an item column, plus a column `count`: the number of items answered in this way. Read
           as that many items, named 1, 2, ...
         * snow: the columns !amt_annotation_ids, !amt_worker_ids, orig_id, response and gold of Snow et al. (2008).
-        * auto: whichever of these the column names fit.
+        * label-studio: JSON or JSON_MIN of Label Studio. Cancelled annotations are missing; one marked as ground truth
+          is an answer, and gold.
+        * prodigy: JSONL of `prodigy db-out`: the options chosen, or accept and reject; what is ignored is missing.
+        * argilla: records of Argilla 2, and of its first version, also as Parquet; submitted responses count.
+        * doccano: the zip with a file for each member of the project.
+        * mturk: the CSV of a batch of Mechanical Turk.
+        * toloka: the TSV of a pool of Toloka; known labels of control tasks are `controls`, unless `gold` names them.
+        * records: JSON or JSONL, an object for each answer, as programs that ask models write them.
+        * auto: whichever of these the content fits.
     item, annotator, label, gold : str, optional
         The columns' names. Without them columns are found by name, in any case: item, task, question, unit,
         instance_id, doc, example; annotator, worker, rater, coder, judge, user, performer; label, rating, answer,
-        response, annotation, category; gold, true_label, truth.
+        response, annotation, category; gold, true_label, truth. Of an export: `label` is the question where there are
+        several; `item` and `gold` are fields, as in `data.id`; and `annotator`, of tables and records, is a field, or a
+        template over fields, as in `"{model}/{prompt}"`.
     labels : sequence of str, optional
         All possible labels, in order: grades from the lowest to the highest. May name some that nobody used. By
         default those found, sorted: as numbers if all are numbers, else by the alphabet, which is no order of grades.
@@ -71,6 +83,13 @@ def read_annotations(
     gold_file : path, optional
         Known true labels for evaluation, in a file with columns item and gold (or label). It takes the place of a gold
         column.
+    predictions : bool, default False
+        Of Label Studio and Argilla: whether predictions (suggestions) are answers too, each model an annotator.
+    multi_label : bool, default False
+        Of exports in which an answer may have several labels: whether to make each item and label one item, named
+        `item / label`, with the answers yes and no.
+    drop_rejected : bool, default False
+        Of Mechanical Turk and Toloka: whether to leave out what the requester has rejected.
 
     Returns
     -------
@@ -83,10 +102,13 @@ def read_annotations(
         If a file is missing or cannot be opened or fetched.
     DataError
         If a table cannot be read, or its contents do not fit together; the message names the place and the value. If a
-        label is unsure that nobody gave, and that `labels` does not have.
+        label is unsure that nobody gave, and that `labels` does not have. If an export has several questions and none
+        is named, or an option is given that a format has no use for.
 
     Warns
     -----
+    ExportWarning
+        If an export leaves out, or does not say, what others do: JSON_MIN, and sessions of Prodigy without a name.
     NamesWarning
         If labels that were not declared, or annotators, differ in capitals, spaces or a number's spelling alone.
 
@@ -102,6 +124,9 @@ def read_annotations(
     >>> data = read_annotations(table)
     >>> data.items, data.annotators, data.labels, data.n_annotations
     (('s1', 's2'), ('ada', 'bo'), ('no', 'yes'), 3)
+    >>> judged = [{"item": item, "model": model, "label": "AB"[item == model]} for item in "xy" for model in "xz"]
+    >>> read_annotations(judged, annotator="{model}-2").annotators
+    ('x-2', 'z-2')
     """
     options = ReadOptions(
         format=format,

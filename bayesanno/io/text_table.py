@@ -41,7 +41,7 @@ ALIASES = {
 
 PARQUET_MAGIC = b"PAR1"
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty one
-_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[\[\]{"0-9tfn-]|[\[{]\s*\Z)')
+_JSON = re.compile(rb"""(?:\xef\xbb\xbf)?\s*(?:\{\s*["'}]|\[\s*[\[\]{"'0-9tfn-]|[\[{]\s*\Z)""")
 # One header cell: quoted (and then up to a separator or the end of the line), or whatever stands between separators.
 _HEADER_CELL = re.compile(r' *"[^"]*(?:""[^"]*)*"(?=[,\t;|\r\n]|\Z)|[^,\t;|\r\n]*')
 

@@ -8,23 +8,23 @@ from bayesanno.io.formats import registry
 from bayesanno.io.formats.format import Format
 from bayesanno.io.formats.long import find_long_columns, read_rows
 
-NAMED = {"item": "HITId", "annotator": "WorkerId", "label": "Answer.label"}
-BATCH = pd.DataFrame({"HITId": ["a", "a"], "WorkerId": ["x", "y"], "Answer.label": ["no", "yes"], "Input.gold": "?"})
+NAMED = {"item": "sentence", "annotator": "by", "label": "says"}
+BATCH = pd.DataFrame({"sentence": ["a", "a"], "by": ["x", "y"], "says": ["no", "yes"], "known": "?"})
 
 
 def test_a_new_format_is_one_more_line(monkeypatch, refuses):
     batch = Format(
-        "mturk",
+        "survey",
         lambda table, _: set(NAMED.values()) <= set(table.header),
         lambda table, _: read_rows(table, find_long_columns(table, NAMED)),
     )
-    monkeypatch.setattr(registry, "FORMATS", {"mturk": batch, **registry.FORMATS})
+    monkeypatch.setattr(registry, "FORMATS", {"survey": batch, **registry.FORMATS})
     monkeypatch.setattr(registry, "FORMAT_NAMES", ("auto", *registry.FORMATS))
-    for name in ("auto", "mturk"):
+    for name in ("auto", "survey"):
         data = read_annotations(BATCH, format=name)
         assert (data.items, data.annotators, data.labels) == (("a",), ("x", "y"), ("no", "yes"))
-    with refuses(DataError, "there is no format 'mtruk': there are .*'mturk', 'snow', .*; did you mean 'mturk'"):
-        read_annotations(BATCH, format="mtruk")
+    with refuses(DataError, "there is no format 'suvrey': there are .*'survey', 'snow', .*; did you mean 'survey'"):
+        read_annotations(BATCH, format="suvrey")
 
 
 def test_whatever_a_table_looks_like_a_format_can_be_named():

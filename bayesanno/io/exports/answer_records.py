@@ -63,6 +63,8 @@ def _find_fields(name: str, first: Mapping[str, Any], options: ReadOptions) -> d
         if found[role] is None:
             column = table.find(role)
             found[role] = table.header[column] if column is not None else also if also in first else None
+    if options.gold is None and found["gold"] in options.label:
+        found["gold"] = None
     if found["annotator"] is None:
         others = [field for field in table.header if field not in found.values()]
         example = "{" + "}/{".join(others[:2]) + "}"
@@ -83,7 +85,7 @@ def _matching(first: Mapping[str, Any], role: str) -> bool:
 
 RECORDS = Export(
     name="records",
-    form="JSON or JSONL with an object for each answer (item, annotator, label)",
+    form="JSON or JSONL, an object with item, annotator and label for each answer",
     looks_like=looks_like_records,
     read=read_records,
     uses=frozenset({"item", "annotator", "gold", "multi_label"}),

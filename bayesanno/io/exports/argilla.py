@@ -10,13 +10,13 @@ Format: https://docs.argilla.io/latest/reference/argilla/records/records
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.io.exports.answers import Answer, known_true
 from bayesanno.io.exports.document import Document, Record
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_labels, as_list, as_object, as_text, fill_in, kind_of
+from bayesanno.io.exports.records import as_labels, as_list, as_object, as_text, fill_in
 
 if TYPE_CHECKING:
     from bayesanno.io.read_options import ReadOptions
@@ -39,19 +39,34 @@ def looks_like_argilla(document: Document, _: ReadOptions) -> bool:
 
 def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the responses, and the suggestions where they are asked for."""
-    n_suggestions = 0
+    n_suggestions, answered, unread = 0, set(), set()
     for number, (place, value) in enumerate(records_of(document), 1):
         record = as_object(value, place)
         item = _name_item(record, number, options, place)
         yield Answer(place, item, "", "", None)
         yield from known_true(record, item, place, options.gold)
-        responses, suggestions = (_nested if _is_nested(record) else _flat)(record, item, place)
-        yield from responses
-        for suggestion in suggestions if options.predictions else ():
-            n_suggestions += 1
-            yield suggestion
+        for said in (_nested if _is_nested(record) else _flat)(record, place):
+            n_suggestions += said.is_suggestion
+            if said.is_suggestion and not options.predictions:
+                continue
+            if _is_of_parts(said.value):
+                unread.add(said.question)
+                continue
+            labels = as_labels(said.value, said.place)
+            if labels is not None and said.annotator in ("", "None"):
+                raise DataError(f"{said.place}: it has no user_id, so that nobody gave it: export it with its users")
+            answered.add(said.question)
+            yield Answer(said.place, item, said.annotator, said.question, labels)
+    odd = next((question for question in unread if question in options.label or not answered), None)
+    if odd is not None:
+        raise DataError(f"{document.name}: question {odd!r} asks for spans or ranks: only labels and ratings are read")
     if options.predictions and not n_suggestions:
         raise DataError(f"{document.name}: there are no suggestions in it: leave out --predictions (predictions=True)")
+
+
+def _is_of_parts(value: Any) -> bool:
+    """Return whether an answer marks spans or ranks."""
+    return isinstance(value, list) and any(isinstance(each, Mapping) for each in value)
 
 
 def records_of(document: Document) -> Iterator[Record]:
@@ -64,12 +79,12 @@ def records_of(document: Document) -> Iterator[Record]:
     if columns and len(columns) == len(whole):
         lengths = {name: len(value) for name, value in columns.items()}
         shortest = min(lengths, key=lengths.__getitem__)
+        for row in range(lengths[shortest]):
+            yield Record(f"{document.name}, [{row}]", {name: value[row] for name, value in columns.items()})
         if len(set(lengths.values())) > 1:
             raise DataError(
                 f"{document.name}: {shortest!r} is shorter than other lists: each has a value for every record"
             )
-        for row in range(lengths[shortest]):
-            yield Record(f"{document.name}, [{row}]", {name: value[row] for name, value in columns.items()})
     elif whole and all(isinstance(value, Mapping) for value in whole.values()) and "responses" not in whole:
         for name, value in whole.items():
             yield Record(f"{document.name}, [{name!r}]", {"id": name, **value})
@@ -100,93 +115,70 @@ def _name_item(record: Mapping[str, Any], number: int, options: ReadOptions, pla
     return next(filter(None, given), str(number))
 
 
-def _nested(record: Mapping[str, Any], item: str, place: str) -> tuple[Iterator[Answer], Iterator[Answer]]:
-    """Return the responses and the suggestions of a nested record."""
-    responses = as_object(record["responses"], f"{place}.responses")
-    suggestions = as_object(record.get("suggestions") or {}, f"{place}.suggestions")
-
-    def suggested() -> Iterator[Answer]:
-        for question, suggestion in suggestions.items():
-            here = f"{place}.suggestions.{question}"
-            given = as_object(suggestion, here)
-            yield _suggested(given.get("value"), given.get("agent"), item, question, here)
-
-    answers = (
-        answer
-        for question, given in responses.items()
-        for answer in _read_responses(given, item, question, f"{place}.responses.{question}")
-    )
-    return answers, suggested()
+class _Said(NamedTuple):
+    place: str
+    annotator: str
+    question: str
+    value: Any
+    is_suggestion: bool = False
 
 
-def _flat(record: Mapping[str, Any], item: str, place: str) -> tuple[Iterator[Answer], Iterator[Answer]]:
-    """Return the responses and the suggestions of a flat record."""
-    return _flat_responses(record, item, place), _flat_suggestions(record, item, place)
+def _nested(record: Mapping[str, Any], place: str) -> Iterator[_Said]:
+    for question, responses in as_object(record["responses"], f"{place}.responses").items():
+        yield from _responses(responses, question, f"{place}.responses.{question}")
+    for question, suggestion in as_object(record.get("suggestions") or {}, f"{place}.suggestions").items():
+        here = f"{place}.suggestions.{question}"
+        given = as_object(suggestion, here)
+        yield _suggested(given.get("value"), given.get("agent"), question, here)
 
 
-def _flat_responses(record: Mapping[str, Any], item: str, place: str) -> Iterator[Answer]:
+def _flat(record: Mapping[str, Any], place: str) -> Iterator[_Said]:
     for field, value in record.items():
         here = f"{place}.{field}"
         question = _question_of(field, value)
         if question is not None and question != field:
-            values, users, statuses = (
-                as_list(record.get(f"{field}{ending}"), f"{field}{ending}", place)
-                for ending in ("", ".users", ".status")
-            )
-            if len(users) != len(values) or (statuses and len(statuses) != len(values)):
-                raise DataError(f"{here}: {len(values)} responses have {len(users)} users: export it again")
-            rows = zip(values, users, statuses or [None] * len(values), strict=True)
-            responses = [{"value": value, "user_id": user, "status": status} for value, user, status in rows]
-            yield from _read_responses(responses, item, question, here)
+            yield from _responses(_side_by_side(record, field, place), question, here)
         elif question is not None:
-            yield from _read_responses(value, item, question, here)
-
-
-def _flat_suggestions(record: Mapping[str, Any], item: str, place: str) -> Iterator[Answer]:
-    for field, value in record.items():
-        here = f"{place}.{field}"
-        if field.endswith(_SUGGESTION) and value is not None:
-            yield _suggested(value, record.get(f"{field}.agent"), item, field.removesuffix(_SUGGESTION), here)
+            yield from _responses(value, question, here)
+        elif field.endswith(_SUGGESTION) and value is not None:
+            yield _suggested(value, record.get(f"{field}.agent"), field.removesuffix(_SUGGESTION), here)
         elif field.endswith(_OLD_SUGGESTION) and value is not None:
-            about = record.get(f"{field}-metadata") or {}
-            agent = as_object(about, f"{here}-metadata").get("agent")
-            yield _suggested(value, agent, item, field.removesuffix(_OLD_SUGGESTION), here)
+            about = as_object(record.get(f"{field}-metadata") or {}, f"{here}-metadata")
+            yield _suggested(value, about.get("agent"), field.removesuffix(_OLD_SUGGESTION), here)
 
 
-def _read_responses(value: Any, item: str, question: str, place: str) -> Iterator[Answer]:
-    """Yield responses in a list, or in an object of lists, as the datasets of Hugging Face may have them."""
+def _side_by_side(record: Mapping[str, Any], field: str, place: str) -> dict[str, list[Any]]:
+    """Return the lists of responses, of their users and, where they are there, of their states."""
+    endings = {"value": "", "user_id": ".users", "status": ".status"}
+    lists = {name: as_list(record.get(field + ending), field + ending, place) for name, ending in endings.items()}
+    if not lists["status"]:
+        del lists["status"]
+    return lists
+
+
+def _responses(value: Any, question: str, place: str) -> Iterator[_Said]:
+    """Yield responses in a list, or in an object of lists; those that are not submitted have no value."""
     if isinstance(value, Mapping):
-        names = list(value)
-        columns = [as_list(value[name], name, place) for name in names]
-        if len(set(map(len, columns))) > 1:
-            raise DataError(f"{place}: the lists {', '.join(names)} are of unequal length: export it again")
-        value = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        columns = {name: as_list(each, name, place) for name, each in value.items()}
+        if len({len(column) for column in columns.values()}) > 1:
+            sizes = ", ".join(f"{len(column)} of {name}" for name, column in columns.items())
+            raise DataError(f"{place}: the lists are of unequal length, {sizes}: export it again")
+        value = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     for number, each in enumerate(as_list(value, "responses", place)):
         here = f"{place}[{number}]"
         response = as_object(each, here)
-        status = as_text(response.get("status"), "status", here) or _SUBMITTED
+        submitted = as_text(response.get("status"), "status", here) in ("", _SUBMITTED)
         annotator = as_text(response.get("user_id"), "user_id", here)
-        labels = _labels_of(response.get("value"), here) if status == _SUBMITTED else None
-        if labels is not None and annotator in ("", "None"):
-            raise DataError(f"{here}: this response has no user_id, so that nobody gave it: export it with its users")
-        yield Answer(here, item, annotator, question, labels)
+        yield _Said(here, annotator, question, response.get("value") if submitted else None)
 
 
-def _suggested(value: Any, agent: Any, item: str, question: str, place: str) -> Answer:
-    name = as_text(agent, "agent", place) or "suggestion"
-    return Answer(place, item, name, question, _labels_of(value, place))
-
-
-def _labels_of(value: Any, place: str) -> tuple[str, ...] | None:
-    if isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
-        raise DataError(f"{place}: this is {kind_of(value)} of spans or ranks: only labels and ratings are read; choose "
-                        "another question with --label")  # fmt: skip
-    return as_labels(value, place)
+def _suggested(value: Any, agent: Any, question: str, place: str) -> _Said:
+    return _Said(place, as_text(agent, "agent", place) or "suggestion", question, value, is_suggestion=True)
 
 
 ARGILLA = Export(
     name="argilla",
-    form="records of Argilla (<question>.responses, or responses and fields)",
+    form="records with <question>.responses, or with responses and fields",
     looks_like=looks_like_argilla,
     read=read_argilla,
     uses=frozenset({"item", "gold", "predictions", "multi_label"}),

@@ -64,7 +64,7 @@ def _read_labels(value: Any, field: str, place: str) -> tuple[str, ...] | None:
 
 DOCCANO = Export(
     name="doccano",
-    form="a zip of doccano (JSONL, a file for each member)",
+    form="a zip of JSONL, a file for each member",
     looks_like=looks_like_doccano,
     read=read_doccano,
     uses=frozenset({"item", "gold", "multi_label"}),

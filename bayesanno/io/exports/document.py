@@ -220,7 +220,10 @@ def _decode_value(text: str, position: int, name: str) -> tuple[Any, int]:
     try:
         return _DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
-        ends = " (the file ends here: is it whole?)" if _skip(text, error.pos) >= len(text) else ""
+        cut = _skip(text, error.pos) >= len(text) or (
+            error.msg.startswith("Unterminated") and "\n" not in text[error.pos :].rstrip()
+        )
+        ends = " (the file ends here: is it whole?)" if cut else ""
         raise DataError(
             f"{name}, line {error.lineno}: this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}, column "
             f"{error.colno}{ends}; export the file again"

@@ -30,6 +30,8 @@ class Export:
         Raises a DataError with the place of what it cannot read.
     uses : frozenset of str
         The options of reading that it has a use for, beyond those of every table.
+    of_tables : bool
+        Whether it is one of tables, not of JSON.
     """
 
     name: str
@@ -37,3 +39,4 @@ class Export:
     looks_like: Callable[[Document, ReadOptions], bool]
     read: Callable[[Document, ReadOptions], Iterator[Answer]]
     uses: frozenset[str]
+    of_tables: bool = False

@@ -194,7 +194,7 @@ def _plain_value(value: Any) -> Any:
 
 LABEL_STUDIO = Export(
     name="label-studio",
-    form="JSON of Label Studio (tasks with annotations, or JSON_MIN)",
+    form="JSON, tasks with data and annotations, or JSON_MIN",
     looks_like=looks_like_label_studio,
     read=read_label_studio,
     uses=frozenset({"item", "gold", "predictions", "multi_label"}),

@@ -113,7 +113,8 @@ def _choices(value: Any, place: str) -> Any:
 
 MTURK = Export(
     name="mturk",
-    form="a batch of Mechanical Turk (HITId, WorkerId, Answer.*)",
+    form="a table with columns HITId, WorkerId and Answer.*",
+    of_tables=True,
     looks_like=looks_like_mturk,
     read=read_mturk,
     uses=frozenset({"item", "annotator", "gold", "multi_label", "drop_rejected"}),

@@ -55,7 +55,8 @@ def read_prodigy(document: Document, options: ReadOptions) -> Iterator[Answer]:
     if anonymous:
         warn(
             f"{document.name}: {counted(len(anonymous), 'session')} named by the time alone, as "
-            f"{next(iter(anonymous))!r}: each counts as an annotator of its own; Prodigy names them where ?session=NAME is in its address",
+            f"{next(iter(anonymous))!r}: each counts as an annotator of its own; add ?session=NAME to the address "
+            "of Prodigy to name them",
             ExportWarning,
         )
 
@@ -67,8 +68,8 @@ def _name_annotator(task: Mapping[str, Any], options: ReadOptions, place: str) -
     annotator = next(filter(None, given), None)
     if annotator is None:
         raise DataError(
-            f"{place}: there is neither _annotator_id nor _session_id, so that nobody gave this answer: name a field of "
-            "who did with --annotator"
+            f"{place}: there is neither _annotator_id nor _session_id, so that nobody gave this answer: name the "
+            "field of who did with --annotator"
         )
     return annotator
 
@@ -98,7 +99,7 @@ def _read_answer(task: Mapping[str, Any], answer: str, place: str) -> tuple[str,
 
 PRODIGY = Export(
     name="prodigy",
-    form="JSONL of Prodigy (answer, _input_hash)",
+    form="JSONL with answer and _input_hash",
     looks_like=looks_like_prodigy,
     read=read_prodigy,
     uses=frozenset({"item", "annotator", "gold", "multi_label"}),

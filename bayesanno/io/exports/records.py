@@ -25,24 +25,28 @@ def as_text(value: Any, what: str, place: str) -> str:
     DataError
         If it is a list or an object, a number that is none (NaN), or text that is not Unicode.
     """
+    if isinstance(value, str):
+        return _checked(value, what, place)
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
         return _number_as_text(value, what, place)
-    if not isinstance(value, str):
-        raise DataError(f"{place}: {what} is {kind_of(value)}, where a text or a number is expected")
-    if not value.isascii() and not value.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in value):
-        raise DataError(f"{place}: {what} {value[:40]!r} is no Unicode text: it has half of a pair of characters")
-    if "\0" in value or len(value) > _LONGEST:
-        odd = "has a zero byte" if "\0" in value else f"has {len(value):,} characters"
-        raise DataError(f"{place}: {what} {value[:40]!r} {odd}: give it another name")
-    return value.strip()
+    raise DataError(f"{place}: {what} is {kind_of(value)}, where a text or a number is expected")
+
+
+def _checked(text: str, what: str, place: str) -> str:
+    if not text.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise DataError(f"{place}: {what} {text[:40]!r} is no Unicode text: it has half of a pair of characters")
+    if "\0" in text or len(text) > _LONGEST:
+        odd = "has a zero byte" if "\0" in text else f"has {len(text):,} characters"
+        raise DataError(f"{place}: {what} {text[:40]!r} {odd}: give it another name")
+    return text.strip()
 
 
 def _number_as_text(value: float, what: str, place: str) -> str:
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise DataError(f"{place}: {what} is {value}: leave out what is missing, or write null")
     try:
         return str(int(value)) if float(value).is_integer() else str(value)
@@ -71,7 +75,7 @@ def as_list(value: Any, what: str, place: str) -> list[Any]:
 
 def as_object(value: Any, place: str) -> Mapping[str, Any]:
     """Return an object: a value with names for its parts."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict | Mapping):  # a dict most often, which is seen at once
         raise DataError(f"{place}: this is {kind_of(value)}, where an object, {{...}}, is expected")
     return value
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed
 from bayesanno.io.exports.answer_records import RECORDS
 from bayesanno.io.exports.argilla import ARGILLA
 from bayesanno.io.exports.doccano import DOCCANO
@@ -35,39 +36,36 @@ def choose_export(document: Document, options: ReadOptions) -> Export | None:
         If it is no export, and no table either; or an option is given for which there is no use.
     """
     found = next((each for each in EXPORTS.values() if each.looks_like(document, options)), None)
-    chosen = EXPORTS.get(options.format)
+    chosen = found if options.format == "auto" else EXPORTS.get(options.format)
     if chosen is not None and not chosen.looks_like(document, options):
         raise DataError(
-            f"{document.name} is not what --format {chosen.name} reads, {chosen.form}"
-            + (f": it looks like {found.form}; leave out --format" if found else _known(document))
+            f"{document.name} is not what --format {chosen.name} reads, {chosen.form}: {_instead(document, found)}"
         )
-    chosen = chosen or found
-    if options.format in ("auto", *EXPORTS):
-        if chosen is None and document.table is None:
-            raise DataError(f"{document.name} is {_kind(document)}{_known(document)}")
-    else:
-        chosen = None
-        if document.table is None:
-            raise DataError(
-                f"{document.name} is {_kind(document)}, and --format {options.format} reads tables (CSV, TSV, Parquet)"
-                + (f": it looks like {found.form}; leave out --format" if found else _known(document))
-            )
+    if chosen is None and document.table is None:
+        no_table = (
+            f", and --format {options.format} reads tables (CSV, TSV, Parquet)" if options.format != "auto" else ""
+        )
+        raise DataError(f"{document.name} is {_kind(document)}{no_table}: {_instead(document, found)}")
     _refuse_unused(document.name, chosen, options)
     return chosen
 
 
 def _kind(document: Document) -> str:
     if document.kind == "zip":
-        return "a zip"
+        return "a zip of JSON"
     if document.first:
-        return "JSON"
+        return f"JSON of {listed([str(name) for name in document.first], most=6)}"
     return "JSON without records" if next(document.records(), None) is None else "JSON without objects"
 
 
-def _known(document: Document) -> str:
-    forms = "; ".join(f"{each.form} ({each.name})" for each in EXPORTS.values() if document.table is None)
-    names = ", ".join(repr(str(name)) for name in list(document.first)[:8])
-    return (f" of {names}" if names else "") + f", and no known export: {forms}" if forms else ": check the file"
+def _instead(document: Document, found: Export | None) -> str:
+    """Return what to do with a document that is not what it was taken for."""
+    if found is not None:
+        return f"it looks like {found.name}, {found.form}; leave out --format"
+    known = [
+        f"{each.name} ({each.form})" for each in EXPORTS.values() if each.of_tables == (document.table is not None)
+    ]
+    return f"known exports are {', '.join(known)}"
 
 
 def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> None:

@@ -71,7 +71,8 @@ def _find_item(document: Document) -> str:
 
 TOLOKA = Export(
     name="toloka",
-    form="a pool of Toloka (ASSIGNMENT:worker_id, OUTPUT:*)",
+    form="a table with columns ASSIGNMENT:worker_id and OUTPUT:*",
+    of_tables=True,
     looks_like=looks_like_toloka,
     read=read_toloka,
     uses=frozenset({"item", "annotator", "gold", "multi_label", "drop_rejected"}),

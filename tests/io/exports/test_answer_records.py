@@ -1,0 +1,102 @@
+"""Records of answers: an object for each, as programs that ask models write them."""
+
+import pandas as pd
+import pytest
+
+from bayesanno.ground.errors import DataError
+from bayesanno.io.annotations import read_annotations
+from bayesanno.io.dimensions import read_multi_annotations
+
+
+def judged(item, model, label, prompt="v1", **more):
+    return {
+        "item": item,
+        "model": model,
+        "prompt": prompt,
+        "order": "AB",
+        "label": label,
+        "usage": {"tokens": 3},
+        **more,
+    }
+
+
+JUDGES = [
+    judged("q1", "gpt", "A"),
+    judged("q1", "gpt", "B", "v2"),
+    judged("q2", "claude", "B"),
+    judged("q2", "gpt", None),
+]
+PAIRS = [("q1", "gpt/v1", "A"), ("q1", "gpt/v2", "B"), ("q2", "claude/v1", "B")]
+
+
+def test_the_annotator_is_a_template_over_fields(keep, said):
+    template = "{model}/{prompt}"
+    path = keep(JUDGES, "judges.jsonl", lines=True)
+    for source in (path, keep(JUDGES), JUDGES, pd.DataFrame(JUDGES)):
+        assert said(source, annotator=template)[1] == PAIRS
+    assert said(path, annotator="model", format="records")[0].annotators == ("gpt", "claude")
+    assert said(path, annotator="{usage.tokens} of {model}")[0].annotators == ("3 of gpt", "3 of claude")
+    table = keep("item,model,prompt,label\nq1,gpt,v1,A\nq1,gpt,v2,B\nq2,claude,v1,B\n", "judges.csv")
+    assert said(table, annotator=template)[1] == PAIRS
+
+
+def test_fields_are_known_by_the_names_of_columns(said):
+    lines = [
+        {"id": n, "judge": "x", "score": s, "gold": g} for n, s, g in ((1, 0.5, 1.0), (2, 1.0, None), (3, True, 0.5))
+    ]
+    data, answers = said(lines)
+    assert answers == [("1", "x", "0.5"), ("2", "x", "1"), ("3", "x", "true")]
+    assert data.gold == {"1": "1", "3": "0.5"}
+    data, _ = said(lines, item="judge", annotator="id", label="gold")
+    assert (data.items, data.annotators, data.labels) == (("x",), ("1", "3"), ("0.5", "1"))
+
+
+def test_several_labels_and_several_dimensions(said):
+    lines = [
+        {"item": "a", "judge": who, "tags": tags, "tone": tone}
+        for who, tags, tone in (("x", ["p", "q"], 1), ("y", [], 2))
+    ]
+    _, answers = said(lines, label="tags", multi_label=True)
+    assert [label for *_, label in answers] == ["yes", "yes", "no", "no"]
+    both = read_multi_annotations([{**line, "tags": line["tone"] + 2} for line in lines], ["tags", "tone"])
+    assert {name: part.labels for name, part in both.by_dimension.items()} == {"tags": ("3", "4"), "tone": ("1", "2")}
+
+
+WRONG = {
+    "nobody": (JUDGES[:1], {}, r"no field says who gave an answer: .* --annotator '\{model\}/\{prompt\}'"),
+    "no field": (JUDGES, {"annotator": "modle"}, r"line 1: there is no field 'modle' among .*; did you mean 'model'"),
+    "no field of a template": (JUDGES, {"annotator": "{model}/{promt}"}, "line 1: there is no field 'promt' among"),
+    "empty field": ([judged("q", "m", "A"), judged("q", "m", "A", None)], {"annotator": "{model}/{prompt}"},
+                    r"line 2: field 'prompt' of the annotator '\{model\}/\{prompt\}' is missing"),
+    "no item": ([judged("q", "m", "A"), judged(None, "m", "A")], {"annotator": "model"}, "label 'A' has no item"),
+    "no annotator": ([judged("q", None, "A")], {"annotator": "model"}, "label 'A' has no annotator: .*'model'"),
+    "object": ([judged("q", "m", {"x": 1})], {"annotator": "model"}, "line 1, label: the label is an object, where"),
+    "list": ([judged("q", "m", ["A", "B"])], {"annotator": "model"}, "line 1: item 'q' has 2 labels, 'A', 'B', in one"),
+    "item is a list": ([judged(["q"], "m", "A")], {"annotator": "model"}, "line 1: item is a list, where a text"),
+    "two items": ([{**judged("q", "m", "A"), "task": 1, "doc": 2, "item": None} | {"Item": 1}], {"annotator": "model"},
+                  "the columns 'item' and .*'Item' could each be the item: say"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", WRONG)
+def test_what_is_wrong_is_named_with_its_line(keep, refuses, which):
+    lines, options, match = WRONG[which]
+    with refuses(DataError, rf"judges\.jsonl.*({match})"):
+        read_annotations(keep(lines, "judges.jsonl", lines=True), **options)
+
+
+@pytest.mark.parametrize(
+    ("number", "match"),
+    [
+        ("NaN", "line 1, label: the label is nan: leave out what is missing, or write null"),
+        ("-Infinity", "line 1, label: the label is -inf"),
+        ("1e999", "line 1, label: the label is inf"),
+        ("9" * 400, "line 1, label: the label is a number of hundreds of digits"),
+        ("9" * 5000, "line 1: a number here or below has thousands of digits: write it as text"),
+        (r'"\ud800"', r"line 1, label: the label '\\ud800' is no Unicode text"),
+        (r'"a\u0000"', r"line 1, label: the label 'a\\x00' has a zero byte"),
+    ],
+)
+def test_labels_that_are_none(keep, refuses, number, match):
+    with refuses(DataError, match):
+        read_annotations(keep(f'{{"item": "a", "judge": "x", "label": {number}}}\n', "x.jsonl"))

@@ -1,0 +1,143 @@
+"""Whatever a file of JSON holds, it ends in data or in an error of ours, in one line."""
+
+import json
+import warnings
+from copy import deepcopy
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayesanno.ground.errors import DataError
+from bayesanno.io.annotations import read_annotations
+from bayesanno.io.exports.registry import EXPORTS
+
+RESULT = {"from_name": "q", "to_name": "t", "type": "choices", "value": {"choices": ["a"]}}
+OTHER = {**RESULT, "value": {"choices": ["b"]}}
+SEEDS = {
+    "label-studio": [
+        {"id": 1, "data": {"k": "x"}, "annotations": [
+            {"completed_by": 1, "result": [RESULT], "was_cancelled": False, "ground_truth": True},
+            {"completed_by": {"email": "e"}, "result": [OTHER], "was_cancelled": False, "ground_truth": False},
+        ], "predictions": [{"model_version": "m", "result": [RESULT]}]},
+        {"id": 2, "data": {"k": "y"}, "completions": [{"completed_by": 1, "skipped": True, "result": []}]},
+    ],
+    "JSON_MIN": [
+        {"k": 1, "id": 1, "q": "a", "annotator": 1, "annotation_id": 1, "lead_time": 1.5},
+        {"k": 1, "id": 2, "q": [{"choices": ["b"]}], "annotator": 2, "annotation_id": 2, "lead_time": 1.5},
+    ],
+    "prodigy": [
+        {"_input_hash": 1, "_annotator_id": "x", "answer": "accept", "accept": ["a"],
+         "options": [{"id": "a"}, {"id": 2}]},
+        {"_input_hash": 1, "_session_id": "2021-08-06_15-17-08", "answer": "reject", "label": "L"},
+    ],
+    "argilla": [
+        {"id": 1, "q.responses": ["a", "b"], "q.responses.users": ["x", "y"],
+         "q.responses.status": ["submitted", "draft"], "q.suggestion": "b", "q.suggestion.agent": "m"},
+        {"id": 2, "q.responses": None, "q.responses.users": None, "q.responses.status": None, "q.suggestion": None},
+    ],
+    "argilla, nested": [
+        {"id": 1, "fields": {}, "responses": {"q": [{"value": "a", "user_id": "x"}, {"value": "b", "user_id": "y"}]},
+         "suggestions": {"q": {"value": "b", "agent": None}}}
+    ],
+    "argilla, by names": {
+        "id": [1, 2], "q": [[{"user_id": "x", "value": 1, "status": None}], []], "q-suggestion": [1, 2]
+    },
+    "doccano": [{"id": 1, "text": "x", "label": ["a"]}, {"id": 2, "text": "y", "label": []}],
+    "records": [{"item": 1, "judge": "x", "label": 1}, {"item": 2, "judge": "x", "label": 2.5, "gold": True}],
+}  # fmt: skip
+NAMES = sorted(set(json.dumps(SEEDS).replace('"', " ").replace(":", " ").replace(",", " ").split()))[:80]
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(NAMES),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=3), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+options = st.fixed_dictionaries(
+    {},
+    optional={
+        "format": st.sampled_from(["auto", *EXPORTS, "long", "wide"]),
+        "item": st.sampled_from(["id", "data.k", "{id}", "nowhere", "", "{}", "."]),
+        "annotator": st.sampled_from(["judge", "{judge}/{item}", "{", "{}", ""]),
+        "label": st.sampled_from(["q", "L", "label", "nowhere", ""]),
+        "gold": st.sampled_from(["data.k", "gold", "q"]),
+        "labels": st.just(["a", "b"]),
+    } | dict.fromkeys(("predictions", "multi_label", "drop_rejected"), st.booleans()),
+)  # fmt: skip
+
+
+def paths_in(value, path=()):
+    """All places in a structure at which something can be put instead."""
+    yield path
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in parts:
+        yield from paths_in(part, (*path, name))
+
+
+def put(value, path, new, remove=False):
+    """The structure with something else at a place, or nothing."""
+    if not path:
+        return new
+    changed = deepcopy(value)
+    inner = changed
+    for name in path[:-1]:
+        inner = inner[name]
+    if remove:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = new
+    return changed
+
+
+@st.composite
+def exports_gone_wrong(draw):
+    value = draw(st.sampled_from(list(SEEDS.values())))
+    for _ in range(draw(st.integers(0, 3))):
+        path = draw(st.sampled_from(list(paths_in(value))))
+        value = put(value, path, draw(values), draw(st.booleans()))
+    return value
+
+
+def ends_well(source, given):
+    """Read it: data, or an error of ours in one line; any other exception is the test's failure."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            data, refused = read_annotations(source, **given), None
+        except DataError as error:
+            data, refused = None, str(error)
+    assert len(refused.splitlines()) == 1 if refused else data.n_annotations
+
+
+@settings(max_examples=300)
+@given(value=exports_gone_wrong() | values, lines=st.booleans(), cut=st.integers(0, 60), chosen=options)
+def test_any_structure_ends_in_data_or_an_error_of_ours(tmp_path_factory, value, lines, cut, chosen):
+    path = tmp_path_factory.mktemp("any") / "x.json"
+    whole = "\n".join(map(json.dumps, value)) if lines and isinstance(value, list) else json.dumps(value)
+    path.write_text(whole[: len(whole) - cut] if cut > 30 else whole)
+    ends_well(path, chosen)
+
+
+@settings(max_examples=150)
+@given(value=exports_gone_wrong(), chosen=options)
+def test_so_does_any_structure_in_memory(value, chosen):
+    ends_well(value if isinstance(value, list | dict) else [value], chosen)
+
+
+def test_the_structures_that_it_starts_from_are_read():
+    for name, seed in SEEDS.items():
+        if name == "doccano":
+            continue  # which is a zip
+        given = (
+            {"label": "q"}
+            if name == "JSON_MIN"
+            else {"label": "choice", "labels": ["a", "b"]}
+            if name == "prodigy"
+            else {}
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert read_annotations(seed, **{"labels": ["a", "b", "1", "2", "2.5", "true"], **given}).n_annotations, (
+                name
+            )

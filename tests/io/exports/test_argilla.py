@@ -1,0 +1,132 @@
+"""Argilla's records, flat, nested and of the first version."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesanno.ground.errors import DataError
+from bayesanno.io.annotations import read_annotations
+
+ADA, BO = "3f0c6a2e-1111-4c5b-9a51-0a7a6a1f0001", "3f0c6a2e-1111-4c5b-9a51-0a7a6a1f0002"
+
+
+def flat(name, values, users=(ADA, BO), status=None, **more):
+    """One record of `to_list(flatten=True)`."""
+    users = list(users)[: len(values)]
+    return {
+        "id": name, "status": "completed", "_server_id": f"server-{name}", "text": "Größe 👍",
+        "label.responses": values, "label.responses.users": users,
+        "label.responses.status": status or ["submitted"] * len(values),
+        "label.suggestion": "neg", "label.suggestion.score": 0.7, "label.suggestion.agent": "bert", **more,
+    }  # fmt: skip
+
+
+def absent(name):
+    """A record without responses and suggestions, which are null where others have them."""
+    keep = ("id", "status", "_server_id", "text")
+    return {key: value if key in keep else None for key, value in flat(name, ["pos"]).items()}
+
+
+FLAT = [flat("a", ["pos", "neg"]), absent("b"), flat("c", ["pos", "pos"], status=["submitted", "draft"])]
+SAID = [("a", ADA, "pos"), ("a", BO, "neg"), ("c", ADA, "pos")]
+NESTED = [
+    {"id": "a", "fields": {"text": "x"}, "metadata": {}, "vectors": {}, "_server_id": "s1",
+     "suggestions": {"label": {"value": "neg", "score": None, "agent": None}},
+     "responses": {"label": [{"value": "pos", "user_id": ADA}, {"value": "neg", "user_id": BO}]}},
+    {"id": None, "fields": {"text": "y"}, "metadata": {}, "vectors": {}, "_server_id": "s2", "suggestions": {},
+     "responses": {}},
+]  # fmt: skip
+OLD = [
+    {"text": "x", "label": [{"user_id": ADA, "value": "pos", "status": "submitted"},
+                            {"user_id": BO, "value": "neg", "status": "discarded"}],
+     "label-suggestion": "neg", "label-suggestion-metadata": {"type": "model", "score": 0.5, "agent": "bert"},
+     "external_id": None, "metadata": "{}"},
+    {"text": "y", "label": [{"user_id": BO, "value": "neg", "status": "submitted"}], "label-suggestion": None,
+     "label-suggestion-metadata": None, "external_id": "second", "metadata": "{}"},
+]  # fmt: skip
+
+
+def by_names(records):
+    return {name: [record[name] for record in records] for name in records[0]}
+
+
+FORMS = {
+    "to_list": FLAT,
+    "to_dict": by_names(FLAT),
+    "to_dict, index": {record["id"]: {**record, "id": None} | {"id": record["id"]} for record in FLAT},
+    "a DataFrame": pd.DataFrame(FLAT),
+    "arrays in a DataFrame": pd.DataFrame([
+        {key: np.array(value, dtype=object) if isinstance(value, list) else value for key, value in each.items()}
+        for each in FLAT
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_submitted_responses_are_answers_in_every_flat_form(keep, said, tmp_path, form):
+    content = FORMS[form]
+    assert said(content)[1] == SAID
+    assert said(content)[0].items == ("a", "b", "c")
+    if isinstance(content, pd.DataFrame):
+        content.to_parquet(tmp_path / "records.parquet")
+        assert said(tmp_path / "records.parquet", format="argilla")[1] == SAID
+    else:
+        assert said(keep(content))[1] == SAID
+
+
+def test_suggestions_are_answers_of_their_agent_when_asked_for(said):
+    assert said(FLAT, predictions=True)[0].annotators == (ADA, BO, "bert")
+    assert said(NESTED, predictions=True)[0].annotators == (ADA, BO, "suggestion")
+    assert said(OLD, predictions=True)[1][1] == ("1", "bert", "neg")
+
+
+def test_nested_records(keep, said):
+    data, answers = said(keep(NESTED))
+    assert answers == [("a", ADA, "pos"), ("a", BO, "neg")]
+    assert data.items == ("a", "s2")
+    assert said(keep(NESTED, "records.jsonl", lines=True))[1] == answers
+
+
+def test_records_of_the_first_version(keep, said):
+    assert said(keep(OLD))[1] == [("1", ADA, "pos"), ("second", BO, "neg")]
+    as_lists = [{**each, "label": by_names(each["label"])} for each in OLD]
+    assert said(as_lists)[1] == said(OLD)[1]
+    assert said(pd.DataFrame(OLD), item="text")[0].items == ("x", "y")
+
+
+def test_several_questions_and_kinds(said, refuses):
+    more = {"stars.responses": [4], "stars.responses.users": [ADA], "stars.responses.status": ["submitted"],
+            "order.responses": [[{"value": "a", "rank": 1}]], "order.responses.users": [ADA],
+            "order.responses.status": ["submitted"]}  # fmt: skip
+    records = [flat("a", ["pos", "neg"], **more)]
+    with refuses(DataError, "there are 2 questions, 'label', 'stars': choose one"):
+        read_annotations(records)
+    assert said(records, label="label")[0].n_annotations == 2
+    assert said(records, label="stars", labels=["4", "5"])[1] == [("a", ADA, "4")]
+    with refuses(DataError, "the list: question 'order' asks for spans or ranks: only labels and ratings are read"):
+        read_annotations(records, label="order")
+    ticked = [flat("a", [["x", "y"], []])]
+    assert said(ticked, multi_label=True)[1][2:] == [("a / x", BO, "no"), ("a / y", BO, "no")]
+
+
+WRONG = {
+    "users": ([flat("a", ["pos", "neg"], [ADA])], r"\[0\]\.label\.responses: the lists are of unequal length, 2 of va"),
+    "text": ([flat("a", "pos")], r"\[0\]: label\.responses is a text, where a list is expected"),
+    "nobody": ([flat("a", ["pos"], [None])], r"\[0\]\.label\.responses\[0\]: it has no user_id, so that"),
+    "a value": ([flat("a", [{"x": 1}])], r"\[0\]\.label\.responses\[0\]: the label is an object"),
+    "ragged": ({**by_names(FLAT), "id": ["a"]}, "'id' is shorter than other lists: each has a value for every record"),
+    "no object": ([FLAT[0], 7], r"\[1\]: this is a number, where an object"),
+    "only drafts": ([flat("a", ["pos"], status=["draft"])], "there is no annotation"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", WRONG)
+def test_what_is_wrong_is_named_with_its_place(keep, refuses, which):
+    content, match = WRONG[which]
+    with refuses(DataError, rf"export\.json.*{match}"):
+        read_annotations(keep(content))
+
+
+def test_suggestions_that_are_not_there(refuses):
+    with refuses(DataError, "there are no suggestions in it: leave out --predictions"):
+        read_annotations([{**NESTED[0], "suggestions": {}}], predictions=True)

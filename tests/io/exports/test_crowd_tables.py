@@ -1,0 +1,131 @@
+"""The tables of Mechanical Turk and Toloka."""
+
+import pandas as pd
+import pytest
+
+from bayesanno.cli.for_model import read_for
+from bayesanno.cli.options import DataOptions
+from bayesanno.ground.errors import DataError
+from bayesanno.io.annotations import read_annotations
+from bayesanno.modeling.registry import get_model
+
+HIT = (
+    '"HITId","HITTypeId","Title","AssignmentId","WorkerId","AssignmentStatus","WorkTimeInSeconds","Input.id","Input.truth"'
+    ',"Answer.sentiment","Approve","Reject"\n'
+)
+
+
+def assignment(hit, worker, status, answer, truth=""):
+    return f'"{hit}","T1","Größe","A{hit}{worker}","{worker}","{status}","41","id-{hit}","{truth}","{answer}",,\n'
+
+
+BATCH = (
+    HIT
+    + assignment("3AB", "A1Z", "Approved", "Positive", "Positive")
+    + assignment("3AB", "A2Z", "Rejected", "Negative", "Positive")
+    + assignment("3CD", "A1Z", "Submitted", "Negative")
+    + assignment("3CD", "A2Z", "Submitted", "")
+)
+
+
+def test_a_batch_is_assignments_of_workers(keep, said):
+    path = keep(BATCH, "Batch_1_batch_results.csv")
+    data, answers = said(path)
+    assert answers == [("3AB", "A1Z", "Positive"), ("3AB", "A2Z", "Negative"), ("3CD", "A1Z", "Negative")]
+    assert said(path, drop_rejected=True)[1] == [answers[0], answers[2]]
+    data, _ = said(path, item="Input.id", gold="Input.truth", label="Answer.sentiment", format="mturk")
+    assert (data.items, data.gold) == (("id-3AB", "id-3CD"), {"id-3AB": "Positive"})
+    assert said(path, label="sentiment")[1] == answers
+    assert said(pd.read_csv(path))[1] == answers
+
+
+@pytest.mark.parametrize(
+    ("cells", "labels", "options"),
+    [
+        (['[{"sentiment":{"label":"pos"}}]', '[{"sentiment":{"label":"neg"}}]'], ("neg", "pos"), {}),
+        (['[{"mood":{"bad":false,"good":true}}]', '[{"mood":{"bad":true,"good":false}}]'], ("bad", "good"), {}),
+        (['[{"stars":4,"comment":"👍"}]', '[{"stars":"5","comment":""}]'], ("4", "5"), {"label": "stars"}),
+        (['[{"q":{"labels":["x","y"]}}]', '[{"q":{"labels":[]}}]'], ("no", "yes"), {"multi_label": True}),
+        (['[{"q":"x","form":{"a":{"b":1}}}]', '[{"q":"y"}]'], ("x", "y"), {"label": "q"}),
+        (["", '[{"q":"y"}]', '[{"q":"x"}]'], ("x", "y"), {}),
+    ],
+)
+def test_all_answers_of_an_assignment_in_one_cell(said, cells, labels, options):
+    rows = [{"HITId": "3AB", "WorkerId": f"A{n}", "Answer.taskAnswers": cell} for n, cell in enumerate(cells)]
+    assert said(pd.DataFrame(rows), **options)[0].labels == labels
+
+
+def test_check_boxes_are_columns(keep, said, refuses):
+    header = "HITId,WorkerId,Answer.mood.good,Answer.mood.bad,Answer.sure.label\n"
+    text = header + "3AB,A1,true,false,\n3AB,A2,false,true,1\n3CD,A1,true,false,0\n"
+    assert said(keep(text), label="mood")[1] == [("3AB", "A1", "good"), ("3AB", "A2", "bad"), ("3CD", "A1", "good")]
+    with refuses(DataError, "there are 2 questions, 'sure.label', 'mood'"):
+        read_annotations(keep(text))
+    both = keep(header + "3AB,A1,true,true,\n3AB,A2,false,true,1\n")
+    assert said(both, label="mood", multi_label=True)[0].items == ("3AB / bad", "3AB / good")
+
+
+WRONG = {
+    "two questions": (BATCH.replace('"Approve"', '"Answer.why"').replace(",,\n", ",x,\n"), "there are 2 questions"),
+    "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3: this answer has no worker: fill it in"),
+    "no HIT": (BATCH.replace('"3CD","T1"', '"","T1"', 1), "line 4: this answer has no HIT: fill it in"),
+    "no JSON": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{"\n', "line 2, Answer.taskAnswers: this is not JSON"),
+    "no label": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{""q"":{""x"":1}}]"\n', "line 2, q: this answer is an"),
+    "truncated": (BATCH[:-60], "line 5: (a cell cannot be read|.* columns? where)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", WRONG)
+def test_what_is_wrong_in_a_batch_is_named_with_its_line(keep, refuses, which):
+    content, match = WRONG[which]
+    with refuses(DataError, rf"batch\.csv.*{match}"):
+        read_annotations(keep(content, "batch.csv"))
+
+
+POOL = (
+    "INPUT:image\tOUTPUT:result\tGOLDEN:result\tHINT:text\tASSIGNMENT:link\tASSIGNMENT:task_id\tASSIGNMENT:assignment_id\t"
+    "ASSIGNMENT:task_suite_id\tASSIGNMENT:worker_id\tASSIGNMENT:status\tASSIGNMENT:started\n"
+    "a.jpg\tcat\t\t\t\tt1\ta1\ts1\tw1\tAPPROVED\t2023\n"
+    "a.jpg\tdog\t\t\t\tt1\ta2\ts1\tw2\tREJECTED\t2023\n"
+    "b.jpg\tdog\tdog\t\t\tt2\ta1\ts1\tw1\tAPPROVED\t2023\n"
+    "b.jpg\t\tdog\t\t\tt2\ta2\ts1\tw2\tSUBMITTED\t2023\n"
+)
+
+
+def test_a_pool_is_answers_of_workers_and_control_tasks(keep, said):
+    path = keep(POOL, "pool.tsv")
+    data, answers = said(path)
+    assert answers == [("t1", "w1", "cat"), ("t1", "w2", "dog"), ("t2", "w1", "dog")]
+    assert (data.controls, data.gold) == ({"t2": "dog"}, {})
+    assert said(path, drop_rejected=True)[1] == [answers[0], answers[2]]
+    data, _ = said(path, gold="GOLDEN:result", format="toloka", item="INPUT:image", label="OUTPUT:result")
+    assert (data.items, data.controls, data.gold) == (("a.jpg", "b.jpg"), {}, {"b.jpg": "dog"})
+    assert said(path, controls={"t1": "cat"})[0].controls == {"t1": "cat"}
+    data, _ = said(path, multi_label=True)
+    assert data.controls == {"t2 / cat": "no", "t2 / dog": "yes"}
+
+
+def test_controls_of_a_pool_reach_a_model(keep):
+    data, _ = read_for(get_model("mace"), str(keep(POOL, "pool.tsv")), DataOptions())
+    assert data.controls == {"t2": "dog"}
+    data, _ = read_for(get_model("label_usage"), str(keep(POOL, "pool.tsv")), DataOptions())
+    assert data.controls == {}  # which it does not take
+
+
+WRONG_POOL = {
+    "two outputs": (POOL.replace("HINT:text", "OUTPUT:sure"), "there are 2 questions, 'result', 'sure': choose one"),
+    "no task": (POOL.replace("ASSIGNMENT:task_id", "x").replace("HINT:text", "INPUT:y"), "no column 'ASSIGN"),
+    "no worker": (POOL.replace("\tw2\tREJ", "\t\tREJ"), "line 3: this answer has no worker: fill it in"),
+    "two controls": (POOL.replace("b.jpg\t\tdog", "b.jpg\t\tcat"), "line 5: item 't2' has two known labels"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", WRONG_POOL)
+def test_what_is_wrong_in_a_pool_is_named_with_its_line(keep, refuses, which):
+    content, match = WRONG_POOL[which]
+    with refuses(DataError, rf"pool\.tsv.*{match}"):
+        read_annotations(keep(content, "pool.tsv"))
+
+
+def test_the_only_input_names_tasks_where_nothing_else_does(keep, said):
+    assert said(keep(POOL.replace("ASSIGNMENT:task_id", "x")))[0].items == ("a.jpg", "b.jpg")

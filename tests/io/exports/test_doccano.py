@@ -1,0 +1,110 @@
+"""doccano's zip, with a file for each member."""
+
+import io
+import json
+import re
+import zipfile
+
+import pytest
+
+from bayesanno.ground.errors import DataError
+from bayesanno.io.annotations import read_annotations
+
+
+def packed(password=False, **members):
+    """A zip as doccano writes it: `ada__jsonl` is the file ada.jsonl."""
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            lines = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in content)
+            archive.writestr(re.sub("__(?=[a-z]+$)", ".", name), content if isinstance(content, str | bytes) else lines)
+    made = raw.getvalue()
+    return made.replace(b"PK\x03\x04\x14\x00\x00", b"PK\x03\x04\x14\x00\x01").replace(
+        b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"
+    ) if password else made  # fmt: skip
+
+
+def example(number, *labels):
+    return {"id": number, "text": "Größe 👍", "label": list(labels), "Comments": []}
+
+
+ADA = [example(1, "pos"), example(2, "neg"), example(3)]
+BO = [example(1, "neg"), example(2, "neg"), example(3)]
+
+
+def test_the_annotator_is_the_member(keep, said):
+    path = keep(packed(ada__jsonl=ADA, bo__jsonl=BO, admin__jsonl=[example(n) for n in (1, 2, 3)]), "project.zip")
+    data, answers = said(path)
+    assert answers == [("1", "ada", "pos"), ("2", "ada", "neg"), ("1", "bo", "neg"), ("2", "bo", "neg")]
+    assert data.items == ("1", "2", "3")
+    assert data.annotators == ("ada", "bo")  # who has annotated nothing is none
+    assert said(path, format="doccano")[1] == answers
+
+
+def test_older_and_json_files(keep, said):
+    older = [{"id": 1, "data": "x", "label": ["pos"]}, {"id": 2, "data": "y", "label": ["neg"]}]
+    _, answers = said(
+        keep(packed(**{"ada__json": json.dumps(older), "__MACOSX/._ada__json": b"\0", "empty__jsonl": ""}))
+    )
+    assert answers == [("1", "ada", "pos"), ("2", "ada", "neg")]
+
+
+def test_intents_are_a_question(keep, said):
+    lines = [
+        {"id": n, "text": "x", "cats": [label], "entities": [[0, 1, "LOC"]]} for n, label in ((1, "ask"), (2, "tell"))
+    ]
+    assert said(keep(packed(ada__jsonl=lines)))[0].labels == ("ask", "tell")
+
+
+def test_several_labels(keep, said, refuses):
+    path = keep(
+        packed(ada__jsonl=[example(1, "pos", "odd"), example(2, "pos")], bo__jsonl=[example(1, "pos"), example(2)])
+    )
+    with refuses(DataError, r"export\.json, ada\.jsonl, line 1: item '1' has 2 labels"):
+        read_annotations(path)
+    data, answers = said(path, multi_label=True)
+    assert data.items == ("1 / odd", "1 / pos", "2 / odd", "2 / pos")
+    assert ("1 / odd", "bo", "no") in answers
+    assert not any(item.startswith("2") and who == "bo" for item, who, _ in answers)  # an empty list is no answer
+
+
+WRONG = {
+    "merged": (packed(all__jsonl=ADA), "all labels are in one file, in which nobody who gave them is named: take"),
+    "merged, unpacked": (json.dumps(ADA[0]) + "\n" + json.dumps(BO[0]), "this is one file of doccano, in which nobody"),
+    "spans": (packed(ada__jsonl=[example(1, "a"), example(2, [0, 5, "LOC"])]), "ada.jsonl, line 2: label has spans"),
+    "truncated": (packed(ada__jsonl=ADA)[:-30], "cannot be unpacked"),
+    "broken": (packed(ada__jsonl=ADA).replace(b"PK\x03\x04", b"PK\x03\x04\xff", 1), "cannot be unpacked"),
+    "empty": (packed(), "is a zip without a file of JSON or JSONL, and is empty"),
+    "Excel": (packed(**{"xl/workbook__xml": "<a/>"}), "it holds 'xl/workbook.xml'; a table of Excel can be saved as"),
+    "CSV": (packed(ada__csv="id,label\n1,a\n"), r"is a zip without a file of JSON or JSONL: it holds 'ada\.csv'"),
+    "password": (packed(password=True, ada__jsonl=ADA), "is a zip with a password: unpack it"),
+    "line": (packed(ada__jsonl='{"id": 1, "text": "x", "label": []}\n{"id":'), "ada.jsonl, line 2: this is not JSON"),
+    "no id": (packed(ada__jsonl=[{**example(1, "a"), "id": None}]), "line 1: this example has no id: name its items"),
+    "label is an object": (packed(ada__jsonl=[example(1), {**example(2), "label": {}}]), "line 2: label is an object"),
+    "Latin-1": (packed(ada__jsonl=b'{"id": 1, "text": "\xe9"}'), "ada.jsonl, line 1: byte 0xe9 is not UTF-8"),
+    "not doccano": (packed(ada__jsonl=[{"x": 1}]), "is a zip of JSON: known exports are label-studio .*, doccano "),
+    "deep": (packed(ada__jsonl="[" * 100_000), "ada.jsonl, line 1: this JSON is nested too deep to be read"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", WRONG)
+def test_what_is_wrong_is_named_with_its_file(keep, refuses, which):
+    content, match = WRONG[which]
+    with refuses(DataError, rf"project\.zip.*{match}"):
+        read_annotations(keep(content, "project.zip"))
+
+
+def test_no_more_is_unpacked_than_the_limits_say(keep, refuses, monkeypatch):
+    bomb = keep(packed(ada__jsonl=b" " * 2_000_000 + b"{}"), "project.zip")
+    assert bomb.stat().st_size < 10_000
+    monkeypatch.setattr("bayesanno.io.exports.document.MOST_BYTES", 2**20)
+    with refuses(DataError, r"project\.zip, unpacked, has 2 MiB of JSON, more than the 1 that are read: export a part"):
+        read_annotations(bomb)
+    monkeypatch.setattr("bayesanno.io.exports.document.MOST_FILES", 2)
+    with refuses(DataError, r"project\.zip is a zip of 3 files: 2 are read at most"):
+        read_annotations(keep(packed(a__jsonl=ADA, b__jsonl=BO, c__jsonl=BO), "project.zip"))
+
+
+def test_names_in_a_zip_are_names(keep, said, tmp_path):
+    said(keep(packed(**{"../../ada__jsonl": ADA, "/etc/bo__jsonl": BO}), "project.zip"))
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["project.zip"]
