@@ -442,8 +442,10 @@ def test_a_path_that_cannot_be_written_is_refused(fit, tmp_path, refuses):
     (tmp_path / "mine" / "thesis.txt").write_text("all of it")
     with refuses(DataFileError, r"mine is not a folder with pred_probs\.npy, and is not replaced"):
         ba.export_labels(fit, tmp_path / "mine", to="cleanlab")
-    for to, name in (("soft-labels", "x.parquet"), ("soft-labels", "x.csv")):
+    for name in ("x.parquet", "x.csv"):
         (tmp_path / name).mkdir()
         with refuses(DataFileError, "cannot be written"):
-            ba.export_labels(fit, tmp_path / name, to=to)
+            ba.export_labels(fit, tmp_path / name, to="soft-labels")
+    with refuses(DataError, r"a table: give labels\.json a name in \.parquet, \.csv or \.tsv"):
+        ba.export_labels(fit, tmp_path / "labels.json", to="soft-labels")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "all of it"
