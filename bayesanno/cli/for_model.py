@@ -19,6 +19,7 @@ from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts
 from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
+from bayesanno.io.exports.registry import EXPORTS
 from bayesanno.io.sources import open_source
 from bayesanno.modeling.base import AnnotationModel
 
@@ -89,7 +90,9 @@ def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tup
     return data, data.describe(positive=what) + left_out
 
 
-def _read_dimensions(_: AnnotationModel, source: str, given: DataOptions) -> tuple[MultiAnnotationData, str]:
+def _read_dimensions(model: AnnotationModel, source: str, given: DataOptions) -> tuple[MultiAnnotationData, str]:
+    if given.format not in EXPORTS:
+        given.refuse({"--format": _LONG_ALONE}, model.name)
     options = replace(given, labels_by_dimension=parse_labels_by_dimension(given.declared))
     check_dimensions(options)
     data = multi_annotations_from(*open_source(source, options))
@@ -176,6 +179,7 @@ _EVERY_LABEL = {
     "--positive": "{option} is for models of counts or of two labels: {model} takes every label as it is, so leave it "
     "out"
 }
+_LONG_ALONE = "{model} reads a long table or an export, with a label column for each dimension: leave out {option}"
 _KNOWN = ("--gold", "--gold-file", "--controls")
 _ADDED = {"--add": "{option} is for models of annotations with one label column: {model} takes others, so leave it out"}
 
@@ -196,7 +200,6 @@ _KINDS: Mapping[type, _Kind] = {
             **_ADDED,
             "--unsure": "{option} is for one label column, and {model} reads several, where no answer may be unsure: "
             "empty those cells, which are then no answers",
-            "--format": "{model} reads a long table, with a label column for each dimension: leave out {option}",
         },
     ),
 }

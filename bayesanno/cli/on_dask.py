@@ -22,7 +22,18 @@ REFUSED = {
     "--unsure": "{option} is for data in memory: with --dask every label is a class; empty those cells, which are then "
     "no answers, or leave out --dask",
     **dict.fromkeys(
-        ("--gold-file", "--controls", "--add", "--successes", "--trials", "--positive", "--format"),
+        (
+            "--gold-file",
+            "--controls",
+            "--add",
+            "--successes",
+            "--trials",
+            "--positive",
+            "--format",
+            "--predictions",
+            "--multi-label",
+            "--drop-rejected",
+        ),
         "{option} is for data in memory: with --dask a long table is read in parts; leave it out",
     ),
 }

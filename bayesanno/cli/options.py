@@ -15,7 +15,6 @@ import typer
 
 from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.validate import check_seed
-from bayesanno.io.exports.registry import EXPORTS
 from bayesanno.io.formats.registry import FORMAT_NAMES
 from bayesanno.io.read_options import ReadOptions, label_names
 
@@ -138,7 +137,7 @@ class DataOptions(ReadOptions):
         """
         for option, reason in reasons.items():
             value = getattr(self, option.removeprefix("--").replace("-", "_"))
-            if value not in (None, (), "auto", "long", *EXPORTS):
+            if value not in (None, (), False, "auto", "long"):
                 raise DataError(reason.format(option=option, model=model))
 
 

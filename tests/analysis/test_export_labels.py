@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
@@ -148,6 +149,7 @@ def test_suggestions_of_argilla_have_an_agent_and_a_score(fit, expected, tmp_pat
         {
             "id": item, "fields": {"text": f"t{item}"}, "metadata": {"source": "x"},
             "suggestions": {"topic": {"value": label, "score": score, "agent": "bayesanno mace"}},
+            "responses": {},
         }
         for item, label, score in expected
     ]  # fmt: skip
@@ -343,6 +345,16 @@ def test_what_is_exported_is_read_again(data, fit, expected, tmp_path):
     tasks = [{"_input_hash": int(item), "text": item} for item in ITEMS]
     ba.export_labels(fit, tmp_path / "prodigy.jsonl", to="prodigy", tasks=tasks)
     assert read(tmp_path / "prodigy.jsonl") == same
+    records = [{"id": item, "fields": {"text": item}} for item in ITEMS]
+    ba.export_labels(fit, tmp_path / "argilla.json", to="argilla", tasks=records, question="topic")
+    assert read(tmp_path / "argilla.json", predictions=True) == same
+    texts = [{"id": int(item), "text": item} for item in ITEMS]
+    ba.export_labels(fit, tmp_path / "bayesanno mace.jsonl", to="doccano", tasks=texts)
+    with ZipFile(tmp_path / "doccano.zip", "w") as packed:  # as of a member of this name
+        packed.write(tmp_path / "bayesanno mace.jsonl", "bayesanno mace.jsonl")
+    assert read(tmp_path / "doccano.zip") == same
+    ba.export_labels(fit, tmp_path / "doccano.jsonl", to="doccano", tasks=tmp_path / "doccano.zip")
+    assert read_lines(tmp_path / "doccano.jsonl") == read_lines(tmp_path / "bayesanno mace.jsonl")
     ba.export_labels(fit, tmp_path / "labels", to="cleanlab")
     wide = ba.read_annotations(tmp_path / "labels" / "labels_multiannotator.csv", format="wide")
     assert (wide.items, wide.annotators, wide.votes.tolist()) == (data.items, data.annotators, data.votes.tolist())

@@ -16,7 +16,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.io.exports.answers import Answer, known_true
 from bayesanno.io.exports.document import Document, Record
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_labels, as_list, as_object, as_text, fill_in
+from bayesanno.io.exports.records import as_labels, as_list, as_object, as_text, check_new, fill_in
 
 if TYPE_CHECKING:
     from bayesanno.io.read_options import ReadOptions
@@ -40,9 +40,12 @@ def looks_like_argilla(document: Document, _: ReadOptions) -> bool:
 def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the responses, and the suggestions where they are asked for."""
     n_suggestions, answered, unread = 0, set(), set()
+    seen: dict[str, str] = {}
     for number, (place, value) in enumerate(records_of(document), 1):
         record = as_object(value, place)
         item = _name_item(record, number, options, place)
+        if options.item is None:
+            check_new(item, seen, place)
         yield Answer(place, item, "", "", None)
         yield from known_true(record, item, place, options.gold)
         for said in (_nested if _is_nested(record) else _flat)(record, place):

@@ -14,7 +14,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.io.exports.answers import Answer, known_true
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_labels, as_list, as_object, as_text, fill_in
+from bayesanno.io.exports.records import as_labels, as_list, as_object, as_text, check_new, fill_in
 from bayesanno.io.text_table import ALIASES
 
 if TYPE_CHECKING:
@@ -43,11 +43,14 @@ def read_doccano(document: Document, options: ReadOptions) -> Iterator[Answer]:
             "does not share annotations across all users (a setting of the project), exported as JSONL"
         )
     for name, file in document.files.items():
+        seen: dict[str, str] = {}
         for place, record in file.records():
             example = as_object(record, place)
             item = fill_in(options.item or "id", example, "item", place)
             if not item:
                 raise DataError(f"{place}: this example has no {options.item or 'id'}: name its items with --item")
+            if options.item is None:
+                check_new(item, seen, place)
             yield from known_true(example, item, place, options.gold)
             for field in filter(example.__contains__, _LABEL_FIELDS):
                 labels = _read_labels(example[field], field, place)

@@ -121,13 +121,13 @@ def document_from_list(values: list[Any], name: str) -> Document:
     return Document(
         name=name,
         kind="records",
-        records=lambda: (Record(f"{name}, [{position}]", value) for position, value in enumerate(values)),
+        records=lambda: (Record(f"{name}, [{position}]", plain(value)) for position, value in enumerate(values)),
     )
 
 
 def document_from_object(value: Mapping[str, Any], name: str) -> Document:
     """Return the document of one object in memory."""
-    return Document(name=name, kind="object", records=lambda: iter([Record(name, value)]))
+    return Document(name=name, kind="object", records=lambda: iter([Record(name, plain(value))]))
 
 
 def document_from_frame(frame: pd.DataFrame, name: str) -> Document:
@@ -152,14 +152,16 @@ def document_from_table(table: TextTable) -> Document:
 
 
 def plain(value: Any) -> Any:
-    """Return a cell of a DataFrame as JSON would have it: lists and objects, and None where one is missing."""
+    """Return a value in memory as JSON would have it: lists and objects, and None where one is missing."""
+    if isinstance(value, str | bool | int) or value is None:
+        return value
     if isinstance(value, np.ndarray | list | tuple):
         return [plain(each) for each in value]
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, np.generic):
         value = value.item()
-    return None if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)) else value
+    return None if pd.api.types.is_scalar(value) and pd.isna(value) else value
 
 
 def explain_size(name: str, size: int) -> str:

@@ -1,4 +1,4 @@
-"""Label Studio: its JSON, a list of tasks with their annotations, and its JSON_MIN, an object for each annotation.
+"""Label Studio: its JSON, a list of tasks with their annotations, and its JSON_MIN and CSV, a row for each annotation.
 
 Of a task, each annotation is the answers of one annotator, one to each question (`from_name`). A cancelled one is
 missing; one that is marked as ground truth is an answer, and gold. Predictions are answers of their model, when they
@@ -7,6 +7,7 @@ are asked for. Formats: https://labelstud.io/guide/task_format and https://label
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from bayesanno.ground.wording import counted, listed
 from bayesanno.io.exports.answers import GOLD, Answer, known_true
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_flag, as_labels, as_list, as_object, as_text, fill_in
+from bayesanno.io.exports.records import as_flag, as_labels, as_list, as_object, as_text, check_new, fill_in
 
 if TYPE_CHECKING:
     from bayesanno.io.read_options import ReadOptions
@@ -28,11 +29,11 @@ _MINIMAL = ("annotator", "annotation_id", "lead_time")
 
 
 def looks_like_label_studio(document: Document, _: ReadOptions) -> bool:
-    """Return whether the first record is a task with annotations, or one of JSON_MIN."""
+    """Return whether the first record is a task with annotations, or a row of JSON_MIN or CSV."""
     first = document.first
     annotated = any(isinstance(first.get(name), list) for name in ("annotations", "completions", "predictions"))
     of_tasks = annotated and isinstance(first.get("data"), Mapping)
-    return document.kind in ("records", "object") and (of_tasks or _is_minimal(first))
+    return document.kind != "zip" and (_is_minimal(first) or of_tasks)
 
 
 def read_label_studio(document: Document, options: ReadOptions) -> Iterator[Answer]:
@@ -41,6 +42,7 @@ def read_label_studio(document: Document, options: ReadOptions) -> Iterator[Answ
         yield from _read_minimal(document, options)
         return
     other_kinds: dict[str, str] = {}
+    seen: dict[str, str] = {}
     n_answers = n_predictions = 0
     for where, record in document.records():
         task = as_object(record, where)
@@ -48,6 +50,8 @@ def read_label_studio(document: Document, options: ReadOptions) -> Iterator[Answ
         item = fill_in(options.item or "id", task, "item", place)
         if not item:
             raise DataError(f"{where}: this task has no {options.item or 'id'}: name its items by a field with --item")
+        if options.item is None:
+            check_new(item, seen, where)
         yield Answer(place, item, "", "", None)
         yield from known_true(task, item, place, options.gold)
         predictions = as_list(task.get("predictions"), "predictions", place)
@@ -65,7 +69,7 @@ def read_label_studio(document: Document, options: ReadOptions) -> Iterator[Answ
 def _read_annotations(
     task: Mapping[str, Any], item: str, place: str, options: ReadOptions, other_kinds: dict[str, str]
 ) -> Iterator[Answer]:
-    what = "annotations" if "annotations" in task or "completions" not in task else "completions"
+    what = "completions" if task.get("annotations") is None and "completions" in task else "annotations"
     for number, each in enumerate(as_list(task.get(what), what, place)):
         here = f"{place}, {what}[{number}]"
         annotation = as_object(each, here)
@@ -153,13 +157,17 @@ def _is_minimal(first: Mapping[str, Any]) -> bool:
 
 
 def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
-    """Yield the answers of JSON_MIN: the questions stand between the task's id and the annotator."""
+    """Yield the answers of JSON_MIN and CSV: of the first, questions stand between the task's id and the annotator."""
+    form = "CSV" if document.kind == "table" else "JSON_MIN"
     if options.predictions:
+        raise DataError(f"{document.name} is {form}, which has no predictions: export JSON, or drop --predictions")
+    if form == "CSV" and not options.label:
         raise DataError(
-            f"{document.name} is JSON_MIN, which has no predictions: export JSON, or leave --predictions out"
+            f"{document.name} is CSV of Label Studio, whose columns do not say which are questions: name one of "
+            f"{listed(list(document.first))} with --label, or export JSON"
         )
     warn(
-        f"{document.name}: JSON_MIN of Label Studio has no skipped tasks, ground truth or predictions: export JSON to "
+        f"{document.name}: {form} of Label Studio has no skipped tasks, ground truth or predictions: export JSON to "
         "have them",
         ExportWarning,
     )
@@ -171,13 +179,24 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
         yield from known_true(row, item, where, options.gold)
         names = list(row)
         begin = names.index("id") + 1 if "id" in row else 0
-        for question in names[begin : names.index("annotator") if "annotator" in row else None]:
+        questions = names[begin : names.index("annotator") if "annotator" in row else None]
+        for question in names if form == "CSV" else questions:
             if options.label and question not in options.label:
                 yield Answer(where, item, annotator, question, None)
                 continue
-            value = _plain_value(row[question])
+            value = _plain_value(_unpack(row[question]) if form == "CSV" else row[question])
             if value is not None or options.label:
                 yield Answer(where, item, annotator, question, as_labels(value, f"{where}, {question}"))
+
+
+def _unpack(cell: Any) -> Any:
+    """Return what a cell of CSV says: several labels, ratings and taxonomies are JSON in it."""
+    if not isinstance(cell, str) or not cell.startswith(("{", "[")):
+        return cell
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return cell
 
 
 def _plain_value(value: Any) -> Any:
@@ -194,7 +213,7 @@ def _plain_value(value: Any) -> Any:
 
 LABEL_STUDIO = Export(
     name="label-studio",
-    form="JSON, tasks with data and annotations, or JSON_MIN",
+    form="JSON, tasks with data and annotations; JSON_MIN",
     looks_like=looks_like_label_studio,
     read=read_label_studio,
     uses=frozenset({"item", "gold", "predictions", "multi_label"}),

@@ -31,7 +31,7 @@ def looks_like_prodigy(document: Document, _: ReadOptions) -> bool:
     """Return whether the first record has an answer and a hash."""
     first = document.first
     hashed = any(name in first for name in ("_input_hash", "_task_hash"))
-    return document.kind in ("records", "object") and hashed and first.get("answer") in ANSWERS
+    return document.kind != "zip" and hashed and first.get("answer") in ANSWERS
 
 
 def read_prodigy(document: Document, options: ReadOptions) -> Iterator[Answer]:
@@ -76,7 +76,7 @@ def _name_annotator(task: Mapping[str, Any], options: ReadOptions, place: str) -
 
 def _read_answer(task: Mapping[str, Any], answer: str, place: str) -> tuple[str, tuple[str, ...] | None]:
     """Return the question and the labels."""
-    if "accept" in task or "options" in task:
+    if task.get("accept") is not None or task.get("options") is not None:
         if answer != "accept":
             return CHOICE, None
         chosen = task.get("accept")
@@ -89,7 +89,7 @@ def _read_answer(task: Mapping[str, Any], answer: str, place: str) -> tuple[str,
         if odd is not None:
             raise DataError(f"{place}: {odd!r} in accept is none of the options {listed(sorted(known))}")
         return CHOICE, labels
-    if "spans" in task and "label" not in task:
+    if task.get("spans") is not None and task.get("label") is None:
         raise DataError(
             f"{place}: this line marks spans: only choices, and accept or reject, are answers about an item"
         )

@@ -95,6 +95,21 @@ def kind_of(value: Any) -> str:
     return kinds.get(type(value), "an object" if isinstance(value, Mapping) else f"a {type(value).__name__}")
 
 
+def check_new(item: str, seen: dict[str, str], place: str) -> None:
+    """Raise a DataError if an item is there already; what is seen of items are their places.
+
+    Raises
+    ------
+    DataError
+        If it is.
+    """
+    if seen.setdefault(item, place) != place:
+        raise DataError(
+            f"{place}: item {item!r} is there already, at {seen[item]}: keep one, or name items by a field that tells "
+            "them apart with --item"
+        )
+
+
 def look_up(record: Mapping[str, Any], path: str, place: str) -> Any:
     """Return the field of a record: by its name, or by the names on the way to it, as in `data.id`.
 

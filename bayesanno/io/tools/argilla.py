@@ -34,7 +34,7 @@ def write_argilla(labels: Labels, path: Path) -> None:
 
     write_json(
         (
-            {"id": item, **_show(tasks.first(item), tasks.item), "suggestions": suggest(label, score)}
+            {"id": item, **_show(tasks.first(item), tasks.item), "suggestions": suggest(label, score), "responses": {}}
             for item, label, score in labels
         ),
         path,

@@ -1,5 +1,6 @@
 """Records of answers: an object for each, as programs that ask models write them."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -32,7 +33,8 @@ PAIRS = [("q1", "gpt/v1", "A"), ("q1", "gpt/v2", "B"), ("q2", "claude/v1", "B")]
 def test_the_annotator_is_a_template_over_fields(keep, said):
     template = "{model}/{prompt}"
     path = keep(JUDGES, "judges.jsonl", lines=True)
-    for source in (path, keep(JUDGES), JUDGES, pd.DataFrame(JUDGES)):
+    numpys = [{**each, "label": each["label"] and np.str_(each["label"]), "seed": np.int64(1)} for each in JUDGES]
+    for source in (path, keep(JUDGES), JUDGES, numpys, pd.DataFrame(JUDGES)):
         assert said(source, annotator=template)[1] == PAIRS
     assert said(path, annotator="model", format="records")[0].annotators == ("gpt", "claude")
     assert said(path, annotator="{usage.tokens} of {model}")[0].annotators == ("3 of gpt", "3 of claude")

@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 from bayesanno.ground.errors import DataError, ExportWarning
@@ -50,7 +51,7 @@ def test_each_annotation_is_an_answer_by_who_gave_it(keep, said):
     assert data.items == ("12", "13", "14")  # also those that nobody answered
     assert data.gold == {"13": "Positive"}
     assert said(keep(PROJECT, "export.csv"), format="label-studio")[1] == answers  # a file is known by its content
-    assert said(PROJECT)[1] == answers
+    assert said(PROJECT)[1] == said(pd.DataFrame(PROJECT))[1] == answers
     assert said(keep("\ufeff\n" + json.dumps(PROJECT, indent=2)))[1] == answers
 
 
@@ -142,6 +143,28 @@ def test_json_min_is_read_and_what_it_lacks_is_said(keep, said, refuses):
         read_annotations(path, predictions=True)
 
 
+CSV = (
+    '"annotation_id","annotator","created_at","id","lead_time","sentiment","stars","text","updated_at"\n'
+    '1,"5","2021",12,4.2,"Positive","[{""rating"": 4}]","x","2021"\n'
+    '2,"ada@example.org","2021",12,3.1,"{""choices"": [""Negative"", ""Positive""]}","","y","2021"\n'
+)
+
+
+def test_csv_is_read_where_the_question_is_named(keep, said, refuses):
+    path = keep(CSV, "project.csv")
+    with pytest.warns(ExportWarning, match="CSV of Label Studio has no skipped tasks"):
+        assert said(path, label="stars", labels=["3", "4"])[1] == [("12", "5", "4")]
+    with pytest.warns(ExportWarning):
+        _, answers = said(path, label="sentiment", multi_label=True)
+    assert [(item, label) for item, who, label in answers if who == "5"] == [
+        ("12 / Negative", "no"), ("12 / Positive", "yes")
+    ]  # fmt: skip
+    with refuses(
+        DataError, "is CSV of Label Studio, whose columns do not say which are questions: name one of .* --label"
+    ):
+        read_annotations(path)
+
+
 WRONG = {
     "no id": ([{**task(1, annotation(1, GOOD)), "id": None}], r"\[0\]: this task has no id: name its items by a field"),
     "task is a list": ([PROJECT[0], []], r"\[1\]: this is a list, where an object, \{\.\.\.\}, is expected"),
@@ -161,6 +184,7 @@ WRONG = {
     "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"task 4, predictions\[0\]: this is a number"),
     "two golds": ([task(4, annotation(1, GOOD, ground_truth=True), annotation(2, BAD, ground_truth=True))],
                   r"task 4, annotations\[1\]\.result\[0\]: item '4' has two gold labels, 'Positive' and 'Negative'"),
+    "twice": ([PROJECT[0], PROJECT[1], PROJECT[0]], r"\[2\]: item '12' is there already, at .*json, \[0\]: keep one"),
     "one label": ([task(4, annotation(1, GOOD))], "only one label, 'Positive'"),
 }  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Prodigy's JSONL, as `prodigy db-out` writes it."""
 
+import pandas as pd
 import pytest
 
 from bayesanno.ground.errors import DataError, ExportWarning
@@ -33,6 +34,7 @@ def test_a_choice_is_the_option_of_a_session(keep, said):
         ("97", "reviews-ada", "POSITIVE"), ("98", "reviews-ada", "0"), ("97", "reviews-bo", "NEGATIVE")
     ]  # fmt: skip
     assert data.items == ("97", "98", "99")
+    assert said(pd.DataFrame(lines))[1] == answers
     assert said(keep(lines), item="text", format="prodigy")[0].items == ("a", "b", "c")
 
 
