@@ -15,7 +15,6 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, DataFileError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.io.tools.registry import find_tool
-from bayesanno.io.tools.tasks import read_tasks
 from bayesanno.io.tools.tool import Labels, Tool, ToolOptions
 
 
@@ -140,7 +139,7 @@ def export_labels(
     path = Path(path)
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
-    records = None if tasks is None else read_tasks(tasks, usual=tool.item, item=item)
+    records = tool.read_tasks(options)
     view = view_for_table(fit)
     part = part_of(view, dimension)
     if part.is_of_types:

@@ -379,6 +379,8 @@ NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
         ({"to": "argilla"}, r"argilla shows the text or other data .* with tasks=\.\.\. \(--tasks\)"),
         ({"to": "prodigy"}, "prodigy shows the text"),
         ({"to": "doccano"}, "doccano shows the text"),
+        ({"to": "prodigy", "tasks": "one"}, "has nothing that prodigy shows: it needs a field text or html or image"),
+        ({"to": "doccano", "tasks": "one"}, r"one\.json has nothing that doccano shows: .* a field text or data"),
         ({"to": "argilla", "tasks": "one"}, "argilla needs the name of the question, and .* has answers to none"),
         ({"to": "doccano", "tasks": "one", "question": "q"}, r"doccano takes no question \(--question\): leave it out"),
         ({"to": "argilla", "tasks": "one", "to_name": "q"}, r"argilla takes no to_name \(--to-name\)"),
@@ -403,7 +405,7 @@ def test_what_cannot_be_exported_is_one_line_and_nothing_is_written(fit, tmp_pat
     two = annotated_tasks()
     two[2]["annotations"][0]["result"].append(region("x", from_name="tone"))
     files = {
-        "one": annotated_tasks(), "two": two, "other": [{"id": 99, "data": {"text": "t"}}], "list": [1],
+        "one": annotated_tasks(), "two": two, "other": [{"id": 99, "name": "t"}], "list": [1],
         "nameless": [{"data": {}}], "empty": [], "void": [{"id": 11, "data": {}}, {"id": None, "data": {}}],
     }  # fmt: skip
     folder = tmp_path / "tasks"
@@ -436,7 +438,7 @@ def test_items_that_are_no_ids_and_labels_that_are_no_ratings_are_refused(data, 
 @pytest.mark.parametrize("to", TOOL_NAMES)
 def test_a_fit_without_labels_is_refused_for_every_tool(count_fit, to, tmp_path, refuses):
     needed = {"tasks": annotated_tasks(), "question": "q"} if to == "argilla" else {}
-    needed |= {"tasks": annotated_tasks()} if to in ("prodigy", "doccano") else {}
+    needed |= {"tasks": [{"id": "11", "text": "t"}]} if to in ("prodigy", "doccano") else {}
     with refuses(FitError, "binomial_mixture gives types of items, not their labels: there are none to export"):
         ba.export_labels(count_fit, tmp_path / "labels.csv", to=to, **needed)
 

@@ -38,4 +38,11 @@ def write_prodigy(labels: Labels, path: Path) -> None:
     write_json_lines((choose(tasks.first(item), label, score) for item, label, score in labels), path)
 
 
-PRODIGY = Tool("prodigy", write_prodigy, takes=("tasks", "item"), needs_tasks=True, item="_input_hash")
+PRODIGY = Tool(
+    "prodigy",
+    write_prodigy,
+    takes=("tasks", "item"),
+    needs_tasks=True,
+    item="_input_hash",
+    shows=("text", "html", "image", "audio", "video"),
+)

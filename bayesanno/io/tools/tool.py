@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
-from bayesanno.io.tools.tasks import Tasks
+from bayesanno.io.tools.tasks import Tasks, read_tasks
 from bayesanno.io.write import write_text
 
 
@@ -107,6 +107,8 @@ class Tool:
         Whether it must be given what it shows of each item.
     item : str
         The field of its own exports that names an item.
+    shows : tuple of str
+        The fields of which it shows one or more.
     """
 
     name: str
@@ -114,6 +116,7 @@ class Tool:
     takes: tuple[str, ...] = ()
     needs_tasks: bool = False
     item: str = "id"
+    shows: tuple[str, ...] = ()
 
     def check(self, options: ToolOptions) -> None:
         """Raise a DataError if an option is given that the tool does not take, or its tasks are lacking."""
@@ -129,6 +132,23 @@ class Tool:
             raise DataError(
                 "item names a field of tasks, and there are none: leave it out, or give tasks=... (--tasks)"
             )
+
+    def read_tasks(self, options: ToolOptions) -> Tasks | None:
+        """Read the tasks, if there are any.
+
+        Raises
+        ------
+        DataFileError, DataError
+            As for `read_tasks`; if they have nothing that the tool shows.
+        """
+        if options.tasks is None:
+            return None
+        tasks = read_tasks(options.tasks, usual=self.item, item=options.item)
+        if self.shows and not any(isinstance(task.get(name), str) for task in tasks for name in self.shows):
+            raise DataError(
+                f"{tasks.name} has nothing that {self.name} shows: it needs a field {' or '.join(self.shows)}"
+            )
+        return tasks
 
 
 def write_json(records: Iterable[Mapping[str, Any]], path: Path) -> None:
