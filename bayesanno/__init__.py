@@ -81,6 +81,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "plot_prior",
             "plot_priors",
         ],
+        "report.plots.progress": ["plot_progress"],
         "report.plots.ranks": ["plot_ranks"],
         "report.plots.agreement": ["plot_distances", "plot_divergence", "plot_subsets", "plot_usage"],
         "simulation.designs": ["make_count_design", "make_design", "make_loop_design"],

@@ -20,7 +20,11 @@ def report(
         Path | None, typer.Option(metavar="FILE.html", help="Where to write it; by default DIR/report.html.")
     ] = None,
     checks: Annotated[
-        bool, typer.Option("--checks/--no-checks", help="Run predictive checks and power-scaling of the prior.")
+        bool,
+        typer.Option(
+            "--checks/--no-checks",
+            help="Run predictive checks and power-scaling of the prior, and look at what more answers would bring.",
+        ),
     ] = True,
     seed: opt.Seed = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.html.")] = False,

@@ -67,8 +67,7 @@ class Futures:
             raise DataError(f"allocation is {allocation!r}: it must be one of {listed(get_args(Allocation))}")
         self._states, self._budget, self._rng = _take_some(asked.states), budget, rng
         data = asked.data
-        self._is_open = np.repeat(~asked.is_known[:, None], len(data.annotators), axis=1)
-        self._is_open[data.item, data.annotator] = False
+        self._is_open = asked.find_open()
         self._n_answers = np.bincount(data.item, minlength=data.n_items) * (allocation != "each")
         given = np.bincount(data.annotator, minlength=len(data.annotators))
         with np.errstate(divide="ignore"):  # who has given none yet, as a new annotator, counts as the others' mean

@@ -44,11 +44,19 @@ class Askable:
     states: DrawnStates
     is_known: np.ndarray
 
+    def find_open(self) -> np.ndarray:
+        """Return which pairs can be asked: of an item that is not known, without an answer; (item, annotator)."""
+        is_open = np.repeat(~self.is_known[:, None], len(self.data.annotators), axis=1)
+        is_open[self.data.item, self.data.annotator] = False
+        return is_open
+
 
 def make_askable(
     fit: xr.DataTree | FitView, who: str, rng: np.random.Generator, annotators: Sequence[str] | None = None
 ) -> Askable:
     """Return what a fit says of answers not yet given, by its annotators and by those of these that it has never seen.
+
+    What it rests on is said of a fit that a user hands in, not of a view.
 
     Raises
     ------
@@ -67,7 +75,8 @@ def make_askable(
     """
     view = view_for_table(fit)
     require_kind(view.data, AnnotationData, who)
-    _say_what_it_rests_on(view, who)
+    if not isinstance(fit, FitView):
+        _say_what_it_rests_on(view, who)
     data, posterior = view.data, view.posterior
     new = [name for name in annotators or () if name not in set(data.annotators)]
     if new:

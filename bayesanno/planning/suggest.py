@@ -158,7 +158,7 @@ def _check(n: int, target: str, random_seed: int | None) -> None:
 def _find_open(asked: Askable, of_items: np.ndarray, among: pd.DataFrame | None) -> np.ndarray:
     """Return which pairs have no answer yet, of the items and pairs that are asked about: (item, annotator)."""
     data = asked.data
-    is_open = np.repeat(of_items[:, None], len(data.annotators), axis=1)
+    is_open: np.ndarray = asked.find_open() & of_items[:, None]
     if among is not None:
         lacking = [name for name in ("item", "annotator") if name not in among]
         if lacking:
@@ -170,7 +170,6 @@ def _find_open(asked: Askable, of_items: np.ndarray, among: pd.DataFrame | None)
         can_be = np.zeros_like(is_open)
         can_be[*at] = True
         is_open &= can_be
-    is_open[data.item, data.annotator] = False
     return is_open
 
 

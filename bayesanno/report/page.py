@@ -16,6 +16,7 @@ from bayesanno.report.sections.checks import check_model
 from bayesanno.report.sections.dependence import show_dependence
 from bayesanno.report.sections.labels import ask_of_items, show_items
 from bayesanno.report.sections.origin import describe_origin
+from bayesanno.report.sections.progress import show_progress
 from bayesanno.report.sections.recalibration import show_recalibration
 from bayesanno.report.sections.trust import judge_fit
 
@@ -26,8 +27,8 @@ def write_report(
     """Write a fit's report: one HTML page that holds all it shows, pictures and tables included.
 
     It shows, in this order, whether the fit can be trusted; the labels, and the items that need another look; the
-    recalibration, if any; the annotators; what the model fails to predict, and how much the prior mattered; and how the
-    fit was made.
+    recalibration, if any; the annotators; what more answers would bring; what the model fails to predict, and how much
+    the prior mattered; and how the fit was made.
 
     Parameters
     ----------
@@ -36,8 +37,9 @@ def write_report(
     path : str or Path
         The file; one that exists is replaced, once the new one is whole.
     checks : bool
-        Whether to simulate answers and compare them with the observed ones (`predictive_check`), and to scale prior and
-        likelihood (`power_scaling_table`): some seconds; no use for a fit by EM.
+        Whether to simulate answers and compare them with the observed ones (`predictive_check`), to scale prior and
+        likelihood (`power_scaling_table`), and to look ahead (`expected_progress`, `stopping_table`): some seconds; no
+        use for a fit by EM.
     random_seed : int, optional
         Of the checks; by default the fit's own, so that the same fit has the same page.
 
@@ -98,6 +100,8 @@ def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Sect
         sections.append(Section("annotators", "Who are the annotators?", show_annotators(view)))
     if together := show_dependence(view, random_seed=random_seed):
         sections.append(Section("dependence", "Do annotators err together?", together))
+    if checks and (ahead := show_progress(view, random_seed=random_seed)):
+        sections.append(Section("progress", "What would more answers bring?", ahead))
     said = check_model(view, checks=checks, random_seed=random_seed)
     sections.append(Section("model", "How good is the model?", said))
     sections.append(Section("made", "How was it made?", describe_origin(view)))

@@ -129,6 +129,7 @@ def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
     page = path.read_text(encoding="utf-8")
     assert "Does it predict the observed answers?" in page
     assert "How much did the prior matter?" in page
+    assert "What would more answers bring?" in page
     again = ba.write_report(tiny_fit, tmp_path / "again.html").read_text(encoding="utf-8")
     assert page == again
 

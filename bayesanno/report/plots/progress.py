@@ -1,0 +1,78 @@
+"""A figure of progress: how good labels are expected to be after more answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import get_args
+
+from matplotlib.figure import Figure
+
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.lazy import pd
+from bayesanno.ground.validate import check_made, check_share
+from bayesanno.ground.wording import listed
+from bayesanno.planning.progress import Measure
+from bayesanno.report.plots.style import ACCENT, INK, LINES, MARKERS, PALE, new_figure, shades, write_legend
+
+WORDS = {"accuracy": "expected accuracy (share that is right)", "share_sure": "expected share of sure labels"}
+
+
+def plot_progress(
+    progress: pd.DataFrame | Mapping[str, pd.DataFrame], *, measure: Measure = "accuracy", target: float | None = None
+) -> Figure:
+    """Draw how good labels are expected to be after more answers, in one way of asking for them or in several.
+
+    Parameters
+    ----------
+    progress : DataFrame, or mapping of name to DataFrame
+        By `expected_progress`: one for each allocation, group of annotators or model.
+    measure : {"accuracy", "share_sure"}
+    target : float, optional
+        Where a line is drawn across.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A curve for each table over the further answers, in the band that holds 94% of the futures.
+
+    Raises
+    ------
+    FitError
+        If one is no such table, or there is none.
+    DataError
+        If the measure is another, or the target no share.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> data = ba.read_annotations("@crowd")
+    >>> fit = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
+    >>> ways = ("evenly", "suggested")
+    >>> progress = {way: ba.expected_progress(fit, [0, 50, 100], allocation=way, random_seed=1) for way in ways}
+    >>> ba.plot_progress(progress).axes[0].get_xlabel()
+    'further answers'
+    """
+    if measure not in get_args(Measure):
+        raise DataError(f"measure is {measure!r}: it must be one of {listed(get_args(Measure))}")
+    if target is not None:
+        check_share("target", target)
+    tables = progress if isinstance(progress, Mapping) else {"": progress}
+    if not tables:
+        raise FitError("there is no progress to draw")
+    ends = [f"{measure}_lb", f"{measure}_ub"]
+    for table in tables.values():
+        check_made(table, "DataFrame", "expected_progress", ["answers", measure, *ends])
+    figure, axes = new_figure(6, 4)
+    if target is not None:
+        axes.axhline(target, color=INK, linewidth=0.8, linestyle=":", label=f"target, {target:g}")
+    colours = [ACCENT] if len(tables) == 1 else shades(len(tables) + 1)
+    for number, (name, table) in enumerate(tables.items()):
+        style = {"color": colours[number], "linestyle": LINES[number % 4], "marker": MARKERS[number % 8]}
+        axes.fill_between(table["answers"], table[ends[0]], table[ends[1]], color=colours[number], alpha=0.15, lw=0)
+        axes.plot(table["answers"], table[measure], markersize=4, label=name or None, **style)
+    axes.set(xlabel="further answers", ylabel=WORDS[measure])
+    axes.set_title("Labels after further answers: what is expected, and 94% of futures", fontsize=10, loc="left")
+    axes.grid(axis="y", color=PALE, alpha=0.3)
+    if axes.get_legend_handles_labels()[0]:
+        write_legend(axes, loc="best")
+    return figure

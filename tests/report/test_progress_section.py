@@ -1,0 +1,82 @@
+"""What more answers would bring, in the report and in a figure: what is shown is what the tables say."""
+
+import numpy as np
+import pytest
+
+import bayesanno as ba
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import DataError, FitError
+from bayesanno.report.blocks import Picture, Table, Text
+from bayesanno.report.sections.progress import FUTURES, show_progress
+from tests.samples import simulate_clique
+
+QUICK = {"method": "vb", "random_seed": 1, "progressbar": False, "check": False}
+pytestmark = pytest.mark.filterwarnings("ignore:the approximation is far")  # what is said of it is not of interest
+
+
+@pytest.fixture(scope="module")
+def small():
+    return simulate_clique(np.random.default_rng(1), items=80, annotators=8, per_item=4, accuracy=(0.7, 0.9))[0]
+
+
+@pytest.fixture(scope="module")
+def small_vb(small):
+    return ba.fit("one_coin", small, **QUICK)
+
+
+def test_the_section_says_what_the_tables_say(small_vb):
+    text, picture, table = show_progress(view_of(small_vb), random_seed=1)
+    assert (Text, Picture, Table) == (type(text), type(picture), type(table))
+    items = ba.stopping_table(small_vb, futures=FUTURES, random_seed=1)["next"]
+    assert [int(row[1]) for row in table.rows] == [int((items == name).sum()) for name in ("done", "ask", "expert")]
+    settings = {"futures": FUTURES, "random_seed": 1}
+    for way, words in (("evenly", "spread evenly"), ("suggested", "asked where they tell most")):
+        after = ba.expected_progress(small_vb, [0, 25, 50, 100], allocation=way, **settings)["accuracy"]
+        assert f"{after.iloc[-1]:.1%} if they are {words}" in text.text
+        assert text.text.startswith(f"{after.iloc[0]:.1%} of the labels")
+    assert "with 100 more answers" in text.text
+
+
+def test_where_the_model_does_not_fit_it_says_that_answers_are_worth_less(small_vb):
+    assert "worth less" not in show_progress(view_of(small_vb), random_seed=1)[0].text
+    rng = np.random.default_rng(2)
+    clique = simulate_clique(rng, items=200, annotators=12, clique=4, copies=0.9, accuracy=(0.6, 0.75), per_item=9)[0]
+    with pytest.warns(ba.MisfitWarning):
+        doubtful = ba.fit("model_b", clique, **(QUICK | {"check": True}))
+    assert "worth less" in show_progress(view_of(doubtful), random_seed=1)[0].text
+
+
+def test_a_fit_that_cannot_say_it_has_no_section(small):
+    point = ba.fit("one_coin", small, **(QUICK | {"method": "em"}))
+    full = [(str(i), str(j), "yn"[(i + (j == i)) % 2]) for i in range(12) for j in range(5)]
+    complete = ba.fit("one_coin", ba.AnnotationData.from_records(full), **QUICK)
+    for fit in (point, complete):
+        assert show_progress(view_of(fit), random_seed=1) == []
+
+
+class TestPlotProgress:
+    def test_each_table_is_a_curve_in_its_band(self, small_vb):
+        tables = {way: ba.expected_progress(small_vb, [0, 40, 80], allocation=way) for way in ("evenly", "suggested")}
+        (axes,) = ba.plot_progress(tables, measure="share_sure", target=0.9).axes
+        target, *curves = axes.lines
+        assert set(target.get_ydata()) == {0.9}
+        for curve, band, (name, table) in zip(curves, axes.collections, tables.items(), strict=True):
+            assert curve.get_label() == name
+            np.testing.assert_allclose(curve.get_xydata(), table[["answers", "share_sure"]])
+            (path,) = band.get_paths()
+            ends = table[["share_sure_lb", "share_sure_ub"]]
+            assert path.vertices[:, 1].min() == ends.to_numpy().min()
+            assert path.vertices[:, 1].max() == ends.to_numpy().max()
+        alone = ba.plot_progress(tables["evenly"]).axes[0]
+        assert alone.get_legend() is None
+
+    def test_what_is_no_progress_is_refused(self, small_vb, refuses):
+        table = ba.expected_progress(small_vb, [0, 40])
+        with refuses(FitError, "what bayesanno.expected_progress returned is needed, not DataFrame without 'accuracy'"):
+            ba.plot_progress(table.drop(columns="accuracy"))
+        with refuses(FitError, "there is no progress to draw"):
+            ba.plot_progress({})
+        with refuses(DataError, "measure is 'cost': it must be one of"):
+            ba.plot_progress(table, measure="cost")
+        with refuses(DataError, "target is 95"):
+            ba.plot_progress(table, target=95)
