@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, DataFileError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.io.tools.registry import find_tool
+from bayesanno.io.tools.tasks import Tasks
 from bayesanno.io.tools.tool import Labels, Tool, ToolOptions
 
 
@@ -179,17 +180,27 @@ def _find_known(part: FitPart) -> np.ndarray:
     return known
 
 
+def _explain_none(tool: Tool, item: str, tasks: Tasks) -> NoReturn:
+    """Raise a DataError that says why the tasks have none of the items, of which this is one."""
+    if item.rpartition(" / ")[0] in tasks.by_item:
+        raise DataError(
+            f"item {item!r} is a task with one of its labels, as --multi-label makes them, and {tool.name} takes one "
+            "label for each task: export these to soft-labels or cleanlab"
+        )
+    named = next(iter(tasks.by_item))
+    raise DataError(
+        f"{tasks.name} has none of the items of this fit: {tasks.item!r} has names such as {named!r}, and the items are "
+        f"called {item!r} and so on: name another field with item=... (--item)"
+    )
+
+
 def _write(tool: Tool, labels: Labels, path: Path, least: float, known: np.ndarray) -> ExportedLabels:
     """Write the labels that are probable enough, of items that the tasks have."""
     shown, tasks = labels, labels.tasks
     if tasks is not None:
         shown = labels.only(np.array([item in tasks.by_item for item in labels.items], dtype=bool))
         if not shown.row.size:
-            items, named = labels.items[0], next(iter(tasks.by_item))
-            raise DataError(
-                f"{tasks.name} has none of the items of this fit: {tasks.item!r} has names such as {named!r}, and the "
-                f"items are called {items!r} and so on: give the tasks that were fitted, or a table with a column item"
-            )
+            _explain_none(tool, labels.items[0], tasks)
     sure = shown.only(shown.score >= least)
     if not sure.row.size:
         raise DataError(

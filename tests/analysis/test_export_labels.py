@@ -426,6 +426,17 @@ def test_items_that_are_no_ids_and_labels_that_are_no_ratings_are_refused(data, 
     )
     with refuses(DataError, r"item 'a' is no id of a task, .* give tasks=\.\.\. \(--tasks\)"):
         ba.export_labels(named, tmp_path / "x.json", **NAMED)
+    of_each = ba.fit(
+        "mace",
+        replace(data, items=tuple(f"{item} / tea" for item in ITEMS), gold={}),
+        method="em",
+        random_seed=1,
+        progressbar=False,
+    )
+    with refuses(
+        DataError, "'11 / tea' is a task with one of its labels, .* and label-studio takes one label for each"
+    ):
+        ba.export_labels(of_each, tmp_path / "x.json", to="label-studio", tasks=annotated_tasks())
     rating = [{"completed_by": 1, "result": [{**region("3"), "type": "rating"}]}]
     with refuses(DataError, "label 'größer' is no number, which the control of these tasks takes"):
         ba.export_labels(fit, tmp_path / "x.json", to="label-studio", tasks=annotated_tasks(annotations=rating))
