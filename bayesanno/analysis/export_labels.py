@@ -189,8 +189,8 @@ def _explain_none(tool: Tool, item: str, tasks: Tasks) -> NoReturn:
         )
     named = next(iter(tasks.by_item))
     raise DataError(
-        f"{tasks.name} has none of the items of this fit: {tasks.item!r} has names such as {named!r}, and the items are "
-        f"called {item!r} and so on: name another field with item=... (--item)"
+        f"{tasks.name} has none of the items of this fit: {tasks.item!r} has names such as {named!r}, and the items "
+        f"are called {item!r} and so on: name another field with item=... (--item)"
     )
 
 

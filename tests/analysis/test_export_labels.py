@@ -9,29 +9,27 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.ground.errors import DataError, DataFileError, FitError
-from bayesanno.io.tools.registry import TOOL_NAMES
-
-LABELS = ("größer", "klein", "“日本”, \n2")  # no ASCII, a comma, a quote and a line break
-SAYINGS = [(0, 0, 0, 1), (1, 1, 1, 1), (2, 2, 2, 2), (0, 0, 1, 0), (1, 1, 0, 1), (2, 2, 2, 1), (0, None, 0, 0)]
-ITEMS = tuple(str(number) for number in range(11, 18))
-CONTROL = {"from_name": "topic", "to_name": "text", "type": "choices"}
+from tests.analysis.exported import (
+    ITEMS,
+    LABELS,
+    SAYINGS,
+    annotated_tasks,
+    fit_by_em,
+    make_data,
+    read_lines,
+    region,
+    write_to,
+)
 
 
 @pytest.fixture(scope="module")
 def data():
-    records = [
-        (item, annotator, LABELS[code])
-        for item, row in zip(ITEMS, SAYINGS, strict=True)
-        for annotator, code in zip(("ana", "bo", "cy", "di"), row, strict=True)
-        if code is not None
-    ]
-    return ba.AnnotationData.from_records(records, labels=LABELS, gold={"14": "klein"})
+    return make_data()
 
 
 @pytest.fixture(scope="module")
 def fit(data):
-    return ba.fit("mace", data, method="em", random_seed=1, progressbar=False)
+    return fit_by_em(data)
 
 
 @pytest.fixture(scope="module")
@@ -40,30 +38,6 @@ def expected(fit):
     table = ba.label_table(fit).set_index("item")
     table.loc["14", ["label", "probability"]] = "klein", 1.0
     return list(table[["label", "probability"]].itertuples(name=None))
-
-
-def read_lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def region(label, **other):
-    return {**CONTROL, "value": {"choices": [label]}, **other}
-
-
-def annotated_tasks(**more):
-    """What Label Studio exports of these items."""
-    return [
-        {
-            "id": int(item), "data": {"text": f"Text „{item}“", "n": 1}, "meta": {"source": "x"}, "project": 3,
-            "annotations": [{"id": 7, "completed_by": 1, "result": [region("klein")]}], "predictions": [], **more,
-        }
-        for item in ITEMS
-    ]  # fmt: skip
-
-
-def write_to(path, content):
-    path.write_text(json.dumps(content), encoding="utf-8")
-    return path
 
 
 # -------------------------------------------------------------------------------------------- the form of each tool
@@ -118,7 +92,7 @@ def test_tasks_of_label_studio_from_its_flat_export_or_a_table(fit, tmp_path):
 )
 def test_a_control_of_another_kind_gets_its_own_value(data, kind, labels, values, tmp_path):
     said = replace(data, labels=labels, gold={})
-    fit = ba.fit("mace", said, method="em", random_seed=1, progressbar=False)
+    fit = fit_by_em(said)
     result = [{"from_name": "q", "to_name": "text", "type": kind, "value": {}}]
     tasks = annotated_tasks(annotations=[{"completed_by": 1, "result": result}])
     ba.export_labels(fit, tmp_path / "labels.json", to="label-studio", tasks=tasks)
@@ -156,7 +130,7 @@ def test_suggestions_of_argilla_have_an_agent_and_a_score(fit, expected, tmp_pat
 
 
 def test_records_of_argilla_may_be_flat_and_its_answers_numbers_or_lists(data, tmp_path):
-    fit = ba.fit("mace", replace(data, labels=("1", "2", "3"), gold={}), method="em", random_seed=1, progressbar=False)
+    fit = fit_by_em(replace(data, labels=("1", "2", "3"), gold={}))
     labels = ba.label_table(fit)["label"]
 
     def export(response):
@@ -197,7 +171,7 @@ def test_tasks_of_prodigy_have_their_label_chosen(fit, expected, tmp_path):
 
 
 def test_options_of_prodigy_are_kept_where_they_have_all_labels(data, tmp_path):
-    fit = ba.fit("mace", replace(data, labels=("1", "2", "3"), gold={}), method="em", random_seed=1, progressbar=False)
+    fit = fit_by_em(replace(data, labels=("1", "2", "3"), gold={}))
     options = [{"id": number, "html": f"<img {number}>"} for number in range(4)]
     tasks = [{"text": "t", "_input_hash": int(item), "options": options} for item in ITEMS]
     ba.export_labels(fit, tmp_path / "labels.jsonl", to="prodigy", tasks=tasks)
@@ -274,7 +248,7 @@ def test_tables_of_cleanlab_are_of_this_fit(data, fit, expected, tmp_path):
 def test_of_several_answers_cleanlab_gets_the_last_and_of_what_is_no_class_none(tmp_path):
     said = [("a", "ana", "no"), ("a", "ana", "yes"), ("a", "bo", "unsure"), ("b", "bo", "no"), ("b", "cy", "no")]
     data = ba.AnnotationData.from_records(said, unsure="unsure")
-    fit = ba.fit("mace", data, method="em", random_seed=1, progressbar=False)
+    fit = fit_by_em(data)
     ba.export_labels(fit, tmp_path / "labels", to="cleanlab")
     answers = pd.read_csv(tmp_path / "labels" / "labels_multiannotator.csv", index_col="item")
     np.testing.assert_array_equal(answers.loc[["a", "b"], ["ana", "bo", "cy"]], [[1, np.nan, np.nan], [np.nan, 0, 0]])
@@ -358,119 +332,3 @@ def test_what_is_exported_is_read_again(data, fit, expected, tmp_path):
     ba.export_labels(fit, tmp_path / "labels", to="cleanlab")
     wide = ba.read_annotations(tmp_path / "labels" / "labels_multiannotator.csv", format="wide")
     assert (wide.items, wide.annotators, wide.votes.tolist()) == (data.items, data.annotators, data.votes.tolist())
-
-
-# ------------------------------------------------------------------------------------------------- what is refused
-
-NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"to": "labelstudio"}, "exported to 'labelstudio': there are 'label-studio', .*; did you mean 'label-studio'"),
-        ({"to": "label-studio"}, r"two names of the labeling interface.*\(--question, --to-name\), or tasks"),
-        ({"to": "label-studio", "question": "q"}, "two names of the labeling interface"),
-        ({"to": "label-studio", "tasks": "two"}, r"annotated with 'topic', 'tone': say which it is with question="),
-        (
-            {"to": "label-studio", "tasks": "one", "question": "topics"},
-            "annotated with 'topic': .*did you mean 'topic'",
-        ),
-        ({"to": "argilla"}, r"argilla shows the text or other data .* with tasks=\.\.\. \(--tasks\)"),
-        ({"to": "prodigy"}, "prodigy shows the text"),
-        ({"to": "doccano"}, "doccano shows the text"),
-        ({"to": "prodigy", "tasks": "one"}, "has nothing that prodigy shows: it needs a field text or html or image"),
-        ({"to": "doccano", "tasks": "one"}, r"one\.json has nothing that doccano shows: .* a field text or data"),
-        ({"to": "argilla", "tasks": "one"}, "argilla needs the name of the question, and .* has answers to none"),
-        ({"to": "doccano", "tasks": "one", "question": "q"}, r"doccano takes no question \(--question\): leave it out"),
-        ({"to": "argilla", "tasks": "one", "to_name": "q"}, r"argilla takes no to_name \(--to-name\)"),
-        ({"to": "cleanlab", "tasks": "one"}, r"cleanlab takes no tasks \(--tasks\)"),
-        ({**NAMED, "item": "id"}, "item names a field of tasks, and there are none"),
-        ({**NAMED, "tasks": "other"}, "has none of the items of this fit: 'id' has names such as '99', .* called '11'"),
-        ({**NAMED, "tasks": "one", "item": "ident"}, "there is no field 'ident' among 'id', 'data', 'meta'"),
-        ({**NAMED, "tasks": "nameless"}, "no field names the item: looked for 'id', 'item'.* among 'data'"),
-        ({**NAMED, "tasks": "empty"}, "empty.json holds no tasks"),
-        ({**NAMED, "tasks": "broken"}, "broken.json, line 2: this is not JSON"),
-        ({**NAMED, "tasks": "list"}, r"list.json, \[0\]: this is a number, where an object"),
-        ({**NAMED, "tasks": "void"}, r"void.json, \[1\]: field 'id' of the item is empty"),
-        (
-            {"to": "soft-labels", "min_probability": 1.5},
-            r"min_probability is 1\.5: it must be at least 0 and at most 1",
-        ),
-        ({"to": "soft-labels", "min_probability": float("nan")}, "min_probability is nan"),
-        ({"to": "soft-labels", "min_probability": 1.0, "use_gold": False}, "no label is as probable as 1.0, the most"),
-    ],
-)
-def test_what_cannot_be_exported_is_one_line_and_nothing_is_written(fit, tmp_path, refuses, options, message):
-    two = annotated_tasks()
-    two[2]["annotations"][0]["result"].append(region("x", from_name="tone"))
-    files = {
-        "one": annotated_tasks(), "two": two, "other": [{"id": 99, "name": "t"}], "list": [1],
-        "nameless": [{"data": {}}], "empty": [], "void": [{"id": 11, "data": {}}, {"id": None, "data": {}}],
-    }  # fmt: skip
-    folder = tmp_path / "tasks"
-    folder.mkdir()
-    for name, content in files.items():
-        write_to(folder / f"{name}.json", content)
-    (folder / "broken.json").write_text('[{"id": 11},\n{"id": }]')
-    if "tasks" in options:
-        options = options | {"tasks": folder / f"{options['tasks']}.json"}
-    with refuses(DataError, message):
-        ba.export_labels(fit, tmp_path / "labels.csv", **options)
-    assert [path.name for path in tmp_path.iterdir()] == ["tasks"]
-
-
-def test_items_that_are_no_ids_and_labels_that_are_no_ratings_are_refused(data, fit, tmp_path, refuses):
-    named = ba.fit(
-        "mace", replace(data, items=tuple("abcdefg"), gold={}), method="em", random_seed=1, progressbar=False
-    )
-    with refuses(DataError, r"item 'a' is no id of a task, .* give tasks=\.\.\. \(--tasks\)"):
-        ba.export_labels(named, tmp_path / "x.json", **NAMED)
-    of_each = ba.fit(
-        "mace",
-        replace(data, items=tuple(f"{item} / tea" for item in ITEMS), gold={}),
-        method="em",
-        random_seed=1,
-        progressbar=False,
-    )
-    with refuses(
-        DataError, "'11 / tea' is a task with one of its labels, .* and label-studio takes one label for each"
-    ):
-        ba.export_labels(of_each, tmp_path / "x.json", to="label-studio", tasks=annotated_tasks())
-    rating = [{"completed_by": 1, "result": [{**region("3"), "type": "rating"}]}]
-    with refuses(DataError, "label 'größer' is no number, which the control of these tasks takes"):
-        ba.export_labels(fit, tmp_path / "x.json", to="label-studio", tasks=annotated_tasks(annotations=rating))
-    records = [{"id": item, "fields": {}, "responses": {"q": [{"value": 1}]}} for item in ITEMS]
-    with refuses(DataError, "label 'größer' is no whole number, which the question of these records takes"):
-        ba.export_labels(fit, tmp_path / "x.json", to="argilla", tasks=records)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("to", TOOL_NAMES)
-def test_a_fit_without_labels_is_refused_for_every_tool(count_fit, to, tmp_path, refuses):
-    needed = {"tasks": annotated_tasks(), "question": "q"} if to == "argilla" else {}
-    needed |= {"tasks": [{"id": "11", "text": "t"}]} if to in ("prodigy", "doccano") else {}
-    with refuses(FitError, "binomial_mixture gives types of items, not their labels: there are none to export"):
-        ba.export_labels(count_fit, tmp_path / "labels.csv", to=to, **needed)
-
-
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
-def test_which_of_several_dimensions_is_said(multi_fit, tmp_path, refuses):
-    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is None"):
-        ba.export_labels(multi_fit, tmp_path / "labels.csv", to="soft-labels")
-
-
-def test_a_path_that_cannot_be_written_is_refused(fit, tmp_path, refuses):
-    with refuses(DataFileError, "there is no folder .*no to write labels.csv into"):
-        ba.export_labels(fit, tmp_path / "no" / "labels.csv", to="soft-labels")
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("all of it")
-    with refuses(DataFileError, r"mine is not a folder with pred_probs\.npy, and is not replaced"):
-        ba.export_labels(fit, tmp_path / "mine", to="cleanlab")
-    for name in ("x.parquet", "x.csv"):
-        (tmp_path / name).mkdir()
-        with refuses(DataFileError, "cannot be written"):
-            ba.export_labels(fit, tmp_path / name, to="soft-labels")
-    with refuses(DataError, r"a table: give labels\.json a name in \.parquet, \.csv or \.tsv"):
-        ba.export_labels(fit, tmp_path / "labels.json", to="soft-labels")
-    assert (tmp_path / "mine" / "thesis.txt").read_text() == "all of it"
