@@ -75,21 +75,22 @@ def export_labels(
           `get_label_quality_multiannotator` gives, by this fit; labels are their numbers in `classes.csv`. The quality
           of an answer is the probability of its label, that of an annotator the mean of these.
         * soft-labels: Parquet, or CSV by the name of the file: `item`, `label`, `p[<label>]` of each label, and
-          `weight`, one less the entropy as a share of the largest one: 1 is sure, 0 knows nothing.
+          `weight`, one less the entropy as a share of the largest one: 1 where the label is sure, 0 where all are
+          equally probable.
     tasks : path, DataFrame or list of dict, optional
-        What the tool shows of each item: its own export, or a table with a column of items.
-        Fields are kept, the answers of annotators are not. argilla, prodigy and doccano need it.
+        What the tool shows of each item: its own export, or a table with a column of items. Fields are kept, the
+        answers of annotators are not. argilla, prodigy and doccano need it.
     item : str, optional
         The field of the tasks that names the item, such as "data.ticket"; by default the tool's own, such as the `id`
         of a task, or a column with one of the names that `read_annotations` knows.
     question : str, optional
-        Argilla's name of the question, or Label Studio's of the control (`from_name`); by default the only one in the
-        tasks that was answered, or else the dimension.
+        Argilla's name of the question, or Label Studio's of the control (`from_name`); by default the dimension, or
+        else the only one that was answered in the tasks.
     to_name : str, optional
         Label Studio's name of what the control labels.
     agent : str, optional
-        Who gives the labels: Label Studio's `model_version`, and Prodigy's annotator. By default "bayesanno" and the
-        model.
+        Who gives the labels: the `model_version` in Label Studio, the agent in Argilla, the annotator in Prodigy. By
+        default "bayesanno" and the model.
     min_probability : float, default 0
         Items whose label is less probable are left out.
     dimension : str, optional
@@ -134,7 +135,7 @@ def export_labels(
     tool = find_tool(to)
     if question is None and "question" in tool.takes:
         question = dimension
-    options = ToolOptions(question=question, to_name=to_name, tasks=tasks, item=item)
+    options = ToolOptions(question=question, to_name=to_name, tasks=tasks, item=item, agent=agent)
     tool.check(options)
     check_least(min_probability)
     path = Path(path)

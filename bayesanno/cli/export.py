@@ -60,7 +60,7 @@ def export(
     bayesanno export run --to soft-labels --out labels.parquet
     """  # noqa: D301  (the escape keeps the lines as they are)
     check_out(out, overwrite=overwrite)
-    find_tool(to).check(ToolOptions(question=question, to_name=to_name, tasks=tasks, item=item))
+    find_tool(to).check(ToolOptions(question=question, to_name=to_name, tasks=tasks, item=item, agent=agent))
     from bayesanno.analysis.export_labels import check_least, export_labels
     from bayesanno.fits.storage import load
 

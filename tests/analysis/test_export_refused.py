@@ -43,6 +43,7 @@ NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
         ({"to": "doccano", "tasks": "one", "question": "q"}, r"doccano takes no question \(--question\): leave it out"),
         ({"to": "argilla", "tasks": "one", "to_name": "q"}, r"argilla takes no to_name \(--to-name\)"),
         ({"to": "cleanlab", "tasks": "one"}, r"cleanlab takes no tasks \(--tasks\)"),
+        ({"to": "soft-labels", "agent": "we"}, r"soft-labels takes no agent \(--agent\)"),
         ({**NAMED, "item": "id"}, "item names a field of tasks, and there are none"),
         ({**NAMED, "tasks": "other"}, "has none of the items of this fit: 'id' has names such as '99', .* called '11'"),
         ({**NAMED, "tasks": "one", "item": "ident"}, "there is no field 'ident' among 'id', 'data', 'meta'"),

@@ -92,4 +92,4 @@ def _show(record: Record, item: str) -> Record:
     }
 
 
-ARGILLA = Tool("argilla", write_argilla, takes=("question", "tasks", "item"), needs_tasks=True)
+ARGILLA = Tool("argilla", write_argilla, takes=("question", "tasks", "item", "agent"), needs_tasks=True)

@@ -27,4 +27,4 @@ def write_doccano(labels: Labels, path: Path) -> None:
     )
 
 
-DOCCANO = Tool("doccano", write_doccano, takes=("tasks", "item"), needs_tasks=True, shows=("text", "data"))
+DOCCANO = Tool("doccano", write_doccano, takes=("tasks", "item", "agent"), needs_tasks=True, shows=("text", "data"))

@@ -120,4 +120,4 @@ def _show(task: Record, control: Control) -> Record:
     }
 
 
-LABEL_STUDIO = Tool("label-studio", write_label_studio, takes=("question", "to_name", "tasks", "item"))
+LABEL_STUDIO = Tool("label-studio", write_label_studio, takes=("question", "to_name", "tasks", "item", "agent"))

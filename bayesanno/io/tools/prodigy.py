@@ -41,7 +41,7 @@ def write_prodigy(labels: Labels, path: Path) -> None:
 PRODIGY = Tool(
     "prodigy",
     write_prodigy,
-    takes=("tasks", "item"),
+    takes=("tasks", "item", "agent"),
     needs_tasks=True,
     item="_input_hash",
     shows=("text", "html", "image", "audio", "video"),

@@ -30,12 +30,15 @@ class ToolOptions:
         A file of what is shown of each item.
     item : str, optional
         The field of that file that names the item.
+    agent : str, optional
+        Who gives the labels.
     """
 
     question: str | None = None
     to_name: str | None = None
     tasks: Any = None
     item: str | None = None
+    agent: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
