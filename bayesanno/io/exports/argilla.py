@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import counted
 from bayesanno.io.exports.answers import Answer, known_true
 from bayesanno.io.exports.document import Document, Record
 from bayesanno.io.exports.export import Export
@@ -39,7 +40,7 @@ def looks_like_argilla(document: Document, _: ReadOptions) -> bool:
 
 def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the responses, and the suggestions where they are asked for."""
-    n_suggestions, answered, unread = 0, set(), set()
+    n_answers, n_suggestions, answered, unread = 0, 0, set(), set()
     seen: dict[str, str] = {}
     for number, (place, value) in enumerate(records_of(document), 1):
         record = as_object(value, place)
@@ -59,10 +60,16 @@ def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
             if labels is not None and said.annotator in ("", "None"):
                 raise DataError(f"{said.place}: it has no user_id, so that nobody gave it: export it with its users")
             answered.add(said.question)
+            n_answers += bool(labels)
             yield Answer(said.place, item, said.annotator, said.question, labels)
     odd = next((question for question in unread if question in options.label or not answered), None)
     if odd is not None:
         raise DataError(f"{document.name}: question {odd!r} asks for spans or ranks: only labels and ratings are read")
+    if n_suggestions and not n_answers and not options.predictions:
+        raise DataError(
+            f"{document.name}: there is no submitted response in it, but {counted(n_suggestions, 'suggestion')}: read "
+            "them with --predictions"
+        )
     if options.predictions and not n_suggestions:
         raise DataError(f"{document.name}: there are no suggestions in it: leave out --predictions (predictions=True)")
 

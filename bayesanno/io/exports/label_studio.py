@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _ANSWER_IN = {
     "choices": "choices", "rating": "rating", "taxonomy": "taxonomy", "pairwise": "selected", "number": "number"
 }  # fmt: skip
+_OF_REGION = frozenset({"start", "end", "x", "y", "points", "rle", "sequence"})  # in the value of an answer about one
 _MINIMAL = ("annotator", "annotation_id", "lead_time")
 
 
@@ -112,9 +113,13 @@ def _read_result(
         here = f"{place}.result[{number}]"
         result = as_object(each, here)
         question, kind = (as_text(result.get(name), name, here) for name in ("from_name", "type"))
-        if kind not in _ANSWER_IN or not question:
+        value = as_object(result.get("value") or {}, f"{here}.value")
+        of_region = not _OF_REGION.isdisjoint(value)
+        if of_region and question in options.label:
+            raise DataError(f"{here}: {question!r} is about a region: only answers about the whole task are read")
+        if of_region or kind not in _ANSWER_IN or not question:
             if question:
-                other_kinds[question] = kind
+                other_kinds[question] = f"{kind} of regions" if of_region else kind
             continue
         if options.label and question not in options.label:
             yield Answer(here, item, annotator, question, None)  # so that a message can list it
@@ -125,10 +130,12 @@ def _read_result(
                 "answers about the whole task are read; choose another question with --label"
             )
         seen.add(question)
-        value = as_object(result.get("value"), f"{here}.value").get(_ANSWER_IN[kind])
+        if _ANSWER_IN[kind] not in value:
+            raise DataError(f"{here}.value: there is no {_ANSWER_IN[kind]!r} in it, where the answer would be")
+        said = value[_ANSWER_IN[kind]]
         if kind == "taxonomy":
-            value = [_join_path(path, f"{here}.value.taxonomy") for path in as_list(value, "taxonomy", here)]
-        yield Answer(here, item, annotator, question, as_labels(value, f"{here}.value"))
+            said = [_join_path(path, f"{here}.value.taxonomy") for path in as_list(said, "taxonomy", here)]
+        yield Answer(here, item, annotator, question, as_labels(said, f"{here}.value"))
 
 
 def _join_path(path: Any, place: str) -> str:
@@ -205,7 +212,7 @@ def _plain_value(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return None if isinstance(value, list) else value
     key = next((key for key in _ANSWER_IN.values() if key in value), None)
-    if key is None or "start" in value or "x" in value:
+    if key is None or not _OF_REGION.isdisjoint(value):
         return None
     inner = value[key]
     return ["/".join(map(str, path)) for path in inner] if key == "taxonomy" and isinstance(inner, list) else inner

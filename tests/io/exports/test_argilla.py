@@ -117,7 +117,8 @@ WRONG = {
     "ragged": ({**by_names(FLAT), "id": ["a"]}, "'id' is shorter than other lists: each has a value for every record"),
     "no object": ([FLAT[0], 7], r"\[1\]: this is a number, where an object"),
     "twice": (FLAT + FLAT[:1], r"\[3\]: item 'a' is there already, at .*\[0\]: keep one, or name items by a field"),
-    "only drafts": ([flat("a", ["pos"], status=["draft"])], "there is no annotation"),
+    "only drafts": ([flat("a", ["pos"], status=["draft"])], "no submitted response in it, but 1 suggestion: read them"),
+    "nothing": ([absent("a")], "there is no annotation: "),
 }  # fmt: skip
 
 

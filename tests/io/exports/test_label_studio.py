@@ -143,6 +143,16 @@ def test_json_min_is_read_and_what_it_lacks_is_said(keep, said, refuses):
         read_annotations(path, predictions=True)
 
 
+REGION = {**GOOD, "value": {"start": 1, "end": 4, "choices": ["Positive"]}}
+
+
+def test_answers_about_regions_are_none_of_the_task(said, refuses):
+    project = [task(n, annotation(1, REGION, choice(n, "stars", "rating"))) for n in (1, 2)]
+    assert said(project)[1] == [("1", "1", "1"), ("2", "1", "2")]
+    with refuses(DataError, r"result\[0\]: 'sentiment' is about a region: only answers about the whole task are read"):
+        read_annotations(project, label="sentiment")
+
+
 CSV = (
     '"annotation_id","annotator","created_at","id","lead_time","sentiment","stars","text","updated_at"\n'
     '1,"5","2021",12,4.2,"Positive","[{""rating"": 4}]","x","2021"\n'
@@ -173,11 +183,12 @@ WRONG = {
     "nobody": ([task(4, annotation(None, GOOD))], r"task 4, annotations\[0\]: completed_by is missing, so that nobody"),
     "annotator is a list": ([task(4, annotation([1], GOOD))], r"task 4, annotations\[0\]: completed_by is a list"),
     "cancelled is text": ([task(4, annotation(1, GOOD, was_cancelled="no"))], "was_cancelled is a text, where tr"),
-    "no value": ([task(4, annotation(1, {**GOOD, "value": None}))], r"annotations\[0\]\.result\[0\]\.value: this is n"),
+    "no value": ([task(4, annotation(1, {**GOOD, "value": None}))], r"result\[0\]\.value: there is no 'choices' in it"),
     "label is an object": ([task(4, annotation(1, choice([{}])))], r"result\[0\]\.value: a label is an object"),
     "NaN": ('[{"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": [{"from_name": "q", '
             '"type": "rating", "value": {"rating": NaN}}]}]}]', r"result\[0\]\.value: the label is nan"),
     "regions": ([task(4, annotation(1, GOOD, GOOD))], r"result\[1\]: 'sentiment' is answered twice in one"),
+    "a region": ([task(4, annotation(1, REGION))], r"its questions.*has 'sentiment \(choices of regions\)'"),
     "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))], r"its questions.*has 'ner \(labels\)'"),
     "nothing": ([task(4)], "there is no answer in it: annotate some tasks, and export again"),
     "only predictions": ([task(4, predictions=[PREDICTED])], "but 1 prediction: read them with --predictions"),
