@@ -15,7 +15,12 @@ import bayesanno as ba
 from bayesanno.cli.app import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "notebooks" / "guide.md", ROOT / "notebooks" / "which-model.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "notebooks" / "guide.md",
+    ROOT / "notebooks" / "which-model.md",
+]
 FIRST = "    pip install uv && uv run bayesanno fit mace @crowd --out crowd\n    pip install uv && uv run pytest\n"
 
 

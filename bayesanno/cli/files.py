@@ -200,15 +200,16 @@ def describe_accuracy(run: Mapping[str, Any]) -> list[str]:
     """Return accuracy against gold in words: one line, or one for each of several dimensions; none without gold."""
     if "accuracy" not in run:
         return []
+    known = run["data"]["gold"]
     if "accuracy_at_90" not in run:  # that takes the entropies of all items in order
-        return [f"accuracy against gold {run['accuracy']:.4f}"]
+        return [f"accuracy against gold of {counted(known, 'item')} {run['accuracy']:.4f}"]
     found = [run[name] for name in ("accuracy", "accuracy_at_90", "accuracy_at_75")]
     several = isinstance(run["accuracy"], dict)
-    rows = {f" in {name}": [values[name] for values in found] for name in run["accuracy"]} if several else {"": found}
+    rows = {name: [values[name] for values in found] for name in run["accuracy"]} if several else {"": found}
     return [
-        f"accuracy against gold{where} {of_all:.4f}; of the surest 90% of items {of_90:.4f}, "
-        f"of the surest 75% {of_75:.4f}"
-        for where, (of_all, of_90, of_75) in rows.items()
+        f"accuracy against gold of {counted(known[name] if several else known, 'item')}"
+        f"{f' in {name}' if several else ''} {of_all:.4f}; of the surest 90% {of_90:.4f}, of the surest 75% {of_75:.4f}"
+        for name, (of_all, of_90, of_75) in rows.items()
     ]
 
 
@@ -307,6 +308,7 @@ def _(data: AnnotationData | AnnotationTotals) -> dict[str, Any]:
         "annotations": data.n_annotations,
         "label_names": list(data.labels),
         **({"unsure": list(data.unsure)} if data.unsure else {}),
+        "gold": data.n_gold if isinstance(data, AnnotationTotals) else len(data.gold),
     }
 
 
@@ -319,6 +321,7 @@ def _(data: MultiAnnotationData) -> dict[str, Any]:
         "labels": {name: len(labels) for name, labels in names.items()},
         "annotations": data.n_annotations,
         "label_names": names,
+        "gold": {name: len(part.gold) for name, part in data.by_dimension.items()},
     }
 
 

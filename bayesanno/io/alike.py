@@ -1,14 +1,14 @@
-"""Names spelt in two ways, which count as two: "Yes" and "yes", 1 and 1.0."""
+"""Names spelt in two ways, which count as two: "Yes" and "yes", 1 and 1.0; and true labels of another column."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from bayesanno.ground.errors import NamesWarning, warn
-from bayesanno.ground.wording import counted
+from bayesanno.ground.wording import counted, listed
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]*)?")
 
@@ -29,10 +29,23 @@ def find_alike(names: Iterable[str]) -> list[tuple[str, ...]]:
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
-def warn_of_alike(table: str, **names: Iterable[str]) -> None:
-    """Warn of names, by what they are of, that are taken for two and may be meant as one."""
-    for said in explain_alike(**names):
+def warn_of_alike(table: str, **names: Iterable[str]) -> bool:
+    """Warn of names, by what they are of, that are taken for two and may be one; return whether any are."""
+    found = explain_alike(**names)
+    for said in found:
         warn(f"{table}: {said}", NamesWarning)
+    return bool(found)
+
+
+def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[str]) -> None:
+    """Warn if no true label is among the labels, so that no label can be right: another column may be meant."""
+    if gold and not set(gold.values()) & set(labels):
+        strange = listed(sorted(set(gold.values())))
+        warn(
+            f"{table}: no true label, of {strange}, is among the labels {listed(labels)}, so none counts as right: "
+            "name the column of the labels (--label), or that of the true ones (--gold)",
+            NamesWarning,
+        )
 
 
 def explain_alike(**names: Iterable[str]) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import name_unsure, order_responses
-from bayesanno.io.alike import warn_of_alike
+from bayesanno.io.alike import warn_of_alike, warn_of_strange_gold
 from bayesanno.io.columns import make_annotations, read_known
 from bayesanno.io.formats.registry import choose_format
 from bayesanno.io.read_options import ReadOptions, label_names
@@ -110,7 +110,8 @@ def read_annotations(
     ExportWarning
         If an export leaves out, or does not say, what others do: JSON_MIN, and sessions of Prodigy without a name.
     NamesWarning
-        If labels that were not declared, or annotators, differ in capitals, spaces or a number's spelling alone.
+        If labels that were not declared, or annotators, differ in capitals, spaces or a number's spelling alone; if no
+        gold label is among the labels.
 
     References
     ----------
@@ -165,5 +166,6 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         table, answers, labels, gold=gold, unsure=options.unsure, order_declared=declared, controls=controls
     )
     of_labels = () if declared else (*labels, *gold.values())
-    warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators)
+    if not warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators):
+        warn_of_strange_gold(table.name, gold, labels)
     return data.without_unsure() if options.drop_unsure else data

@@ -9,7 +9,7 @@ from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.names import sort_labels
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.alike import warn_of_alike
+from bayesanno.io.alike import warn_of_alike, warn_of_strange_gold
 from bayesanno.io.columns import make_annotations
 from bayesanno.io.formats.long import find_long_columns, read_rows
 from bayesanno.io.read_options import ReadOptions, label_names
@@ -119,5 +119,6 @@ def _read_dimension(
             f"never used, declare them (labels={{{name!r}: [...]}}, --labels {name}=A,B,...)"
         )
     data = make_annotations(table, answers, labels, gold=answers.gold, order_declared=declared is not None)
-    warn_of_alike(table.name, labels=() if declared is not None else (*labels, *answers.gold.values()))
+    if not warn_of_alike(table.name, labels=() if declared is not None else (*labels, *answers.gold.values())):
+        warn_of_strange_gold(table.name, answers.gold, labels)
     return data

@@ -51,7 +51,7 @@ def test_results_go_to_stdout_and_the_rest_to_stderr(fitted):
     out = done.stdout.splitlines()
     assert out[-6:] == [f"run/{name}" for name in [*FILES, "report.html"]]
     assert json.loads((folder / "run.json").read_text())["files"] == FILES
-    assert out[0].startswith("accuracy against gold 0.")
+    assert out[0].startswith("accuracy against gold of 400 items 0.")
     assert out[1].startswith("max R-hat 1.")
     assert out[2].startswith("the answers are as predicted: votes per item, p 0.")
     assert out[3].endswith("sampling; seed 1")
@@ -104,7 +104,7 @@ def test_run_json_says_what_was_run_and_what_came_of_it(fitted):
     data = ba.read_annotations(folder.parent / "answers.csv")
     assert described["data"] == {
         "items": 400, "annotators": 30, "labels": 3, "annotations": data.n_annotations, "label_names": list(LABELS),
-        "hash": data.hash,
+        "gold": 400, "hash": data.hash,
     }  # fmt: skip
     assert described["versions"]["bayesanno"] == ba.__version__
     seconds = described["seconds"]

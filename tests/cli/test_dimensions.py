@@ -109,6 +109,7 @@ def test_run_json_says_what_the_data_were(fitted, data):
     assert described["data"] == {
         "items": 40, "annotators": 4, "labels": {"focus": 2, "polarity": 2}, "annotations": data.n_annotations,
         "label_names": {"focus": ["no", "yes"], "polarity": ["no", "yes"]}, "hash": data.hash,
+        "gold": {name: len(part.gold) for name, part in data.by_dimension.items()},
     }  # fmt: skip
 
 

@@ -36,12 +36,14 @@ def test_every_kind_of_data_is_described_and_written(tmp_path):
     counts = ba.CountData(items=("a", "b"), successes=np.array([1, 3]), trials=np.array([4, 4]))
     several = ba.MultiAnnotationData(by_dimension={"focus": annotations, "tone": annotations})
     of_annotations = {"items": 2, "annotators": 2, "labels": 2, "annotations": 3, "label_names": ["no", "yes"]}
+    of_annotations |= {"gold": 0}
     expected = [
         (annotations, of_annotations),
         (counts, {"items": 2, "trials": 8, "successes": 4}),
         (several, of_annotations | {
             "labels": {"focus": 2, "tone": 2}, "annotations": 6,
             "label_names": {"focus": ["no", "yes"], "tone": ["no", "yes"]},
+            "gold": {"focus": 0, "tone": 0},
         }),
     ]  # fmt: skip
     assert {type(data) for data, _ in expected} == set(KINDS) == set(storage.READERS) == set(Data.__args__)

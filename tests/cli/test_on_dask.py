@@ -52,7 +52,7 @@ def test_the_files_of_a_run(command, answers, crowd, monkeypatch):
     assert run["data"]["items"] == data.n_items
     labels = pd.read_parquet(answers.parent / "run" / "labels")
     assert run["accuracy"] == (labels["label"] == labels["gold"]).mean() > 0.9
-    assert f"accuracy against gold {run['accuracy']:.4f}\n" in out
+    assert f"accuracy against gold of {data.n_items} items {run['accuracy']:.4f}\n" in out
     code, out, err = command("fit", "mace", "answers", *options, "--dask", "x", "--out", "run", "--overwrite")
     assert code == 0
     here = ba.fit("mace", data, method="em", method_options={"restarts": 1}, random_seed=1, progressbar=False)

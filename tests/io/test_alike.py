@@ -58,6 +58,16 @@ def test_gold_that_is_spelt_in_another_way_is_told_of_as_it_is_never_right():
     assert data.gold == {"s1": "YES", "s2": "No"}
 
 
+@pytest.mark.parametrize("labels", [None, ["yes", "no"]])
+def test_gold_of_another_column_is_told_of_as_no_label_can_be_right(labels):
+    frame = table().assign(gold=["good", "good", "bad", "bad"])
+    with pytest.warns(NamesWarning, match="no true label, of 'bad', 'good', is among the labels .*: name the column"):
+        ba.read_annotations(frame, labels=labels)
+    ba.read_annotations(frame.assign(gold=["good", "good", "no", "no"]), labels=labels)  # one may be used by nobody
+    with pytest.warns(NamesWarning, match="no true label, of 'bad', 'good'"):
+        ba.read_multi_annotations(frame.assign(gold_label=frame["gold"], other=["a", "b"] * 2), ["label", "other"])
+
+
 def test_labels_that_are_declared_are_meant():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
