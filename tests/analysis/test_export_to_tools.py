@@ -1,6 +1,8 @@
 """What is exported is taken by the tools' own packages, where these are installed; nothing is sent over a network.
 
-They are installed by hand: `uv pip install argilla cleanlab label-studio-sdk`.
+They are not among the dependencies of development:
+
+    uv run --with argilla --with cleanlab --with label-studio-sdk pytest -m extras tests/analysis/test_export_to_tools.py
 """
 
 import json
