@@ -2,7 +2,7 @@
 
 They are not among the dependencies of development:
 
-    uv run --with argilla --with cleanlab --with label-studio-sdk pytest -m extras tests/analysis/test_export_to_tools.py
+    uv run --with argilla --with cleanlab --with label-studio-sdk pytest -m extras tests/analysis
 """
 
 import json
