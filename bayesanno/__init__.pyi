@@ -27,6 +27,7 @@ from .analysis.decisions import decide_labels as decide_labels
 from .analysis.decisions import sample_labels as sample_labels
 from .analysis.dependence import dependence_table as dependence_table
 from .analysis.difficulty import difficulty_table as difficulty_table
+from .analysis.export_labels import export_labels as export_labels
 from .analysis.grades import grade_table as grade_table
 from .analysis.group_shares import group_table as group_table
 from .analysis.item_types import type_table as type_table

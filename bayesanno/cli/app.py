@@ -16,6 +16,7 @@ import typer
 from bayesanno.cli.agreement import agreement
 from bayesanno.cli.ask import ask_next
 from bayesanno.cli.compare import compare
+from bayesanno.cli.export import export
 from bayesanno.cli.fit import fit
 from bayesanno.cli.groups import groups
 from bayesanno.cli.modes import modes
@@ -102,6 +103,7 @@ for command in (
     ask_next,
     plan,
     groups,
+    export,
     report,
     simulate,
     agreement,
