@@ -133,9 +133,9 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSeverity, HasSpreads):
         centring = centre_by(data.by_annotator / 2)  # about the information on each: (annotator,)
         prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * of_each, dims="true_class")
         width = pm.Dirichlet("width", prior.width_prior * of_each, dims="response")
-        threshold = pm.Deterministic("threshold", ends_of(width, data.n_labels)[1][:-1], dims="boundary")
+        pm.Deterministic("threshold", ends_of(width, data.n_labels)[1][:-1], dims="boundary")
         severity_spread = pm.Gamma("severity_spread", 2, 2 / prior.severity_prior)
-        together = {"level": level_of(threshold, data), "centring": centring, "dims": "annotator"}
+        together = {"level": level_of(width, data), "centring": centring, "dims": "annotator"}
         severity = normal_around("severity", 0.0, severity_spread, **together)
         typical_sd = pm.LogNormal("typical_sd", pt.log(prior.sd_prior[0]), prior.sd_prior[1])
         sd_spread = pm.Gamma("sd_spread", 2, 2 / prior.sd_spread_prior)
