@@ -40,11 +40,12 @@ shared=True the grade above explains an item that all perceive too high as well;
 noise between annotators tells the two apart.  Severity and log sd are sampled partly centred; from 10 annotators on,
 severity together with the mean threshold, as answers show only their difference (`bayesanno.modeling.ops.variables`).
 Few annotators can leave two modes, with other thresholds and sds but the same severities; to pass between them, a chain
-need not move severities.  The logistic distribution has longer tails, and took .7 of the normal's time.
+need not move severities.  From starts near the vote (initvals="vote") a chain can stay in a far lower mode, as on one
+table of 20; the search for modes avoids it.  The logistic distribution, of longer tails, took .7 of the normal's time.
 
 Use when labels are ordered (ratings, grades), as `labels=` declares them from the lowest to the highest, above all
 where annotators gave few answers.  Avoid when labels far apart are confused as often as neighbours: fit `model_b` or
-`hierarchical_dawid_skene`, and let `bayesanno.compare` decide.
+`hierarchical_dawid_skene`, and let `bayesanno.compare` decide: on 20 simulated tables of each kind it was right.
 
 References.
     S. Rogers, M. Girolami and T. Polajnar (2010), Semi-parametric analysis of multi-rater data, Statistics and

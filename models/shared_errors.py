@@ -35,8 +35,8 @@ which .96 and .72 of the labels were right, with masses .52 and .48, and it said
 latent-class model cannot tell by its fit how errors depend (Albert and Dodd 2004).  So a fit of two labels without
 controls warns beforehand.  What keeps the classes' names is the prior of the ability, centred above 0.  Loadings
 need answers: on 300 simulated items and 30 annotators, with three an item the posterior is nearly the prior and labels
-gain nothing; with five they gain little (.82 of two labels right, .81 by `item_difficulty`), with eight more (.88, .84),
-with ten much (.91, .82).  On RTE, of ten answers, `item_difficulty` has the better labels.
+gain nothing; with five they gain little (of two labels .82 right, .81 by `item_difficulty`), with eight more (.88 and
+.84), with ten much (.91 and .82).  On RTE, of ten answers, `item_difficulty` has the better labels.
 
 Use when annotators, language models above all, fail on the same items and answers per item are many.  On LLMBar (419
 items, 121 language models, the vote .61 right) it has .90 of the labels right without a known one, and .92 of the
