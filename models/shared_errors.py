@@ -42,7 +42,8 @@ Use when annotators, language models above all, fail on the same items and answe
 items, 121 language models, the vote .61 right) it has .90 of the labels right without a known one, and .92 of the
 others with 42 known (`model_b` .82 and .84).  Labels are still too sure: recalibrate them (`bayesanno.recalibrate`).
 Avoid when items have few answers (`item_difficulty`).  Where groups of annotators fail apart from each other, errors
-within a group still depend, given the common difficulty: the fit names pairs who agree too often.
+within a group still depend, given the common difficulty: the fit names pairs who agree too often.  A gradient of 50,000
+annotations (five labels, five answers an item) takes 25 ms, of 400,000 .22 s: a fit about half an hour, and hours.
 
 References.
     Y. Qu, M. Tan and M. H. Kutner (1996), Random effects models in latent class analysis for evaluating accuracy of

@@ -166,6 +166,7 @@ def fitted_without(entry, name, neutral):
 
 
 LABELS = ba.make_design(items=30, annotators=4, labels=3, per_item=3, random_seed=1)
+MANY_EACH = ba.make_design(items=100, annotators=6, labels=3, per_item=6, random_seed=1)
 COUNTS = ba.make_count_design(items=60, per_item=10)
 STUDIES = [
     (MODEL, LABELS),
@@ -245,8 +246,15 @@ def test_an_approximation_is_found_out():
 
 
 @pytest.mark.slow
-def test_habits_that_a_fit_ignores_are_missed():
-    model = fitted_without(ba.models.ItemDifficulty(), "habit", 0)
-    ranks = ba.sbc(model, LABELS, **FEWER)
+@pytest.mark.parametrize(
+    ("model", "name", "neutral", "design"),
+    [
+        (ba.models.ItemDifficulty(), "habit", 0, LABELS),
+        (ba.models.SharedErrors(loading_prior=1.5), "loading", 1, MANY_EACH),
+    ],
+)
+def test_what_annotators_have_and_a_fit_ignores_is_missed(model, name, neutral, design):
+    """Loadings only where they differ much: with a prior of 0.5 not even of 100 answers each."""
+    ranks = ba.sbc(fitted_without(model, name, neutral), design, **FEWER)
     found = ba.sbc_table(ranks).set_index("parameter")
     assert found.loc["log_likelihood", "p_adjusted"] < LEVEL / 100
