@@ -27,6 +27,7 @@ from .analysis.decisions import decide_labels as decide_labels
 from .analysis.decisions import sample_labels as sample_labels
 from .analysis.dependence import dependence_table as dependence_table
 from .analysis.difficulty import difficulty_table as difficulty_table
+from .analysis.export_labels import export_labels as export_labels
 from .analysis.grades import grade_table as grade_table
 from .analysis.group_shares import group_table as group_table
 from .analysis.item_types import type_table as type_table
@@ -98,6 +99,7 @@ from .io.write import write_multi_annotations as write_multi_annotations
 from .modeling.base import AnnotationModel as AnnotationModel
 from .modeling.registry import get_model as get_model
 from .modeling.registry import list_models as list_models
+from .planning.before import plan_answers as plan_answers
 from .planning.progress import expected_progress as expected_progress
 from .planning.progress import stopping_table as stopping_table
 from .planning.suggest import suggest_annotations as suggest_annotations

@@ -50,10 +50,11 @@ def measure_errors(votes: Votes, sd: float) -> tuple[np.ndarray, np.ndarray]:
     return (votes.answers * above).sum(axis=(1, 2)) / n, np.sqrt(square / n)
 
 
-def level_of(threshold: pt.TensorVariable, data: AnnotationData) -> pt.TensorVariable:
-    """Return minus the mean threshold, which severities are sampled together with if many annotators answered, or 0."""
-    is_crowd = (data.by_annotator > 0).sum() >= MANY
-    return -threshold.sum() * as_data(is_crowd / (data.n_labels - 1))
+def level_of(width: pt.TensorVariable, data: AnnotationData) -> pt.TensorVariable:
+    """Return minus the mean threshold, but for a constant: severities of many are sampled together with it; else 0."""
+    n_labels, is_crowd = data.n_labels, (data.by_annotator > 0).sum() >= MANY
+    of_each = is_crowd * n_labels * np.arange(n_labels)[::-1] / (n_labels - 1)  # (response,)
+    return -(width * of_each).sum()
 
 
 def explain_few(data: AnnotationData, *, shared: bool) -> list[str]:

@@ -45,7 +45,7 @@ Why an ability.  Annotators differ more in how often they err than in which erro
 their own, a class is learnt as the hard items of another.  On 20 simulated tables (2,665 items, 177 annotators, five
 labels; modes by EM) .75 of the labels were right, .71 without an ability, .73 by `model_b`.  With two labels
 `ability_spread` mixes slowest: sample longer.  Where items are borderline cases for everybody it loses (.66 to .70
-right, .83 by `model_b`).
+right, .83 by `model_b`).  No item is harder here: `item_difficulty` has difficulties, with habits in place of matrices.
 
 Use when annotators are many, and some gave few answers, or when no prior is known.  Avoid with fewer than three
 annotators, which are too few to learn a population.

@@ -1,8 +1,7 @@
 """Item difficulty: abler annotators are right more often, and more often on easier items (GLAD and 2PL).
 
 Generative process.  An item has one true class and a difficulty of its own.  An able annotator gives the true class of
-most items; the harder the item, the closer all annotators are to guessing.  Who guesses leans to labels by habit, each
-annotator in their own way, and all labels are alike to an annotator without habits.
+most items; the harder the item, the closer all are to guessing.  Who guesses leans to labels by habits of their own.
 
 Model.
 
@@ -49,7 +48,8 @@ and some 800 on temporal order.  There four of the busiest annotators click one 
 mode whose labels contradict the votes (.56 right), and the fit warns of this; with habits .939 are right.
 
 Use when some items are harder than others for everybody, and the question is which.  Avoid when annotators confuse
-particular classes (`model_b`), or where there are only two, from whom chains mix slowly.
+particular classes: `hierarchical_dawid_skene` and `model_b` have confusion matrices, without difficulties, and no model
+has both.  Avoid with two annotators, from whom chains mix slowly.
 
 References.
     J. Whitehill, P. Ruvolo, T. Wu, J. Bergsma and J. Movellan (2009), Whose vote should count more: optimal integration

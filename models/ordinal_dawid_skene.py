@@ -40,11 +40,12 @@ shared=True the grade above explains an item that all perceive too high as well;
 noise between annotators tells the two apart.  Severity and log sd are sampled partly centred; from 10 annotators on,
 severity together with the mean threshold, as answers show only their difference (`bayesanno.modeling.ops.variables`).
 Few annotators can leave two modes, with other thresholds and sds but the same severities; to pass between them, a chain
-need not move severities.  The logistic distribution has longer tails, and took .7 of the normal's time.
+need not move severities.  From starts near the vote (initvals="vote") a chain can stay in a far lower mode, as on one
+table of 20; the search for modes avoids it.  The logistic distribution, of longer tails, took .7 of the normal's time.
 
 Use when labels are ordered (ratings, grades), as `labels=` declares them from the lowest to the highest, above all
 where annotators gave few answers.  Avoid when labels far apart are confused as often as neighbours: fit `model_b` or
-`hierarchical_dawid_skene`, and let `bayesanno.compare` decide.
+`hierarchical_dawid_skene`, and let `bayesanno.compare` decide: on 20 simulated tables of each kind it was right.
 
 References.
     S. Rogers, M. Girolami and T. Polajnar (2010), Semi-parametric analysis of multi-rater data, Statistics and
@@ -133,9 +134,9 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSeverity, HasSpreads):
         centring = centre_by(data.by_annotator / 2)  # about the information on each: (annotator,)
         prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * of_each, dims="true_class")
         width = pm.Dirichlet("width", prior.width_prior * of_each, dims="response")
-        threshold = pm.Deterministic("threshold", ends_of(width, data.n_labels)[1][:-1], dims="boundary")
+        pm.Deterministic("threshold", ends_of(width, data.n_labels)[1][:-1], dims="boundary")
         severity_spread = pm.Gamma("severity_spread", 2, 2 / prior.severity_prior)
-        together = {"level": level_of(threshold, data), "centring": centring, "dims": "annotator"}
+        together = {"level": level_of(width, data), "centring": centring, "dims": "annotator"}
         severity = normal_around("severity", 0.0, severity_spread, **together)
         typical_sd = pm.LogNormal("typical_sd", pt.log(prior.sd_prior[0]), prior.sd_prior[1])
         sd_spread = pm.Gamma("sd_spread", 2, 2 / prior.sd_spread_prior)

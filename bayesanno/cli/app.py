@@ -14,12 +14,14 @@ from typing import Annotated, Any
 import typer
 
 from bayesanno.cli.agreement import agreement
-from bayesanno.cli.ask import ask_next, plan
+from bayesanno.cli.ask import ask_next
 from bayesanno.cli.compare import compare
+from bayesanno.cli.export import export
 from bayesanno.cli.fit import fit
 from bayesanno.cli.groups import groups
 from bayesanno.cli.modes import modes
 from bayesanno.cli.noise import noise
+from bayesanno.cli.plan import plan
 from bayesanno.cli.recalibrate import recalibrate
 from bayesanno.cli.report import report
 from bayesanno.cli.sensitivity import sensitivity
@@ -108,6 +110,7 @@ for command in (
     ask_next,
     plan,
     groups,
+    export,
     report,
     simulate,
     agreement,

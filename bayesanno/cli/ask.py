@@ -1,4 +1,4 @@
-"""What `bayesanno next` and `bayesanno plan` do: which answers to ask for, and how many are enough, by a fit."""
+"""What `bayesanno next` does: which answers to ask for, by a fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from bayesanno.cli.files import check_out, show_table
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.running import status
-from bayesanno.ground.validate import check_share
 from bayesanno.ground.wording import counted
 from bayesanno.io.text_table import open_table
 
@@ -38,8 +37,19 @@ def ask_next(
         str, typer.Option(help="What to learn: labels, annotators, or gold (true labels by an expert, for all labels).")
     ] = "labels",
     utility: Annotated[
-        str, typer.Option(help="In what gains for labels are measured: information (nats) or accuracy.")
-    ] = "information",
+        str | None,
+        typer.Option(help="In what gains for labels are measured: information (nats; the default) or accuracy."),
+    ] = None,
+    loss: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="In its place, what decisions cost: a column label, the true one, and a column for each decision.",
+        ),
+    ] = None,
+    items: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="About which items: a column item; by default all.")
+    ] = None,
     annotators: Annotators = None,
     per_annotator: PerAnnotator = None,
     seed: opt.Seed = None,
@@ -51,7 +61,15 @@ def ask_next(
     """
     if out is not None:
         check_out(out, overwrite=overwrite)
-    who = _read_annotators(annotators, per_annotator)
+    if utility is not None and loss is not None:
+        raise DataError("--utility and --loss both say in what gains are measured: leave one out")
+    chosen = read_annotators(annotators, per_annotator)
+    if items is not None:
+        chosen["items"] = _read_items(items)
+    if loss is not None:
+        chosen["utility"] = _read_loss(loss)
+    elif utility is not None:
+        chosen["utility"] = utility
     from bayesanno.fits.storage import load
     from bayesanno.io.write import write_table
     from bayesanno.planning.suggest import suggest_annotations
@@ -62,61 +80,15 @@ def ask_next(
             fit,
             batch,
             target=target,  # type: ignore[arg-type]  # it is checked there
-            utility=utility,
             random_seed=seed,
-            **who,
+            **chosen,
         )
     table.insert(1 if target == "gold" else 2, "label", "")
     typer.echo(show_table(table.drop(columns="label").head(SHOWN)))
     if len(table) > SHOWN:
         typer.echo("...")
-    typer.echo(_describe_asked(table, target, "labels" if utility == "accuracy" else "nats"))
-    if out is not None:
-        write_table(table, out)
-        typer.echo(out)
-
-
-def plan(
-    folder: opt.FitFolder,
-    target: Annotated[
-        float | None, typer.Option(help="The expected accuracy, or with --measure share_sure the share, to be reached.")
-    ] = None,
-    measure: Annotated[str, typer.Option(help="accuracy, or share_sure: of labels surer than --sure.")] = "accuracy",
-    sure: Annotated[float, typer.Option(help="From which probability on a label is sure.")] = 0.95,
-    allocation: Annotated[
-        str, typer.Option(help="evenly, each (as many new answers to each item) or suggested (as by `next`).")
-    ] = "evenly",
-    annotators: Annotators = None,
-    per_annotator: PerAnnotator = None,
-    out: opt.OutTable = None,
-    seed: opt.Seed = None,
-    overwrite: opt.Overwrite = False,
-) -> None:
-    """Say how good labels are expected to be after more answers, and how many reach --target, by the fit in DIR."""
-    for name, share in (("--target", target), ("--sure", sure)):
-        if share is not None:
-            check_share(name, share)
-    if out is not None:
-        check_out(out, overwrite=overwrite)
-    who = _read_annotators(annotators, per_annotator)
-    from bayesanno.fits.storage import load
-    from bayesanno.io.write import write_table
-    from bayesanno.planning.progress import expected_progress
-
-    fit = load(folder)
-    with status("following futures", show=sys.stderr.isatty()):
-        table = expected_progress(
-            fit,
-            target=target,
-            measure=measure,  # type: ignore[arg-type]  # these are checked there
-            sure=sure,
-            allocation=allocation,  # type: ignore[arg-type]
-            random_seed=seed,
-            **who,
-        )
-    typer.echo(show_table(table))
-    if target is not None:
-        typer.echo(_describe_needed(table, target, measure, with_cost="costs" in who))
+    unit = "in cost" if loss is not None else "labels" if utility == "accuracy" else "nats"
+    typer.echo(_describe_asked(table, target, unit))
     if out is not None:
         write_table(table, out)
         typer.echo(out)
@@ -130,21 +102,43 @@ def _describe_asked(table: pd.DataFrame, target: str, unit: str) -> str:
     return f"{counted(len(table), 'answer')} of {who} to {items}: an expected gain of {table['gain'].sum():.2f} {unit}"
 
 
-def _describe_needed(table: pd.DataFrame, target: float, measure: str, *, with_cost: bool) -> str:
-    from bayesanno.planning.progress import find_needed
-
-    what = f"an accuracy of {target:g}" if measure == "accuracy" else f"a share of sure labels of {target:g}"
-    if table["p_reached"].iloc[0] > 0.5:
-        return f"{what} is expected already"
-    needed, least, most = find_needed(table)
-    if not np.isfinite(needed):
-        return f"{what} is not expected with {table['answers'].iloc[-1]:,} more answers"
-    ends = f"{least:,.0f} to {most:,.0f}" if np.isfinite(most) else f"{least:,.0f} or more"
-    cost = f", at a cost of {find_needed(table, 'cost')[0]:,.0f}" if with_cost else ""
-    return f"{what} is expected with {needed:,.0f} more answers (94%: {ends}){cost}"
+def _read_items(path: Path) -> list[str]:
+    """Return the items that a file names, once each."""
+    table = open_table(path)
+    names = table.columns[table.need("item", may_be_named=False)]
+    blank = next((row for row, name in enumerate(names) if not name), None)
+    if blank is not None:
+        raise DataError(f"{table.where(blank)}: there is no item: fill it in, or leave the row out")
+    return list(dict.fromkeys(names))
 
 
-def _read_annotators(path: Path | None, per_annotator: int | None) -> dict[str, Any]:
+def _read_loss(path: Path) -> pd.DataFrame:
+    """Return what decisions cost, a row for each true label."""
+    table = open_table(path)
+    of_labels = table.need("label", may_be_named=False)
+    names, decisions = table.columns[of_labels], [at for at in range(len(table.header)) if at != of_labels]
+    if not decisions:
+        raise DataError(f"{table.name} has no decision: it needs a column for each, with its cost for each true label")
+    twice = next((row for row, name in enumerate(names) if name in names[:row]), None)
+    if twice is not None:
+        raise DataError(f"{table.where(twice)}: label {names[twice]!r} has a second row")
+    costs = {
+        table.header[at]: [
+            _cost(cell, f"{table.where(row)}: {table.header[at]!r}") for row, cell in enumerate(table.columns[at])
+        ]
+        for at in decisions
+    }
+    return pd.DataFrame(costs, index=names)
+
+
+def _cost(cell: str, what: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        raise DataError(f"{what} is {cell!r}: a cost must be a number") from None
+
+
+def read_annotators(path: Path | None, per_annotator: int | None) -> dict[str, Any]:
     """Return who can be asked, how often and at what cost, as arguments of the library.
 
     Raises

@@ -18,10 +18,10 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataFileError
+from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.wording import counted
+from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.explain_misfit import describe_misfit, explain_misfit
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
@@ -57,6 +57,16 @@ def check_out(path: Path, *, overwrite: bool) -> None:
         raise DataFileError(f"{path} exists: choose another --out, or --overwrite")
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
+
+
+def check_dimension(fit: xr.DataTree, dimension: str | None) -> None:
+    """Raise a FitError unless one of several dimensions of a fit is named, or none where there are none."""
+    dimensions = list(getattr(FitView(fit).named_data, "dimensions", ()))
+    if dimensions and dimension not in dimensions:
+        wrong = "" if dimension is None else f", and none {dimension!r}"
+        raise FitError(f"this fit has dimensions {enumerated(dimensions)}{wrong}: name one with --dimension")
+    if not dimensions and dimension is not None:
+        raise FitError(f"this fit has no dimensions: leave out --dimension {dimension}")
 
 
 def print_result(said: Iterable[str], out: Path, files: Iterable[str]) -> None:

@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_out, show_table
+from bayesanno.cli.files import check_dimension, check_out, show_table
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.running import status
 from bayesanno.ground.validate import check_share
-from bayesanno.ground.wording import enumerated, listed, nearest
+from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.text_table import TextTable, open_table
 
 GROUP = "group"
@@ -43,7 +43,7 @@ def groups(
     order: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="The labels from the lowest to the highest, for mean grades.")
     ] = None,
-    dimension: Annotated[str | None, typer.Option(metavar="NAME", help="Which dimension, of several.")] = None,
+    dimension: opt.Dimension = None,
     seed: opt.Seed = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.csv.")] = False,
 ) -> None:
@@ -62,7 +62,7 @@ def groups(
 
     fit = load(folder)
     view = FitView(fit)
-    _check_dimension(view, dimension)
+    check_dimension(fit, dimension)
     code_items(table, view.data.items, where=f"--by {by}")
     with status("drawing labels", show=sys.stderr.isatty()):
         found = group_table(
@@ -114,13 +114,3 @@ def _find_group(table: TextTable, option: str | None, item: str | None) -> int:
     if len(named) != 1 and len(others) != 1:
         raise DataError(f"{table.name}: no column 'group' among {listed(header)}: name the column with --group COL")
     return (named if len(named) == 1 else others)[0]
-
-
-def _check_dimension(view: FitView, dimension: str | None) -> None:
-    """Raise a FitError unless one of several dimensions is named, or none where there are none."""
-    dimensions = list(getattr(view.data, "dimensions", ()))
-    if dimensions and dimension not in dimensions:
-        wrong = "" if dimension is None else f", and none {dimension!r}"
-        raise FitError(f"this fit has dimensions {enumerated(dimensions)}{wrong}: name one with --dimension")
-    if not dimensions and dimension is not None:
-        raise FitError(f"this fit has no dimensions: leave out --dimension {dimension}")

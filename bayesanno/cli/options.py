@@ -39,6 +39,7 @@ FitFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `b
 OutFolder = Annotated[Path, typer.Option(metavar="DIR", help="The folder to write; it must not exist yet.")]
 OutTable = Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Where to write the table.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Makes the result reproducible.", callback=_check_seed)]
+Dimension = Annotated[str | None, typer.Option(metavar="NAME", help="Which dimension, of several.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
 Draws = Annotated[int, typer.Option(help="Draws kept, per chain.")]
 Tune = Annotated[int, typer.Option(help="Tuning steps, per chain.")]

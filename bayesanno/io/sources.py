@@ -56,7 +56,7 @@ def open_source(source: Any, options: ReadOptions) -> tuple[TextTable, ReadOptio
     DataFileError, DataError
         As for `open_table`; if the source is an export that cannot be read, or is none that is known.
     """
-    document = _open(source)
+    document = open_document(source)
     export = choose_export(document, options)
     if export is not None:
         return tabulate(document.name, export.read(document, options), options)
@@ -64,7 +64,14 @@ def open_source(source: Any, options: ReadOptions) -> tuple[TextTable, ReadOptio
     return document.table(), options
 
 
-def _open(source: Any) -> Document:
+def open_document(source: Any) -> Document:
+    """Return what is in a source, before it is known what that is.
+
+    Raises
+    ------
+    DataFileError, DataError
+        As for `open_table`; if it is none of what can be read, or too large.
+    """
     if isinstance(source, list):
         return document_from_list(source, "the list")
     if isinstance(source, Mapping):

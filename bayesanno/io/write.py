@@ -192,7 +192,7 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     path = _text_path(path)
-    _write_text(path, table.to_csv(index=False, sep="\t" if path.suffix.lower() == ".tsv" else ","))
+    write_text(path, table.to_csv(index=False, sep="\t" if path.suffix.lower() == ".tsv" else ","))
 
 
 def _text_path(path: str | os.PathLike[str]) -> Path:
@@ -206,12 +206,28 @@ def _text_path(path: str | os.PathLike[str]) -> Path:
 def _save(path: Path, rows: Iterable[list[str]]) -> None:
     """Write rows of cells, the header first, whole or not at all."""
     separator = "\t" if path.suffix.lower() == ".tsv" else ","
-    _write_text(path, "".join(f"{separator.join(row)}\n" for row in rows))
+    write_text(path, "".join(f"{separator.join(row)}\n" for row in rows))
 
 
-def _write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write text as UTF-8, whole or not at all.
+
+    Raises
+    ------
+    DataError
+        If it has half of a surrogate pair.
+    DataFileError
+        If the file cannot be written.
+    """
+    try:
+        raw = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        near = text[max(0, error.start - 20) : error.end]
+        raise DataError(
+            f"{path} cannot be written: {near!r} holds half of a surrogate pair, which is no text"
+        ) from None
     with write_whole(path) as unfinished:
-        unfinished.write_bytes(text.encode("utf-8"))
+        unfinished.write_bytes(raw)
 
 
 def _check_names_survive(named: Mapping[str, Iterable[str]]) -> None:

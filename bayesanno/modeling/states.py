@@ -27,7 +27,8 @@ from bayesanno.modeling.capabilities import SeveralLatents, latents
 from bayesanno.modeling.item_numbers import ItemNumberModel, answers_by_node
 from bayesanno.modeling.posterior import compile_formula, take_draws
 
-MOST_DRAWS = 2000  # of a posterior, evenly spaced
+MOST_DRAWS = 2000  # of a posterior, evenly spaced; and nodes times draws, where that leaves LEAST_DRAWS or more
+LEAST_DRAWS = 200
 MOST_BYTES = 256 * 2**20  # of both factors, which are kept with seven digits
 CLOSE = 1e-6  # nats between an item's likelihood and the product of its answers' probabilities
 
@@ -77,7 +78,8 @@ def find_states(
     names = latents(model, data)[0].states
     n_nodes = model.nodes(data)[0].size if isinstance(model, ItemNumberModel) else 1
     n_cells = (data.n_items + data.n_annotators * data.n_labels) * len(names) * n_nodes
-    thinned = take_draws(posterior, min(MOST_DRAWS, max(1, MOST_BYTES // (4 * n_cells))))
+    most = max(MOST_DRAWS // n_nodes, LEAST_DRAWS)
+    thinned = take_draws(posterior, min(most, max(1, MOST_BYTES // (4 * n_cells))))
     by_draw = _by_node if isinstance(model, ItemNumberModel) else _by_class
     states, answers = zip(*by_draw(model, data, thinned, known), strict=True)
     return DrawnStates(names, np.stack(states), np.stack(answers))

@@ -11,6 +11,7 @@ import numpy as np
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.running import one_blas_thread
 from bayesanno.ground.validate import check_seed, check_share
 from bayesanno.ground.wording import listed
 from bayesanno.planning.budget import make_budget
@@ -22,6 +23,7 @@ PER_ITEM = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)  # further answers per it
 PROB = 0.94
 
 
+@one_blas_thread()
 def expected_progress(
     fit: xr.DataTree | FitView,
     answers: Sequence[int] | None = None,
@@ -101,12 +103,8 @@ def expected_progress(
     ([5.3, 6.3, 7.3], True)
     """
     check_seed(random_seed)
-    check_share("sure", sure)
-    if target is not None:
-        check_share("target", target)
-    if measure not in get_args(Measure):
-        raise DataError(f"measure is {measure!r}: it must be one of {listed(get_args(Measure))}")
-    _check_count("futures", futures)
+    check_target(target, measure, sure)
+    check_count("futures", futures)
     rng = np.random.default_rng(random_seed)
     asked = make_askable(fit, "expected_progress", rng, annotators)
     budget = make_budget(asked.data.annotators, annotators, per_annotator, costs)
@@ -121,12 +119,30 @@ def expected_progress(
             best = look.probability[counted].max(axis=1)
             right = look.probability[counted].argmax(axis=1) == look.truth[counted]
             future[at] = look.answers, look.cost, best.mean(), right.mean(), (best >= sure).mean()
-    return _tabulate(seen, asked.data.n_annotations, asked.data.n_items, target, measure, shorten=answers is None)
+    table = tabulate_progress(seen, asked.data.n_annotations, asked.data.n_items, target, measure)
+    if target is None or answers is not None:
+        return table
+    nearly_all = table["p_reached"] > (1 + PROB) / 2
+    return table.iloc[: int(nearly_all.argmax()) + 1] if nearly_all.any() else table
 
 
-def _tabulate(
-    seen: np.ndarray, n_annotations: int, n_items: int, target: float | None, measure: Measure, *, shorten: bool
+def check_target(target: float | None, measure: str, sure: float) -> None:
+    """Raise a DataError unless this can be a target, and from there on a label can be sure."""
+    check_share("sure", sure)
+    if target is not None:
+        check_share("target", target)
+    if measure not in get_args(Measure):
+        raise DataError(f"measure is {measure!r}: it must be one of {listed(get_args(Measure))}")
+
+
+def tabulate_progress(
+    seen: np.ndarray, n_annotations: int, n_items: int, target: float | None, measure: Measure
 ) -> pd.DataFrame:
+    """Return the table of what was seen in futures, (future, look, 5).
+
+    These are the further answers, their cost, the accuracy that is expected, the share of right labels and that of
+    sure ones.
+    """
     answers, cost, accuracy, right, share = np.moveaxis(seen, 2, 0)  # (future, look)
     ends = [(1 - PROB) / 2, (1 + PROB) / 2]
     table = pd.DataFrame({"answers": answers.mean(axis=0).round().astype(int)})
@@ -135,12 +151,10 @@ def _tabulate(
     table["accuracy_lb"], table["accuracy_ub"] = np.quantile(right, ends, axis=0)
     table["share_sure"] = share.mean(axis=0)
     table["share_sure_lb"], table["share_sure_ub"] = np.quantile(share, ends, axis=0)
-    if target is None:
-        return table
-    reached = (accuracy if measure == "accuracy" else share) >= target
-    table["p_reached"] = np.logical_or.accumulate(reached, axis=1).mean(axis=0)
-    last = int(np.argmax(table["p_reached"] > ends[1])) if (table["p_reached"] > ends[1]).any() else len(table)
-    return table.iloc[: last + 1] if shorten else table
+    if target is not None:
+        reached = (accuracy if measure == "accuracy" else share) >= target
+        table["p_reached"] = np.logical_or.accumulate(reached, axis=1).mean(axis=0)
+    return table
 
 
 def find_needed(progress: pd.DataFrame, column: str = "answers") -> tuple[float, float, float]:
@@ -181,6 +195,7 @@ def find_needed(progress: pd.DataFrame, column: str = "answers") -> tuple[float,
     return median, lower, upper
 
 
+@one_blas_thread()
 def stopping_table(
     fit: xr.DataTree | FitView,
     *,
@@ -234,8 +249,8 @@ def stopping_table(
     """
     check_seed(random_seed)
     check_share("risk", risk)
-    _check_count("more", more)
-    _check_count("futures", futures)
+    check_count("more", more)
+    check_count("futures", futures)
     rng = np.random.default_rng(random_seed)
     asked = make_askable(fit, "stopping_table", rng, annotators)
     ways = Futures(asked, make_budget(asked.data.annotators, annotators), "each", rng)
@@ -257,7 +272,8 @@ def stopping_table(
     )
 
 
-def _check_count(name: str, value: int) -> None:
+def check_count(name: str, value: int) -> None:
+    """Raise a DataError unless a value is a whole number of 1 or more."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise DataError(f"{name} is {value!r}: it must be a number, 1 or more")
 

@@ -11,6 +11,7 @@ from bayesanno.analysis.parts import find_positions
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.running import one_blas_thread
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import counted, listed
 from bayesanno.planning.budget import Budget, make_budget
@@ -23,6 +24,7 @@ TARGETS = ("labels", "annotators", "gold")
 CLEAR = 0.9  # the probability of a label from which on it is taken for settled in words
 
 
+@one_blas_thread()
 def suggest_annotations(
     fit: xr.DataTree | FitView,
     n: int,
@@ -103,6 +105,11 @@ def suggest_annotations(
     entropy for U it is the mutual information of answer and label (Lindley 1956, doi:10.1214/aoms/1177728069). The
     draws weigh as the answer makes them probable. What an answer says of other items, by what it says of its annotator,
     does not count. The gain for annotators is what the answer tells, in nats, of the accuracy of its annotator.
+
+    Of a posterior 2,000 draws are taken, spread evenly; of a model whose items have a number of their own, as
+    `item_difficulty`, 200. On simulated data of the size of RTE (800 items, 164 annotators) gains of 200 draws differ
+    from those of 1,000 by .0004 nats on average, and by .006 among the 2,000 largest, which are .22; their rank
+    correlation is .999 (.987 of the largest), and 100 of the 101 items that are asked about are the same.
 
     Answers are asked of annotators whom the fit trusts: a fit that trusts the wrong ones asks for more of the same. And
     items asked about are harder than others. A model in which items differ takes that into account; by a model in which

@@ -176,6 +176,7 @@ for arguments in (
     ["fit", "mice", "bad.csv", "--out", "new"], ["fit", "mace", "one.csv", "--out", "new", "--set", "no_field=1"],
     ["fit", "mace", "one.csv", "--out", "new", "--draws", "0"], ["fit", "mace", "@crowds", "--out", "new"],
     ["fit", "mace", "one.csv", "--out", "no/new"], ["simulate", "mace", "--out", "one.csv"],
+    ["export", "no", "--to", "argila", "--out", "new"],
 ):
     sys.argv = ["bayesanno", *arguments]
     try:
@@ -193,10 +194,10 @@ def test_errors_and_help_are_answered_without_anything_heavy(tmp_path):
     code = LIGHT % (HEAVY,)
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     codes, heavy = done.stdout.splitlines()[-2:]
-    assert codes == str([0, 0, 0] + [1] * 9), done.stderr
+    assert codes == str([0, 0, 0] + [1] * 10), done.stderr
     assert heavy == "[]"
     errors = done.stderr.splitlines()
-    assert len(errors) == 9
+    assert len(errors) == 10
     assert all(line.startswith("error: ") for line in errors)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "one.csv"]
 

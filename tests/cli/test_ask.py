@@ -25,6 +25,10 @@ def folder(tmp_path_factory):
     (folder / "twice.csv").write_text("annotator\na1\na1\n")
     (folder / "free.csv").write_text("annotator,cost\na1,0\n")
     (folder / "some.csv").write_text("annotator,answers\na1,few\n")
+    (folder / "words.csv").write_text("label,keep\nno,much\nyes,1\n")
+    (folder / "half.csv").write_text("label,keep\nno,1\n")
+    (folder / "bare.csv").write_text("label\nno\nyes\n")
+    (folder / "far.csv").write_text("item\ni99\n")
     (folder / "new.csv").write_text("annotator\nzoe\n")
     assert run_in(folder, "fit", "one_coin", "crowd.csv", "--out", "run", *QUICK)[0] == 0
     return folder
@@ -74,16 +78,31 @@ def test_true_labels_to_ask_an_expert_for(at, folder):
     assert list(pd.read_csv(folder / "gold.csv"))[:3] == ["item", "label", "gain"]
 
 
+def test_what_wrong_decisions_cost_and_which_items_are_asked_about_is_read_from_files(at, folder):
+    (folder / "loss.csv").write_text("label,keep,drop,ask\nno,5,0,1\nyes,0,1,1\n")
+    (folder / "items.csv").write_text("item\ni1\ni2\ni3\n")
+    code, out, _ = at("next", "run", "--batch", "9", "--loss", "loss.csv", "--items", "items.csv", "--out", "l.csv")
+    assert code == 0
+    assert out.splitlines()[-2].endswith(" in cost")
+    table, fit = pd.read_csv(folder / "l.csv"), ba.load(folder / "run")
+    assert set(table["item"]) <= {"i1", "i2", "i3"}
+    loss = {"no": {"keep": 5, "drop": 0, "ask": 1}, "yes": {"keep": 0, "drop": 1, "ask": 1}}
+    with pytest.warns(ba.PredictionWarning):
+        same = ba.suggest_annotations(fit, 9, utility=loss, items=["i1", "i2", "i3"])
+    np.testing.assert_allclose(table["gain"], same["gain"], rtol=1e-5)
+
+
 def test_how_many_are_enough(at):
     code, out, _ = at("plan", "run", "--target", "0.97", "--seed", "1")
     assert code == 0
-    assert out.splitlines()[0].split()[:4] == ["answers", "per_item", "cost", "accuracy"]
+    assert out.splitlines()[0].split()[:3] == ["answers", "per_item", "accuracy"]  # no cost where none is given
     assert out.splitlines()[-1].startswith("an accuracy of 0.97 is expected with ")
     _, out, _ = at("plan", "run", "--target", "0.5", "--seed", "1")
     assert out.splitlines()[-1] == "an accuracy of 0.5 is expected already"
     _, out, _ = at("plan", "run", "--target", "0.999", "--per-annotator", "2", "--seed", "1")
     assert out.splitlines()[-1] == "an accuracy of 0.999 is not expected with 16 more answers"
     _, out, _ = at("plan", "run", "--target", "0.97", "--annotators", "who.csv", "--seed", "1")
+    assert out.splitlines()[0].split()[:3] == ["answers", "per_item", "cost"]
     assert "more answers" in out.splitlines()[-1]
 
 
@@ -102,6 +121,14 @@ def test_how_many_are_enough(at):
         (("next", "run", "--annotators", "some.csv"), "some.csv, line 2: answers of annotator 'a1' is 'few'"),
         (("next", "run", "--annotators", "new.csv"), "annotator 'zoe' is not in this fit"),
         (("next", "run", "--annotators", "crowd.csv"), "crowd.csv, line 8: annotator 'a3' is named twice"),
+        (("next", "run", "--loss", "who.csv"), "who.csv: no column for the label"),
+        (("next", "run", "--loss", "truth.csv"), "truth.csv: no column for the label"),
+        (("next", "run", "--loss", "words.csv"), "words.csv, line 2: 'keep' is 'much': a cost must be a number"),
+        (("next", "run", "--loss", "half.csv"), "the cost matrix must have one row per label (no, yes): see 'yes'"),
+        (("next", "run", "--loss", "bare.csv"), "bare.csv has no decision"),
+        (("next", "run", "--loss", "half.csv", "--utility", "accuracy"), "--utility and --loss both say"),
+        (("next", "run", "--items", "who.csv"), "who.csv: no column for the item"),
+        (("next", "run", "--items", "far.csv"), "item 'i99' is not in this fit"),
         (("plan", "run", "--target", "95"), "--target is 95.0"),
         (("plan", "run", "--allocation", "fair"), "allocation is 'fair'"),
         (("fit", "one_coin", "crowd.csv", "--add", "crowd.csv", "--out", "x"), "crowd.csv, line 2: "),

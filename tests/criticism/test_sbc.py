@@ -139,12 +139,14 @@ def test_a_study_that_cannot_be_is_refused(refuses, change, match):
 
 
 def with_another_prior(entry):
-    """The same model, but what it simulates comes from habits that are more extreme than its prior says."""
+    """The same model, but what it simulates comes from more extreme habits, or more noise, than its prior says."""
 
     def generate(self, design, p):
         values = {name: p[name] for name in p}
         if "usage" in values:
             values["usage"] = p.usage**3 / (p.usage**3).sum(axis=1, keepdims=True)
+        elif "sd" in values:
+            values["sd"] = 2 * p.sd
         else:
             values["habit"] = 3 * p.habit
         return type(entry).generate(self, design, type(p)(values))
@@ -164,6 +166,7 @@ def fitted_without(entry, name, neutral):
 
 
 LABELS = ba.make_design(items=30, annotators=4, labels=3, per_item=3, random_seed=1)
+MANY_EACH = ba.make_design(items=100, annotators=6, labels=3, per_item=6, random_seed=1)
 COUNTS = ba.make_count_design(items=60, per_item=10)
 STUDIES = [
     (MODEL, LABELS),
@@ -184,6 +187,7 @@ STUDIES = [
     (ba.models.DiligentLazy(known=True), COUNTS),
 ]
 SETTINGS = {"simulations": 200, "random_seed": 1, "draws": 250, "tune": 400, "progressbar": False}
+FEWER = {"simulations": 60, "random_seed": 1, "draws": 150, "tune": 300, "chains": 2, "progressbar": False}
 LEVEL = 0.01 / len(STUDIES)  # of a model: in one of a hundred runs of all these studies a sound one would fail
 
 
@@ -216,15 +220,16 @@ def test_exchangeable_classes_are_calibrated_though_chains_stay_where_they_begin
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "name"),
+    ("model", "name", "settings"),
     [
-        (MODEL, "usage"),
-        (ba.models.ItemDifficulty(), "log_likelihood"),
-        (ba.models.SharedErrors(), "log_likelihood"),
+        (MODEL, "usage", SETTINGS),
+        (ba.models.ItemDifficulty(), "log_likelihood", SETTINGS),
+        (ba.models.SharedErrors(), "log_likelihood", SETTINGS),
+        (ba.models.OrdinalDawidSkene(), "sd", FEWER),
     ],
 )
-def test_a_wrong_model_is_found_out(model, name):
-    ranks = ba.sbc(with_another_prior(model), LABELS, **SETTINGS)
+def test_a_wrong_model_is_found_out(model, name, settings):
+    ranks = ba.sbc(with_another_prior(model), LABELS, **settings)
     assert ba.sbc_table(ranks)["p_adjusted"].min() < LEVEL / 100
     coverage = ba.sbc_coverage(ranks, confidence=1 - LEVEL)
     held = coverage[coverage["variable"] == name]
@@ -241,9 +246,15 @@ def test_an_approximation_is_found_out():
 
 
 @pytest.mark.slow
-def test_habits_that_a_fit_ignores_are_missed():
-    model = fitted_without(ba.models.ItemDifficulty(), "habit", 0)
-    settings = {"draws": 150, "tune": 300, "chains": 2, "progressbar": False}
-    ranks = ba.sbc(model, LABELS, simulations=60, random_seed=1, **settings)
+@pytest.mark.parametrize(
+    ("model", "name", "neutral", "design"),
+    [
+        (ba.models.ItemDifficulty(), "habit", 0, LABELS),
+        (ba.models.SharedErrors(loading_prior=1.5), "loading", 1, MANY_EACH),
+    ],
+)
+def test_what_annotators_have_and_a_fit_ignores_is_missed(model, name, neutral, design):
+    """Loadings only where they differ much: with a prior of 0.5 not even of 100 answers each."""
+    ranks = ba.sbc(fitted_without(model, name, neutral), design, **FEWER)
     found = ba.sbc_table(ranks).set_index("parameter")
     assert found.loc["log_likelihood", "p_adjusted"] < LEVEL / 100

@@ -17,7 +17,8 @@ from bayesanno.modeling.ops.transforms import use_log_simplex
 
 
 def annotations(rng, items, annotators, labels):
-    records = [(f"s{i}", f"a{j}", f"l{rng.integers(labels)}") for i in range(items) for j in range(annotators)]
+    each = range(min(annotators, 6))  # answers to an item: model_a takes up to eight
+    records = [(f"s{i}", f"a{(i + j) % annotators}", f"l{rng.integers(labels)}") for i in range(items) for j in each]
     return ba.AnnotationData.from_records(records, labels=[f"l{k}" for k in range(labels)])
 
 
@@ -49,7 +50,9 @@ class TestZoo:
         if model.data_class is ba.CountData or model.two_labels:
             pytest.skip("labels are two")
         fewest = 3 if name == "hierarchical_dawid_skene" else 2  # whose rows have one coordinate as a parameter
-        first, *others = (structure(model.build(random_data(model, rng, labels=n))) for n in range(fewest, 5))
+        of_many = {"annotators": 10}  # whose severities are sampled together with thresholds
+        data = (random_data(model, rng, labels=n, **of_many) for n in range(fewest, 5))
+        first, *others = (structure(model.build(each)) for each in data)
         assert [first == other for other in others] == [True] * len(others)
 
     def test_nor_are_controls(self, name, rng):

@@ -11,8 +11,8 @@ from scipy.stats import norm
 
 import bayesanno as ba
 from bayesanno.ground.errors import ConvergenceWarning
-from bayesanno.modeling.ops.variables import normal_around
-from bayesanno.models import OrdinalDawidSkene
+from bayesanno.modeling.ops.variables import centre_by, normal_around
+from bayesanno.models import OrdinalDawidSkene, _grades
 from tests.models.contract import FAST, LABELS, TINY, Graph, close, make_case
 
 STEEP = np.pi / np.sqrt(3)
@@ -130,6 +130,34 @@ def test_numbers_around_a_mean_have_one_density_however_they_are_sampled(by_log,
         close(values[-1], np.exp(number) if by_log else number)
         density = graph.compile_logp(vars=graph["x"], sum=False, mode=FAST)(point)[0]
         close(density, norm(-0.7, np.exp(0.4)).logpdf(number) + np.log(scale))
+
+
+@by_numpy
+@pytest.mark.parametrize(("n_answering", "many", "sign"), [(9, 9, -1), (10, 11, 1)])
+def test_severities_sampled_with_the_mean_threshold_or_alone_are_one_posterior(
+    n_answering, many, sign, rng, monkeypatch
+):
+    """With it from 10 annotators on: values of both forms differ by the share w of it, and densities not at all."""
+    data = ba.AnnotationData(
+        item=np.repeat(np.arange(6), n_answering), annotator=np.tile(np.arange(n_answering), 6),
+        label=rng.integers(4, size=6 * n_answering), items=tuple("uvwxyz"), labels=GRADES, order_declared=True,
+        annotators=tuple(f"a{j:02}" for j in range(12)),
+    )  # fmt: skip
+    graph = OrdinalDawidSkene().build(data)
+    monkeypatch.setattr(_grades, "MANY", many)
+    in_the_other_form = OrdinalDawidSkene().build(data)
+    point = {name: rng.normal(size=np.shape(value)) for name, value in graph.initial_point().items()}
+    found = []
+    for each in (graph, in_the_other_form):
+        variables = {variable.name: variable for variable in each.unobserved_value_vars}
+        outputs = {"logp": each.logp()} | {name: of for name, of in variables.items() if name not in point}
+        values = each.compile_fn(list(outputs.values()), inputs=each.value_vars, mode=FAST)(point)
+        found.append(dict(zip(outputs, values, strict=True)))
+        shift = sign * centre_by(data.by_annotator / 2) * (found[0]["threshold"].mean() + 0.5)  # (annotator,)
+        point = point | {"severity_centred__": point["severity_centred__"] + shift}
+    assert {"logp", "severity", "sd", "threshold", "accuracy"} <= set(found[0])
+    for name, value in found[0].items():
+        close(found[1][name], value)
 
 
 def test_spreads_are_sampled_on_a_log_scale():

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
+from bayesanno.modeling import states as by_draw
 from bayesanno.modeling.states import DrawnStates
-from bayesanno.planning.gains import AnnotatorGains, gain_of_truth
+from bayesanno.planning.gains import AnnotatorGains, Gains, gain_of_truth
 from bayesanno.planning.of_fit import make_askable
 from bayesanno.planning.utility import choose_utility
+from bayesanno.simulation.replicate import draw_prior
 from tests.samples import DIMENSIONS, SHORT, TINY_RECORDS, rte_counts, simulate_clique, tiny_data
 
 QUICK = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
@@ -118,6 +120,22 @@ def test_an_item_without_answers_is_asked_about_first():
     assert set(table.query("item == 's7'")["why"]) == {"no answer yet"}
     gold = ba.suggest_annotations(fit, 7, target="gold", random_seed=1)
     assert gold.sort_values("gain_here")["probability"].is_monotonic_decreasing  # least known, most to gain
+
+
+def test_fewer_draws_of_items_with_a_number_of_their_own_choose_pairs_that_are_as_good(monkeypatch, rng):
+    model = ba.models.ItemDifficulty(ability_prior=(2, 0.5))
+    design = ba.make_design(items=40, annotators=8, labels=["no", "yes"], per_item=3, random_seed=1)
+    data, _ = ba.simulate(model, design, random_seed=1)
+    posterior = draw_prior(model, data, 1000, rng)  # wider than a posterior: what differs, differs more
+    found = {}
+    for least in (200, 1000):
+        monkeypatch.setattr(by_draw, "LEAST_DRAWS", least)
+        states = by_draw.find_states(model, data, posterior, {})
+        assert states.n_draws == least
+        found[least] = Gains(states, choose_utility("information", states.names), rng).gain
+    best = {least: np.argsort(-gain, axis=None)[:40] for least, gain in found.items()}
+    worth = {least: found[1000].ravel()[chosen].sum() for least, chosen in best.items()}
+    assert 0.98 < worth[200] / worth[1000] < 1  # not the same pairs, but as good
 
 
 @pytest.mark.filterwarnings("ignore:the approximation is far")

@@ -32,7 +32,7 @@ def looks_like_argilla(document: Document, _: ReadOptions) -> bool:
     if document.kind == "zip":
         return False
     try:
-        first = next(_records(document), Record("", None)).value
+        first = next(records_of(document), Record("", None)).value
     except DataError:
         return False
     return isinstance(first, Mapping) and (_is_nested(first) or any(map(_question_of, first, first.values())))
@@ -42,7 +42,7 @@ def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the responses, and the suggestions where they are asked for."""
     n_answers, n_suggestions, answered, unread = 0, 0, set(), set()
     seen: dict[str, str] = {}
-    for number, (place, value) in enumerate(_records(document), 1):
+    for number, (place, value) in enumerate(records_of(document), 1):
         record = as_object(value, place)
         item = _name_item(record, number, options, place)
         if options.item is None:
@@ -79,7 +79,7 @@ def _is_of_parts(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(each, Mapping) for each in value)
 
 
-def _records(document: Document) -> Iterator[Record]:
+def records_of(document: Document) -> Iterator[Record]:
     """Yield the records: of one object, of lists by column or of records by their ids."""
     if document.kind != "object":
         yield from document.records()

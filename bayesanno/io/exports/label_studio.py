@@ -94,6 +94,11 @@ def _read_predictions(
 ) -> Iterator[Answer]:
     for number, each in enumerate(predictions if options.predictions else ()):
         here = f"{place}, predictions[{number}]"
+        if isinstance(each, int) and not isinstance(each, bool):
+            raise DataError(
+                f"{here}: this is the number of a prediction, not the prediction: export a snapshot of the project "
+                'with {"predictions": {"only_id": false}}'
+            )
         prediction = as_object(each, here)
         model = as_text(prediction.get("model_version"), "model_version", here) or "prediction"
         yield from _read_result(prediction, item, model, here, options, other_kinds)

@@ -192,7 +192,7 @@ WRONG = {
     "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))], r"its questions.*has 'ner \(labels\)'"),
     "nothing": ([task(4)], "there is no answer in it: annotate some tasks, and export again"),
     "only predictions": ([task(4, predictions=[PREDICTED])], "but 1 prediction: read them with --predictions"),
-    "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"task 4, predictions\[0\]: this is a number"),
+    "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"predictions\[0\]: this is the number of a"),
     "two golds": ([task(4, annotation(1, GOOD, ground_truth=True), annotation(2, BAD, ground_truth=True))],
                   r"task 4, annotations\[1\]\.result\[0\]: item '4' has two gold labels, 'Positive' and 'Negative'"),
     "twice": ([PROJECT[0], PROJECT[1], PROJECT[0]], r"\[2\]: item '12' is there already, at .*json, \[0\]: keep one"),

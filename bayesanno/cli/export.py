@@ -1,0 +1,92 @@
+"""What `bayesanno export` does: the labels of a fit in the form in which a tool for annotation imports them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bayesanno.cli import options as opt
+from bayesanno.cli.files import check_dimension, check_out
+from bayesanno.ground.wording import counted
+from bayesanno.io.tools.registry import TOOL_NAMES, find_tool
+from bayesanno.io.tools.tool import ToolOptions
+
+
+def export(
+    folder: opt.FitFolder,
+    to: Annotated[str, typer.Option(metavar="TOOL", help=f"{opt.name_one_of(TOOL_NAMES)}.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write; for cleanlab a folder.")],
+    tasks: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What is shown of each item: the tool's own export (JSON or JSON Lines), or a table (item,text).",
+        ),
+    ] = None,
+    item: Annotated[
+        str | None, typer.Option(metavar="COL", help="The field of --tasks that names the item, such as data.ticket.")
+    ] = None,
+    question: Annotated[
+        str | None,
+        typer.Option(
+            "--question",
+            "--from-name",
+            metavar="NAME",
+            help="The question in Argilla, or the control in Label Studio; by default the only one in --tasks.",
+        ),
+    ] = None,
+    to_name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the control labels in Label Studio, such as text.")
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent", "--model-version", metavar="NAME", help='Who gives the labels; by default "bayesanno MODEL".'
+        ),
+    ] = None,
+    min_probability: Annotated[float, typer.Option(help="Leave out items whose label is less probable.")] = 0.0,
+    ignore_gold: Annotated[
+        bool, typer.Option("--ignore-gold", help="Do not label items by their known true labels.")
+    ] = False,
+    dimension: opt.Dimension = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE.")] = False,
+) -> None:
+    """Give the labels of the fit in DIR back to the tool in which people annotate, each with its probability as score.
+
+    \b
+    bayesanno export run --to label-studio --tasks export.json --out labels.json
+    bayesanno export run --to soft-labels --out labels.parquet
+    """  # noqa: D301  (the escape keeps the lines as they are)
+    check_out(out, overwrite=overwrite)
+    find_tool(to).check(ToolOptions(question=question, to_name=to_name, tasks=tasks, item=item, agent=agent))
+    from bayesanno.analysis.export_labels import check_least, export_labels
+    from bayesanno.fits.storage import load
+
+    check_least(min_probability)
+    fit = load(folder)
+    check_dimension(fit, dimension)
+    written = export_labels(
+        fit,
+        out,
+        to=to,
+        tasks=tasks,
+        item=item,
+        question=question,
+        to_name=to_name,
+        agent=agent,
+        min_probability=min_probability,
+        dimension=dimension,
+        use_gold=not ignore_gold,
+    )
+    said = {
+        f" less probable than {min_probability}": written.n_unsure,
+        f" of items that {tasks} does not have": written.n_without_task,
+    }
+    known = f", of which {written.n_known:,} are known to be true (--ignore-gold)" if written.n_known else ""
+    typer.echo(f"{counted(written.n_items, 'label')} for {to}{known}")
+    for reason, number in said.items():
+        if number:
+            typer.echo(f"left out: {counted(number, 'label')}{reason}")
+    typer.echo(out)

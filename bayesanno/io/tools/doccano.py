@@ -1,0 +1,30 @@
+"""doccano: texts with their label, as JSON Lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bayesanno.io.tools.tool import Labels, Tool, write_json_lines
+
+OF_ANSWERS = ("label", "labels", "cats", "Comments")
+
+
+def write_doccano(labels: Labels, path: Path) -> None:
+    """Write the texts with their labels; what else a record has, doccano shows as metadata."""
+    tasks = labels.tasks
+    assert tasks is not None
+    write_json_lines(
+        (
+            {
+                **{name: value for name, value in tasks.first(item).items() if name not in OF_ANSWERS},
+                "label": [label],
+                "probability": score,
+                "labelled_by": labels.agent,
+            }
+            for item, label, score in labels
+        ),
+        path,
+    )
+
+
+DOCCANO = Tool("doccano", write_doccano, takes=("tasks", "item", "agent"), needs_tasks=True, shows=("text", "data"))

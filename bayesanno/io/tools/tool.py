@@ -1,0 +1,169 @@
+"""What is exported, and what a tool that takes it is: a name, the options that it has, and a writer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.errors import DataError
+from bayesanno.io.tools.tasks import Tasks, read_tasks
+from bayesanno.io.write import write_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolOptions:
+    """What the user says besides the tool; a tool refuses what it does not take.
+
+    Parameters
+    ----------
+    question : str, optional
+        The name that the tool has for what was asked: a question of Argilla, a control of Label Studio.
+    to_name : str, optional
+        What a control of Label Studio labels.
+    tasks : path, optional
+        A file of what is shown of each item.
+    item : str, optional
+        The field of that file that names the item.
+    agent : str, optional
+        Who gives the labels.
+    """
+
+    question: str | None = None
+    to_name: str | None = None
+    tasks: Any = None
+    item: str | None = None
+    agent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Labels:
+    """The labels of items, as a tool takes them.
+
+    Parameters
+    ----------
+    data : AnnotationData
+        The answers that they are of.
+    probability : ndarray, shape (item, true_class)
+        Of each class of the data.
+    row : ndarray of int, shape (labelled item,)
+        The items that are labelled, in order.
+    agent : str
+        Who gives the labels.
+    options : ToolOptions
+    tasks : Tasks or None
+        What is shown of each item.
+    """
+
+    data: AnnotationData
+    probability: np.ndarray
+    row: np.ndarray
+    agent: str
+    options: ToolOptions
+    tasks: Tasks | None
+
+    @property
+    def items(self) -> list[str]:
+        """The names of the labelled items."""
+        return [self.data.items[row] for row in self.row.tolist()]
+
+    @property
+    def code(self) -> np.ndarray:
+        """The most probable label of each labelled item, as its position among the classes."""
+        code: np.ndarray = self.probability[self.row].argmax(axis=1)
+        return code
+
+    @property
+    def score(self) -> np.ndarray:
+        """The probability of that label, at most 1 for any rounding."""
+        score: np.ndarray = self.probability[self.row].max(axis=1).clip(max=1.0)
+        return score
+
+    def __iter__(self) -> Iterator[tuple[str, str, float]]:
+        """Give the name, the label and the score of each labelled item."""
+        labels = [self.data.classes[code] for code in self.code.tolist()]
+        return zip(self.items, labels, self.score.tolist(), strict=True)
+
+    def only(self, chosen: np.ndarray) -> Self:
+        """Return the labels of some items: those for which this, (labelled item,), is true."""
+        return replace(self, row=self.row[chosen])
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool that labels are exported to.
+
+    Parameters
+    ----------
+    name : str
+        As `export_labels(to=...)` and `--to` take it.
+    write : callable
+        (labels, path) -> None: writes the file, or the folder.
+    takes : tuple of str
+        Which of the fields of `ToolOptions` it has.
+    needs_tasks : bool
+        Whether it must be given what it shows of each item.
+    item : str
+        The field of its own exports that names an item.
+    shows : tuple of str
+        The fields of which it shows one or more.
+    """
+
+    name: str
+    write: Callable[[Labels, Path], None]
+    takes: tuple[str, ...] = ()
+    needs_tasks: bool = False
+    item: str = "id"
+    shows: tuple[str, ...] = ()
+
+    def check(self, options: ToolOptions) -> None:
+        """Raise a DataError if an option is given that the tool does not take, or its tasks are lacking."""
+        for name, value in vars(options).items():
+            if value is not None and name not in self.takes:
+                raise DataError(f"{self.name} takes no {name} (--{name.replace('_', '-')}): leave it out")
+        if self.needs_tasks and options.tasks is None:
+            raise DataError(
+                f"{self.name} shows the text or other data of an item, which a fit does not have: give the tool's own "
+                "export, or a table of items, with tasks=... (--tasks)"
+            )
+        if options.item is not None and options.tasks is None:
+            raise DataError(
+                "item names a field of tasks, and there are none: leave it out, or give tasks=... (--tasks)"
+            )
+
+    def read_tasks(self, options: ToolOptions) -> Tasks | None:
+        """Read the tasks, if there are any.
+
+        Raises
+        ------
+        DataFileError, DataError
+            As for `read_tasks`; if they have nothing that the tool shows.
+        """
+        if options.tasks is None:
+            return None
+        tasks = read_tasks(options.tasks, usual=self.item, item=options.item)
+        if self.shows and not any(isinstance(task.get(name), str) for task in tasks for name in self.shows):
+            raise DataError(
+                f"{tasks.name} has nothing that {self.name} shows: it needs a field {' or '.join(self.shows)}"
+            )
+        return tasks
+
+
+def write_json(records: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write records as a JSON list, one on each line."""
+    body = ",\n".join(_dump(record) for record in records)
+    write_text(path, f"[\n{body}\n]\n")
+
+
+def write_json_lines(records: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write records as JSON Lines."""
+    write_text(path, "".join(f"{_dump(record)}\n" for record in records))
+
+
+def _dump(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, default=str)  # dates of a table

@@ -1,0 +1,274 @@
+"""How good labels will be before there is any answer: data are simulated, fitted, and compared with their true labels.
+
+One simulation is one draw of the parameters, from a model's prior or of the annotators that another fit has learnt. The
+first answer of each item, the first two and so on are fitted like real data. So what a fit does not know of annotators,
+and what is wrong with its method, is in the result.
+
+The invariant: a simulation depends on the seed, the design and the draw alone, and its numbers of answers share their
+answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from bayesanno.analysis.parts import part_of
+from bayesanno.criticism.trials import hear_doubts
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.described import require_kind
+from bayesanno.fits.view import FitView, require_as_fitted, view_of
+from bayesanno.ground.errors import DataError, FitError, MisfitWarning, warn
+from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.running import track
+from bayesanno.ground.validate import check_seed
+from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.inference.fit import fit
+from bayesanno.inference.methods import choose_method
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import HasKnownParameters, HasPopulation, HasUpdates, known_parameters
+from bayesanno.modeling.registry import get_model
+from bayesanno.planning.progress import Measure, check_count, check_target, tabulate_progress
+from bayesanno.simulation.designs import make_design
+from bayesanno.simulation.replicate import draw_prior, replicate_with_states
+from bayesanno.simulation.simulate import put_labels
+
+PER_ITEM = (1, 2, 3, 5, 8)
+SIMULATIONS = {"vb": 30, "em": 30}  # by default; of methods that sample, fewer
+FEW = 10
+# what labels need, and no more: their posterior is VB's own, and of draws a mean
+QUICK: Mapping[str, Mapping[str, Any]] = {
+    "nuts": {"draws": 200, "tune": 300, "chains": 2, "initvals": "vote"},
+    "vb": {"draws": 25},
+}
+
+
+def plan_answers(
+    model: str | AnnotationModel,
+    *,
+    items: int,
+    annotators: int,
+    per_item: Sequence[int] | None = None,
+    labels: int | Sequence[str] | None = None,
+    like: xr.DataTree | FitView | None = None,
+    target: float | None = None,
+    measure: Measure = "accuracy",
+    sure: float = 0.95,
+    method: str | None = None,
+    simulations: int | None = None,
+    random_seed: int | None = None,
+    progressbar: bool = True,
+) -> pd.DataFrame:
+    """Return how good labels are expected to be with how many answers per item, before there is any.
+
+    Data are simulated, fitted by the model, and its labels compared with the true ones. Each item is answered by
+    different annotators, who are drawn at random.
+
+    Parameters
+    ----------
+    model : str or AnnotationModel
+        What the answers will be fitted by; without `like` they are also simulated by it, with parameters from its
+        prior.
+    items, annotators : int
+        How many.
+    per_item : sequence of int, optional
+        Numbers of answers of each item, in rising order; by default 1, 2, 3, 5 and 8, as far as there are annotators.
+    labels : int or sequence of str, optional
+        How many, or their names; 2 by default, and with `like` those of that fit.
+    like : xarray.DataTree or FitView, optional
+        A fit, of any model of labels, whose annotators are like the new ones. New ones are drawn from its population
+        where its model has one, as `hierarchical_dawid_skene`, and are else its own, drawn with replacement.
+    target : float, optional
+        A share of right labels, or of sure ones, that is to be reached.
+    measure : {"accuracy", "share_sure"}
+        Of what the target is.
+    sure : float, default 0.95
+        The probability of a label from which on it counts as sure.
+    method : str, optional
+        As in `fit`; by default "vb" where the model has it, and else "nuts" with 2 chains of 200 draws, which takes
+        minutes.
+    simulations : int, optional
+        By default 30, and 10 of a method that samples.
+    random_seed : int, optional
+    progressbar : bool
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per number of answers, with the columns of `expected_progress`, so that `find_needed` reads it. Here
+        `accuracy` is the mean share of labels that are right, with the interval of 94% of simulations, and `p_reached`
+        is of that share, so that it includes the luck of these items. `probability`, which `expected_progress` has not,
+        is what the fits say of it: the mean probability of the best labels.
+
+    Raises
+    ------
+    DataError
+        If numbers of answers do not rise, or are more than there are annotators; if an argument is out of its range,
+        or labels are given with `like`.
+    FitError
+        If the model, or that of `like`, has no true labels of items; if `like` was recalibrated.
+
+    Warns
+    -----
+    MisfitWarning
+        If the answers in `like` are not as its model predicts them, and new ones will not be either.
+
+    Notes
+    -----
+    With parameters from a prior, intervals are as wide as the prior. With one answer per item labels of VB are worse
+    than those of NUTS (of one_coin .56 and .69 are right, and with two .80 of both), and with few answers VB is too
+    sure of them: `probability` against `accuracy` shows it. Chains of NUTS start near the vote.
+
+    A plan is no better than the model that simulates. Like its fit of RTE (Snow et al. 2008), mace plans an accuracy of
+    .94, .98 and 1.00 with 3, 5 and 10 answers per item, and fits with these have .85, .89 and .93: there annotators err
+    together, and some give many more answers than others.
+
+    Examples
+    --------
+    >>> import bayesanno as ba
+    >>> few = {"items": 100, "annotators": 10, "per_item": [1, 5], "simulations": 5}
+    >>> table = ba.plan_answers("one_coin", **few, random_seed=1, progressbar=False)
+    >>> table["answers"].tolist(), bool(table["accuracy"].is_monotonic_increasing)
+    ([100, 500], True)
+    """
+    check_seed(random_seed)
+    check_target(target, measure, sure)
+    counts = {"items": items, "annotators": annotators, "simulations": FEW if simulations is None else simulations}
+    for name, value in counts.items():
+        check_count(name, value)
+    chosen = get_model(model)
+    _require_labels(chosen)
+    method = method or ("vb" if isinstance(chosen, HasUpdates) and not chosen.without_updates() else "nuts")
+    choose_method(method)
+    n = simulations or SIMULATIONS.get(method, FEW)
+    looks = _find_looks(per_item, annotators)
+    rng = np.random.default_rng(random_seed)
+    asked: dict[str, Any] = {
+        "items": items,
+        "annotators": annotators,
+        "per_item": looks[-1],
+        "random_seed": int(rng.integers(2**31)),
+    }
+    if like is None:
+        design = make_design(labels=2 if labels is None else labels, **asked)
+        made = _simulate_prior(chosen, design, n, rng)
+    else:
+        if labels is not None:
+            raise DataError("with like, labels are those of that fit: leave labels out")
+        view = _require_like(like)
+        design = replace(make_design(labels=view.data.classes, **asked), **_labels_of(view.data))
+        made = _simulate_like(view, design, n, rng)
+    settings = {"method": method, "check": False, "progressbar": False, **QUICK.get(method, {})}
+    seen = np.full((n, len(looks), 6), np.nan)  # answers, cost, share right, again, share sure, mean probability
+    with hear_doubts():  # an unreliable fit has wrong labels, and these count
+        for future, data in zip(seen, track(made, "fitting", show=progressbar, total=n), strict=True):
+            for at, each in enumerate(looks):
+                fitted = fit(chosen, _take_first(data, each), **settings, random_seed=int(rng.integers(2**31)))
+                future[at] = each * items, each * items, *_score(fitted, data, sure)
+    table = tabulate_progress(seen[..., :5], 0, items, target, measure)
+    table.insert(list(table).index("accuracy_ub") + 1, "probability", seen[..., 5].mean(axis=0))
+    return table
+
+
+def _find_looks(per_item: Sequence[int] | None, annotators: int) -> list[int]:
+    if per_item is None:
+        return [each for each in PER_ITEM if each <= annotators]
+    looks = list(per_item)
+    for each in looks:
+        check_count("each of per_item", each)
+    if not looks or any(later <= sooner for sooner, later in pairwise(looks)):
+        raise DataError(f"per_item is {looks}: give numbers of answers of each item in rising order, as [1, 3, 5]")
+    return looks
+
+
+def _require_labels(model: AnnotationModel) -> None:
+    if model.data_class is not AnnotationData or model.state_dim != "true_class":
+        raise FitError(f"{model.name} has no true labels of items to be right about: take another model, as model_b")
+
+
+def _require_like(like: xr.DataTree | FitView) -> FitView:
+    """Return a view of a fit by which new answers can be simulated."""
+    view = view_of(like)
+    _require_labels(view.model)
+    require_kind(view.data, AnnotationData, "plan_answers")
+    require_as_fitted(view, "plan_answers")
+    if not view.model.collapse_items:
+        raise FitError(f"items have parameters of their own in {view.model.name}, so that new ones cannot be simulated")
+    if explain_misfit(view.diagnostics):
+        warn(
+            "the answers of the fit that the new ones are like are not as its model predicts them: more answers will "
+            "help less than plan_answers says",
+            MisfitWarning,
+        )
+    return view
+
+
+def _labels_of(data: AnnotationData) -> dict[str, Any]:
+    return {"labels": data.labels, "unsure": data.unsure, "order_declared": data.order_declared}
+
+
+def _simulate_prior(
+    model: AnnotationModel, design: AnnotationData, n: int, rng: np.random.Generator
+) -> Iterator[AnnotationData]:
+    process = model.without_data() if isinstance(model, HasKnownParameters) else model
+    known = {name: one.value for name, one in known_parameters(process, design).items()}
+    return _simulate(process, design, draw_prior(process, design, n, rng), known, rng)
+
+
+def _simulate_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Generator) -> Iterator[AnnotationData]:
+    """Simulate answers of new annotators like those of a fit, each time by another draw of its parameters."""
+    model, known = view.model, known_parameters(view.model, view.data)
+    sample = view.posterior.stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
+    at = rng.choice(sample.sizes["sample"], size=n, replace=sample.sizes["sample"] < n)
+    draws = {str(name): (one.dims[1:], one.values[at]) for name, one in sample.data_vars.items()}
+    draws |= {name: (one.dims, np.repeat(view.known[name][None], n, axis=0)) for name, one in known.items()}
+    if isinstance(model, HasPopulation):
+        population = {name: values for name, (dims, values) in draws.items() if "annotator" not in dims}
+        new = model.draw_annotators(population, len(design.annotators), view.data.class_codes, rng)
+    else:  # one of the fit's for each new one, others in each simulation
+        who = rng.integers(len(view.data.annotators), size=(n, len(design.annotators)))
+        new = {
+            name: np.stack(
+                [one.take(chosen, axis=dims.index("annotator")) for one, chosen in zip(values, who, strict=True)]
+            )
+            for name, (dims, values) in draws.items()
+            if "annotator" in dims
+        }
+    values = {
+        name: (("chain", "draw", *dims), new.get(name, of_all)[None])
+        for name, (dims, of_all) in draws.items()
+        if name in new or "annotator" not in dims
+    }
+    return _simulate(model, design, xr.Dataset(values), {}, rng)
+
+
+def _simulate(
+    model: AnnotationModel,
+    design: AnnotationData,
+    draws: xr.Dataset,
+    known: Mapping[str, np.ndarray],
+    rng: np.random.Generator,
+) -> Iterator[AnnotationData]:
+    """Yield data simulated by each draw of the parameters, with their true labels as gold."""
+    for answers, states in replicate_with_states(model, design, draws, known, rng):
+        yield put_labels(design, model, states, answers)
+
+
+def _take_first(data: AnnotationData, n: int) -> AnnotationData:
+    """Return the first n answers of each item of a design, whose items come one after the other."""
+    place = np.arange(data.n_annotations) - np.searchsorted(data.item, data.item)
+    kept = place < n
+    return replace(data, item=data.item[kept], annotator=data.annotator[kept], label=data.label[kept])
+
+
+def _score(fitted: xr.DataTree, data: AnnotationData, sure: float) -> tuple[float, float, float, float]:
+    """Return the share of right labels, twice, that of sure ones, and the mean probability of the best ones."""
+    part = part_of(view_of(fitted), None)
+    p = part.posterior.values  # (item, state)
+    best = np.array(part.states, dtype=object)[p.argmax(axis=1)]
+    right = np.mean([data.gold.get(item) == label for item, label in zip(data.items, best, strict=True)])
+    return float(right), float(right), float((p.max(axis=1) >= sure).mean()), float(p.max(axis=1).mean())

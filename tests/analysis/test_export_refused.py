@@ -1,0 +1,125 @@
+"""What cannot be exported: one line that says why, and nothing is written."""
+
+from dataclasses import replace
+
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import DataError, DataFileError, FitError
+from bayesanno.io.tools.registry import TOOL_NAMES
+from tests.analysis.exported import ITEMS, annotated_tasks, fit_by_em, make_data, region, write_to
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.fixture(scope="module")
+def fit(data):
+    return fit_by_em(data)
+
+
+NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"to": "labelstudio"}, "exported to 'labelstudio': there are 'label-studio', .*; did you mean 'label-studio'"),
+        ({"to": "label-studio"}, r"two names of the labeling interface.*\(--question, --to-name\), or tasks"),
+        ({"to": "label-studio", "question": "q"}, "two names of the labeling interface"),
+        ({"to": "label-studio", "tasks": "two"}, r"annotated with 'topic', 'tone': say which it is with question="),
+        (
+            {"to": "label-studio", "tasks": "one", "question": "topics"},
+            "annotated with 'topic': .*did you mean 'topic'",
+        ),
+        ({"to": "argilla"}, r"argilla shows the text or other data .* with tasks=\.\.\. \(--tasks\)"),
+        ({"to": "prodigy"}, "prodigy shows the text"),
+        ({"to": "doccano"}, "doccano shows the text"),
+        ({"to": "prodigy", "tasks": "one"}, "has nothing that prodigy shows: it needs a field text or html or image"),
+        ({"to": "doccano", "tasks": "one"}, r"one\.json has nothing that doccano shows: .* a field text or data"),
+        ({"to": "argilla", "tasks": "one"}, "argilla needs the name of the question, and .* has answers to none"),
+        ({"to": "doccano", "tasks": "one", "question": "q"}, r"doccano takes no question \(--question\): leave it out"),
+        ({"to": "argilla", "tasks": "one", "to_name": "q"}, r"argilla takes no to_name \(--to-name\)"),
+        ({"to": "cleanlab", "tasks": "one"}, r"cleanlab takes no tasks \(--tasks\)"),
+        ({"to": "soft-labels", "agent": "we"}, r"soft-labels takes no agent \(--agent\)"),
+        ({**NAMED, "item": "id"}, "item names a field of tasks, and there are none"),
+        ({**NAMED, "tasks": "other"}, "has none of the items of this fit: 'id' has names such as '99', .* called '11'"),
+        ({**NAMED, "tasks": "one", "item": "ident"}, "there is no field 'ident' among 'id', 'data', 'meta'"),
+        ({**NAMED, "tasks": "nameless"}, "no field names the item: looked for 'id', 'item'.* among 'data'"),
+        ({**NAMED, "tasks": "empty"}, "empty.json holds no tasks"),
+        ({**NAMED, "tasks": "broken"}, "broken.json, line 2: this is not JSON"),
+        ({**NAMED, "tasks": "list"}, r"list.json, \[0\]: this is a number, where an object"),
+        ({**NAMED, "tasks": "void"}, r"void.json, \[1\]: field 'id' of the item is empty"),
+        (
+            {"to": "soft-labels", "min_probability": 1.5},
+            r"min_probability is 1\.5: it must be at least 0 and at most 1",
+        ),
+        ({"to": "soft-labels", "min_probability": float("nan")}, "min_probability is nan"),
+        ({"to": "soft-labels", "min_probability": 1.0, "use_gold": False}, "no label is as probable as 1.0, the most"),
+    ],
+)
+def test_what_cannot_be_exported_is_one_line_and_nothing_is_written(fit, tmp_path, refuses, options, message):
+    two = annotated_tasks()
+    two[2]["annotations"][0]["result"].append(region("x", from_name="tone"))
+    files = {
+        "one": annotated_tasks(), "two": two, "other": [{"id": 99, "name": "t"}], "list": [1],
+        "nameless": [{"data": {}}], "empty": [], "void": [{"id": 11, "data": {}}, {"id": None, "data": {}}],
+    }  # fmt: skip
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    for name, content in files.items():
+        write_to(folder / f"{name}.json", content)
+    (folder / "broken.json").write_text('[{"id": 11},\n{"id": }]')
+    if "tasks" in options:
+        options = options | {"tasks": folder / f"{options['tasks']}.json"}
+    with refuses(DataError, message):
+        ba.export_labels(fit, tmp_path / "labels.csv", **options)
+    assert [path.name for path in tmp_path.iterdir()] == ["tasks"]
+
+
+def test_items_that_are_no_ids_and_labels_that_are_no_ratings_are_refused(data, fit, tmp_path, refuses):
+    named = fit_by_em(replace(data, items=tuple("abcdefg"), gold={}))
+    with refuses(DataError, r"item 'a' is no id of a task, .* give tasks=\.\.\. \(--tasks\)"):
+        ba.export_labels(named, tmp_path / "x.json", **NAMED)
+    each = fit_by_em(replace(data, items=tuple(f"{item} / tea" for item in ITEMS), gold={}))
+    with refuses(DataError, "'11 / tea' is a task with one of its labels, .* label-studio takes one label for each"):
+        ba.export_labels(each, tmp_path / "x.json", to="label-studio", tasks=annotated_tasks())
+    rating = [{"completed_by": 1, "result": [{**region("3"), "type": "rating"}]}]
+    with refuses(DataError, "label 'größer' is no number, which the control of these tasks takes"):
+        ba.export_labels(fit, tmp_path / "x.json", to="label-studio", tasks=annotated_tasks(annotations=rating))
+    records = [{"id": item, "fields": {}, "responses": {"q": [{"value": 1}]}} for item in ITEMS]
+    with refuses(DataError, "label 'größer' is no whole number, which the question of these records takes"):
+        ba.export_labels(fit, tmp_path / "x.json", to="argilla", tasks=records)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("to", TOOL_NAMES)
+def test_a_fit_without_labels_is_refused_for_every_tool(count_fit, to, tmp_path, refuses):
+    needed = {"tasks": annotated_tasks(), "question": "q"} if to == "argilla" else {}
+    needed |= {"tasks": [{"id": "11", "text": "t"}]} if to in ("prodigy", "doccano") else {}
+    with refuses(FitError, "binomial_mixture gives types of items, not their labels: there are none to export"):
+        ba.export_labels(count_fit, tmp_path / "labels.csv", to=to, **needed)
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # so few draws
+def test_which_of_several_dimensions_is_said(multi_fit, tmp_path, refuses):
+    with refuses(FitError, "this fit has dimensions focus, polarity, and dimension is None"):
+        ba.export_labels(multi_fit, tmp_path / "labels.csv", to="soft-labels")
+
+
+def test_a_path_that_cannot_be_written_is_refused(fit, tmp_path, refuses):
+    with refuses(DataFileError, "there is no folder .*no to write labels.csv into"):
+        ba.export_labels(fit, tmp_path / "no" / "labels.csv", to="soft-labels")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("all of it")
+    with refuses(DataFileError, r"mine is not a folder with pred_probs\.npy, and is not replaced"):
+        ba.export_labels(fit, tmp_path / "mine", to="cleanlab")
+    for name in ("x.parquet", "x.csv"):
+        (tmp_path / name).mkdir()
+        with refuses(DataFileError, "cannot be written"):
+            ba.export_labels(fit, tmp_path / name, to="soft-labels")
+    with refuses(DataError, r"a table: give labels\.json a name in \.parquet, \.csv or \.tsv"):
+        ba.export_labels(fit, tmp_path / "labels.json", to="soft-labels")
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "all of it"
