@@ -85,7 +85,8 @@ def _measure_weighted(
 ) -> dict[str, np.ndarray]:
     """Return what is measured of tables (pair * n * n, item), a part at a time, of items with weights."""
     found: dict[str, list[np.ndarray]] = {}
-    for rows in split_rows(counts.shape[0] // n**2, weights.shape[1] * n**2):
+    parts = [*split_rows(counts.shape[0] // n**2, weights.shape[1] * n**2)]
+    for rows in parts or [slice(0, 0)]:  # where there is no pair, each coefficient is there all the same
         cells = counts[rows.start * n**2 : rows.stop * n**2] @ weights
         tables = cells.reshape(-1, n, n, weights.shape[1]).transpose(0, 3, 1, 2)
         for name, values in measure(tables).items():

@@ -23,7 +23,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, SizeWarning, warn
 from bayesanno.ground.lazy import azs, pd, xr
 from bayesanno.ground.validate import check_seed, check_share
-from bayesanno.ground.wording import counted
+from bayesanno.ground.wording import counted, listed
 from bayesanno.modeling.posterior import compile_formula
 
 type Groups = Mapping[str, str] | pd.Series[str] | pd.DataFrame
@@ -102,8 +102,8 @@ def group_table(
     Raises
     ------
     DataError
-        If an item has no group, or two; a group has no item; the labels' order is not as it should be; or `prob` is out
-        of its range.
+        If an item has no group, or two; a group has no item; a gold label that is to be used is not among the labels;
+        the labels' order is not as it should be; or `prob` is out of its range.
     FitError
         If the states of the model's items are no labels, the fit holds no items, which of several dimensions is meant
         is not said, or groups are to have prevalences in a model without one.
@@ -258,9 +258,17 @@ def _require_prevalence(view: FitView) -> None:
 def _find_known(part: FitPart, *, use_gold: bool) -> np.ndarray:
     """Return the class of each item that is known, -1 of the others; shape (item,)."""
     data = part.data
-    known = dict(data.gold if use_gold else {}) | dict(data.controls)
-    place = {name: code for code, name in enumerate(data.classes)}
-    return np.array([place[known[item]] if item in known else -1 for item in data.items])
+    controls: np.ndarray = data.control_codes
+    if not use_gold:
+        return controls
+    strange = next((item for item in data.items if item in data.gold and data.gold[item] not in data.classes), None)
+    if strange is not None:
+        raise DataError(
+            f"gold label {data.gold[strange]!r} of item {strange!r} is not among the labels {listed(data.classes)}, so "
+            "its group has no share of it: declare it where annotations are read, with labels=... (--labels), or leave "
+            "gold out with use_gold=False (--ignore-gold)"
+        )
+    return np.where(controls >= 0, controls, data.gold_codes)
 
 
 # -------------------------------------------------------------------------------------------------- the draws

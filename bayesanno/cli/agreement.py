@@ -139,7 +139,7 @@ def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
         every = pd.DataFrame({"annotator_1": names[first], "annotator_2": names[second]}, dtype="str")
         table = every.merge(table, how="left").fillna({"n": 0}).astype({"n": int})
     place = {name: code for code, name in enumerate(data.annotators)}
-    codes = tuple(table[f"annotator_{which}"].map(place).to_numpy() for which in (1, 2))
+    codes = tuple(table[f"annotator_{which}"].map(place).to_numpy(dtype=int) for which in (1, 2))
     table.insert(3, "jsd", find_distances(usage_shares(data))[codes])
     order = ["annotator_1", "annotator_2", "n", "jsd", "agreement", "kappa", "alpha"]
     return table[[*order, *(name for name in table.columns if name not in order)]]
@@ -149,7 +149,9 @@ def draw(data: AnnotationData, subsets: pd.DataFrame, known: AnnotationData | xr
     """Return the figures that can be drawn, by the names of their files; `known` is a fit, or the data alone."""
     from bayesanno.report.plots.agreement import plot_distances, plot_divergence, plot_subsets, plot_usage
 
-    figures = {"usage.png": plot_usage(data), "divergence.png": plot_divergence(known)}
+    figures = {"usage.png": plot_usage(data)}
+    if _n_active(data) >= 2:
+        figures["divergence.png"] = plot_divergence(known)
     if _n_active(data) >= 3:
         figures["distances.png"] = plot_distances(data)
     if subsets["alpha"].notna().any():

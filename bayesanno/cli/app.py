@@ -27,6 +27,7 @@ from bayesanno.cli.report import report
 from bayesanno.cli.sensitivity import sensitivity
 from bayesanno.cli.simulate import simulate
 from bayesanno.ground.errors import BayesannoError
+from bayesanno.ground.files import OF_DISKS
 from bayesanno.ground.running import lose_no_interrupt
 
 app = typer.Typer(
@@ -49,6 +50,12 @@ def main() -> None:
             app(standalone_mode=True)
     except BayesannoError as error:
         typer.echo(f"error: {error}", err=True)
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in OF_DISKS:
+            raise
+        where = f" ({error.filename})" if error.filename else ""
+        typer.echo(f"error: {error.strerror}{where}: files and the cache of compiled code need space", err=True)
         sys.exit(1)
     except SystemExit as stop:
         if stop.code == INTERRUPTED:  # typer has turned the KeyboardInterrupt into its exit code

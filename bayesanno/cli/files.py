@@ -47,10 +47,7 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     if path.exists() and not (path / "run.json").is_file():
         raise DataFileError(f"{path} is not a folder that a run wrote, and is not replaced: choose another --out")
     with write_whole(path.absolute()) as unfinished:
-        try:
-            unfinished.mkdir()
-        except OSError as error:
-            raise DataFileError(f"cannot write to {unfinished.parent}: {error.strerror}") from error
+        unfinished.mkdir()
         yield unfinished
 
 
@@ -284,9 +281,10 @@ def write_simulation(
         for name, variable in truth.data_vars.items()
     }
     made_by = {"model": model.name, "fields": model.to_fields(), "seed": seed, "parameters": parameters}
-    write_data(data, path)
     beside = path.with_suffix(".json")
-    beside.write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
+    with write_whole(beside) as unfinished:
+        unfinished.write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
+        write_data(data, path)
     return [path, beside]
 
 

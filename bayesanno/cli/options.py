@@ -18,7 +18,10 @@ from bayesanno.ground.validate import check_seed
 from bayesanno.io.formats.registry import FORMAT_NAMES
 from bayesanno.io.read_options import ReadOptions, label_names
 
-DATA_HELP = "A CSV, TSV or Parquet file, an export of a tool (see --format), or a named data set such as @crowd."
+DATA_HELP = (
+    "A CSV, TSV or Parquet file, an export of a tool (see --format), a named data set such as @crowd, or - for "
+    "standard input."
+)
 
 
 def _check_seed(seed: int | None) -> int | None:

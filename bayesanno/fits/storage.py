@@ -248,14 +248,15 @@ def save(fit: xr.DataTree, path: str | Path) -> None:
     FitError
         If this is no fit.
     DataFileError
-        If the folder does not exist.
+        If the folder does not exist, or the file cannot be written.
     """
     require_tree(fit)
     path = Path(path)
     if not path.parent.is_dir():
         raise DataFileError(f"cannot write {path}: there is no folder {path.parent}")
-    with write_whole(path) as unfinished:
-        fit.to_netcdf(unfinished, engine="h5netcdf")
+    # In memory first: HDF5 brings down Python if the disk is full.
+    with write_whole(path) as unfinished, fit.to_netcdf(engine="h5netcdf") as content, unfinished.open("wb") as file:
+        file.write(content)
 
 
 def load(path: str | Path) -> xr.DataTree:

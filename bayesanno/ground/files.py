@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+
+from bayesanno.ground.errors import DataFileError
+
+# No space, no quota, too large a file, a broken disk: whatever was being written, it was what is written here.
+OF_DISKS = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO") if hasattr(errno, name)}
 
 
 @contextmanager
@@ -15,6 +21,11 @@ def write_whole(path: Path) -> Iterator[Path]:
 
     What was there is replaced; a folder only by a folder. If the block fails, what was there stays, and what was made
     is removed. The new one is made like any other: the umask says who may read it.
+
+    Raises
+    ------
+    DataFileError
+        If it cannot be written: the disk is full, or the folder read-only. Other errors of the block are as they were.
 
     Examples
     --------
@@ -40,8 +51,16 @@ def write_whole(path: Path) -> Iterator[Path]:
                 old.replace(path)
             raise
         shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        if isinstance(error, DataFileError):  # of a file in this folder, which has another name for the user
+            raise DataFileError(str(error).replace(str(unfinished), str(path))) from error
+        of_this = error.errno in OF_DISKS or str(error.filename).startswith(str(unfinished))
+        if not of_this:
+            raise
+        raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror}") from error
     finally:
         if unfinished.is_dir():
             shutil.rmtree(unfinished, ignore_errors=True)
         else:
-            unfinished.unlink(missing_ok=True)
+            with suppress(OSError):  # nothing is there, or all is read-only by now
+                unfinished.unlink()

@@ -93,6 +93,9 @@ def choose_method(
             own = ", ".join(method.options)
             has = f" {option!r}: it has {own}" if own else f"s: leave out {option!r}"
             raise FitError(f"{name} has no method option{has}")
+    for argument, default in NUTSSettings.default_fields().items():
+        if isinstance(arguments.get(argument), str) and not isinstance(default, str):
+            raise FitError(f"{argument} is {arguments[argument]!r}: it must be a number, and this is text")
     NUTSSettings(**arguments)  # what is no argument of this method must be possible all the same
     known = {setting.name for setting in fields(method.settings)}
     taken = {setting: value for setting, value in arguments.items() if setting in known}

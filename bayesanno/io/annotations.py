@@ -43,8 +43,8 @@ def read_annotations(
     Parameters
     ----------
     source : path, str, DataFrame, or list or dict of records
-        A file, `"@name"` for a named data set (see `list_datasets`), or data in memory: a DataFrame of pandas or
-        polars, a Dataset of Hugging Face, a table of Arrow, or what a file of JSON would hold.
+        A file, `"@name"` for a named data set (see `list_datasets`), `"-"` for standard input, or data in memory: a
+        DataFrame of pandas or polars, a Dataset of Hugging Face, a table of Arrow, or what a file of JSON would hold.
     format : str
         The shape of the table, or the export that it is. The separator of a table is found from its header; a file of
         JSON has at most 500 MiB.

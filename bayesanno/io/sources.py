@@ -7,11 +7,12 @@ that suit it.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bayesanno.ground.errors import DataError
+from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.ground.wording import listed
 from bayesanno.io.exports.answers import tabulate
 from bayesanno.io.exports.document import (
@@ -40,6 +41,7 @@ from bayesanno.io.text_table import (
     table_from_text,
 )
 
+STANDARD_INPUT = "-"
 _HEAD = 4096  # bytes that tell a file of JSON
 
 
@@ -80,9 +82,13 @@ def open_document(source: Any) -> Document:
         return document_from_object(source, "the dict")
     if not isinstance(source, str | os.PathLike):
         return document_from_frame(as_frame(source), FRAME_NAME)
-    path = find_file(source)
-    _refuse_large(path)
-    raw, name = read_bytes(path), str(path)
+    if source == STANDARD_INPUT:
+        path, raw = Path("standard input"), _read_standard_input()
+    else:
+        path = find_file(source)
+        _refuse_large(path)
+        raw = read_bytes(path)
+    name = str(path)
     if raw.startswith(PARQUET_MAGIC):
         return document_from_frame(read_parquet(raw, name), name)
     if raw.startswith(ZIP_MAGIC):
@@ -90,6 +96,13 @@ def open_document(source: Any) -> Document:
     if is_json(raw):
         return document_from_json(raw, name)
     return document_from_table(table_from_text(raw, path))
+
+
+def _read_standard_input() -> bytes:
+    try:
+        return sys.stdin.buffer.read()
+    except (OSError, ValueError, AttributeError):  # closed, or none, as of a program without a terminal
+        raise DataFileError("standard input cannot be read: give the path of a file") from None
 
 
 def _refuse_large(path: Path) -> None:

@@ -12,7 +12,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.described import require_kind
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd
 from bayesanno.io.text_table import ALIASES, SEPARATORS
@@ -226,11 +226,8 @@ def write_text(path: Path, text: str) -> None:
         raise DataError(
             f"{path} cannot be written: {near!r} holds half of a surrogate pair, which is no text"
         ) from None
-    try:
-        with write_whole(path) as unfinished:
-            unfinished.write_bytes(raw)
-    except OSError as error:
-        raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror}") from None
+    with write_whole(path) as unfinished:
+        unfinished.write_bytes(raw)
 
 
 def _check_names_survive(named: Mapping[str, Iterable[str]]) -> None:

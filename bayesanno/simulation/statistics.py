@@ -21,6 +21,7 @@ from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.ground.errors import DataError
 
 MOST_PAIRS = 5_000  # of annotators that have rows: a crowd has millions, and replicates of each are held
 
@@ -182,9 +183,16 @@ def match_pairs(data: AnnotationData, items: np.ndarray | None = None) -> Matche
     return Matched(who, n[most], left[kept], right[kept], place[pair[kept]])
 
 
+def _require_pairs(data: AnnotationData) -> None:
+    """Raise a DataError if no two annotators answered the same item: the same one may have answered it twice."""
+    shared_items(data.votes)
+    if match_answers(data)[0].size == 0:
+        raise DataError("no item has answers of two annotators: agreement is between at least two")
+
+
 def pair_agreement(data: AnnotationData) -> Statistic:
     """Take how often two annotators agree on the items that both answered, of the pairs that share most answers."""
-    shared_items(data.votes)
+    _require_pairs(data)
     matched = match_pairs(data)
     names = [" & ".join(data.annotators[code] for code in two) for two in matched.who]
     return Statistic(tuple(names), lambda label: matched.count_same(label) / matched.n)
@@ -192,7 +200,7 @@ def pair_agreement(data: AnnotationData) -> Statistic:
 
 def rest_agreement(data: AnnotationData) -> Statistic:
     """Take how often others' answers to the same items agree with an annotator's, of each who shares an item."""
-    shared_items(data.votes)
+    _require_pairs(data)
     left, right = match_answers(data)
     who, n = np.concatenate([data.annotator[left], data.annotator[right]]), data.n_annotators
     matches = np.bincount(who, minlength=n)

@@ -310,6 +310,13 @@ def test_two_answers_by_one_annotator_are_no_pair():
     assert (row["n"], row["agreement"]) == (3, pytest.approx(3 / 4))
 
 
+def test_where_only_one_annotator_answers_twice_no_pair_has_a_kappa():
+    data = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "bo", "no")])
+    table = ba.agreement_table(data, resamples=20, random_seed=1).set_index("coefficient")
+    assert table.loc[["cohen_kappa", "scott_pi"], "value"].isna().all()
+    assert table.loc["percent_agreement", "value"] == 0
+
+
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [

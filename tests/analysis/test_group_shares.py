@@ -1,5 +1,7 @@
 """Shares of labels in groups of items: what is drawn, what is known, how groups are pulled together, and bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -251,6 +253,20 @@ class TestWhatIsRefused:
     def test_groups_that_are_none(self, grouped, refuses, change, match):
         with refuses(DataError, match=match):
             ba.group_table(grouped[0], change(grouped[1]))
+
+    def test_a_true_label_that_is_no_label_of_the_fit(self, grouped, refuses):
+        data = ba.data_of(grouped[0])
+        fit = ba.fit(
+            "one_coin",
+            replace(data, gold={"page 1": "odd"}),
+            method="vb",
+            check=False,
+            random_seed=1,
+            progressbar=False,
+        )
+        with refuses(DataError, match="gold label 'odd' of item 'page 1' is not among the labels 'no', 'yes'"):
+            ba.group_table(fit, grouped[1])
+        assert (ba.group_table(fit, grouped[1], use_gold=False)["n_known"] == 0).all()
 
     def test_arguments_out_of_their_range(self, grouped, refuses):
         with refuses(FitError, match="prevalence is 'each': choose one of common, own"):

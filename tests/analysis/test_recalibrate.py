@@ -180,7 +180,9 @@ def test_labels_are_drawn_from_the_recalibrated_posterior(tiny_fit):
     assert table.set_index("name").loc["after", "log_score"] == pytest.approx(about(done)["log_score"])
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of chains that isel left out
+@pytest.mark.filterwarnings(
+    "ignore::bayesanno.ground.errors.ConvergenceWarning"
+)  # of chains or draws that isel left out
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.PredictionWarning")
 @pytest.mark.parametrize("some", [{"chain": [1, 3]}, {"draw": slice(None, None, 10)}])
 def test_some_of_a_fits_draws_have_the_recalibration_of_all(tiny_fit, some):

@@ -282,3 +282,11 @@ def test_whoever_or_whatever_is_not_in_the_fit_cannot_be_predicted(refuses, tiny
     other = ba.AnnotationData.from_records([("x", "ada", "yes"), ("x", "bo", "perhaps")])
     with refuses(DataError, "label 'perhaps' is not among the 2 labels of this fit"):
         ba.predict_labels(tiny_fit, other)
+
+
+def test_draws_left_out_by_isel_are_noticed_where_labels_are_still_those_of_all(tiny_fit):
+    thinned = tiny_fit.isel(draw=slice(None, None, 10))
+    with pytest.warns(ba.ConvergenceWarning, match="has 400 draws, and its labels .* are still those of 4,000, since"):
+        fewer = ba.label_table(thinned)
+    pd.testing.assert_frame_equal(fewer, ba.label_table(tiny_fit))
+    assert ba.sample_labels(thinned, random_seed=1).sizes["draw"] == 100  # of these draws alone, so without a warning

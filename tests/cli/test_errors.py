@@ -1,9 +1,15 @@
 """The command line refuses what is wrong in one line, writes nothing then, and never half of anything."""
 
+import errno
+import io
 import json
+import os
 import re
+import sys
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bayesanno as ba
@@ -195,6 +201,68 @@ def test_a_run_whose_tables_cannot_be_written_leaves_nothing(command, tmp_path, 
     with pytest.raises(OSError, match="No space"):
         command("fit", "mace", "answers.csv", "--out", "run")
     assert list(listing(tmp_path)) == ["answers.csv"]
+
+
+@pytest.mark.parametrize("full", ["posterior.nc", "labels.csv", "summary.csv", "run.json", "report.html", "cache"])
+def test_a_full_disk_is_one_line_and_nothing_is_written_by_half(command, old_run, tiny_fit, monkeypatch, full):
+    """`run.json` is written last; what is full after it is the report of a fit that is there already."""
+    before = listing(old_run.parent)
+
+    def unless_full(write, name=lambda path, *_, **__: path.name):
+        def write_or_stop(*arguments, **options):
+            if full in name(*arguments, **options):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return write(*arguments, **options)
+
+        return write_or_stop
+
+    for way in ("open", "write_text"):
+        monkeypatch.setattr(Path, way, unless_full(getattr(Path, way)))
+    to_csv = unless_full(pd.DataFrame.to_csv, lambda _, path, **__: path.name)
+    monkeypatch.setattr(pd.DataFrame, "to_csv", to_csv)
+    monkeypatch.setattr(fitting, "_fit", unless_full(lambda *_, **__: tiny_fit, lambda *_, **__: "cache"))
+    code, _, err = command("fit", "model_b", "answers.csv", "--out", "run", "--overwrite")
+    monkeypatch.undo()  # so that files can be read
+    assert code == 1
+    assert err.splitlines()[-1].startswith("error: ")
+    assert "No space left on device" in err.splitlines()[-1]
+    assert ".tmp" not in err
+    if full == "report.html":
+        assert sorted(path.name for path in old_run.iterdir()) == [
+            "annotators.csv", "labels.csv", "posterior.nc", "run.json", "summary.csv",
+        ]  # fmt: skip
+        assert sorted(path.name for path in old_run.parent.iterdir()) == ["answers.csv", "run"]
+    else:
+        assert listing(old_run.parent) == before
+
+
+# ---------------------------------------------------------------------------------------------------- standard input
+
+
+def test_data_may_come_from_standard_input(command, tmp_path, tiny_fit, monkeypatch):
+    seen = []
+    monkeypatch.setattr(fitting, "_fit", lambda _, data, **__: seen.append(data) or tiny_fit)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LONG.encode())))
+    assert command("fit", "mace", "-", "--out", "run", "--no-report")[0] == 0
+    (tmp_path / "answers.csv").write_text(LONG)
+    assert seen[0].hash == ba.read_annotations(tmp_path / "answers.csv").hash
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (io.TextIOWrapper(io.BytesIO(b"item,annotator,label\ns1,ada\n")), "standard input, line 2: 2 columns"),
+        (io.TextIOWrapper(io.BytesIO()), "standard input is empty"),
+        (None, "standard input cannot be read"),
+    ],
+)
+def test_what_is_wrong_with_standard_input_is_said_in_one_line(command, tmp_path, monkeypatch, given, said):
+    monkeypatch.setattr(sys, "stdin", given)
+    code, out, err = command("fit", "mace", "-", "--out", "run")
+    assert (code, out) == (1, "")
+    assert len(err.splitlines()) == 1
+    assert said in err
+    assert listing(tmp_path) == {}
 
 
 # ------------------------------------------------------------------------------------------------------- simulate

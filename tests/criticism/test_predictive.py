@@ -240,6 +240,21 @@ def test_several_dimensions_have_the_statistics_of_each(rng):
         assert (own["mean"].to_numpy() < answered).all()
 
 
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of three answers
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning")
+def test_where_one_annotator_answers_twice_no_two_can_agree(refuses):
+    data = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "bo", "no")])
+    fit = ba.fit("one_coin", data, method="vb", check=False, **QUIET)
+    assert set(predictive_check(fit, random_seed=1).table["statistic"]) == {
+        "votes_per_item",
+        "unanimous",
+        "label_counts",
+    }
+    for statistic in ("pair_agreement", "rest_agreement"):
+        with refuses(DataError, "no item has answers of two annotators"):
+            predictive_check(fit, statistic)
+
+
 def test_what_cannot_be_checked_is_refused(tiny_fit, refuses):
     with refuses(FitError, "there is no statistic 'unanimos': choose among .*; did you mean 'unanimous'"):
         predictive_check(tiny_fit, "unanimos")

@@ -80,6 +80,13 @@ def test_a_method_takes_of_the_arguments_what_it_has():
     assert (advi.draws, advi.chains, advi.steps) == (9, 7, 6)
 
 
+@pytest.mark.parametrize("argument", ["draws", "tune", "chains", "target_accept"])
+def test_a_number_that_is_text_is_refused(refuses, argument):
+    with refuses(FitError, f"{argument} is '100': it must be a number, and this is text"):
+        ba.fit("model_b", tiny_data(), **{argument: "100"})
+    assert choose_method("em", {"steps": "100"})[1].steps == 100  # as typed on the command line
+
+
 @pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
 def test_the_target_acceptance_rate_reaches_the_sampler(sampler):

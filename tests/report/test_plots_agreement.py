@@ -73,7 +73,20 @@ def test_names_are_text_and_no_formulas(tmp_path):
 
 
 def test_what_cannot_be_drawn_is_refused(refuses):
+    alone = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes")])
+    with refuses(DataError, "only one annotator answered"):
+        ba.plot_divergence(alone)
     with refuses(DataError, "there is no measure 'kl': choose one of leverage, kld, jsd_mean"):
         ba.plot_divergence(tiny_data(), measure="kl")
     with refuses(DataError, "no subset of annotators shares items enough"):
         ba.plot_subsets(ba.subset_table(tiny_data(), least_items=100))
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")  # of few draws and one annotator
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.IdentifiabilityWarning")
+def test_the_report_of_a_single_annotator_shows_no_divergence_from_others(tmp_path):
+    alone = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "ada", "no")])
+    fit = ba.fit("label_usage", alone, draws=20, tune=20, chains=1, check=False, random_seed=1, progressbar=False)
+    page = ba.write_report(fit, tmp_path / "report.html", checks=False).read_text(encoding="utf-8")
+    assert "How annotators use the labels." in page
+    assert "Divergence of each annotator" not in page

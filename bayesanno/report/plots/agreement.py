@@ -91,7 +91,7 @@ def plot_divergence(
     Raises
     ------
     DataError
-        If there is no such measure.
+        If there is no such measure, or no two annotators who answered.
 
     Examples
     --------
@@ -106,6 +106,8 @@ def plot_divergence(
     table = usage_table(source, base=base) if isinstance(source, AnnotationData) else behaviour_table(source, base=base)
     value = measure if from_data else f"{measure}_mean"
     table = table.dropna(subset=[value]).sort_values(value, kind="stable")
+    if table.empty:
+        raise DataError("only one annotator answered: there are no others whose use of the labels could differ")
     figure, axes = new_figure(7, height_for(len(table)))
     place, shown = np.arange(len(table)), table[value].to_numpy()
     finite = np.isfinite(shown)

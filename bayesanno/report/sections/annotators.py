@@ -56,10 +56,10 @@ def show_annotators(view: FitView) -> list[Block]:
 def _show_usage(view: FitView) -> list[Block]:
     """Return how annotators use the labels, and who does so unlike the others."""
     table = behaviour_table(view)
-    figures = {
-        "Divergence of each annotator's use of the labels from the others', with 94% intervals.": plot_divergence(view),
-        "How annotators use the labels.": plot_usage(view.data),
-    }
+    figures = {"How annotators use the labels.": plot_usage(view.data)}
+    if table["kld_mean"].notna().any():  # not of one annotator alone
+        said = "Divergence of each annotator's use of the labels from the others', with 94% intervals."
+        figures = {said: plot_divergence(view)} | figures
     return [
         Text(f"{counted(len(table), 'annotator')}; the model says how they use the labels, not who is right."),
         *(draw(figure, said) for said, figure in figures.items()),

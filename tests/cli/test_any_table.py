@@ -1,0 +1,166 @@
+"""Whatever names a table has, reading it and every quick command end in a result or in one line, and names stay whole.
+
+The environment variable BAYESANNO_EXAMPLES says how many tables to try in place of the few of a plain run.
+"""
+
+import csv
+import io
+import os
+import shutil
+import tempfile
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pymc  # noqa: F401 -- which raises the recursion limit, and Hypothesis minds that in the middle of a test
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from bayesanno.ground.errors import BayesannoError
+from bayesanno.io.annotations import read_annotations
+from bayesanno.io.text_table import open_table
+from tests.cli.within import run
+
+TRIED = int(os.environ.get("BAYESANNO_EXAMPLES", "0"))
+NAMES = (
+    "1", "01", "1.0", "-0", "1e3", "1e999", "nan", "NaN", "NA", "None", "null", "inf", "true", "2024-02-30", "12:30",
+    '{"a": [1]}', "[1, 2]", "=1+1", "@crowd", "-", "--help", "+", "#", "$x$", "$\\frac$", "\\", "%d", "{", "{0}", "_",
+    "a,b", "a;b", "a\tb", "a|b", '"', '""', "'", "a\nb", "a\r\nb", "a\rb", "\ufeff", "\u200f", "\u202eabc", "\u00a0",
+    "\u2028", "\x85", "\x1c", "\x0b", "e\u0301", "\u00e9", "\ufb01", "\u0130", "\U0001f600", "\x00", "\x1b[31m", "",
+    " ", "a ", "item", "annotator", "label", "gold", "count", "draw", "chain", "unsure", "a" * 300, "<b>&amp;</b>",
+    "</script>", "https://example.org/?a=1&b=2", "../x", "C:\\x",
+)  # fmt: skip
+
+names = st.sampled_from(NAMES) | st.text(max_size=4)
+TABLE = st.tuples(
+    st.lists(names, min_size=1, max_size=5, unique=True),
+    st.lists(names, min_size=1, max_size=4, unique=True),
+    st.lists(names, min_size=1, max_size=4, unique=True),
+).flatmap(
+    lambda each: st.lists(
+        st.tuples(*map(st.sampled_from, each), st.sampled_from([*each[2], ""])), min_size=1, max_size=16
+    )
+)
+HEADERS = (("item", "annotator", "label", "gold"), ("Task", "WORKER", "answer", "truth"))
+QUOTING = (csv.QUOTE_ALL, csv.QUOTE_MINIMAL)
+
+
+def many(usual):
+    phases = [Phase.generate] if TRIED else list(Phase)
+    return settings(max_examples=TRIED or usual, suppress_health_check=list(HealthCheck), phases=phases)
+
+
+def as_file(rows, header, separator, quoting, line_end="\n"):
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, quoting=quoting, lineterminator=line_end)
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def said(rows):
+    """What a table says, by its own words: answers, items, annotators, and which rows lack a name."""
+    cells = [tuple(cell.strip() for cell in row) for row in rows]
+    return (
+        Counter(row[:3] for row in cells if row[2]),
+        {row[0] for row in cells} - {""},
+        {row[1] for row in cells} - {""},
+    )
+
+
+def read(source, **options):
+    """The data in a source, or None where it is refused in one line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            data, refused = read_annotations(source, **options), ""
+        except BayesannoError as error:
+            data, refused = None, str(error)
+    assert is_one_line(refused)
+    return data
+
+
+def is_one_line(text):
+    return len(text.split("\n")) == 1 and "\r" not in text and text.isprintable()
+
+
+def agrees(data, rows):
+    """Whether data are what the rows say."""
+    answers, items, annotators = said(rows)
+    found = zip(data.item.tolist(), data.annotator.tolist(), data.label.tolist(), strict=True)
+    assert Counter((data.items[i], data.annotators[j], data.labels[k]) for i, j, k in found) == answers
+    assert set(data.items) == items
+    assert set(data.annotators) == annotators
+    assert set(data.labels) == {label for _, _, label in answers}
+
+
+@many(60)
+@given(rows=TABLE, header=st.sampled_from(HEADERS), separator=st.sampled_from(",\t;|"),
+       quoting=st.sampled_from(QUOTING), mark=st.booleans(), line_end=st.sampled_from(["\n", "\r\n"]))  # fmt: skip
+def test_a_table_reads_as_it_is_from_text_and_from_memory(rows, header, separator, quoting, mark, line_end):
+    with tempfile.TemporaryDirectory() as folder:
+        path, parquet = Path(folder, "a.csv"), Path(folder, "a.parquet")
+        path.write_bytes(("\ufeff" * mark + as_file(rows, header, separator, quoting, line_end)).encode())
+        frame = pd.DataFrame(rows, columns=list(header), dtype=object)
+        frame.to_parquet(parquet)
+        of_text, of_frame, of_parquet = read(path), read(frame), read(parquet)
+    for data in (of_text, of_frame, of_parquet):
+        if data is not None:
+            agrees(data, rows)
+    if not any("\0" in cell for row in rows for cell in row):  # which no text file has
+        assert (of_text is None) == (of_frame is None) == (of_parquet is None)
+
+
+FITS = [("one_coin", "em"), ("mace", "vb"), ("model_b", "em"), ("model_b", "vb"), ("mace", "em")]
+
+
+def ends_well(folder, *arguments):
+    """Run a command: whether it was done; if not, it says why in one line."""
+    code, out, err = run(folder, *arguments)
+    lines = err.removesuffix("\n").split("\n")
+    assert code in (0, 1), (arguments, code, out, err)
+    if code == 1:
+        assert lines[-1].startswith("error: "), err
+        assert [line for line in lines if line.startswith("error: ")] == lines[-1:]
+    for line in lines:
+        assert is_one_line(line), repr(line)
+    return code == 0
+
+
+@many(4)
+@given(rows=TABLE, quoting=st.sampled_from(QUOTING), chosen=st.sampled_from(FITS), report=st.booleans())
+def test_commands_end_well_and_names_come_back_as_they_were(rows, quoting, chosen, report):
+    folder = Path(tempfile.mkdtemp())
+    try:
+        (folder / "a.csv").write_bytes(as_file(rows, HEADERS[0], ",", quoting).encode())
+        data = read(folder / "a.csv")
+        model, method = chosen
+        fitted = ends_well(folder, "fit", model, "a.csv", "--method", method, "--seed", 1, "--out", "x",
+                           *([] if report else ["--no-report"]))  # fmt: skip
+        assert data is not None or not fitted
+        agreed = ends_well(
+            folder, "agreement", "a.csv", "--out", "y", "--resamples", 10, *([] if report else ["--no-plots"])
+        )
+        ends_well(folder, "noise", "a.csv")
+        if agreed:
+            assert set(open_table(folder / "y" / "annotators.csv").columns[0]) == set(data.annotators)
+        if not fitted:
+            return
+        table = open_table(folder / "x" / "labels.csv")
+        by_name = dict(zip(table.header, table.columns, strict=True))
+        assert tuple(by_name["item"]) == data.items
+        assert set(by_name["label"]) <= set(data.classes)
+        assert open_table(folder / "x" / "annotators.csv").columns[0] == list(data.annotators)
+        assert ends_well(folder, "fit", model, "a.csv", "--method", method, "--gold-file", "x/labels.csv", "--out", "z",
+                         "--seed", 1, "--no-report")  # fmt: skip
+        if ends_well(folder, "next", "x", "--batch", 5, "--out", "n.csv"):
+            asked = open_table(folder / "n.csv")
+            assert set(asked.columns[asked.header.index("item")]) <= set(data.items)
+        ends_well(folder, "plan", "x")
+        groups = [[item, rows[number % len(rows)][2]] for number, item in enumerate(data.items)]
+        (folder / "g.csv").write_bytes(as_file(groups, ("item", "group"), ",", quoting).encode())
+        ends_well(folder, "groups", "x", "--by", "g.csv", "--out", "g2.csv")
+        ends_well(folder, "report", "x", "--overwrite")
+    finally:
+        shutil.rmtree(folder)
