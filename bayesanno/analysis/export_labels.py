@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parts import FitPart, part_of
+from bayesanno.analysis.parts import part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, DataFileError, FitError
 from bayesanno.ground.lazy import xr
@@ -147,7 +147,7 @@ def export_labels(
     if part.is_of_types:
         raise FitError(f"{view.model.name} gives types of items, not their labels: there are none to export")
     probability = np.array(part.posterior.values)
-    known = _find_known(part) if use_gold else np.full(len(probability), -1)
+    known = part.data.known_codes if use_gold else np.full(len(probability), -1)
     is_known = known >= 0
     probability[is_known] = np.eye(probability.shape[1])[known[is_known]]
     labels = Labels(
@@ -174,13 +174,6 @@ def name_agent(view: FitView) -> str:
     return f"bayesanno {view.model.name}{' recalibrated' if view.is_recalibrated else ''}"
 
 
-def _find_known(part: FitPart) -> np.ndarray:
-    """Return the true label of each item as its position among the classes, -1 where it is not known; (item,)."""
-    gold, controls = part.data.gold_codes, part.data.control_codes
-    known: np.ndarray = np.where(controls >= 0, controls, gold)
-    return known
-
-
 def _explain_none(tool: Tool, item: str, tasks: Tasks) -> NoReturn:
     """Raise a DataError that says why the tasks have none of the items, of which this is one."""
     if item.rpartition(" / ")[0] in tasks.by_item:
@@ -198,7 +191,7 @@ def _explain_none(tool: Tool, item: str, tasks: Tasks) -> NoReturn:
 def _write(tool: Tool, labels: Labels, path: Path, least: float, known: np.ndarray) -> ExportedLabels:
     """Write the labels that are probable enough, of items that the tasks have."""
     shown, tasks = labels, labels.tasks
-    if tasks is not None:
+    if tasks:
         shown = labels.only(np.array([item in tasks.by_item for item in labels.items], dtype=bool))
         if not shown.row.size:
             _explain_none(tool, labels.items[0], tasks)

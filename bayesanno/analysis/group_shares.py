@@ -19,6 +19,7 @@ from bayesanno.analysis.parameters import HDI_PROB
 from bayesanno.analysis.parts import FitPart, part_of
 from bayesanno.analysis.recalibrated import each_recalibrated, log_label_posterior, recalibrations_of
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.labelled import Codes
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, SizeWarning, warn
 from bayesanno.ground.lazy import azs, pd, xr
@@ -255,12 +256,11 @@ def _require_prevalence(view: FitView) -> None:
         )
 
 
-def _find_known(part: FitPart, *, use_gold: bool) -> np.ndarray:
+def _find_known(part: FitPart, *, use_gold: bool) -> Codes:
     """Return the class of each item that is known, -1 of the others; shape (item,)."""
-    data = part.data
-    controls: np.ndarray = data.control_codes
+    data: AnnotationData = part.data
     if not use_gold:
-        return controls
+        return data.control_codes
     strange = next((item for item in data.items if item in data.gold and data.gold[item] not in data.classes), None)
     if strange is not None:
         raise DataError(
@@ -268,7 +268,7 @@ def _find_known(part: FitPart, *, use_gold: bool) -> np.ndarray:
             "its group has no share of it: declare it where annotations are read, with labels=... (--labels), or leave "
             "gold out with use_gold=False (--ignore-gold)"
         )
-    return np.where(controls >= 0, controls, data.gold_codes)
+    return data.known_codes
 
 
 # -------------------------------------------------------------------------------------------------- the draws

@@ -108,12 +108,9 @@ def write_labels(
     if not path.parent.is_dir():
         raise DataFileError(f"there is no folder {path.parent} to write {path.name} into")
     write = _of_parts(fit, require_distributed(data, client)) if is_on_dask(fit) else _of_items(fit, data, client)
-    try:
-        with write_whole(path) as unfinished:
-            unfinished.mkdir()
-            return write(unfinished)
-    except OSError as error:
-        raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
+    with write_whole(path) as unfinished:
+        unfinished.mkdir()
+        return write(unfinished)
 
 
 def _of_items(fit: xr.DataTree, data: Any, client: Client | None) -> Callable[[Path], WrittenLabels]:

@@ -202,6 +202,11 @@ class AnnotationData(Labelled):
         """Position of each item's control label in `classes`, -1 where it has none; shape (item,)."""
         return self._class_codes(self.controls)
 
+    @cached_property
+    def known_codes(self) -> Codes:
+        """Position of each item's true label, by its control or else its gold; -1 where neither says it; (item,)."""
+        return freeze(np.where(self.control_codes >= 0, self.control_codes, self.gold_codes))
+
     def _class_codes(self, known: Mapping[str, str]) -> Codes:
         codes = np.full(self.n_items, -1, dtype=np.int64)  # (item,)
         index = {name: code for code, name in enumerate(self.classes)}

@@ -54,8 +54,7 @@ def write_whole(path: Path) -> Iterator[Path]:
     except OSError as error:
         if isinstance(error, DataFileError):  # of a file in this folder, which has another name for the user
             raise DataFileError(str(error).replace(str(unfinished), str(path))) from error
-        of_this = error.errno in OF_DISKS or str(error.filename).startswith(str(unfinished))
-        if not of_this:
+        if error.errno not in OF_DISKS and str(unfinished) not in f"{error} {error.filename}":
             raise
         raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror}") from error
     finally:

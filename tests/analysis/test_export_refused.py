@@ -1,7 +1,11 @@
 """What cannot be exported: one line that says why, and nothing is written."""
 
+import errno
+import os
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import bayesanno as ba
@@ -123,3 +127,16 @@ def test_a_path_that_cannot_be_written_is_refused(fit, tmp_path, refuses):
     with refuses(DataError, r"a table: give labels\.json a name in \.parquet, \.csv or \.tsv"):
         ba.export_labels(fit, tmp_path / "labels.json", to="soft-labels")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "all of it"
+
+
+@pytest.mark.parametrize(("to", "name", "writer"), [
+    ("cleanlab", "folder", (np, "save")), ("soft-labels", "labels.parquet", (pd.DataFrame, "to_parquet")),
+])  # fmt: skip
+def test_a_full_disk_is_one_line_with_its_reason(fit, tmp_path, refuses, monkeypatch, to, name, writer):
+    def refuse(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(*writer, refuse)
+    with refuses(DataFileError, f"{name}' cannot be written: No space left on device"):
+        ba.export_labels(fit, tmp_path / name, to=to)
+    assert list(tmp_path.iterdir()) == []

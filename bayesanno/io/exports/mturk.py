@@ -15,7 +15,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.io.exports.answers import Answer, known_true
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_labels, as_object, as_text, fill_in, kind_of
+from bayesanno.io.exports.records import as_labels, as_object, as_text, fill_in, is_rejected, kind_of
 
 if TYPE_CHECKING:
     from bayesanno.io.read_options import ReadOptions
@@ -35,7 +35,7 @@ def read_mturk(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the answers of each assignment, an answer for each question."""
     boxes = _find_boxes(document)
     for place, row in document.records():
-        if options.drop_rejected and as_text(row.get(_STATUS), _STATUS, place).casefold() == "rejected":
+        if options.drop_rejected and is_rejected(row, _STATUS, place):
             continue
         item, annotator = (
             fill_in(named or usual, row, role, place)

@@ -54,6 +54,11 @@ def _number_as_text(value: float, what: str, place: str) -> str:
         raise DataError(f"{place}: {what} is a number of hundreds of digits: write it as text") from None
 
 
+def is_rejected(record: Mapping[str, Any], status: str, place: str) -> bool:
+    """Return whether this field, if the record has it, says that the answer was rejected."""
+    return as_text(record.get(status), status, place).casefold() == "rejected"
+
+
 def as_labels(value: Any, place: str) -> tuple[str, ...] | None:
     """Return the labels of an answer, None where there is none: one value, or a list of them; blank ones left out."""
     if value is None:

@@ -15,7 +15,7 @@ from bayesanno.ground.wording import listed
 from bayesanno.io.exports.answers import CONTROL, Answer, known_true
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_labels, as_text, fill_in
+from bayesanno.io.exports.records import as_labels, fill_in, is_rejected
 
 if TYPE_CHECKING:
     from bayesanno.io.read_options import ReadOptions
@@ -34,7 +34,7 @@ def read_toloka(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the answers of each row, an answer for each output, and what is known of control tasks."""
     item_field = options.item or _find_item(document)
     for place, row in document.records():
-        if options.drop_rejected and as_text(row.get(_STATUS), _STATUS, place).casefold() == "rejected":
+        if options.drop_rejected and is_rejected(row, _STATUS, place):
             continue
         item = fill_in(item_field, row, "item", place)
         annotator = fill_in(options.annotator or _ANNOTATOR, row, "annotator", place)

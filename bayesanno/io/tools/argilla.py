@@ -25,7 +25,6 @@ def write_argilla(labels: Labels, path: Path) -> None:
         If the name of the question is not known, or a label is no rating.
     """
     tasks = labels.tasks
-    assert tasks is not None
     question = _find_question(tasks, labels.options.question)
     example = next((value for name, value in _answers(tasks) if name == question and value is not None), "")
 

@@ -33,14 +33,11 @@ def write_cleanlab(labels: Labels, path: Path) -> None:
             f"{labels.data.n_annotators:,} columns here: export soft-labels, or fewer items"
         )
     tables = tabulate_answers(labels)
-    try:
-        with write_whole(path.absolute()) as unfinished:
-            unfinished.mkdir()
-            np.save(unfinished / PROBABILITIES, labels.probability[labels.row])
-            for name, table in tables.items():
-                table.to_csv(unfinished / f"{name}.csv")
-    except OSError as error:
-        raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror}") from None
+    with write_whole(path.absolute()) as unfinished:
+        unfinished.mkdir()
+        np.save(unfinished / PROBABILITIES, labels.probability[labels.row])
+        for name, table in tables.items():
+            table.to_csv(unfinished / f"{name}.csv")
 
 
 def tabulate_answers(labels: Labels) -> dict[str, pd.DataFrame]:

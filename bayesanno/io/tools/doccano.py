@@ -12,7 +12,6 @@ OF_ANSWERS = ("label", "labels", "cats", "Comments")
 def write_doccano(labels: Labels, path: Path) -> None:
     """Write the texts with their labels; what else a record has, doccano shows as metadata."""
     tasks = labels.tasks
-    assert tasks is not None
     write_json_lines(
         (
             {

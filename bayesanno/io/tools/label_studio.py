@@ -32,7 +32,7 @@ def write_label_studio(labels: Labels, path: Path) -> None:
         region = {"from_name": from_name, "to_name": to_name, "type": kind, "value": in_value(label)}
         return {"model_version": labels.agent, "score": score, "result": [region]}
 
-    if tasks is None:
+    if not tasks:
         records = ({"task": _task_id(item), **predict(label, score)} for item, label, score in labels)
     else:
         records = (
@@ -45,7 +45,7 @@ def write_label_studio(labels: Labels, path: Path) -> None:
 def _find_control(labels: Labels) -> Control:
     """Return the control that the options name, or the only one that the tasks were annotated with."""
     question, to_name = labels.options.question, labels.options.to_name
-    used = [] if labels.tasks is None else list(dict.fromkeys(_controls(labels.tasks)))
+    used = list(dict.fromkeys(_controls(labels.tasks)))
     fitting = [one for one in used if question in (None, one[0]) and to_name in (None, one[1])]
     if len(fitting) == 1:
         return fitting[0]

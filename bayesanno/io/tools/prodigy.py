@@ -15,7 +15,6 @@ OF_ANSWERS = ("accept", "answer", "label", "_task_hash", "_timestamp", "_session
 def write_prodigy(labels: Labels, path: Path) -> None:
     """Write the tasks, each with its labels as options, the label accepted, and its probability shown below."""
     tasks = labels.tasks
-    assert tasks is not None
     of_fit = [{"id": label, "text": label} for label in labels.data.classes]
 
     def choose(task: Record, label: str, score: float) -> Record:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd
 from bayesanno.io.tools.tool import Labels, Tool
@@ -43,11 +43,8 @@ def write_soft_labels(labels: Labels, path: Path) -> None:
     if kind not in PARQUET:
         write_table(table, path)
         return
-    try:
-        with write_whole(path) as unfinished:
-            table.to_parquet(unfinished, index=False)
-    except OSError as error:
-        raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror}") from None
+    with write_whole(path) as unfinished:
+        table.to_parquet(unfinished, index=False)
 
 
 SOFT_LABELS = Tool("soft-labels", write_soft_labels)

@@ -34,6 +34,9 @@ class Tasks:
     by_item: Mapping[str, list[Record]]
     item: str
 
+    def __bool__(self) -> bool:
+        return bool(self.by_item)
+
     def first(self, item: str) -> Record:
         """Return the first record of an item."""
         return self.by_item[item][0]
@@ -41,6 +44,9 @@ class Tasks:
     def __iter__(self) -> Iterator[Record]:
         """Give all records."""
         return (record for records in self.by_item.values() for record in records)
+
+
+NO_TASKS = Tasks("", {}, "")
 
 
 def read_tasks(source: Any, *, usual: str, item: str | None = None) -> Tasks:

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
-from bayesanno.io.tools.tasks import Tasks, read_tasks
+from bayesanno.io.tools.tasks import NO_TASKS, Tasks, read_tasks
 from bayesanno.io.write import write_text
 
 
@@ -56,8 +56,8 @@ class Labels:
     agent : str
         Who gives the labels.
     options : ToolOptions
-    tasks : Tasks or None
-        What is shown of each item.
+    tasks : Tasks
+        What is shown of each item; of a tool that need not be given any, there may be none.
     """
 
     data: AnnotationData
@@ -65,7 +65,7 @@ class Labels:
     row: np.ndarray
     agent: str
     options: ToolOptions
-    tasks: Tasks | None
+    tasks: Tasks
 
     @property
     def items(self) -> list[str]:
@@ -136,7 +136,7 @@ class Tool:
                 "item names a field of tasks, and there are none: leave it out, or give tasks=... (--tasks)"
             )
 
-    def read_tasks(self, options: ToolOptions) -> Tasks | None:
+    def read_tasks(self, options: ToolOptions) -> Tasks:
         """Read the tasks, if there are any.
 
         Raises
@@ -145,7 +145,7 @@ class Tool:
             As for `read_tasks`; if they have nothing that the tool shows.
         """
         if options.tasks is None:
-            return None
+            return NO_TASKS
         tasks = read_tasks(options.tasks, usual=self.item, item=options.item)
         if self.shows and not any(isinstance(task.get(name), str) for task in tasks for name in self.shows):
             raise DataError(
