@@ -7,6 +7,7 @@ the options checked.
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from typing import Annotated, Any
@@ -45,6 +46,9 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line; turn errors of ours into one line and an exit code."""
     warnings.showwarning = _show_warning
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # with a code page of Windows a name may have what that has not
+            stream.reconfigure(errors="backslashreplace")
     try:
         with lose_no_interrupt():
             app(standalone_mode=True)
