@@ -28,6 +28,22 @@ def test_importing_the_package_imports_nothing_heavy(tmp_path):
     assert done.stdout == "[]\n"
 
 
+def test_the_models_are_found_where_git_makes_no_symbolic_links(tmp_path):
+    shutil.copytree(ROOT / "bayesanno", tmp_path / "bayesanno", ignore=shutil.ignore_patterns("models", "__pycache__"))
+    shutil.copytree(ROOT / "models", tmp_path / "models", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "bayesanno" / "models").write_text("../models")  # as Git leaves it
+    code = "import bayesanno as ba; print(ba.get_model('mace') == ba.models.MACE(), ba.models.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"True {tmp_path / 'models' / '__init__.py'}\n"
+
+
 def test_every_name_the_package_offers_can_be_had():
     assert {"fit", "read_annotations", "label_table", "get_model", "simulate", "load"} <= set(ba.__all__)
     for room in ROOMS:
