@@ -176,8 +176,9 @@ def _warn_of_strange_gold(data: AnnotationData) -> None:
     strange = [item for item in strange if item in data.gold]
     if strange:
         warn(
-            f"{counted(len(strange), 'true label')} of {len(data.gold):,} cannot be exported, as {data.gold[strange[0]]!r} "
-            f"of item {strange[0]!r}, which is not among the labels {listed(data.classes)}: the fit's own label is",
+            f"{counted(len(strange), 'true label')} of {len(data.gold):,} cannot be exported, as "
+            f"{data.gold[strange[0]]!r} of item {strange[0]!r}, which is not among the labels {listed(data.classes)}: "
+            "the fit's own label is",
             NamesWarning,
         )
 

@@ -32,7 +32,7 @@ def run_all[T, R](
         except BrokenProcessPool as error:
             raise FitError(
                 f"a process of workers={workers} ended before its work was done: a script needs "
-                '`if __name__ == "__main__":` around its calls; or there was not enough memory, and workers=1 needs less'
+                '`if __name__ == "__main__":` around its calls; or memory ran out, and workers=1 needs less'
             ) from error
         except BaseException:
             for future in futures:

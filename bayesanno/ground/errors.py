@@ -62,7 +62,7 @@ class MisfitWarning(UserWarning):
 
 
 class NamesWarning(UserWarning):
-    """Names that count as two, but are spelt so alike that they may mean one; true labels that are none of the labels."""
+    """Names that count as two, but are spelt so alike that they may mean one; true labels that are no labels."""
 
 
 class PredictionWarning(UserWarning):
