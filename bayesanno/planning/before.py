@@ -169,7 +169,7 @@ def plan_answers(
         made = _simulate_like(view, design, n, rng)
     settings = {"method": method, "check": False, "progressbar": False, **QUICK.get(method, {})}
     futures = [Future(data, [int(rng.integers(2**31)) for _ in looks]) for data in made]
-    how = {"workers": workers, "client": None, "message": "fitting", "progressbar": progressbar}
+    how: dict[str, Any] = {"workers": workers, "client": None, "message": "fitting", "progressbar": progressbar}
     done = dict(run_all(fit_future, futures, chosen, looks, settings, sure, **how))
     seen = np.array([done[future] for future in futures])  # (simulation, look, 6)
     table = tabulate_progress(seen[..., :5], 0, items, target, measure)
