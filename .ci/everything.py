@@ -6,6 +6,7 @@ Its block of Python is read from there; the commands are below.
 """
 
 import contextlib
+import json
 import re
 import subprocess
 import sys
@@ -115,6 +116,24 @@ def list_steps(folder: Path) -> dict[str, Callable[[], object]]:
         out = command.partition(" --out ")[2].partition(" ")[0]
         assert not out or (folder / out).exists(), done.stdout
 
+    def give_back() -> None:
+        control = {"from_name": "topic", "to_name": "text", "type": "choices"}
+        tasks = [
+            {
+                "id": number,
+                "data": {"text": f"ticket {number}"},
+                "annotations": [
+                    {"completed_by": who, "result": [{**control, "value": {"choices": [label]}}]}
+                    for who, label in enumerate(("bug", "bug", ("feature", "bug")[number % 2]))
+                ],
+            }
+            for number in range(6)
+        ]
+        (folder / "project.json").write_text(json.dumps(tasks), encoding="utf-8")
+        fitted = ba.fit("mace", ba.read_annotations(folder / "project.json"), method="em", **SHORT)
+        written = ba.export_labels(fitted, folder / "to.json", to="label-studio", tasks=folder / "project.json")
+        assert written.n_items == 6, written
+
     def know_all() -> None:
         shown = subprocess.run(
             [Path(sys.executable).parent / "bayesanno", "--help"], capture_output=True, encoding="utf-8", check=True
@@ -150,6 +169,7 @@ def list_steps(folder: Path) -> dict[str, Callable[[], object]]:
         "what to ask next": lambda: ba.suggest_annotations(fits["model_b"], 20, random_seed=1),
         "figures": draw_all,
         "dask": by_dask,
+        "from a tool, and back to it": give_back,
         "README, in Python": run_readme,
         "files for the commands": write_files,
         "commands": know_all,
