@@ -184,12 +184,12 @@ def match_pairs(data: AnnotationData, items: np.ndarray | None = None) -> Matche
 
 
 def _number_own(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
-    """Number each annotator's answers to an item, which may be several.
+    """Return what each answer belongs to: all that its annotator gave to its item, which may be several.
 
     Returns
     -------
     own : array of int, shape (annotation,)
-        Which of them each annotation is of.
+        A number for each annotator's answers to an item.
     others : array of int, shape (annotation,)
         How many answers other annotators gave to its item.
 

@@ -3,10 +3,10 @@
     uv run python tests/benchmarks/soak.py --rounds 10
     uv run python tests/benchmarks/soak.py --only "nuts mace" --rounds 60
 
-A round does each kind of work once, on simulated data that are new, and of other sizes, in every round. Printed of each
-kind: by how many MiB memory grew in the first round, in which graphs are compiled, in the second, in all rounds from
-the third on, and per round of these by a line through them; and after each round the memory of the process. What is
-freed is handed back to the system before memory is read (with --as-it-is it is not), so that growth is what is kept.
+A round does each kind of work once, on simulated data that are new, and of other sizes, in every round. Printed after
+each round: the memory of the process, and of the kinds of work after which it grew most, by how many MiB it did in the
+first round, in which graphs are compiled, in the second, and on average in each one later. What is freed is handed back
+to the system before memory is read (with --as-it-is it is not), so that growth is what is kept.
 """
 
 from __future__ import annotations
@@ -180,12 +180,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=[], help="kinds of work whose names begin so")
+    parser.add_argument("--most", type=int, default=20, help="kinds of work that are printed, those that grew most")
     parser.add_argument("--as-it-is", action="store_true", help="do not hand back what is freed")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")  # of so few draws
     methods = {name: methods_of(name) for name in ba.list_models()["name"]}
     wanted = tuple(asked.only) or ("",)
-    begin = now = memory(as_it_is=asked.as_it_is)
+    now = memory(as_it_is=asked.as_it_is)
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(1, asked.rounds + 1):
@@ -195,11 +196,16 @@ def main() -> None:
                 rows.append({"work": name, "round": turn, "grew": now - last})
             seconds = time.perf_counter() - began
             print(f"round {turn}: {now:.0f} MiB, {now - before:+.1f}, in {seconds:.0f} s", flush=True)
-    grew = pd.DataFrame(rows).pivot(index="work", columns="round", values="grew").fillna(0)
-    table = pd.DataFrame({"first": grew[1], "second": grew.get(2), "later": grew.loc[:, 3:].sum(axis=1)})
-    table["per round"] = table["later"] / max(1, asked.rounds - 2)
-    print(f"began at {begin:.0f} MiB, ended at {now:.0f}")
-    print(table.sort_values("later", ascending=False).round(2).to_string())
+            if turn > 1:
+                print(tabulate(pd.DataFrame(rows)).head(asked.most).to_string(), flush=True)
+
+
+def tabulate(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return by how many MiB each kind of work grew in the first round, in the second, and in each one later."""
+    grew = rows.pivot(index="work", columns="round", values="grew").fillna(0)
+    later = grew.loc[:, 3:].mean(axis=1).fillna(0)
+    table = pd.DataFrame({"first": grew[1], "second": grew[2], "later, each": later})
+    return table.sort_values(["later, each", "second"], ascending=False).round(2)
 
 
 if __name__ == "__main__":

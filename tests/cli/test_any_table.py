@@ -182,7 +182,7 @@ def fit_by_em(folder, out, *more, model="one_coin"):
 
 
 def compare(folder, _):
-    if ends_well(folder, "compare", "a.csv", "--model", "mace", "--model", "one_coin", "--method", "vb", "--draws", 20,
+    if ends_well(folder, "compare", "a.csv", "--model", "mace", "--model", "one_coin", "--method", "vb", "--draws", 30,
                  "--chains", 1, "--replicates", 10, "--seed", 1, "--out", "x"):  # fmt: skip
         assert set(open_table(folder / "x" / "loo.csv").columns[0]) == {"mace", "one_coin"}
 
