@@ -54,7 +54,8 @@ REFUSED = {  # with what their fields are by default
     "model_a": ("one answer", "all equal"),
     "model_a_multi": ("one answer", "all equal"),
     "binomial_mixture": ALL_ALIKE,
-    "gaussian_mixture": ALL_ALIKE,
+    "gaussian_mixture": (*ALL_ALIKE, "an item without answers", "other numbers of answers", "an item of many answers"),
+    "diligent_lazy_annotators": ("an unused label", "60 labels", "60 labels of which one is used"),
 }
 
 
