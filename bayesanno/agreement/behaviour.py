@@ -21,6 +21,7 @@ import math
 
 import numpy as np
 
+from bayesanno.agreement.resampling import split_rows
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
@@ -137,6 +138,23 @@ def find_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
     return bounded
 
 
+def find_distance(one: np.ndarray, other: np.ndarray, base: float = math.e) -> np.ndarray:
+    """Return the Jensen-Shannon divergence of annotators from others, (...), both as shares (..., label).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_distance(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [0.5, 0.5]]), base=2).tolist()
+    [1.0, 0.0]
+    """
+    from scipy.special import xlogy
+
+    middle = (one + other) / 2
+    entropies = [-xlogy(shares, shares).sum(axis=-1) for shares in (middle, one, other)]
+    bounded: np.ndarray = np.clip(entropies[0] - (entropies[1] + entropies[2]) / 2, 0, math.log(2)) / math.log(base)
+    return bounded
+
+
 def average_distance(distances: np.ndarray) -> np.ndarray:
     """Return the mean of each annotator's divergences from the others, (..., annotator); nan where there is none."""
     known = np.isfinite(distances)
@@ -146,12 +164,30 @@ def average_distance(distances: np.ndarray) -> np.ndarray:
     return mean
 
 
+def mean_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
+    """Return `average_distance` of all `find_distances`, (annotator,), of shares (annotator, label), by few at a time.
+
+    Annotators of many answer few items each, and share few distributions: of equal ones, one is compared.
+    """
+    known = np.isfinite(shares).all(axis=1)
+    different, which, times = np.unique(shares[known], axis=0, return_inverse=True, return_counts=True)
+    mean = np.full(len(shares), np.nan)
+    if known.sum() < 2:
+        return mean
+    rows = split_rows(len(different), different.size)
+    total = [find_distance(different[part, None], different, base) @ times for part in rows]
+    mean[known] = (np.concatenate(total) / (known.sum() - 1))[which.ravel()]
+    return mean
+
+
 def measure_usage(shares: np.ndarray, base: float = math.e) -> dict[str, np.ndarray]:
     """Return how far each annotator's use of labels is from the others', by each statistic; (..., annotator)."""
     return {
         "leverage": find_leverage(shares),
         "kld": find_divergence(shares, base),
-        "jsd_mean": average_distance(find_distances(shares, base)),
+        "jsd_mean": mean_distances(shares, base)
+        if shares.ndim == 2
+        else average_distance(find_distances(shares, base)),
     }
 
 

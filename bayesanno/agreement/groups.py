@@ -13,6 +13,8 @@ from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
+MOST_GROUPED = 3_000  # annotators: the tree of so many takes half a minute, and a table of every two is in memory
+
 
 def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothing: float = 0.0) -> pd.DataFrame:
     """Put annotators who use the labels alike into groups: hierarchical clustering of their divergences.
@@ -39,7 +41,8 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
     Raises
     ------
     DataError
-        If there are fewer than three annotators with annotations, or more groups are asked for than annotators.
+        If there are fewer than three annotators with annotations, or too many for a table of every two, or more groups
+        are asked for than annotators.
 
     Examples
     --------
@@ -58,6 +61,8 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
         raise DataError(f"{n} annotators have annotations: groups of alike ones need three or more")
     if groups is not None and not 1 <= groups <= n:
         raise DataError(f"groups is {groups}: it must be 1 to {n}, as there are {n} annotators with annotations")
+    if n > MOST_GROUPED:
+        raise DataError(f"{n:,} annotators have annotations: groups are found among {MOST_GROUPED:,} at most")
     far = np.sqrt(find_distances(usage_shares(data, smoothing)[answered]))
     np.fill_diagonal(far, 0)
     tree = linkage(squareform(far, checks=False), method="average", optimal_ordering=True)

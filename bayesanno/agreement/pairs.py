@@ -29,8 +29,10 @@ from bayesanno.agreement.alpha import divide, measure_alpha
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items, split_rows
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
+MOST_MATCHES = 50_000_000  # pairs of answers: some 5 GB
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful where labels have an order
 
 
@@ -99,35 +101,51 @@ def find_pairs(data: AnnotationData) -> Pairs:
     from scipy.sparse import csr_array
 
     data = data.without_unsure()
-    left, right = match_answers(data)
-    item, annotator, label = data.item, data.annotator, data.label
+    given = (data.item * data.n_annotators + data.annotator) * data.n_labels + data.label
+    given, times = np.unique(given, return_counts=True)  # an answer that one gave many times is one, of that weight
+    (item, annotator), label = np.divmod(given // data.n_labels, data.n_annotators), given % data.n_labels
+    left, right = match_answers(item, annotator)
     code, pair = np.unique(annotator[left] * data.n_annotators + annotator[right], return_inverse=True)
     cell = (pair * data.n_labels + label[left]) * data.n_labels + label[right]
     shape = (code.size * data.n_labels**2, data.n_items)
-    answers = csr_array((np.ones(cell.size), (cell, item[left])), shape=shape)
+    n = (times[left] * times[right]).astype(float)
+    answers = csr_array((n, (cell, item[left])), shape=shape)
     shared = np.unique(np.stack([pair, item[left]]), axis=1)[0]
     n_items = np.bincount(shared, minlength=code.size)
     errors, gold = None, data.gold_codes[item[left]]
     known = gold >= 0
     if known.any():
         wrong = (pair * 2 + (label[left] != gold)) * 2 + (label[right] != gold)
-        at = (wrong[known], item[left][known])
-        errors = csr_array((np.ones(at[0].size), at), shape=(code.size * 4, data.n_items))
+        errors = csr_array((n[known], (wrong[known], item[left][known])), shape=(code.size * 4, data.n_items))
     return Pairs(code // data.n_annotators, code % data.n_annotators, n_items, data.n_labels, answers, errors)
 
 
-def match_answers(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
-    """Return every two answers to the same item by different annotators, as positions among the annotations.
+def match_answers(item: np.ndarray, annotator: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return every two answers to the same item by different annotators, as positions among the answers.
+
+    Parameters
+    ----------
+    item, annotator : array of int, shape (answer,)
 
     Returns
     -------
     left, right : array of int, shape (match,)
         The annotator of the left one comes before that of the right one among the data's.
+
+    Raises
+    ------
+    DataError
+        If there are more of them than memory holds.
     """
-    order = np.lexsort([data.annotator, data.item])  # annotations of an item together, its annotators ascending
-    item, annotator = data.item[order], data.annotator[order]
-    last = np.searchsorted(item, item, side="right")  # of each annotation, where its item ends
-    after = last - np.arange(item.size) - 1  # annotations of its item that follow
+    order = np.lexsort([annotator, item])  # answers to an item together, its annotators ascending
+    item, annotator = item[order], annotator[order]
+    last = np.searchsorted(item, item, side="right")  # of each answer, where its item ends
+    after = last - np.arange(item.size) - 1  # answers to its item that follow
+    if (total := int(after.sum())) > MOST_MATCHES:
+        raise DataError(
+            f"up to {int(after.max()) + 1:,} answers to an item make {total:,} pairs of answers, more than the "
+            f"{MOST_MATCHES:,} that are compared: leave annotators or items out"
+        )
     left = np.repeat(np.arange(item.size), after)
     right = left + 1 + np.arange(left.size) - np.repeat(np.cumsum(after) - after, after)
     other = annotator[left] != annotator[right]
@@ -258,7 +276,7 @@ def pair_table(
     Raises
     ------
     DataError
-        If no item has two annotations, or an argument is out of its range.
+        If no item has two annotations, there are too many pairs of answers, or an argument is out of its range.
 
     Examples
     --------
@@ -303,7 +321,7 @@ def annotator_agreement(
     Raises
     ------
     DataError
-        If no item has two annotations, or an argument is out of its range.
+        If no item has two annotations, there are too many pairs of answers, or an argument is out of its range.
 
     Examples
     --------

@@ -109,7 +109,7 @@ def tabulate(
 
 def _tabulate_annotators(data: AnnotationData) -> pd.DataFrame:
     from bayesanno.agreement.behaviour import usage_table
-    from bayesanno.agreement.groups import group_annotators
+    from bayesanno.agreement.groups import MOST_GROUPED, group_annotators
     from bayesanno.agreement.pairs import annotator_agreement
     from bayesanno.agreement.subsets import alpha_without_each
 
@@ -117,7 +117,7 @@ def _tabulate_annotators(data: AnnotationData) -> pd.DataFrame:
     own = annotator_agreement(data).rename(columns=SHORTER).drop(columns=["annotator", "n"])
     first = usage[["annotator", "n", "leverage", "kld", "jsd_mean"]].assign(alpha_without=alpha_without_each(data))
     table = first.join(own).join(usage.drop(columns=first.columns, errors="ignore"))
-    if _n_active(data) < 3:
+    if not 3 <= _n_active(data) <= MOST_GROUPED:
         return table
     groups = group_annotators(data).set_index("annotator")["group"]
     return table.assign(group=table["annotator"].map(groups).astype("Int64"))
@@ -129,7 +129,7 @@ def _n_active(data: AnnotationData) -> int:
 
 def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
 
-    from bayesanno.agreement.behaviour import find_distances, usage_shares
+    from bayesanno.agreement.behaviour import find_distance, usage_shares
     from bayesanno.agreement.pairs import pair_table
 
     table = pair_table(data).rename(columns=SHORTER)
@@ -140,19 +140,21 @@ def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
         table = every.merge(table, how="left").fillna({"n": 0}).astype({"n": int})
     place = {name: code for code, name in enumerate(data.annotators)}
     codes = tuple(table[f"annotator_{which}"].map(place).to_numpy(dtype=int) for which in (1, 2))
-    table.insert(3, "jsd", find_distances(usage_shares(data))[codes])
+    shares = usage_shares(data)
+    table.insert(3, "jsd", find_distance(shares[codes[0]], shares[codes[1]]))
     order = ["annotator_1", "annotator_2", "n", "jsd", "agreement", "kappa", "alpha"]
     return table[[*order, *(name for name in table.columns if name not in order)]]
 
 
 def draw(data: AnnotationData, subsets: pd.DataFrame, known: AnnotationData | xr.DataTree) -> dict[str, Figure]:
     """Return the figures that can be drawn, by the names of their files; `known` is a fit, or the data alone."""
+    from bayesanno.agreement.groups import MOST_GROUPED
     from bayesanno.report.plots.agreement import plot_distances, plot_divergence, plot_subsets, plot_usage
 
     figures = {"usage.png": plot_usage(data)}
     if _n_active(data) >= 2:
         figures["divergence.png"] = plot_divergence(known)
-    if _n_active(data) >= 3:
+    if 3 <= _n_active(data) <= MOST_GROUPED:
         figures["distances.png"] = plot_distances(data)
     if subsets["alpha"].notna().any():
         figures["subsets.png"] = plot_subsets(subsets)

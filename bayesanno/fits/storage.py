@@ -16,6 +16,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.garbage import count_towards_collection
 from bayesanno.ground.errors import DataFileError, FitError, SizeWarning, warn
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pm, xr
@@ -283,6 +284,7 @@ def load(path: str | Path) -> xr.DataTree:
         raise FitError(f"{path} cannot be read as a fit: {error}") from error
     require_fit(fit)
     _refuse_newer(fit, path)
+    count_towards_collection(fit)
     return fit
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bayesanno.fits.garbage import count_towards_collection
 from bayesanno.fits.storage import (
     MAX_GROUP_BYTES,
     data_groups,
@@ -120,4 +121,5 @@ def put_together(
         "versions": json.dumps(versions()),
         "diagnostics": json.dumps(diagnostics),
     }
+    count_towards_collection(tree)
     return tree

@@ -12,6 +12,7 @@ from bayesanno.fits.storage import log_likelihood_group
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import azs, xr
+from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL
 from bayesanno.modeling.posterior import compile_formula
 
 SAME = 1e-9  # nats: log-likelihoods that differ by less over all draws differ by rounding
@@ -71,7 +72,7 @@ def leave_one_out(fit: xr.DataTree | FitView) -> Any:
     Raises
     ------
     FitError
-        If the fit has no log-likelihoods, which were left out for their size, or is one point.
+        If the fit has no log-likelihoods, which were left out for their size, is one point, or has too few draws.
     """
     view = view_of(fit)
     if view.yields == "point":
@@ -89,6 +90,8 @@ def leave_one_out(fit: xr.DataTree | FitView) -> Any:
     first, back = _find_equal(logp.values)  # what is computed for one of several equal items, is so for all of them
     one_of_each = logp.isel(item=first)
     varies = np.ptp(one_of_each.values, axis=(0, 1)) > SAME  # (item,), of one of each
+    if (n_draws := logp[..., 0].size) < MIN_DRAWS_TAIL and varies.any():
+        raise FitError(f"leave-one-out takes {MIN_DRAWS_TAIL} draws or more, and this fit has {n_draws}: fit with more")
     weights: dict[str, xr.DataArray] = {}
     with warnings.catch_warnings():  # the Pareto k of each item is in what is returned
         warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto", UserWarning)

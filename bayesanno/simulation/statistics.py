@@ -169,7 +169,7 @@ class Matched(NamedTuple):
 
 def match_pairs(data: AnnotationData, items: np.ndarray | None = None) -> Matched:
     """Match the answers of the pairs that share most, to all items or to those that a mask (item,) keeps."""
-    left, right = match_answers(data)
+    left, right = match_answers(data.item, data.annotator)
     if items is not None:
         kept = items[data.item[left]]
         left, right = left[kept], right[kept]
@@ -183,16 +183,33 @@ def match_pairs(data: AnnotationData, items: np.ndarray | None = None) -> Matche
     return Matched(who, n[most], left[kept], right[kept], place[pair[kept]])
 
 
-def _require_pairs(data: AnnotationData) -> None:
-    """Raise a DataError if no two annotators answered the same item: the same one may have answered it twice."""
+def _number_own(data: AnnotationData) -> tuple[np.ndarray, np.ndarray]:
+    """Return what each answer belongs to: all that its annotator gave to its item, which may be several.
+
+    Returns
+    -------
+    own : array of int, shape (annotation,)
+        A number for each annotator's answers to an item.
+    others : array of int, shape (annotation,)
+        How many answers other annotators gave to its item.
+
+    Raises
+    ------
+    DataError
+        If no two annotators answered the same item: the same one may have answered it twice.
+    """
     shared_items(data.votes)
-    if match_answers(data)[0].size == 0:
+    codes = data.item * data.n_annotators + data.annotator
+    _, own, times = np.unique(codes, return_inverse=True, return_counts=True)
+    others = np.bincount(data.item, minlength=data.n_items)[data.item] - times[own]
+    if not others.any():
         raise DataError("no item has answers of two annotators: agreement is between at least two")
+    return own, others
 
 
 def pair_agreement(data: AnnotationData) -> Statistic:
     """Take how often two annotators agree on the items that both answered, of the pairs that share most answers."""
-    _require_pairs(data)
+    _number_own(data)
     matched = match_pairs(data)
     names = [" & ".join(data.annotators[code] for code in two) for two in matched.who]
     return Statistic(tuple(names), lambda label: matched.count_same(label) / matched.n)
@@ -200,15 +217,14 @@ def pair_agreement(data: AnnotationData) -> Statistic:
 
 def rest_agreement(data: AnnotationData) -> Statistic:
     """Take how often others' answers to the same items agree with an annotator's, of each who shares an item."""
-    _require_pairs(data)
-    left, right = match_answers(data)
-    who, n = np.concatenate([data.annotator[left], data.annotator[right]]), data.n_annotators
-    matches = np.bincount(who, minlength=n)
-    some = np.flatnonzero(matches)
+    own, others = _number_own(data)
+    matches = np.bincount(data.annotator, weights=others, minlength=data.n_annotators)
+    some, n = np.flatnonzero(matches), data.n_labels
 
     def measure(label: np.ndarray) -> np.ndarray:
-        same = label[left] == label[right]
-        agreed = np.bincount(who, weights=np.concatenate([same, same]), minlength=n)
+        all_same = _count_votes(data, label)[data.item, label]
+        own_same = np.bincount(own * n + label, minlength=(own.max() + 1) * n)[own * n + label]
+        agreed = np.bincount(data.annotator, weights=all_same - own_same, minlength=data.n_annotators)
         return agreed[some] / matches[some]
 
     return Statistic(tuple(data.annotators[code] for code in some), measure)

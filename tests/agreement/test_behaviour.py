@@ -21,6 +21,7 @@ from bayesanno.agreement.behaviour import (
     find_divergence,
     find_leverage,
     find_outliers,
+    mean_distances,
 )
 from bayesanno.agreement.groups import measure_silhouette
 from bayesanno.agreement.subsets import alpha_without_each, leave_out
@@ -90,6 +91,16 @@ def test_divergences_are_those_of_scipy_and_identities_hold(counts):
     assert (distance <= math.log(2)).all()
 
 
+def test_the_mean_divergence_of_many_is_that_of_every_two(rng, monkeypatch):
+    shares = shares_of(*rng.integers(1, 3, size=(40, 2)), *rng.integers(1, 9, size=(10, 2)))
+    shares[[3, 20]] = np.nan  # two who answered nothing
+    expected = average_distance(find_distances(shares))
+    np.testing.assert_allclose(mean_distances(shares), expected, atol=1e-12)
+    monkeypatch.setattr("bayesanno.agreement.resampling.MAX_CELLS", 50)  # a few rows at a time
+    np.testing.assert_allclose(mean_distances(shares), expected, atol=1e-12)
+    assert np.isnan(mean_distances(shares[2:4])).all()
+
+
 def test_draws_are_measured_one_by_one(rng):
     draws = rng.dirichlet(np.ones(3), size=(5, 4))
     for measure in (find_leverage, find_divergence, find_distances):
@@ -151,6 +162,12 @@ def test_as_many_groups_as_are_asked_for(crowd):
 
 
 # ------------------------------------------------------------------------------------------------------------- labels
+
+
+def test_groups_of_very_many_are_refused(monkeypatch, refuses):
+    monkeypatch.setattr("bayesanno.agreement.groups.MOST_GROUPED", 2)
+    with refuses(DataError, "3 annotators have annotations: groups are found among 2 at most"):
+        ba.group_annotators(tiny_data())
 
 
 def test_confusions_are_counted_by_pairs_of_answers():

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from bayesanno.ground.errors import BayesannoError
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.text_table import open_table
+from bayesanno.io.tools.registry import TOOL_NAMES
 from tests.cli.within import run
 
 TRIED = int(os.environ.get("BAYESANNO_EXAMPLES", "0"))
@@ -162,5 +163,112 @@ def test_commands_end_well_and_names_come_back_as_they_were(rows, quoting, chose
         (folder / "g.csv").write_bytes(as_file(groups, ("item", "group"), ",", quoting).encode())
         ends_well(folder, "groups", "x", "--by", "g.csv", "--out", "g2.csv")
         ends_well(folder, "report", "x", "--overwrite")
+    finally:
+        shutil.rmtree(folder)
+
+
+# ------------------------------------------------------------------- commands that take longer, one at a time
+
+FEW = ("--draws", 10, "--tune", 10, "--chains", 2, "--seed", 1)
+
+
+def write_table(folder, name, rows, header, quoting=csv.QUOTE_ALL):
+    (folder / name).write_bytes(as_file(rows, header, ",", quoting).encode())
+    return name
+
+
+def fit_by_em(folder, out, *more, model="one_coin"):
+    return ends_well(folder, "fit", model, "a.csv", "--method", "em", "--seed", 1, "--no-report", "--out", out, *more)
+
+
+def compare(folder, _):
+    if ends_well(folder, "compare", "a.csv", "--model", "mace", "--model", "one_coin", "--method", "vb", "--draws", 30,
+                 "--chains", 1, "--replicates", 10, "--seed", 1, "--out", "x"):  # fmt: skip
+        assert set(open_table(folder / "x" / "loo.csv").columns[0]) == {"mace", "one_coin"}
+
+
+def sensitivity(folder, _):
+    ends_well(folder, "sensitivity", "mace", "a.csv", *FEW, "--workers", 1, "--grid", "strategy_prior=1", "--out", "x")
+
+
+def modes(folder, _):
+    ends_well(folder, "modes", "model_b", "a.csv", "--starts", 3, "--seed", 1, "--out", "m.csv")
+
+
+def export(folder, data):
+    if not fit_by_em(folder, "x"):
+        return
+    write_table(folder, "t.csv", [(item, f"<{item}>") for item in data.items], ("item", "text"))
+    for tool in TOOL_NAMES:
+        names = ("--question", data.labels[0], "--to-name", data.items[0]) if tool == "label-studio" else ()
+        tasks = () if tool in ("cleanlab", "soft-labels") else ("--tasks", "t.csv")
+        out = {"cleanlab": "y", "soft-labels": "y.csv"}.get(tool, f"{tool}.json")
+        ends_well(folder, "export", "x", "--to", tool, *tasks, *names, "--out", out)
+    table = open_table(folder / "y.csv")
+    assert tuple(table.columns[table.header.index("item")]) == data.items
+    assert [name for name in table.header if name.startswith("p[")] == [f"p[{label}]" for label in data.classes]
+
+
+def recalibrate(folder, data):
+    if fit_by_em(folder, "x"):
+        gold = [(item, data.labels[number % len(data.labels)]) for number, item in enumerate(data.items)]
+        write_table(folder, "g.csv", gold, ("item", "gold"))
+        ends_well(folder, "recalibrate", "x", "--gold", "g.csv", "--out", "y")
+
+
+def ask(folder, data):
+    if not fit_by_em(folder, "x"):
+        return
+    loss = [(label, *(int(label != other) for other in data.labels)) for label in data.labels]
+    write_table(folder, "l.csv", loss, ("label", *data.labels))
+    write_table(folder, "i.csv", [[item] for item in data.items], ["item"])
+    write_table(folder, "j.csv", [(name, 2, 0.5) for name in data.annotators], ("annotator", "answers", "cost"))
+    files = ("--items", "i.csv", "--annotators", "j.csv")
+    if ends_well(folder, "next", "x", "--batch", 1, "--loss", "l.csv", *files, "--out", "n.csv"):
+        asked = open_table(folder / "n.csv")
+        row = dict(zip(asked.header, (column[0] for column in asked.columns), strict=True))
+        answer = (row["item"], row["annotator"], data.labels[0])
+        write_table(folder, "more.csv", [answer], ("item", "annotator", "label"))
+        fit_by_em(folder, "z", "--add", "more.csv")
+    ends_well(folder, "next", "x", "--batch", 1, "--target", "gold")
+
+
+def simulate(folder, data):
+    ends_well(folder, "simulate", "mace", "--items", 3, "--annotators", 2, "--per-item", 2, "--seed", 1,
+              f"--labels={','.join(data.labels)}", "--out", "s.csv")  # fmt: skip
+    ends_well(folder, "plan", "one_coin", "--items", 3, "--annotators", 2, "--per-item", "1,2", "--simulations", 2,
+              f"--labels={','.join(data.labels)}", "--seed", 1, "--out", "p.csv")  # fmt: skip
+
+
+def options(folder, data):
+    fit_by_em(folder, "x", f"--labels={','.join(sorted(data.labels, reverse=True))}")
+    fit_by_em(folder, "y", f"--unsure={data.labels[0]}", model="mace")
+    controls = write_table(folder, "c.csv", [(data.items[0], data.labels[0])], ("item", "label"))
+    fit_by_em(folder, "z", "--controls", controls)
+    ends_well(folder, "fit", "binomial_mixture", "a.csv", f"--positive={data.labels[0]}", *FEW, "--out", "w")
+    ends_well(folder, "agreement", "a.csv", "--posterior", "--seed", 1, "--resamples", 0, "--no-plots", "--out", "v")
+
+
+def dimensions(folder, data):
+    columns = [data.labels[0], data.items[0]]
+    rows = [(data.items[i], data.annotators[j], data.labels[k], data.labels[-1 - k])
+            for i, j, k in zip(data.item, data.annotator, data.label, strict=True)]  # fmt: skip
+    write_table(folder, "d.csv", rows, ("item", "annotator", *columns))
+    named = [f"--label={name}" for name in columns]
+    ends_well(folder, "fit", "model_a_multi", "d.csv", *named, *FEW, "--out", "x")
+
+
+LONGER = (compare, sensitivity, modes, export, recalibrate, ask, simulate, options, dimensions)
+
+
+@many(6)
+@given(rows=TABLE, chosen=st.sampled_from(LONGER))
+def test_longer_commands_end_well(rows, chosen):
+    folder = Path(tempfile.mkdtemp())
+    try:
+        write_table(folder, "a.csv", rows, HEADERS[0])
+        data = read(folder / "a.csv")
+        if data is not None:
+            chosen(folder, data)
     finally:
         shutil.rmtree(folder)

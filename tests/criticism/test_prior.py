@@ -131,6 +131,14 @@ def test_models_without_classes_say_what_they_can(design):
     assert usage.loc["usage", "mean"].sum() == pytest.approx(1)
 
 
+def test_an_annotator_alone_agrees_with_nobody():
+    alone = ba.make_design(items=5, annotators=1, labels=2, per_item=1, random_seed=1)
+    found = rows(describe_prior(OneCoin(), alone, draws=50, random_seed=1))
+    told = set(found.index.get_level_values("quantity"))
+    assert "accuracy" in told
+    assert not told & {"agreement", "unanimous"}
+
+
 def test_counts_of_one_rate():
     """A uniform rate: all of n answers agree with probability 2 / (n + 1)."""
     design = ba.make_count_design(items=40, per_item=4)

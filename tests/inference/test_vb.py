@@ -308,3 +308,14 @@ def test_options_that_cannot_be(options, what, refuses):
 def test_a_model_without_vb_names_those_that_have_it(refuses):
     with refuses(FitError, f"easy_hard has no VB: models that have are {WITH_EM}; fit it by nuts"):
         vb("easy_hard", tiny_data())
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
+def test_few_draws_have_no_pareto_k_and_no_leave_one_out(refuses):
+    few = ba.fit("one_coin", tiny_data(), method="vb", draws=8, chains=3, random_seed=1, progressbar=False)
+    assert ba.diagnostics_of(few)["pareto_k"] is None
+    with refuses(FitError, "leave-one-out takes 25 draws or more, and this fit has 24: fit with more"):
+        leave_one_out(few)
+    enough = ba.fit("one_coin", tiny_data(), method="vb", draws=5, chains=5, random_seed=1, progressbar=False)
+    assert ba.diagnostics_of(enough)["pareto_k"] is not None
+    assert np.isfinite(leave_one_out(enough).elpd)

@@ -12,6 +12,7 @@ from bayesanno.ground.lazy import azs, xr
 
 ROUNDING = 1e-9  # nats: of log densities that are equal
 MIN_DRAWS = 4  # ArviZ has no R-hat and no ESS of fewer
+MIN_DRAWS_TAIL = 25  # a fifth of them is the tail, and ArviZ fits none of fewer than five
 MAX_DEPTH = ("maxdepth_reached", "reached_max_treedepth")  # whether a draw's path was cut off, in nutpie and in PyMC
 EXTREMES = {"min_ess_bulk": ("ess_bulk", min), "min_ess_tail": ("ess_tail", min), "max_rhat": ("r_hat", max)}
 
@@ -77,12 +78,17 @@ def concat_datasets(parts: Sequence[xr.Dataset], dim: str, names: Sequence[Any])
     return whole.assign_coords({dim: list(names)})
 
 
-def find_pareto_k(log_ratio: np.ndarray) -> float:
-    """Return the Pareto k of the ratios exp(log_ratio) of a density and what is to stand for it, shape (draw,)."""
+def find_pareto_k(log_ratio: np.ndarray) -> float | None:
+    """Return the Pareto k of the ratios exp(log_ratio) of a density and what is to stand for it, shape (draw,).
+
+    None where draws are too few for a tail.
+    """
     from arviz_stats.base import array_stats
 
     finite = log_ratio[np.isfinite(log_ratio)]
-    if finite.size and np.ptp(finite) < ROUNDING:
+    if finite.size < MIN_DRAWS_TAIL:
+        return None
+    if np.ptp(finite) < ROUNDING:
         return -math.inf  # the approximation is the posterior: there is no tail
     return float(array_stats.psislw(-finite)[1])  # it negates its argument itself
 

@@ -229,13 +229,16 @@ def _pair_products(data: AnnotationData, values: np.ndarray) -> np.ndarray:
 
 
 def _measure_pairs(table: Table, drawn: Drawn) -> dict[str, Any]:
-    """Return which pairs agree beyond what the draws predict; nothing where none shares enough items."""
+    """Return which pairs agree beyond what the draws predict; nothing where none shares enough items, or too many."""
     from scipy.stats import binom
 
     if not isinstance(table.data, AnnotationData):
         return {}
     data, unknown = table.data, table.data.control_codes < 0
-    matched = match_pairs(data, unknown)
+    try:
+        matched = match_pairs(data, unknown)
+    except DataError:  # of more answers to an item than are compared two by two
+        return {}
     often = matched.n >= LEAST_SHARED
     who, n, same = matched.who[often], matched.n[often], matched.count_same(data.label)[often]
     if not n.size:

@@ -172,6 +172,8 @@ def estimate_log_mass(
         return _no_mass("no draw, or no proposed point, is in the region to be integrated")
     ratio_kept = [log_density(points) - np.atleast_1d(proposal.logpdf(points)) for points in kept]  # of the posterior's
     pareto_k = find_pareto_k(ratio)
+    if pareto_k is None:
+        return _no_mass("there are too few draws to see how far it is from a t distribution")
     if not pareto_k <= MAX_PARETO_K:
         return _no_mass(f"the posterior is far from any t distribution: Pareto k is {pareto_k:.2f}")
     value, error = _bridge(ratio, ratio_kept)

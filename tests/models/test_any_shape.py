@@ -1,0 +1,116 @@
+"""Every model on small data of every shape: its tables are probabilities and numbers, or data are refused in a line.
+
+What has EM and VB is fitted by them always, all else by ADVI of few steps, whose graphs are the same for all shapes: on
+the smallest data always, on the others if slow tests are asked for.
+"""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesanno as ba
+from bayesanno.ground.errors import BayesannoError
+from bayesanno.modeling.capabilities import HasUpdates
+from bayesanno.modeling.registry import list_model_classes
+from tests.samples import tiny_data
+
+YES_NO = ("no", "yes")
+MANY = tuple(f"l{number:02}" for number in range(60))
+FEW = {"draws": 10, "chains": 2, "random_seed": 1, "check": False, "progressbar": False}
+
+
+def said(*rows, **declared):
+    return ba.AnnotationData.from_records([row.split() for row in rows], **declared)
+
+
+SHAPES = {
+    "one answer": said("s1 ada no", labels=YES_NO),
+    "one item": said("s1 ada no", "s1 bo yes", "s1 cy no"),
+    "one annotator": said("s1 ada no", "s2 ada yes", "s3 ada no"),
+    "all equal": said("s1 ada no", "s1 bo no", "s2 ada no", "s2 bo no", labels=YES_NO),
+    "an unused label": tiny_data(labels=("no", "perhaps", "yes")),
+    "60 labels": said(*(f"s{i} {who} l{i * step % 60:02}" for i in range(61) for who, step in [("ada", 1), ("bo", 7)])),
+    "60 labels of which one is used": said("s1 ada l00", "s1 bo l00", labels=MANY),
+    "an item without answers": tiny_data(items=[f"s{number}" for number in range(1, 8)]),
+    "an annotator with one answer": said("s1 ada no", "s1 bo no", "s2 ada yes", "s2 bo no", "s2 cy yes"),
+    "two annotators": said("s1 ada no", "s1 bo no", "s2 ada yes", "s2 bo no", "s3 ada yes", "s3 bo yes"),
+    "an answer each": said("s1 ada no", "s2 bo yes", "s3 cy no"),
+    "the same answer many times": said(*["s1 ada no"] * 200, "s1 bo yes", "s2 ada yes"),
+}  # fmt: skip
+COUNTS = {
+    "one answer": ([1], [1]),
+    "one item": ([2], [5]),
+    "nothing positive": ([0, 0, 0], [4, 4, 4]),
+    "all positive": ([4, 4, 4], [4, 4, 4]),
+    "an item without answers": ([1, 0, 3], [4, 0, 4]),
+    "other numbers of answers": ([1, 9, 0], [1, 10, 3]),
+    "an item of many answers": ([3, 500_000], [4, 1_000_000]),
+}
+
+ALL_ALIKE = ("one answer", "one item", "nothing positive", "all positive")
+REFUSED = {  # with what their fields are by default
+    "model_a": ("one answer", "all equal"),
+    "model_a_multi": ("one answer", "all equal"),
+    "binomial_mixture": ALL_ALIKE,
+    "gaussian_mixture": (*ALL_ALIKE, "an item without answers", "other numbers of answers", "an item of many answers"),
+    "diligent_lazy_annotators": ("an unused label", "60 labels", "60 labels of which one is used"),
+}
+
+
+def fits():
+    """Each model on each shape that its class of data has, by each of its quick methods."""
+    for name, model in list_model_classes().items():
+        methods = ["em", "vb"] if issubclass(model, HasUpdates) else ["advi"]
+        for shape in COUNTS if model.data_class is ba.CountData else SHAPES:
+            for method in methods:
+                slow = [pytest.mark.slow] if method == "advi" and shape != "one answer" else []
+                yield pytest.param(name, shape, method, id=f"{name}-{shape}-{method}", marks=slow)
+
+
+def make(model, shape):
+    """Data of this shape, of the class that the model takes; of several dimensions, all are alike."""
+    kind = model.data_class
+    if kind is ba.CountData:
+        successes, trials = COUNTS[shape]
+        return ba.CountData(items=tuple(f"s{n}" for n in range(len(trials))), successes=successes, trials=trials)
+    one = SHAPES[shape]
+    return one if kind is ba.AnnotationData else ba.MultiAnnotationData(by_dimension={"x": one, "y": one})
+
+
+def are_probabilities(table):
+    """Whether the columns p[...] sum to 1 in each row; of several dimensions a row has those of its own."""
+    p = table[[name for name in table.columns if name.startswith("p[")]].to_numpy(dtype=float)
+    assert p.shape[1] >= 1  # of `label_usage`, whose items are all alike
+    assert ((p >= 0) & (p <= 1) | np.isnan(p)).all()
+    np.testing.assert_allclose(np.nansum(p, axis=1), 1, atol=1e-6)
+    if "probability" in table:
+        np.testing.assert_allclose(np.nanmax(p, axis=1), table["probability"], atol=1e-9)
+    return not np.isnan(p).all(axis=0).any()
+
+
+@pytest.mark.parametrize(("name", "shape", "method"), [*fits()])
+def test_it_ends_in_tables_or_in_one_line(name, shape, method):
+    model = ba.get_model(name)
+    data = make(model, shape)
+    options = {"method_options": {"steps": 200, "starts": 2}} if method == "advi" else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of so few draws, and of designs that do not say who is right
+        try:
+            fit, refused = ba.fit(model, data, method=method, **options, **FEW), ""
+        except BayesannoError as error:
+            fit, refused = None, str(error)
+        assert bool(refused) == (shape in REFUSED.get(name, ())), refused
+        if fit is None:
+            assert len(refused.splitlines()) == 1
+            return
+        labels, parameters = ba.label_table(fit), ba.summary(fit)
+    assert are_probabilities(labels)
+    assert set(labels["item"]) == set(data.items)
+    assert len(parameters)
+    assert np.isfinite(parameters["mean"]).all()
+    if model.competence is not None:
+        annotators = ba.annotator_table(fit)
+        assert set(annotators["annotator"]) == set(data.annotators)
+        assert isinstance(annotators, pd.DataFrame)
