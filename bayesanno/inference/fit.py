@@ -17,7 +17,8 @@ from bayesanno.ground.validate import check_seed, known_seed, lies_elsewhere
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.check import check_answers
 from bayesanno.inference.climbing.climb import require_updates
-from bayesanno.inference.dask.annotations import DaskAnnotations, quiet, require_distributed
+from bayesanno.inference.dask.annotations import DaskAnnotations, require_distributed
+from bayesanno.inference.dask.cluster import quiet
 from bayesanno.inference.diagnosis.design import warn_of_design
 from bayesanno.inference.graph.density import compile_anew_if_broken
 from bayesanno.inference.methods import Method, check_method_on_dask, choose_method
