@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import reduce
 from itertools import pairwise
 from operator import add
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.ground.errors import FitError
@@ -109,24 +110,20 @@ def wait_for(client: Client, task: Future) -> Any:
     FitError
         If none has run for long: none is there, or all are paused, as Dask does with workers whose memory is full.
     """
-    from distributed import wait
-
+    done = Event()
+    task.add_done_callback(lambda _: done.set())
     running = time.monotonic()
-    while True:
-        try:
-            wait(task, timeout=LOOK)
-        except TimeoutError:
-            if client.status != "running":  # it tries to connect again, but to a scheduler that has lost the task
-                raise FitError(STOPPED) from None
-            workers = client.scheduler_info(n_workers=-1)["workers"].values()
-            if any(worker["status"] == "running" for worker in workers):
-                running = time.monotonic()
-            elif time.monotonic() - running > PATIENCE:
-                why = "all workers were paused, as Dask does when memory is full: give them more of it, or take more"
-                why = why if workers else "there was no worker: start some"
-                raise FitError(f"the Dask cluster cannot go on: for {PATIENCE:.0f} s {why}") from None
-        else:
-            return task.result()
+    while not done.wait(LOOK):  # and not for a TimeoutError of Dask's, which holds on to all tasks of this step
+        if client.status != "running":  # it tries to connect again, but to a scheduler that has lost the task
+            raise FitError(STOPPED)
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        if any(worker["status"] == "running" for worker in workers):
+            running = time.monotonic()
+        elif time.monotonic() - running > PATIENCE:
+            why = "all workers were paused, as Dask does when memory is full: give them more of it, or take more"
+            why = why if workers else "there was no worker: start some"
+            raise FitError(f"the Dask cluster cannot go on: for {PATIENCE:.0f} s {why}")
+    return task.result()
 
 
 @contextmanager
