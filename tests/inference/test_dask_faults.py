@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import xarray as xr
@@ -85,6 +86,20 @@ class TestWorkers:
         monkeypatch.setattr(there.on_workers, "add_up_parts", leave_half)
         ba.write_labels(fit, there, tmp_path / "labels")
         assert {path.suffix for path in (tmp_path / "labels").iterdir()} == {".parquet"}
+
+    def test_steps_that_are_waited_for_long_leave_no_tasks(self, folder, of_processes, monkeypatch):
+        monkeypatch.setattr(of_cluster, "LOOK", 1e-3)
+        there = ba.distribute_annotations(folder, of_processes)
+        ba.fit("mace", there, method="em", **SETTINGS)
+
+        def sums():
+            return [key for key in list(of_processes.cluster.scheduler.tasks) if str(key).startswith(("_call", "_add"))]
+
+        for _ in range(100):  # the scheduler hears of it a little later
+            if not sums():
+                break
+            time.sleep(0.05)
+        assert sums() == []
 
     def test_a_task_at_which_all_are_lost(self, folder, of_processes, monkeypatch, refuses):
         monkeypatch.setattr(of_processes.cluster.scheduler, "allowed_failures", 1)
