@@ -1,5 +1,7 @@
 """Annotations on a Dask cluster: estimates and labels are those in memory, wherever parts lie or are lost."""
 
+import os
+
 import krippendorff
 import numpy as np
 import pandas as pd
@@ -227,6 +229,14 @@ class TestDesign:
             said.append([str(one.message).split(": ", 1)[1] for one in caught])
         assert said[0] == said[1]
         assert [one.split(" ")[0] for one in said[0]] == ["labels", "annotators"]
+
+
+def test_a_cluster_of_this_machine_has_a_worker_for_each_core_and_keeps_memory(folder):
+    with of_cluster.connect("local") as local:
+        assert set(local.nthreads().values()) == {1}
+        assert len(local.nthreads()) == os.cpu_count()
+        assert set(local.run(os.environ.get, "MALLOC_TRIM_THRESHOLD_").values()) == {str(2**28)}
+        assert ba.distribute_annotations(folder, local).n_items == 400
 
 
 class TestRefused:

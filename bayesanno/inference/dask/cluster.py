@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 FAN_IN = 8  # sums that one task adds up
 TIMEOUT = "10 s"  # to reach a scheduler
 LOOK = 10.0  # seconds between looks at workers, while a result is waited for
+# Of glibc: to keep the memory of a block of items for the next one. By Dask's default it is returned, and faults come in
+# at each block, which takes longer than the block.
+KEEP = {"MALLOC_MMAP_THRESHOLD_": 2**25, "MALLOC_TRIM_THRESHOLD_": 2**28}
 STOPPED = (
     "the Dask cluster cannot go on: its scheduler has stopped or restarted, or the client is closed, and what was read "
     "there is gone: see that it runs, and read the data again"
@@ -55,18 +58,22 @@ def connect(address: str) -> Iterator[Client]:
         If there is no scheduler at the address.
     """
     require_dask()
+    import dask
     from distributed import Client
     from distributed.comm import resolve_address
 
     # they log at length what our errors say in a line
     with quiet_logger("distributed", logging.CRITICAL), quiet_logger("distributed.client", logging.CRITICAL):
         if address == "local":
-            client = Client(
-                n_workers=os.cpu_count() or 1,
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            )
+            with dask.config.set(
+                {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in KEEP.items()}
+            ):
+                client = Client(
+                    n_workers=os.cpu_count() or 1,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                )
         else:
             try:
                 resolve_address(address)  # a client whose address cannot be read stays Dask's default, and closes late
