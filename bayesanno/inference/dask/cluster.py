@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 FAN_IN = 8  # sums that one task adds up
 TIMEOUT = "10 s"  # to reach a scheduler
 LOOK = 10.0  # seconds between looks at workers, while a result is waited for
-# Of glibc: to keep the memory of a block of items for the next one. By Dask's default it is returned, and faults come in
-# at each block, which takes longer than the block.
+# Of glibc: to keep the memory of a block of items for the next one. By Dask's default it is given back, and having it
+# again, page by page, takes longer than what is computed in it.
 KEEP = {"MALLOC_MMAP_THRESHOLD_": 2**25, "MALLOC_TRIM_THRESHOLD_": 2**28}
 STOPPED = (
     "the Dask cluster cannot go on: its scheduler has stopped or restarted, or the client is closed, and what was read "
