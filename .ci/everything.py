@@ -1,14 +1,21 @@
 """Do once whatever the README says that the package does, with whatever is installed, and say what failed.
 
+Its block of Python is read from there; the commands are below.
+
 `.ci/versions` runs it in environments of old and new dependencies.
 """
 
+import contextlib
+import json
+import re
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -29,6 +36,32 @@ LIBRARIES = (
 )
 SHORT = {"random_seed": 1, "progressbar": False}
 CHAINS = {"draws": 200, "tune": 200, "chains": 2}
+README = Path(__file__).parents[1] / "README.md"
+FEW = "--draws 100 --tune 200 --chains 2 --seed 1"
+COMMANDS = (  # those of the README as they stand there; each command of `bayesanno --help` at least once
+    "--version",
+    "models",
+    "fit mace @crowd --out crowd",
+    "fit mace answers.csv --item ticket --annotator worker --label topic --out answers",
+    "fit model_b answers.csv --item ticket --annotator worker --label topic --method vb --out vb",
+    "recalibrate crowd --gold gold.csv --out honest",
+    "report honest",
+    "next crowd --batch 20 --out ask.csv",
+    "plan crowd --target 0.97 --out plan.csv",
+    "plan mace --items 50 --annotators 5 --simulations 2",
+    "plan label_free_model --items 50 --annotators 5",  # there is none, and that is one line
+    f"fit hierarchical_dawid_skene @crowd {FEW} --out population",
+    "plan one_coin --items 50 --annotators 5 --per-item 2 --simulations 2 --method nuts --like population --workers 2",
+    "groups crowd --by systems.csv",
+    "export crowd --to soft-labels --out soft.parquet",
+    "export answers --to doccano --tasks answers.csv --item ticket --out labels.jsonl",
+    "simulate mace --out simulated.csv --seed 1",
+    "agreement @crowd --out agreement --resamples 50",
+    "noise @crowd",
+    "modes model_a @table9 --starts 5 --seed 1",
+    f"compare @crowd --model mace --model model_b {FEW} --out models",
+    f"sensitivity mace @crowd {FEW} --grid strategy_prior=1,10 --workers 2 --out priors",
+)
 
 
 def list_steps(folder: Path) -> dict[str, Callable[[], object]]:
@@ -61,6 +94,62 @@ def list_steps(folder: Path) -> dict[str, Callable[[], object]]:
             many = ba.distribute_annotations(str(folder / "parts"), client)
             ba.fit("mace", many, method="em", method_options={"restarts": 1}, **SHORT)
 
+    def write_files() -> None:
+        table = data.to_frame().rename(columns={"item": "ticket", "annotator": "worker", "label": "topic"})
+        table["text"] = table["ticket"] + ': "soon", or later?'
+        table[:600].to_csv(folder / "answers.csv", index=False)
+        gold = data.to_frame()[["item"]].drop_duplicates()
+        gold.assign(gold=gold["item"].map(data.gold))[:40].to_csv(folder / "gold.csv", index=False)
+        gold.assign(group=["ours", "theirs"] * 150).to_csv(folder / "systems.csv", index=False)
+
+    def run(command: str) -> None:
+        exit_code = 1 if "label_free_model" in command else 0
+        done = subprocess.run(
+            [Path(sys.executable).parent / "bayesanno", *command.split()],
+            cwd=folder,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert done.returncode == exit_code, done.stderr
+        assert not exit_code or len(done.stderr.splitlines()) == 1, done.stderr
+        out = command.partition(" --out ")[2].partition(" ")[0]
+        assert not out or (folder / out).exists(), done.stdout
+
+    def give_back() -> None:
+        control = {"from_name": "topic", "to_name": "text", "type": "choices"}
+        tasks = [
+            {
+                "id": number,
+                "data": {"text": f"ticket {number}"},
+                "annotations": [
+                    {"completed_by": who, "result": [{**control, "value": {"choices": [label]}}]}
+                    for who, label in enumerate(("bug", "bug", ("feature", "bug")[number % 2]))
+                ],
+            }
+            for number in range(6)
+        ]
+        (folder / "project.json").write_text(json.dumps(tasks), encoding="utf-8")
+        fitted = ba.fit("mace", ba.read_annotations(folder / "project.json"), method="em", **SHORT)
+        written = ba.export_labels(fitted, folder / "to.json", to="label-studio", tasks=folder / "project.json")
+        assert written.n_items == 6, written
+
+    def know_all() -> None:
+        shown = subprocess.run(
+            [Path(sys.executable).parent / "bayesanno", "--help"], capture_output=True, encoding="utf-8", check=True
+        )
+        listed = set(re.findall(r"^  ([a-z]+) ", shown.stdout.partition("Commands:")[2], re.MULTILINE))
+        assert len(listed) > 10, shown.stdout
+        assert listed <= {command.split()[0] for command in COMMANDS}, listed
+
+    def run_readme() -> None:
+        (code,) = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        names: dict[str, object] = {}
+        with contextlib.chdir(folder):
+            exec(code, names)
+        assert len(names["ask"]) == 200, names["ask"]
+        assert (folder / "model_b.html").exists()
+
     counts = ba.CountData.from_annotations(data, positive=data.labels[0])
     return {
         "nuts": lambda: fit("model_b", "model_b", **CHAINS),
@@ -80,6 +169,11 @@ def list_steps(folder: Path) -> dict[str, Callable[[], object]]:
         "what to ask next": lambda: ba.suggest_annotations(fits["model_b"], 20, random_seed=1),
         "figures": draw_all,
         "dask": by_dask,
+        "from a tool, and back to it": give_back,
+        "README, in Python": run_readme,
+        "files for the commands": write_files,
+        "commands": know_all,
+        **{f"bayesanno {command}": partial(run, command) for command in COMMANDS},
     }
 
 

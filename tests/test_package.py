@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -26,6 +27,22 @@ def test_importing_the_package_imports_nothing_heavy(tmp_path):
     code = f"import sys, bayesanno; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_the_models_are_found_where_git_makes_no_symbolic_links(tmp_path):
+    shutil.copytree(ROOT / "bayesanno", tmp_path / "bayesanno", ignore=shutil.ignore_patterns("models", "__pycache__"))
+    shutil.copytree(ROOT / "models", tmp_path / "models", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "bayesanno" / "models").write_text("../models")  # as Git leaves it
+    code = "import bayesanno as ba; print(ba.get_model('mace') == ba.models.MACE(), ba.models.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"True {tmp_path / 'models' / '__init__.py'}\n"
 
 
 def test_every_name_the_package_offers_can_be_had():
@@ -72,6 +89,24 @@ def test_the_wheel_holds_the_zoo_the_data_and_no_tests(wheel):
     assert {name.split("/")[0] for name in names} == {"bayesanno", f"bayesanno-{ba.__version__}.dist-info"}
     assert f"Version: {ba.__version__}" in metadata
     assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_the_sdist_holds_what_the_wheel_is_made_of_and_no_link(wheel):
+    (sdist,) = wheel.parent.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        members = archive.getmembers()
+    assert all(member.isfile() or member.isdir() for member in members)
+    names = {member.name.partition("/")[2] for member in members if member.isfile()}
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml", *SHIPPED} <= names
+    generated = {name for name in names if name.startswith("bayesanno.egg-info/")} | {"PKG-INFO", "setup.cfg"}
+    assert not {name for name in names - generated if not (ROOT / name).is_file()}
+    assert not {name for name in names if name.startswith(("tests", "notebooks", "."))}
+
+
+def test_the_version_is_one():
+    assert f"version: {ba.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {ba.__version__} (" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"It is version {ba.__version__}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_wheel_works_where_nothing_else_of_the_project_is(wheel, tmp_path):

@@ -11,9 +11,11 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import part_of
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import DataError, DataFileError, FitError
+from bayesanno.ground.errors import DataError, DataFileError, FitError, NamesWarning, warn
 from bayesanno.ground.lazy import xr
+from bayesanno.ground.wording import counted, listed
 from bayesanno.io.tools.registry import find_tool
 from bayesanno.io.tools.tasks import Tasks
 from bayesanno.io.tools.tool import Labels, Tool, ToolOptions
@@ -113,6 +115,11 @@ def export_labels(
     FitError
         If the items are of types and have no labels, or which of several dimensions is meant is not said.
 
+    Warns
+    -----
+    NamesWarning
+        If a true label is none of the labels; its item gets the label of the fit.
+
     References
     ----------
     What the tools import: https://labelstud.io/guide/predictions, https://docs.argilla.io/latest/reference/argilla/records,
@@ -149,6 +156,8 @@ def export_labels(
     probability = np.array(part.posterior.values)
     known = part.data.known_codes if use_gold else np.full(len(probability), -1)
     is_known = known >= 0
+    if use_gold:
+        _warn_of_strange_gold(part.data)
     probability[is_known] = np.eye(probability.shape[1])[known[is_known]]
     labels = Labels(
         data=part.data,
@@ -159,6 +168,19 @@ def export_labels(
         tasks=records,
     )
     return _write(tool, labels, path, min_probability, is_known)
+
+
+def _warn_of_strange_gold(data: AnnotationData) -> None:
+    """Warn of true labels that are none of the labels: such an item counts as not known."""
+    strange = [item for item, code in zip(data.items, data.known_codes.tolist(), strict=True) if code < 0]
+    strange = [item for item in strange if item in data.gold]
+    if strange:
+        warn(
+            f"{counted(len(strange), 'true label')} of {len(data.gold):,} cannot be exported, as "
+            f"{data.gold[strange[0]]!r} of item {strange[0]!r}, which is not among the labels {listed(data.classes)}: "
+            "the fit's own label is",
+            NamesWarning,
+        )
 
 
 def check_least(min_probability: float) -> None:

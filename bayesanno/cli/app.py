@@ -7,6 +7,9 @@ the options checked.
 
 from __future__ import annotations
 
+import atexit
+import gc
+import io
 import sys
 import warnings
 from typing import Annotated, Any
@@ -40,11 +43,17 @@ app = typer.Typer(
 )
 
 INTERRUPTED = 130
+NEW_OBJECTS = 50_000  # between two searches for garbage: what is imported and compiled stays, and is no garbage
 
 
 def main() -> None:
     """Run the command line; turn errors of ours into one line and an exit code."""
     warnings.showwarning = _show_warning
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # with a code page of Windows a name may have what that has not
+            stream.reconfigure(errors="backslashreplace")
+    gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
+    atexit.register(gc.freeze)  # nor is there a last search
     try:
         with lose_no_interrupt():
             app(standalone_mode=True)

@@ -130,7 +130,7 @@ def write_results(
 ) -> list[str]:
     """Write the results of a command, and run.json; return the names of the files, first of those that are `there`."""
     for name, table in tables.items():
-        numbers_as_text(table).to_csv(folder / name, index=False)
+        numbers_as_text(table).to_csv(folder / name, index=False, lineterminator="\n")
     if figures:
         from bayesanno.report.plots.style import write_png
 
@@ -138,7 +138,7 @@ def write_results(
             write_png(figure, folder / name)
     files = [*there, *tables, *figures, "run.json"]
     text = json.dumps({**run, "files": files}, indent=2)
-    (folder / "run.json").write_text(f"{text}\n", encoding="utf-8")
+    (folder / "run.json").write_text(f"{text}\n", encoding="utf-8", newline="\n")
     return files
 
 
@@ -283,7 +283,7 @@ def write_simulation(
     made_by = {"model": model.name, "fields": model.to_fields(), "seed": seed, "parameters": parameters}
     beside = path.with_suffix(".json")
     with write_whole(beside) as unfinished:
-        unfinished.write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8")
+        unfinished.write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8", newline="\n")
         write_data(data, path)
     return [path, beside]
 

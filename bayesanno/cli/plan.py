@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -68,6 +69,9 @@ def plan(
     simulations: Annotated[
         int | None, typer.Option(metavar="N", help="By MODEL: how many; by default 30, by nuts 10.")
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="By MODEL: fits in parallel; by default as many as there are cores, by vb 1.")
+    ] = None,
     out: opt.OutTable = None,
     seed: opt.Seed = None,
     overwrite: opt.Overwrite = False,
@@ -84,7 +88,7 @@ def plan(
     aim = {"target": target, "measure": measure, "sure": sure, "random_seed": seed}
     of_fit = {"--allocation": allocation, "--per-annotator": per_annotator}
     of_model = {"--items": items, "--per-item": per_item, "--labels": labels, "--like": like, "--set": settings}
-    of_model |= {"--method": method, "--simulations": simulations}
+    of_model |= {"--method": method, "--simulations": simulations, "--workers": workers}
     if _is_fit(what):
         _refuse(of_model, f"is for planning by a model before there are data, and {what} is a fit")
         who = read_annotators(None if annotators is None else Path(annotators), per_annotator)
@@ -104,7 +108,7 @@ def plan(
         asked["per_item"] = None if per_item is None else [_whole(n, "--per-item") for n in opt.split_names(per_item)]
         if labels is not None:
             asked["labels"] = int(labels) if labels.isdecimal() else opt.split_names(labels)
-        table = _plan_by_model(chosen, aim | asked | {"simulations": simulations})
+        table = _plan_by_model(chosen, aim | asked | {"simulations": simulations, "workers": workers})
         has_costs, more = False, ""
     typer.echo(show_table(table if has_costs else table.drop(columns="cost")))
     if target is not None:
@@ -127,8 +131,11 @@ def _plan_by_fit(folder: Path, arguments: dict[str, Any]) -> pd.DataFrame:
 
 def _plan_by_model(model: Any, arguments: dict[str, Any]) -> pd.DataFrame:
     from bayesanno.fits.storage import load
-    from bayesanno.planning.before import plan_answers
+    from bayesanno.planning.before import SIMULATIONS, find_usual_method, plan_answers
 
+    if arguments["workers"] is None:  # a process takes seconds to begin
+        is_quick = (arguments["method"] or find_usual_method(model)) in SIMULATIONS
+        arguments["workers"] = 1 if is_quick else os.cpu_count() or 1
     like = None if arguments["like"] is None else load(arguments["like"])
     return plan_answers(model, **arguments | {"like": like}, progressbar=sys.stderr.isatty())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, nullcontext
 from multiprocessing import get_context
 from typing import Any
@@ -28,6 +29,11 @@ def run_all[T, R](
         try:
             for future in track(as_completed(futures), message, show=progressbar, total=len(futures)):
                 yield futures[future], future.result()
+        except BrokenProcessPool as error:
+            raise FitError(
+                f"a process of workers={workers} ended before its work was done: a script needs "
+                '`if __name__ == "__main__":` around its calls; or memory ran out, and workers=1 needs less'
+            ) from error
         except BaseException:
             for future in futures:
                 future.cancel()

@@ -62,7 +62,7 @@ class MisfitWarning(UserWarning):
 
 
 class NamesWarning(UserWarning):
-    """Names in a table that count as two, but are spelt so alike that they may mean one."""
+    """Names that count as two, but are spelt so alike that they may mean one; true labels that are no labels."""
 
 
 class PredictionWarning(UserWarning):

@@ -24,13 +24,15 @@ def write_whole(path: Path) -> Iterator[Path]:
     """Give a temporary path next to this one for a file or a folder; at the end of the block it takes its place.
 
     What was there is replaced; a folder only by a folder. If the block fails, what was there stays, and what was made
-    is removed. The new one is made like any other: the umask says who may read it. A process that is killed leaves what
-    it made, a hidden file or folder; the next on the same machine that writes the same path removes that.
+    is removed; a finished folder that may not take its place is kept beside it. The new one is made like any other: the
+    umask says who may read it. A process that is killed leaves what it made, a hidden file or folder; the next on the
+    same machine that writes the same path removes that.
 
     Raises
     ------
     DataFileError
-        If it cannot be written: the disk is full, or the folder read-only. Other errors of the block are as they were.
+        If it cannot be written: the disk is full, the folder read-only, or what is to be replaced in use. Other errors
+        of the block are as they were.
 
     Examples
     --------
@@ -48,13 +50,19 @@ def write_whole(path: Path) -> Iterator[Path]:
     old = unfinished.with_suffix(".old")
     try:
         yield unfinished
-        if unfinished.is_dir() and path.exists():
-            path.replace(old)
         try:
+            if unfinished.is_dir() and path.exists():
+                path.replace(old)
             unfinished.replace(path)
-        except OSError:
+        except OSError as error:
             if old.exists():
                 old.replace(path)
+            if isinstance(error, PermissionError) and unfinished.is_dir():  # Windows, if a file in it is open elsewhere
+                kept = unfinished.replace(path.with_name(f"{path.name}.{token_hex(4)}"))
+                raise DataFileError(
+                    f"{str(path)!r} cannot be replaced: a program may have a file in it open; what was made is in "
+                    f"{str(kept)!r}"
+                ) from error
             raise
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:

@@ -192,7 +192,8 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     path = _text_path(path)
-    write_text(path, table.to_csv(index=False, sep="\t" if path.suffix.lower() == ".tsv" else ","))
+    separator = "\t" if path.suffix.lower() == ".tsv" else ","
+    write_text(path, table.to_csv(index=False, sep=separator, lineterminator="\n"))
 
 
 def _text_path(path: str | os.PathLike[str]) -> Path:

@@ -11,20 +11,20 @@ answers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from bayesanno.analysis.parts import part_of
+from bayesanno.criticism.parallel import check_workers, run_all
 from bayesanno.criticism.trials import hear_doubts
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.fits.view import FitView, require_as_fitted, view_of
 from bayesanno.ground.errors import DataError, FitError, MisfitWarning, warn
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.running import track
 from bayesanno.ground.validate import check_seed
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.inference.fit import fit
@@ -61,6 +61,7 @@ def plan_answers(
     method: str | None = None,
     simulations: int | None = None,
     random_seed: int | None = None,
+    workers: int = 1,
     progressbar: bool = True,
 ) -> pd.DataFrame:
     """Return how good labels are expected to be with how many answers per item, before there is any.
@@ -94,6 +95,8 @@ def plan_answers(
     simulations : int, optional
         By default 30, and 10 of a method that samples.
     random_seed : int, optional
+    workers : int
+        Processes in parallel; with more than one, a script needs the usual `if __name__ == "__main__":`.
     progressbar : bool
 
     Returns
@@ -110,7 +113,8 @@ def plan_answers(
         If numbers of answers do not rise, or are more than there are annotators; if an argument is out of its range,
         or labels are given with `like`.
     FitError
-        If the model, or that of `like`, has no true labels of items; if `like` was recalibrated.
+        If the model, or that of `like`, has no true labels of items; if `like` was recalibrated; if workers is less
+        than 1.
 
     Warns
     -----
@@ -136,13 +140,14 @@ def plan_answers(
     ([100, 500], True)
     """
     check_seed(random_seed)
+    check_workers(workers)
     check_target(target, measure, sure)
     counts = {"items": items, "annotators": annotators, "simulations": FEW if simulations is None else simulations}
     for name, value in counts.items():
         check_count(name, value)
     chosen = get_model(model)
     _require_labels(chosen)
-    method = method or ("vb" if isinstance(chosen, HasUpdates) and not chosen.without_updates() else "nuts")
+    method = method or find_usual_method(chosen)
     choose_method(method)
     n = simulations or SIMULATIONS.get(method, FEW)
     looks = _find_looks(per_item, annotators)
@@ -163,15 +168,40 @@ def plan_answers(
         design = replace(make_design(labels=view.data.classes, **asked), **_labels_of(view.data))
         made = _simulate_like(view, design, n, rng)
     settings = {"method": method, "check": False, "progressbar": False, **QUICK.get(method, {})}
-    seen = np.full((n, len(looks), 6), np.nan)  # answers, cost, share right, again, share sure, mean probability
-    with hear_doubts():  # an unreliable fit has wrong labels, and these count
-        for future, data in zip(seen, track(made, "fitting", show=progressbar, total=n), strict=True):
-            for at, each in enumerate(looks):
-                fitted = fit(chosen, _take_first(data, each), **settings, random_seed=int(rng.integers(2**31)))
-                future[at] = each * items, each * items, *_score(fitted, data, sure)
+    futures = [Future(data, [int(rng.integers(2**31)) for _ in looks]) for data in made]
+    how: dict[str, Any] = {"workers": workers, "client": None, "message": "fitting", "progressbar": progressbar}
+    done = dict(run_all(fit_future, futures, chosen, looks, settings, sure, **how))
+    seen = np.array([done[future] for future in futures])  # (simulation, look, 6)
     table = tabulate_progress(seen[..., :5], 0, items, target, measure)
     table.insert(list(table).index("accuracy_ub") + 1, "probability", seen[..., 5].mean(axis=0))
     return table
+
+
+def find_usual_method(model: AnnotationModel) -> str:
+    """Return the method by which simulated answers are fitted if none is named."""
+    return "vb" if isinstance(model, HasUpdates) and not model.without_updates() else "nuts"
+
+
+@dataclass(frozen=True, eq=False)
+class Future:
+    """Simulated data with their true labels, and a seed for the fit of each number of answers per item."""
+
+    data: AnnotationData
+    seeds: Sequence[int]
+
+
+def fit_future(
+    future: Future, model: AnnotationModel, looks: Sequence[int], settings: Mapping[str, Any], sure: float
+) -> np.ndarray:
+    """Return answers, cost, share right, again, share sure and mean probability of each number of answers per item."""
+    data = future.data
+    with hear_doubts():  # an unreliable fit has wrong labels, and these count
+        scores = [
+            _score(fit(model, _take_first(data, each), **settings, random_seed=seed), data, sure)
+            for each, seed in zip(looks, future.seeds, strict=True)
+        ]
+    n_answers = data.n_items * np.array(looks)
+    return np.column_stack([n_answers, n_answers, scores])
 
 
 def _find_looks(per_item: Sequence[int] | None, annotators: int) -> list[int]:

@@ -83,7 +83,7 @@ def write_report(
         footer="Written by bayesanno. The numbers are those of the tables in the same folder, rounded.",
     )
     with write_whole(path) as unfinished:
-        unfinished.write_text(page, encoding="utf-8")
+        unfinished.write_text(page, encoding="utf-8", newline="\n")
     return path
 
 

@@ -107,7 +107,10 @@ def draw_prior(
     dims = graph.named_vars_to_dims
     return xr.Dataset(
         {
-            variable.name: (("chain", "draw", *dims.get(variable.name, ())), values[None])
+            variable.name: (
+                ("chain", "draw", *dims.get(variable.name, ())),
+                values.reshape(1, n, *values.shape[values.ndim - variable.ndim :]),  # PyMC gives one draw no axis
+            )
             for variable, values in zip(variables, drawn, strict=True)
         }
     )

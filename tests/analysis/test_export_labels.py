@@ -54,6 +54,18 @@ def test_predictions_of_label_studio_name_their_task(fit, expected, tmp_path):
     assert "größer" in path.read_text(encoding="utf-8")
 
 
+def test_a_true_label_that_is_none_of_the_labels_is_said_and_the_fit_s_own_exported(data, tmp_path):
+    gold = {"11": "groß", "14": "klein", "15": "winzig", "16": "größer"}
+    fit = fit_by_em(replace(data, gold=gold, controls={"16": "klein"}))
+    path = tmp_path / "labels.csv"
+    with pytest.warns(ba.NamesWarning, match="2 true labels of 4 cannot be exported, as 'groß' of item '11'"):
+        written = ba.export_labels(fit, path, to="soft-labels")
+    assert (written.n_items, written.n_known) == (7, 2)
+    table = pd.read_csv(path, dtype={"item": str}).set_index("item")
+    assert table.loc[["11", "14", "15", "16"], "label"].tolist() == ["größer", "klein", "klein", "klein"]
+    ba.export_labels(fit, path, to="soft-labels", use_gold=False)  # where none is looked at, none is warned of
+
+
 def test_tasks_of_label_studio_keep_their_data_and_not_the_answers(fit, expected, tmp_path):
     tasks = write_to(tmp_path / "export.json", annotated_tasks())
     ba.export_labels(fit, tmp_path / "labels.json", to="label-studio", tasks=tasks, agent="we")

@@ -1,6 +1,9 @@
 """The files of a run: what is read of a fit for them is read once."""
 
 import json
+import os
+import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -51,6 +54,30 @@ def test_every_kind_of_data_is_described_and_written(tmp_path):
         assert json.loads(json.dumps(describe_data(data))) == described
         write_data(data, tmp_path / f"{number}.csv")
         assert (tmp_path / f"{number}.csv").read_text().count("\n") > data.n_items
+
+
+def test_files_of_text_are_the_same_on_every_system(tiny_fit, tmp_path, monkeypatch):
+    written = {}
+    write_text = Path.write_text
+
+    def write_as_windows(self, text, encoding=None, errors=None, newline=None):
+        return write_text(self, text, encoding, errors, "\r\n" if newline is None else newline)
+
+    for system in ("this", "other"):
+        folder = tmp_path / system
+        folder.mkdir()
+        write_fit(tiny_fit, folder, began=time.perf_counter())
+        ba.write_report(tiny_fit, folder / "report.html", random_seed=1)
+        ba.export_labels(tiny_fit, folder / "soft.csv", to="soft-labels")
+        ba.export_labels(tiny_fit, folder / "cleanlab", to="cleanlab")
+        files = [path for path in folder.rglob("*") if path.suffix in (".csv", ".html", ".json")]
+        written[system] = {path.name: path.read_bytes() for path in files}
+        monkeypatch.setattr(os, "linesep", "\r\n")
+        monkeypatch.setattr(Path, "write_text", write_as_windows)
+    assert len(written["this"]) >= 10
+    for name, text in written["other"].items():
+        assert b"\r" not in text, name
+        assert text == written["this"][name] or name == "run.json", name  # which has how long it took
 
 
 def test_numbers_are_written_as_pandas_writes_them(rng):

@@ -1,5 +1,7 @@
 """A study of priors: what it compares, that a row rests on itself alone, and that it goes on where it stopped."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -68,6 +70,15 @@ def test_a_row_rests_on_itself_alone(study, crowd):
 
 def test_processes_find_the_same(study, crowd):
     same(ba.sensitivity("mace", crowd[0], GRID, workers=2, **BY_EM), study)
+
+
+def test_a_script_that_processes_cannot_import_is_told_what_it_needs(tmp_path):
+    script = tmp_path / "script.py"
+    asked = f"ba.read_annotations('@crowd'), {GRID}, workers=2, **{BY_EM}"
+    script.write_text(f"import bayesanno as ba\nba.sensitivity('mace', {asked})\n", encoding="utf-8")
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "FitError: a process of workers=2 ended before its work was done: a script needs `if __name__" in done.stderr
 
 
 def test_a_study_goes_on_where_it_stopped(study, crowd, tmp_path, monkeypatch):

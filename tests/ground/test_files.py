@@ -105,6 +105,26 @@ def test_a_folder_that_cannot_take_the_place_leaves_the_old_one(tmp_path, monkey
     assert (names(tmp_path), names(path)) == (["run"], ["old"])
 
 
+def test_a_folder_in_use_stays_and_what_was_made_is_kept_beside_it(tmp_path, monkeypatch, refuses):
+    path, rename = tmp_path / "run", Path.replace
+    with write_whole(path) as unfinished:
+        unfinished.mkdir()
+        (unfinished / "old").touch()
+
+    def refuse(self, target):  # as Windows does while a file in the folder is open
+        if self == path:
+            raise PermissionError(errno.EACCES, "Access is denied", str(self), str(target))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with refuses(DataFileError, "run' cannot be replaced: .*what was made is in") as caught, write_whole(path) as made:
+        made.mkdir()
+        (made / "new").touch()
+    kept = Path(str(caught.value).split("'")[-2])
+    assert {path.name, kept.name} == set(names(tmp_path))
+    assert (names(path), names(kept)) == (["old"], ["new"])
+
+
 WRITE = """
 import sys, time
 from pathlib import Path

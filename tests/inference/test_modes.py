@@ -314,6 +314,18 @@ def test_a_point_on_a_saddle_is_left():
     assert end.value == pytest.approx(CLOSED["@table14"][0], abs=1e-6)
 
 
+def test_an_end_that_curves_upwards_is_no_maximum():
+    """Here two annotators have no influence on items, and putting their rows in the middle leaves a saddle."""
+    answers = [
+        (item, who, label)
+        for item, said in {"s1": "yyn", "s2": "nyn"}.items()
+        for who, label in zip("abc", said, strict=True)
+    ]
+    modes = find("mace", AnnotationData.from_records(answers), starts=20)
+    assert modes["maximum"].any()
+    assert not modes["maximum"].all()
+
+
 # ------------------------------------------------------------------------------------------------------- bad input
 
 

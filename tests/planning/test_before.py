@@ -106,6 +106,12 @@ def test_the_same_seed_gives_the_same_plan_and_numbers_of_answers_share_theirs()
     assert plan_answers("mace", **few, **QUIET)["per_item"].tolist() == [1, 2, 3, 5]  # 8 are more than there are
 
 
+def test_processes_plan_the_same_and_one_simulation_is_a_plan():
+    few = {"items": 40, "annotators": 6, "per_item": [1, 3], **QUIET}
+    assert plan_answers("mace", simulations=3, workers=2, **few).equals(plan_answers("mace", simulations=3, **few))
+    assert plan_answers("mace", simulations=1, **few)["accuracy"].between(0.2, 1).all()
+
+
 def _small_fit():
     data, _ = ba.simulate("mace", ba.make_design(items=20, annotators=4, per_item=2, **DESIGN), random_seed=1)
     return ba.fit("mace", data, method="vb", check=False, **QUIET)
@@ -133,6 +139,7 @@ def test_what_is_known_of_the_fit_is_said(crowd):
         ({"items": 0}, "items is 0: it must be a number, 1 or more"),
         ({"annotators": 2.5}, "annotators is 2.5"),
         ({"simulations": 0}, "simulations is 0"),
+        ({"workers": 0}, "workers is 0: it must be 1 or more"),
         ({"target": 95}, "target is 95"),
         ({"measure": "kappa"}, "measure is 'kappa'"),
         ({"method": "magic"}, "there is no method 'magic'"),

@@ -193,7 +193,7 @@ def polish(objective: Function, region: Region, end: End) -> End:
     z = np.where(_find_idle(objective, region, z) & ~region.half, even, z)
     value, gradient = evaluate(objective, region, z)
     step, curved, flat = _newton_step(objective, region, z, gradient)
-    at_rest = bool(np.abs(step).max(initial=0) < 1e-6) and not curved
+    at_rest = bool(np.abs(step).max(initial=0) < 1e-6) and curved is None
     return End(z, value, maximum=done and at_rest, flat=flat)
 
 

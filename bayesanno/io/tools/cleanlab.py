@@ -37,7 +37,7 @@ def write_cleanlab(labels: Labels, path: Path) -> None:
         unfinished.mkdir()
         np.save(unfinished / PROBABILITIES, labels.probability[labels.row])
         for name, table in tables.items():
-            table.to_csv(unfinished / f"{name}.csv")
+            table.to_csv(unfinished / f"{name}.csv", lineterminator="\n")
 
 
 def tabulate_answers(labels: Labels) -> dict[str, pd.DataFrame]:
