@@ -86,7 +86,8 @@ def write_labels(
     Raises
     ------
     FitError
-        If one of the fit and the data is on a cluster and the other is not, or their annotators or labels differ.
+        If one of the fit and the data is on a cluster and the other is not, their annotators or labels differ, or the
+        cluster cannot go on.
     DataError
         If the data are no data for this fit, as for `predict_labels`.
     DataFileError

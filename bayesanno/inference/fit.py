@@ -137,7 +137,7 @@ def fit(
         If the data are not of the kind that the model takes, or cannot support it.
     FitError
         If a setting or a method option is unknown or out of its range, or an initial value is not of the model; or if
-        the sampler stops with an error of its own.
+        the sampler stops with an error of its own, or the Dask cluster cannot go on.
     SamplerError
         If the sampler is not installed.
 
