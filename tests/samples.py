@@ -35,6 +35,14 @@ RTE_HISTOGRAM = np.array([5, 25, 90, 105, 103, 65, 62, 59, 108, 105, 73])
 DIMENSIONS = {"focus": ("method", "result", "other"), "polarity": ("+", "-")}  # two of them, each with its labels
 
 
+def write_parts(frame: Any, folder: Path, n: int) -> Path:
+    """Write a table to a new folder of so many Parquet files, and return the folder."""
+    folder.mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(frame)), n)):
+        frame.iloc[rows].to_parquet(folder / f"part{number}.parquet")
+    return folder
+
+
 def rte_annotations() -> ba.AnnotationData:
     """Annotations of the counts of `RTE_HISTOGRAM`, for what depends on nothing else: who said what is made up."""
     positive = np.repeat(np.arange(11), RTE_HISTOGRAM)

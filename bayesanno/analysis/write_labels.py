@@ -22,7 +22,8 @@ from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import lies_elsewhere
 from bayesanno.inference.climbing.climb import require_updates
-from bayesanno.inference.dask.annotations import DaskAnnotations, quiet, require_distributed
+from bayesanno.inference.dask.annotations import DaskAnnotations, require_distributed
+from bayesanno.inference.dask.cluster import quiet
 from bayesanno.inference.dask.parts import Part
 from bayesanno.modeling.expectation import Logs, log_probabilities, read_posterior
 
@@ -85,7 +86,8 @@ def write_labels(
     Raises
     ------
     FitError
-        If one of the fit and the data is on a cluster and the other is not, or their annotators or labels differ.
+        If one of the fit and the data is on a cluster and the other is not, their annotators or labels differ, or the
+        cluster cannot go on.
     DataError
         If the data are no data for this fit, as for `predict_labels`.
     DataFileError
@@ -133,7 +135,10 @@ def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], Writt
 
     def write(folder: Path) -> WrittenLabels:
         with quiet():
-            return data.on_workers.add_up_parts(write_part, logs, data.labels, folder)
+            written = data.on_workers.add_up_parts(write_part, logs, data.labels, folder)
+        for left in folder.glob(".*.tmp"):  # by workers that were killed while they wrote
+            left.unlink(missing_ok=True)
+        return written
 
     return write
 

@@ -14,7 +14,8 @@ from bayesanno.cli.options import DataOptions
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.climbing.climb import require_updates
-from bayesanno.inference.dask.annotations import connect, distribute_annotations
+from bayesanno.inference.dask.annotations import distribute_annotations
+from bayesanno.inference.dask.cluster import connect
 from bayesanno.inference.methods import check_method_on_dask
 from bayesanno.modeling.base import AnnotationModel
 

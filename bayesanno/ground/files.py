@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import errno
+import os
+import re
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from zlib import crc32
 
 from bayesanno.ground.errors import DataFileError
 
@@ -21,7 +25,8 @@ def write_whole(path: Path) -> Iterator[Path]:
 
     What was there is replaced; a folder only by a folder. If the block fails, what was there stays, and what was made
     is removed; a finished folder that may not take its place is kept beside it. The new one is made like any other: the
-    umask says who may read it.
+    umask says who may read it. A process that is killed leaves what it made, a hidden file or folder; the next on the
+    same machine that writes the same path removes that.
 
     Raises
     ------
@@ -40,7 +45,8 @@ def write_whole(path: Path) -> Iterator[Path]:
     ...     [path.name for path in Path(folder).iterdir()]
     ['data.txt']
     """
-    unfinished = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
+    _remove_left_behind(path)
+    unfinished = path.with_name(f".{path.name}.{_machine()}-{os.getpid()}-{token_hex(4)}.tmp")
     old = unfinished.with_suffix(".old")
     try:
         yield unfinished
@@ -52,7 +58,7 @@ def write_whole(path: Path) -> Iterator[Path]:
             if old.exists():
                 old.replace(path)
             if isinstance(error, PermissionError) and unfinished.is_dir():  # Windows, if a file in it is open elsewhere
-                kept = unfinished.replace(path.with_name(unfinished.stem.removeprefix(".")))
+                kept = unfinished.replace(path.with_name(f"{path.name}.{token_hex(4)}"))
                 raise DataFileError(
                     f"{str(path)!r} cannot be replaced: a program may have a file in it open; what was made is in "
                     f"{str(kept)!r}"
@@ -66,8 +72,42 @@ def write_whole(path: Path) -> Iterator[Path]:
             raise
         raise DataFileError(f"{str(path)!r} cannot be written: {error.strerror}") from error
     finally:
-        if unfinished.is_dir():
-            shutil.rmtree(unfinished, ignore_errors=True)
-        else:
-            with suppress(OSError):  # nothing is there, or all is read-only by now
-                unfinished.unlink()
+        _remove(unfinished)
+
+
+def _remove_left_behind(path: Path) -> None:
+    """Remove what was made next to a path, to take its place, by processes of this machine that run no more.
+
+    What another machine made is left, and so is a former folder whose place nothing has taken.
+    """
+    if os.name != "posix":  # elsewhere there is no asking for a process by its number alone
+        return
+    own = re.compile(rf"\.{re.escape(path.name)}\.{_machine()}-(\d+)-[0-9a-f]{{8}}\.(tmp|old)")
+    with suppress(OSError):
+        for beside in list(path.parent.iterdir()):
+            found = own.fullmatch(beside.name)
+            if found and not _runs(int(found[1])) and (found[2] == "tmp" or path.exists()):
+                _remove(beside)
+
+
+def _machine() -> str:
+    """Return this machine's name in eight characters: processes are known by their numbers there, and nowhere else."""
+    return f"{crc32(socket.gethostname().encode()):08x}"
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)  # sends nothing
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is another user's, or none of ours
+        return True
+    return True
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):  # nothing is there, or all is read-only by now
+            path.unlink()

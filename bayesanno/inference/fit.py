@@ -17,7 +17,8 @@ from bayesanno.ground.validate import check_seed, known_seed, lies_elsewhere
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.check import check_answers
 from bayesanno.inference.climbing.climb import require_updates
-from bayesanno.inference.dask.annotations import DaskAnnotations, quiet, require_distributed
+from bayesanno.inference.dask.annotations import DaskAnnotations, require_distributed
+from bayesanno.inference.dask.cluster import quiet
 from bayesanno.inference.diagnosis.design import warn_of_design
 from bayesanno.inference.graph.density import compile_anew_if_broken
 from bayesanno.inference.methods import Method, check_method_on_dask, choose_method
@@ -136,7 +137,7 @@ def fit(
         If the data are not of the kind that the model takes, or cannot support it.
     FitError
         If a setting or a method option is unknown or out of its range, or an initial value is not of the model; or if
-        the sampler stops with an error of its own.
+        the sampler stops with an error of its own, or the Dask cluster cannot go on.
     SamplerError
         If the sampler is not installed.
 

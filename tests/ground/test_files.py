@@ -2,6 +2,10 @@
 
 import errno
 import os
+import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,3 +123,62 @@ def test_a_folder_in_use_stays_and_what_was_made_is_kept_beside_it(tmp_path, mon
     kept = Path(str(caught.value).split("'")[-2])
     assert {path.name, kept.name} == set(names(tmp_path))
     assert (names(path), names(kept)) == (["old"], ["new"])
+
+
+WRITE = """
+import sys, time
+from pathlib import Path
+from bayesanno.ground.files import write_whole
+with write_whole(Path(sys.argv[1])) as unfinished:
+    unfinished.mkdir()
+    Path(unfinished, "half").touch()
+    print("written", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def writing(tmp_path):
+    """A process that is writing the folder `run`."""
+    process = subprocess.Popen([sys.executable, "-c", WRITE, tmp_path / "run"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "written\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def write_folder(path):
+    with write_whole(path) as unfinished:
+        unfinished.mkdir()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a process cannot be asked for by its number")
+def test_what_a_killed_process_left_is_removed_by_the_next_that_writes_there(tmp_path, writing):
+    (left,) = names(tmp_path)
+    assert left.startswith(".run.")
+    assert left.endswith(".tmp")
+    write_folder(tmp_path / "run")
+    assert names(tmp_path) == [left, "run"], "of a process that runs"
+    writing.send_signal(signal.SIGKILL)
+    writing.wait()
+    elsewhere = re.sub(r"^.run.\w+-", ".run.00000000-", left)
+    another = left.replace(".run", ".run.json")
+    for name in (elsewhere, another):
+        (tmp_path / name).touch()
+    write_folder(tmp_path / "other")
+    assert left in names(tmp_path), "of another path"
+    write_folder(tmp_path / "run")
+    assert names(tmp_path) == sorted([elsewhere, another, "other", "run"])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a process cannot be asked for by its number")
+def test_a_folder_that_was_being_replaced_is_kept_until_another_is_there(tmp_path, writing):
+    (left,) = names(tmp_path)
+    writing.kill()
+    writing.wait()
+    old = left.replace(".tmp", ".old")
+    (tmp_path / left).rename(tmp_path / old)
+    write_folder(tmp_path / "run")
+    assert names(tmp_path) == [old, "run"]
+    write_folder(tmp_path / "run")
+    assert names(tmp_path) == ["run"]

@@ -1,8 +1,6 @@
 """Annotations on a Dask cluster: estimates and labels are those in memory, wherever parts lie or are lost."""
 
-import json
 import os
-import signal
 
 import krippendorff
 import numpy as np
@@ -14,10 +12,11 @@ import bayesanno as ba
 from bayesanno.agreement.skew import count_labels
 from bayesanno.ground.errors import DataError, DataFileError, ExtraError, FitError
 from bayesanno.inference.dask import annotations as of_dask
+from bayesanno.inference.dask import cluster as of_cluster
 from bayesanno.inference.diagnosis.design import describe_links, design_problems, link_block
 from bayesanno.io import partitioned
 from bayesanno.modeling.expectation import make_blocks
-from tests.samples import WITH_EM, tiny_data
+from tests.samples import WITH_EM, tiny_data, write_parts
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
@@ -26,13 +25,6 @@ distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own reader of Parquet, pandas 3.1
 ONE = {"random_seed": 1, "progressbar": False}
 NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
-
-
-def write_parts(frame, folder, n):
-    folder.mkdir()
-    for number, rows in enumerate(np.array_split(np.arange(len(frame)), n)):
-        frame.iloc[rows].to_parquet(folder / f"part{number}.parquet")
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +38,7 @@ def client():
         distributed.Client(cluster) as client,
     ):
         patch.setattr(of_dask, "PART_ROWS", 450)
-        patch.setattr(of_dask, "FAN_IN", 3)
+        patch.setattr(of_cluster, "FAN_IN", 3)
         yield client
 
 
@@ -239,34 +231,12 @@ class TestDesign:
         assert [one.split(" ")[0] for one in said[0]] == ["labels", "annotators"]
 
 
-def test_a_worker_that_is_killed_within_an_iteration_changes_nothing(folder, monkeypatch, tmp_path):
-    monkeypatch.setattr(of_dask, "PART_ROWS", 600)
-    settings = ONE | {"method": "em", "method_options": {"restarts": 1}}
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        there = ba.distribute_annotations(folder, client)
-        whole = ba.fit("mace", there, **settings)
-        pids, add_all, calls = client.run(os.getpid), of_dask.add_all, []
-
-        def kill_at_the_fifth(client, sums):
-            calls.append(len(sums))
-            if len(calls) == 5:  # the tasks of this step are on their way
-                holds = {worker for workers in client.who_has(there.on_workers.parts).values() for worker in workers}
-                os.kill(pids[sorted(holds)[0]], signal.SIGKILL)
-            return add_all(client, sums)
-
-        monkeypatch.setattr(of_dask, "add_all", kill_at_the_fifth)
-        broken = ba.fit("mace", there, **settings)
-        assert len(calls) > 10
-        assert set(client.run(os.getpid).values()) != set(pids.values())
-        written = ba.write_labels(broken, there, tmp_path / "labels")
-    xr.testing.assert_identical(broken["posterior"].to_dataset(), whole["posterior"].to_dataset())
-    assert (written.n_items, written.n_gold) == (400, 400)
-    assert json.loads(broken.attrs["diagnostics"]) == json.loads(whole.attrs["diagnostics"])
+def test_a_cluster_of_this_machine_has_a_worker_for_each_core_and_keeps_memory(folder):
+    with of_cluster.connect("local") as local:
+        assert set(local.nthreads().values()) == {1}
+        assert len(local.nthreads()) == os.cpu_count()
+        assert set(local.run(os.environ.get, "MALLOC_TRIM_THRESHOLD_").values()) == {str(2**28)}
+        assert ba.distribute_annotations(folder, local).n_items == 400
 
 
 class TestRefused:
@@ -289,12 +259,13 @@ class TestRefused:
             ba.fit("mace", folder, method="em", client="local")
 
     def test_a_scheduler_that_is_not_there(self, monkeypatch, refuses):
-        monkeypatch.setattr(of_dask, "TIMEOUT", "100 ms")
+        monkeypatch.setattr(of_cluster, "TIMEOUT", "100 ms")
         before = dask.config.get("scheduler", None)
-        with refuses(FitError, "there is no Dask scheduler at 'tcp://127.0.0.1:9' .*start one with `dask scheduler`"):
-            of_dask.connect("tcp://127.0.0.1:9")
-        with refuses(FitError, "there is no Dask scheduler at 'nowhere:at all'"):
-            of_dask.connect("nowhere:at all")
+        nobody = "there is no Dask scheduler at 'tcp://127.0.0.1:9' .*start one with `dask scheduler`"
+        with refuses(FitError, nobody), of_cluster.connect("tcp://127.0.0.1:9"):
+            pass
+        with refuses(FitError, "there is no Dask scheduler at 'nowhere:at all'"), of_cluster.connect("nowhere:at all"):
+            pass
         assert dask.config.get("scheduler", None) == before
 
     def test_dask_that_is_not_installed(self, monkeypatch, folder, refuses):
@@ -302,7 +273,7 @@ class TestRefused:
         for ask in (
             lambda: ba.fit("mace", folder, method="em", client="any"),
             lambda: ba.distribute_annotations(folder, None),
-            lambda: of_dask.connect("local"),
+            lambda: of_cluster.connect("local").__enter__(),
         ):
             with refuses(ExtraError, r"Dask is not installed: pip install 'bayesanno\[dask\]'"):
                 ask()

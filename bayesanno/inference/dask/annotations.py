@@ -12,15 +12,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from itertools import pairwise
-from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +25,7 @@ from bayesanno.data.labelled import Labelled
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import lies_elsewhere
+from bayesanno.inference.dask.cluster import add_all, check_client, clear_errors, quiet, wait_for
 from bayesanno.inference.dask.parts import (
     PartTotals,
     add_up_part,
@@ -57,9 +53,7 @@ if TYPE_CHECKING:
 
 PART_ROWS = 1_000_000  # annotations of a part: some tens of megabytes
 LEAST_ROWS = 10_000  # of a part that exists only so that every thread has one
-FAN_IN = 8  # sums that one task adds up
 CLIMBS = 32  # that are followed at a time: they wait for workers, and take no time here
-TIMEOUT = "10 s"  # to reach a scheduler
 
 
 class DaskItems(AddsUp):
@@ -88,10 +82,11 @@ class DaskItems(AddsUp):
 
     def add_up_parts[T](self, of_part: Callable[..., T], *arguments: Any) -> T:
         """Return the sum over parts of `of_part(part, *arguments)`, a function of a module."""
-        # an argument of one task, and not scattered data: what only workers hold is lost with them
-        sent = self.client.submit(itself, arguments, pure=False)
         n = len(self.parts)
-        found: T = add_all(self.client, self.client.map(_call, self.parts, [of_part] * n, [sent] * n, pure=False))
+        with clear_errors():
+            # an argument of one task, and not scattered data: what only workers hold is lost with them
+            sent = self.client.submit(itself, arguments, pure=False)
+            found: T = add_all(self.client, self.client.map(_call, self.parts, [of_part] * n, [sent] * n, pure=False))
         return found
 
 
@@ -165,9 +160,10 @@ def distribute_annotations(
     check_client(client)
     declared = None if labels is None else label_names("labels", labels)
     table = open_partitions(source, {"item": item, "annotator": annotator, "label": label, "gold": gold})
-    with _clear_errors(), quiet():
+    with clear_errors(), quiet():
         if has_floats(table):
-            found_whole = client.gather(client.map(find_whole, client.compute(table.frame.to_delayed()), pure=False))
+            tasks = client.map(find_whole, client.compute(table.frame.to_delayed()), pure=False)
+            found_whole = [wait_for(client, task) for task in tasks]
             names = {name for each in found_whole for name in each}
             table = replace(table, whole={name: all(each.get(name, True) for each in found_whole) for name in names})
         found = add_all(client, _map_frames(client, table.frame, find_names, replace(table, frame=None)))
@@ -229,63 +225,6 @@ def require_distributed(data: Any, client: Client | None) -> DaskAnnotations:
     return distribute_annotations(data, client)
 
 
-def check_client(client: Any) -> None:
-    """Raise a FitError unless this is a client of a Dask cluster."""
-    from distributed import Client
-
-    if not isinstance(client, Client):
-        raise FitError(f"client is {client!r}: it must be a dask.distributed.Client, as Client('tcp://10.0.0.1:8786')")
-
-
-def connect(address: str) -> Client:
-    """Return a client of the scheduler at an address, or of a cluster of this machine's own cores ("local").
-
-    Raises
-    ------
-    ExtraError
-        If Dask is not installed.
-    FitError
-        If there is no scheduler at the address.
-    """
-    require_dask()
-    from distributed import Client
-    from distributed.comm import resolve_address
-
-    if address == "local":
-        return Client(
-            n_workers=os.cpu_count() or 1,
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.ERROR,
-        )
-    try:
-        resolve_address(address)  # a client whose address cannot be read stays Dask's default, and closes after 20 s
-        return Client(address, timeout=TIMEOUT)
-    except (OSError, ValueError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise FitError(
-            f"there is no Dask scheduler at {address!r} ({reason}): start one with `dask scheduler` and give its "
-            "address, as tcp://10.0.0.1:8786, or 'local'"
-        ) from None
-
-
-def add_all(client: Client, sums: Sequence[Future]) -> Any:
-    """Return the sum of what tasks give, added up on the workers in a fixed order; the tasks are let go of.
-
-    Raises
-    ------
-    FitError
-        If the cluster fails.
-    """
-    level = list(sums)
-    with _clear_errors():
-        while len(level) > 1:
-            n_groups = math.ceil(len(level) / FAN_IN)
-            ends = [len(level) * at // n_groups for at in range(n_groups + 1)]
-            level = client.map(_add, [level[a:b] for a, b in pairwise(ends)], pure=False)
-        return level[0].result()
-
-
 def _map_frames(client: Client, frame: Any, of_frame: Callable[..., Any], *arguments: Any) -> list[Future]:
     """Return the futures of a function of each partition of a Dask DataFrame."""
     from dask import delayed
@@ -319,31 +258,5 @@ def _call(first: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) 
     return function(first, *arguments)
 
 
-def _add(sums: Sequence[Any]) -> Any:
-    return reduce(add, sums)
-
-
 def _number(names: Sequence[str]) -> dict[str, int]:
     return {name: code for code, name in enumerate(names)}
-
-
-@contextmanager
-def _clear_errors() -> Iterator[None]:
-    """Say in one line what a cluster that cannot go on says in many."""
-    from distributed import CancelledError, KilledWorker
-    from distributed.comm.core import CommClosedError
-
-    try:
-        yield
-    except (KilledWorker, CancelledError, CommClosedError) as error:
-        reason = " ".join(str(error).split())
-        raise FitError(f"the Dask cluster cannot go on: {type(error).__name__}: {reason}") from error
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Leave out what Dask says of large arguments: parameters of many annotators are large, and travel once a step."""
-    import dask
-
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-        yield

@@ -42,11 +42,11 @@ class Links:
 
 def link_annotators(item: np.ndarray, annotator: np.ndarray, n_items: int, n_annotators: int) -> Links:
     """Return who is linked to whom by annotations (annotation,)."""
-    pairs = np.unique(item * n_annotators + annotator)
-    item, annotator = np.divmod(pairs, n_annotators)  # (pair,) each
-    checks = bool(pairs.size and np.bincount(item).max() > 1)
-    leader = _find_leaders(annotator, n_annotators + item, n_annotators + n_items)[:n_annotators]
-    return Links(leader, checks)
+    of_item = np.full(n_items, -1)
+    of_item[item] = annotator  # one of those who annotated it, to whom all others of them are linked
+    links = annotator != of_item[item]
+    leader = _find_leaders(annotator[links], of_item[item[links]], n_annotators)
+    return Links(leader, bool(links.any()))
 
 
 def link_block(block: Block) -> Links:

@@ -1,0 +1,165 @@
+"""A Dask cluster as its client sees it: reaching it, adding up there, and saying why it cannot go on.
+
+The invariant: what waits for a cluster ends, with a result or an error of one line. A worker that is lost is no error:
+Dask makes what it held anew, elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from bayesanno.ground.errors import FitError
+from bayesanno.ground.running import quiet_logger
+from bayesanno.io.partitioned import require_dask
+
+if TYPE_CHECKING:
+    from dask.distributed import Client, Future
+
+FAN_IN = 8  # sums that one task adds up
+TIMEOUT = "10 s"  # to reach a scheduler
+LOOK = 10.0  # seconds between looks at workers, while a result is waited for
+# Of glibc: to keep the memory of a block of items for the next one. By Dask's default it is given back, and having it
+# again, page by page, takes longer than what is computed in it.
+KEEP = {"MALLOC_MMAP_THRESHOLD_": 2**25, "MALLOC_TRIM_THRESHOLD_": 2**28}
+STOPPED = (
+    "the Dask cluster cannot go on: its scheduler has stopped or restarted, or the client is closed, and what was read "
+    "there is gone: see that it runs, and read the data again"
+)
+PATIENCE = 300.0  # seconds without a running worker, after which none is expected any more
+
+
+def check_client(client: Any) -> None:
+    """Raise a FitError unless this is a client of a Dask cluster."""
+    from distributed import Client
+
+    if not isinstance(client, Client):
+        raise FitError(f"client is {client!r}: it must be a dask.distributed.Client, as Client('tcp://10.0.0.1:8786')")
+
+
+@contextmanager
+def connect(address: str) -> Iterator[Client]:
+    """Give a client of the scheduler at an address, or of a cluster of this machine's own cores ("local").
+
+    Raises
+    ------
+    ExtraError
+        If Dask is not installed.
+    FitError
+        If there is no scheduler at the address.
+    """
+    require_dask()
+    import dask
+    from distributed import Client
+    from distributed.comm import resolve_address
+
+    # they log at length what our errors say in a line
+    with quiet_logger("distributed", logging.CRITICAL), quiet_logger("distributed.client", logging.CRITICAL):
+        if address == "local":
+            with dask.config.set(
+                {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in KEEP.items()}
+            ):
+                client = Client(
+                    n_workers=os.cpu_count() or 1,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                )
+        else:
+            try:
+                resolve_address(address)  # a client whose address cannot be read stays Dask's default, and closes late
+                client = Client(address, timeout=TIMEOUT)
+            except (OSError, ValueError, TypeError) as error:
+                reason = " ".join(str(error).split())
+                raise FitError(
+                    f"there is no Dask scheduler at {address!r} ({reason}): start one with `dask scheduler` and give "
+                    "its address, as tcp://10.0.0.1:8786, or 'local'"
+                ) from None
+        with client:
+            yield client
+
+
+def add_all(client: Client, sums: Sequence[Future]) -> Any:
+    """Return the sum of what tasks give, added up on the workers in a fixed order; the tasks are let go of.
+
+    Raises
+    ------
+    FitError
+        If the cluster fails.
+    """
+    level = list(sums)
+    with clear_errors():
+        while len(level) > 1:
+            n_groups = math.ceil(len(level) / FAN_IN)
+            ends = [len(level) * at // n_groups for at in range(n_groups + 1)]
+            level = client.map(_add, [level[a:b] for a, b in pairwise(ends)], pure=False)
+        return wait_for(client, level[0])
+
+
+def _add(sums: Sequence[Any]) -> Any:
+    return reduce(add, sums)
+
+
+def wait_for(client: Client, task: Future) -> Any:
+    """Return the result of a task, as long as workers run.
+
+    Raises
+    ------
+    FitError
+        If none has run for long: none is there, or all are paused, as Dask does with workers whose memory is full.
+    """
+    done = Event()
+    task.add_done_callback(lambda _: done.set())
+    running = time.monotonic()
+    while not done.wait(LOOK):  # and not for a TimeoutError of Dask's, which holds on to all tasks of this step
+        if client.status != "running":  # it tries to connect again, but to a scheduler that has lost the task
+            raise FitError(STOPPED)
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        if any(worker["status"] == "running" for worker in workers):
+            running = time.monotonic()
+        elif time.monotonic() - running > PATIENCE:
+            why = "all workers were paused, as Dask does when memory is full: give them more of it, or take more"
+            why = why if workers else "there was no worker: start some"
+            raise FitError(f"the Dask cluster cannot go on: for {PATIENCE:.0f} s {why}")
+    return task.result()
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Say in one line what a cluster that cannot go on says in many."""
+    from distributed import CancelledError, KilledWorker
+    from distributed.client import ClosedClientError
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise FitError(
+            f"the Dask cluster cannot go on: {error.allowed_failures + 1} workers were lost at the same task, as when "
+            "memory is too small for it: give workers more memory, or fewer threads each; their logs say more"
+        ) from error
+    except (CancelledError, CommClosedError, ClosedClientError) as error:
+        raise FitError(STOPPED) from error
+    except (OSError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        if not reason.startswith("P2P"):  # the name of Dask's shuffle, in all that it raises
+            raise
+        raise FitError(f"the Dask cluster cannot bring the annotations of each item together: {reason}") from error
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Leave out what Dask says of large arguments: parameters of many annotators are large, and travel once a step."""
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+        yield

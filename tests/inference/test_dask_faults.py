@@ -1,0 +1,183 @@
+"""A Dask cluster that breaks: lost workers change nothing, and what cannot go on says so in a line, and ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.ground.errors import FitError
+from bayesanno.inference.dask import annotations as of_dask
+from bayesanno.inference.dask import cluster as of_cluster
+from tests.samples import write_parts
+
+distributed = pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own reader of Parquet, pandas 3.1
+SETTINGS = {"random_seed": 1, "progressbar": False, "draws": 50, "method_options": {"restarts": 1}}
+STOPPED = "cannot go on: its scheduler has stopped or restarted, or the client is closed, .* read the data again"
+
+
+@pytest.fixture(scope="module")
+def folder(crowd, tmp_path_factory):
+    return write_parts(crowd[0].to_frame(), tmp_path_factory.mktemp("spread") / "answers", 4)
+
+
+def cluster(**options):
+    return distributed.LocalCluster(
+        **{"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50} | options
+    )
+
+
+@pytest.fixture(scope="module")
+def of_processes():
+    """A client of two processes."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        cluster(processes=True) as made,
+        distributed.Client(made) as client,
+    ):
+        patch.setattr(of_dask, "PART_ROWS", 600)
+        yield client
+
+
+class TestWorkers:
+    @pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")
+    @pytest.mark.parametrize(("method", "n_killed"), [("em", 1), ("vb", 2)])
+    def test_those_that_are_killed_within_an_iteration_change_nothing(
+        self, method, n_killed, folder, of_processes, monkeypatch, tmp_path
+    ):
+        client = of_processes
+        there = ba.distribute_annotations(folder, client)
+        whole = ba.fit("mace", there, method=method, **SETTINGS)
+        pids, add_all, calls = client.run(os.getpid), of_dask.add_all, []
+
+        def kill_at_the_fifth(client, sums):
+            calls.append(len(sums))
+            if len(calls) == 5:  # the tasks of this step are on their way
+                holds = {worker for workers in client.who_has(there.on_workers.parts).values() for worker in workers}
+                for worker in sorted(holds)[:n_killed]:
+                    os.kill(pids[worker], signal.SIGKILL)
+            return add_all(client, sums)
+
+        monkeypatch.setattr(of_dask, "add_all", kill_at_the_fifth)
+        broken = ba.fit("mace", there, method=method, **SETTINGS)
+        assert len(calls) > 10
+        assert len(set(pids.values()) - set(client.run(os.getpid).values())) == n_killed
+        written = ba.write_labels(broken, there, tmp_path / "labels")
+        xr.testing.assert_identical(broken["posterior"].to_dataset(), whole["posterior"].to_dataset())
+        assert (written.n_items, written.n_gold) == (400, 400)
+        assert json.loads(broken.attrs["diagnostics"]) == json.loads(whole.attrs["diagnostics"])
+
+    def test_labels_that_were_being_written_are_written_anew(self, folder, of_processes, monkeypatch, tmp_path):
+        there = ba.distribute_annotations(folder, of_processes)
+        fit = ba.fit("mace", there, method="em", **SETTINGS)
+        add_up_parts = there.on_workers.add_up_parts
+
+        def leave_half(of_part, logs, labels, unfinished):
+            (unfinished / ".part.00000.parquet.lost.tmp").touch()
+            return add_up_parts(of_part, logs, labels, unfinished)
+
+        monkeypatch.setattr(there.on_workers, "add_up_parts", leave_half)
+        ba.write_labels(fit, there, tmp_path / "labels")
+        assert {path.suffix for path in (tmp_path / "labels").iterdir()} == {".parquet"}
+
+    def test_steps_that_are_waited_for_long_leave_no_tasks(self, folder, of_processes, monkeypatch):
+        monkeypatch.setattr(of_cluster, "LOOK", 1e-3)
+        there = ba.distribute_annotations(folder, of_processes)
+        ba.fit("mace", there, method="em", **SETTINGS)
+
+        def sums():
+            return [key for key in list(of_processes.cluster.scheduler.tasks) if str(key).startswith(("_call", "_add"))]
+
+        for _ in range(100):  # the scheduler hears of it a little later
+            if not sums():
+                break
+            time.sleep(0.05)
+        assert sums() == []
+
+    def test_a_task_at_which_all_are_lost(self, folder, of_processes, monkeypatch, refuses):
+        monkeypatch.setattr(of_processes.cluster.scheduler, "allowed_failures", 1)
+        there = ba.distribute_annotations(folder, of_processes)
+
+        def leave(_):
+            os.kill(os.getpid(), signal.SIGKILL)  # as what watches over memory does
+
+        with refuses(FitError, "cannot go on: 2 workers were lost at the same task, .* give workers more memory"):
+            there.on_workers.add_up_parts(leave)
+
+    def test_none_that_runs(self, folder, monkeypatch, refuses):
+        monkeypatch.setattr(of_cluster, "LOOK", 0.05)
+        monkeypatch.setattr(of_cluster, "PATIENCE", 0.2)
+        # without a limit nothing looks at memory, and lets them go on
+        with cluster(processes=False, memory_limit=None) as made, distributed.Client(made) as client:
+            there = ba.distribute_annotations(folder, client)
+            for worker in made.workers.values():
+                worker.status = distributed.Status.paused
+            with refuses(FitError, "for 0 s all workers were paused, .* when memory is full: give them more"):
+                ba.fit("mace", there, method="em", **SETTINGS)
+            for worker in made.workers.values():
+                worker.status = distributed.Status.running
+            assert ba.fit("mace", there, method="em", **SETTINGS).attrs["method"] == "em"
+            made.scale(0)
+            with refuses(FitError, "for 0 s there was no worker: start some"):
+                ba.fit("mace", there, method="em", **SETTINGS)
+
+
+class TestScheduler:
+    def test_one_that_is_killed_within_an_iteration(self, folder, monkeypatch, refuses, tmp_path):
+        monkeypatch.setattr(of_cluster, "LOOK", 0.05)
+        script = (
+            "import distributed, time\n"
+            "made = distributed.LocalCluster(1, processes=False, protocol='tcp', dashboard_address='127.0.0.1:0')\n"
+            "print(made.scheduler_address, flush=True); time.sleep(600)"
+        )
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+            try:
+                with of_cluster.connect(process.stdout.readline().strip()) as client:
+                    data = ba.distribute_annotations(folder, client)
+                    fit = ba.fit("mace", data, method="em", **SETTINGS)
+                    add_all, calls = of_dask.add_all, []
+
+                    def kill_at_the_fifth(client, sums):
+                        calls.append(len(sums))
+                        if len(calls) == 5:
+                            process.kill()
+                        return add_all(client, sums)
+
+                    monkeypatch.setattr(of_dask, "add_all", kill_at_the_fifth)
+                    with refuses(FitError, STOPPED):
+                        ba.fit("mace", data, method="vb", **SETTINGS)
+                    assert len(calls) >= 5
+                    with refuses(FitError, STOPPED):
+                        ba.write_labels(fit, data, tmp_path / "labels")
+                    assert list(tmp_path.iterdir()) == []
+            finally:
+                process.kill()
+
+    def test_a_client_that_is_closed(self, folder, refuses):
+        with cluster(processes=False) as made:
+            client = distributed.Client(made)
+            there = ba.distribute_annotations(folder, client)
+            client.close()
+            with refuses(FitError, STOPPED):
+                ba.fit("mace", there, method="em", **SETTINGS)
+            with refuses(FitError, STOPPED):
+                ba.distribute_annotations(folder, client)
+
+    def test_what_cannot_be_brought_together(self, refuses):
+        from distributed.shuffle._exceptions import P2POutOfDiskError
+
+        for error, match in (
+            (P2POutOfDiskError(), "annotations of each item together: P2P ran out of available disk space"),
+            (RuntimeError("P2P 12 failed during transfer phase"), "together: P2P 12 failed"),
+        ):
+            with refuses(FitError, match), of_cluster.clear_errors():
+                raise error
+        with pytest.raises(RuntimeError, match="of ours"), of_cluster.clear_errors():
+            raise RuntimeError("of ours")
