@@ -22,7 +22,7 @@ from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
 from bayesanno.modeling.data_kinds import KINDS, Data
-from bayesanno.modeling.functions import BY_NUMPY
+from bayesanno.modeling.functions import BY_NUMPY, compile_once
 from bayesanno.modeling.likelihood import find_patterns, index_arrays, taken_parameters
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.replicate import quietly
@@ -68,6 +68,8 @@ def simulate(
     >>> data.n_annotations, len(data.gold), truth["competence"].dims
     (150, 50, ('annotator',))
     """
+    from bayesanno.ground.private.pymc import collect_default_updates, reseed_rngs
+
     process = get_model(model)
     if isinstance(process, HasKnownParameters):
         process = process.without_data()
@@ -78,8 +80,9 @@ def simulate(
     values = {name: known.value for name, known in known_parameters(process, design).items()}
     values |= given | _draw_prior(graph, given, rng)
     values |= _derive(process, design, graph, values)
-    symbols = _put_together(process, design, {name: pt.as_tensor(value) for name, value in values.items()})
-    state, label = quietly(pm.draw, list(symbols), random_seed=rng)
+    symbols = _put_together(process, design, {name: _as_data(value) for name, value in values.items()})
+    reseed_rngs(list(collect_default_updates(symbols)), int(rng.integers(2**30)))  # as pm.draw does
+    state, label = quietly(compile_once, [], symbols)()
     return _name_all(process, design, graph, values, state, label)
 
 
@@ -119,10 +122,17 @@ class Simulator:
         return *_name_all(self.model, self.design, self.graph, named, state, label), state
 
 
+def _as_data(value: Any) -> Any:
+    """Return a variable of these numbers that the graph reads as data: simulations of all sizes are of one function."""
+    import pytensor
+
+    return pytensor.shared(np.asarray(value), shape=(None,) * np.ndim(value))
+
+
 def _put_together(model: AnnotationModel, design: Data, parameters: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return the states of the items and their annotations, as codes: variables of the model's generative process."""
     arrays = index_arrays(model, design, find_patterns(model, design))
-    given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
+    given = {key: _as_data(array.values) for key, array in arrays.items()}
     states, answers = quietly(model.generate, KINDS[model.data_class].design(design, given), Parameters(parameters))
     return states, answers
 
