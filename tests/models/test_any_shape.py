@@ -7,7 +7,6 @@ the smallest data always, on the others if slow tests are asked for.
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import bayesanno as ba
@@ -113,4 +112,3 @@ def test_it_ends_in_tables_or_in_one_line(name, shape, method):
     if model.competence is not None:
         annotators = ba.annotator_table(fit)
         assert set(annotators["annotator"]) == set(data.annotators)
-        assert isinstance(annotators, pd.DataFrame)
