@@ -1,0 +1,34 @@
+"""Pairs of answers where an item has very many: each is counted, and more than memory holds are refused."""
+
+import numpy as np
+
+import bayesanno as ba
+from bayesanno.agreement.pairs import find_pairs
+from bayesanno.ground.errors import DataError
+
+
+def test_an_answer_given_many_times_is_that_many_answers_and_takes_no_more_memory():
+    few = [("i", "a", "x"), ("i", "a", "y"), ("i", "b", "x"), ("j", "a", "y"), ("j", "b", "y")]
+    times = [3, 1, 2, 1, 1]
+    many = [record for record, n in zip(few, times, strict=True) for _ in range(n)]
+    tables = find_pairs(ba.AnnotationData.from_records(many)).tables
+    assert tables.tolist() == [[[6, 0], [2, 1]]]  # by hand: of i 3 x 2 pairs say x and x, 1 x 2 y and x; of j 1 y and y
+    data = ba.AnnotationData(
+        item=np.zeros(200_000, dtype=int), annotator=np.arange(200_000) % 2, label=np.arange(200_000) // 2 % 2,
+        items=("i",), annotators=("a", "b"), labels=("x", "y"),
+    )  # fmt: skip
+    assert find_pairs(data).tables.tolist() == [[[2.5e9, 2.5e9], [2.5e9, 2.5e9]]]
+
+
+def test_more_pairs_of_answers_than_memory_holds_are_refused(refuses, monkeypatch):
+    said = {"i": "a b c d", "j": "a b"}
+    data = ba.AnnotationData.from_records(
+        [(item, who, "xy"[who in "ab"]) for item in said for who in said[item].split()]
+    )
+    monkeypatch.setattr("bayesanno.agreement.pairs.MOST_MATCHES", 7)
+    assert len(ba.pair_table(data)) == 6
+    monkeypatch.setattr("bayesanno.agreement.pairs.MOST_MATCHES", 6)
+    with refuses(
+        DataError, "up to 4 answers to an item make 7 pairs of answers, more than the 6 that are compared: leave"
+    ):
+        ba.agreement_table(data)
