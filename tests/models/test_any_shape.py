@@ -49,9 +49,10 @@ COUNTS = {
 }
 
 ALL_ALIKE = ("one answer", "one item", "nothing positive", "all positive")
+NOBODY_WRONG = ("one answer", "all equal", "60 labels of which one is used")  # by the observed frequencies of labels
 REFUSED = {  # with what their fields are by default
-    "model_a": ("one answer", "all equal"),
-    "model_a_multi": ("one answer", "all equal"),
+    "model_a": (*NOBODY_WRONG, "the same answer many times"),
+    "model_a_multi": (*NOBODY_WRONG, "the same answer many times", "an unused label", "an item without answers"),
     "binomial_mixture": ALL_ALIKE,
     "gaussian_mixture": (*ALL_ALIKE, "an item without answers", "other numbers of answers", "an item of many answers"),
     "diligent_lazy_annotators": ("an unused label", "60 labels", "60 labels of which one is used"),
