@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import SimpleNamespace
 from typing import Any, NamedTuple, override
 
 import numpy as np
@@ -207,6 +208,14 @@ KINDS: dict[type[Data], Kind] = {
     CountData: CountKind(),
     MultiAnnotationData: DimensionsKind(),
 }
+
+
+def outline_of(data: Any) -> SimpleNamespace:
+    """Return what `Kind.answers` and `Kind.design` use of data: numbers of annotators and labels, and the classes."""
+    used = ("n_annotators", "n_labels", "class_codes")
+    sizes = {name: getattr(data, name) for name in used if hasattr(data, name)}
+    parts = {name: outline_of(part) for name, part in getattr(data, "by_dimension", {}).items()}
+    return SimpleNamespace(**sizes, by_dimension=parts)
 
 
 def cut(arrays: Mapping[Key, IndexArray], chunk: slice) -> dict[Key, np.ndarray]:

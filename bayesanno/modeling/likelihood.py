@@ -8,6 +8,7 @@ off afterwards. Zero probabilities give -inf, never nan. Controls are -inf outsi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.capabilities import HasIndexArrays, item_logp, known_parameters
-from bayesanno.modeling.data_kinds import CONTROL, ITEM_PATTERN, KINDS, Arrays, Data, Key, Patterns
+from bayesanno.modeling.data_kinds import CONTROL, ITEM_PATTERN, KINDS, Arrays, Data, Key, Patterns, outline_of
 
 if TYPE_CHECKING:
     from bayesanno.modeling.base import AnnotationModel
@@ -60,21 +61,22 @@ def observe(model: AnnotationModel, data: Data) -> pt.TensorVariable:
     taken = _taken(model, data, declared, containers)
     observed = containers.pop(kind.values)
     parameters = {name: variable for name, variable in declared.items() if name in taken}
-    keys = list(containers)
+    names, keys = list(parameters), list(containers)
     inputs = [*parameters.values(), *containers.values()]
+    outline = outline_of(data)  # PyMC keeps these functions for ever: none of them may hold the data, or the graph
 
     def split(inputs: Sequence[pt.TensorVariable]) -> tuple[Parameters, dict[Key, pt.TensorVariable]]:
-        values = dict(zip(parameters, inputs[: len(parameters)], strict=True))
-        return Parameters(values), dict(zip(keys, inputs[len(parameters) :], strict=True))
+        values = dict(zip(names, inputs[: len(names)], strict=True))
+        return Parameters(values), dict(zip(keys, inputs[len(names) :], strict=True))
 
     def logp(value: pt.TensorVariable, *inputs: pt.TensorVariable) -> pt.TensorVariable:
         p, given = split(inputs)
-        answers = kind.answers(data, given | {kind.values: value})
+        answers = kind.answers(outline, given | {kind.values: value})
         return item_logp(model, answers, p)[given[ITEM_PATTERN]]  # (item,)
 
     def dist(*inputs_and_size: pt.TensorVariable) -> pt.TensorVariable:
         p, given = split(inputs_and_size[:-1])
-        return model.generate(kind.design(data, given), p)[1]
+        return model.generate(kind.design(outline, given), p)[1]
 
     signature = _signature(inputs)
     return pm.CustomDist(
@@ -120,19 +122,28 @@ def generate_in_numpy(
     Parameters
     ----------
     process : callable
-        (inputs..., rng) -> states, labels: arrays of whole numbers.
+        (inputs..., rng) -> states, labels: arrays of whole numbers. Equal ones are one operation of all graphs.
     inputs : sequence of TensorVariable
         Vectors and matrices that it depends on.
     n_states, n_annotations : TensorVariable of int
         The lengths of what it returns.
     """
     shaped = [*inputs, pt.zeros(n_states + n_annotations)]  # the last one only gives the length
+    operation = _random_operation(process, tuple(variable.ndim for variable in shaped))
+    _, drawn = operation(*shaped, rng=pt.random.shared_rng(seed=None), return_next_rng=True)
+    return drawn[:n_states], drawn[n_states:]
+
+
+@cache
+def _random_operation(process: Callable[..., tuple[np.ndarray, np.ndarray]], ndims: tuple[int, ...]) -> Any:
+    """Return the operation that draws by a process, of inputs with so many axes: PyMC makes a new one at each call."""
 
     def random(*arrays: Any, rng: np.random.Generator, size: Any = None) -> np.ndarray:  # noqa: ARG001
         return np.concatenate(process(*arrays[:-1], rng)).astype(np.int64)
 
-    drawn = pm.CustomDist.dist(*shaped, random=random, signature=_signature(shaped, like_last=True), dtype="int64")
-    return drawn[:n_states], drawn[n_states:]
+    inputs = [pt.tensor(shape=(None,) * ndim, dtype="float64") for ndim in ndims]
+    signature = _signature(inputs, like_last=True)
+    return pm.CustomDist.dist(*inputs, random=random, signature=signature, dtype="int64").owner.op
 
 
 def _signature(inputs: Sequence[pt.TensorVariable], *, like_last: bool = False) -> str:
