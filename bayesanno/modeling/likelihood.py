@@ -122,7 +122,8 @@ def generate_in_numpy(
     Parameters
     ----------
     process : callable
-        (inputs..., rng) -> states, labels: arrays of whole numbers. Equal ones are one operation of all graphs.
+        (inputs..., rng) -> states, labels: arrays of whole numbers. It has a hash: equal ones are one operation, which
+        all graphs share.
     inputs : sequence of TensorVariable
         Vectors and matrices that it depends on.
     n_states, n_annotations : TensorVariable of int

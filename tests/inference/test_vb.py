@@ -317,5 +317,5 @@ def test_few_draws_have_no_pareto_k_and_no_leave_one_out(refuses):
     with refuses(FitError, "leave-one-out takes 25 draws or more, and this fit has 24: fit with more"):
         leave_one_out(few)
     enough = ba.fit("one_coin", tiny_data(), method="vb", draws=5, chains=5, random_seed=1, progressbar=False)
-    assert ba.diagnostics_of(enough)["pareto_k"] is not None
+    assert np.isfinite(ba.diagnostics_of(enough)["pareto_k"])
     assert np.isfinite(leave_one_out(enough).elpd)
