@@ -14,6 +14,7 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.explain_modes import explain_modes, explain_other_mode, lacks_chains
 from bayesanno.inference.diagnosis.explain_rare import explain_rare, is_little
+from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL
 from bayesanno.inference.diagnosis.thresholds import (
     AGREES,
     FEWEST_VOTED,
@@ -75,7 +76,12 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
             "a narrower prior helps"
         )
     pareto_k = diagnostics.get("pareto_k")
-    if pareto_k is not None and not pareto_k <= MAX_PARETO_K:
+    if "pareto_k" in diagnostics and pareto_k is None:
+        problems.append(
+            "draws are too few to see how far the approximation is from the posterior (there is no Pareto k): "
+            f"take {MIN_DRAWS_TAIL} or more"
+        )
+    elif pareto_k is not None and not pareto_k <= MAX_PARETO_K:
         problems.append(
             f"the approximation is far from the posterior: Pareto k is {pareto_k:.2f} (should be at most "
             f"{MAX_PARETO_K}); means are often usable, intervals are not: use method 'nuts' where you can"

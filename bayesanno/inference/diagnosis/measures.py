@@ -12,7 +12,7 @@ from bayesanno.ground.lazy import azs, xr
 
 ROUNDING = 1e-9  # nats: of log densities that are equal
 MIN_DRAWS = 4  # ArviZ has no R-hat and no ESS of fewer
-MIN_DRAWS_TAIL = 25  # a fifth of them is the tail, and ArviZ fits none of fewer than five
+MIN_DRAWS_TAIL = 30  # a fifth of them is the tail, and of fewer than six ArviZ finds no Pareto k
 MAX_DEPTH = ("maxdepth_reached", "reached_max_treedepth")  # whether a draw's path was cut off, in nutpie and in PyMC
 EXTREMES = {"min_ess_bulk": ("ess_bulk", min), "min_ess_tail": ("ess_tail", min), "max_rhat": ("r_hat", max)}
 
