@@ -58,7 +58,7 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
     answered = np.flatnonzero(np.bincount(data.annotator, minlength=data.n_annotators))
     n = answered.size
     if n < 3:
-        raise DataError(f"{n} annotators have annotations: groups of alike ones need three or more")
+        raise DataError(f"annotators with annotations: {n}; groups of alike ones need three or more")
     if groups is not None and not 1 <= groups <= n:
         raise DataError(f"groups is {groups}: it must be 1 to {n}, as there are {n} annotators with annotations")
     if n > MOST_GROUPED:

@@ -32,6 +32,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_share
+from bayesanno.ground.wording import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +194,7 @@ def bound_noise_of(
         raise DataError("no item is disagreed on, so the chance of agreement cannot be estimated: give it (--chance)")
     if chance is None and not 0 < p < 1:
         raise DataError(
-            f"the {found.d} items disagreed on give a chance of agreement of {p:g}, which is not a reliable estimate: "
+            f"from {counted(found.d, 'item')} disagreed on the chance of agreement is {p:g}, not a reliable estimate: "
             "give the chance of agreement (--chance)"
         )
     bound = bound_noise(found.n, found.d, p, confidence=confidence, prior=prior)
@@ -313,7 +314,7 @@ def noise_from_kappa(kappa: float, n: int, d: int) -> float:
     """
     n, d = whole_counts(n, d)
     if n == d:
-        raise DataError(f"all {n} items are disagreed on: there is no agreed item to be noise")
+        raise DataError(f"every item ({n:,}) is disagreed on: there is no agreed item to be noise")
     if not kappa <= 1:
         raise DataError(f"kappa is {kappa}: it must be at most 1")
     return min(max(1 - kappa * n / (n - d), 0.0), 1.0)
@@ -339,5 +340,5 @@ def _weigh_prior(prior: ArrayLike, n: int, d: int) -> np.ndarray:
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise DataError("the prior has a weight that is negative or not finite")
     if not weights[d:].any():
-        raise DataError(f"the prior rules out {d} hard items or more, but {d} items are disagreed on")
+        raise DataError(f"the prior rules out {counted(d, 'hard item')} or more, but as many are disagreed on")
     return weights

@@ -231,7 +231,7 @@ def test_where_the_chance_of_agreement_cannot_be_estimated_it_must_be_given(refu
         bound_noise_of(agreed)
     assert bound_noise_of(agreed, chance=0.5).d == 0
     one_sided = pairs(("no", "yes"), ("no", "yes"), ("no", "no"))  # a's coin always says no, b's always yes
-    with refuses(DataError, "the 2 items disagreed on give a chance of agreement of 0, which is not a reliable"):
+    with refuses(DataError, "from 2 items disagreed on the chance of agreement is 0, not a reliable estimate"):
         bound_noise_of(one_sided)
     assert bound_noise_of(one_sided, chance=0.5).d == 2
 
@@ -264,13 +264,13 @@ WRONG = {
     "prior too short": (lambda: bound_noise(2, 1, 0.5, prior=[1, 1]), r"the prior has shape \(2,\): .*0\.\.2"),
     "negative prior": (lambda: bound_noise(2, 1, 0.5, prior=[1, 1, -1]), "the prior has a weight that is negative"),
     "prior nan": (lambda: bound_noise(1, 1, 0.5, prior=[1, float("nan")]), "negative or not finite"),
-    "impossible prior": (lambda: bound_noise(2, 1, 0.5, prior=[1, 0, 0]), "the prior rules out 1 hard items or more"),
+    "impossible prior": (lambda: bound_noise(2, 1, 0.5, prior=[1, 0, 0]), "the prior rules out 1 hard item or more, but as many"),
     "gamma": (lambda: tolerated_disagreements(10, 0.5, 1), "gamma is 1: it must be at least 0 and below 1"),
     "tolerated p": (lambda: tolerated_disagreements(10, 2, 0.1), "chance of agreement on a hard item, is 2"),
     "one annotator": (lambda: plan_annotators(10, 5, 1), "annotators is 1: agreement is between at least 2"),
     "one-sided coin": (lambda: plan_annotators(10, 5, 2, coin=(1, 0)), r"a hard item, is 1\.0"),
     "kappa above 1": (lambda: noise_from_kappa(1.2, 10, 1), r"kappa is 1\.2: it must be at most 1"),
-    "nothing agreed": (lambda: noise_from_kappa(0.2, 10, 10), "all 10 items are disagreed on"),
+    "nothing agreed": (lambda: noise_from_kappa(0.2, 10, 10), "every item .10. is disagreed on"),
 }
 
 
