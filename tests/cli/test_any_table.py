@@ -202,7 +202,7 @@ def fit_by_em(folder, out, *more, model="one_coin"):
 
 def compare(folder, _):
     if ends_well(folder, "compare", "a.csv", "--model", "mace", "--model", "one_coin", "--method", "vb", "--draws", 30,
-                 "--chains", 1, "--replicates", 10, "--seed", 1, "--out", "x"):  # fmt: skip
+                 "--chains", 1, "--replicates", 20, "--seed", 1, "--out", "x"):  # fmt: skip
         assert set(open_table(folder / "x" / "loo.csv").columns[0]) == {"mace", "one_coin"}
 
 
@@ -270,8 +270,8 @@ def options(folder, data):
 
 def dimensions(folder, data):
     columns = [data.labels[0], data.items[0]]
-    rows = [(data.items[i], data.annotators[j], data.labels[k], data.labels[-1 - k])
-            for i, j, k in zip(data.item, data.annotator, data.label, strict=True)]  # fmt: skip
+    answers = dict(zip(zip(data.item, data.annotator, strict=True), data.label, strict=True))  # one of each to an item
+    rows = [(data.items[i], data.annotators[j], data.labels[k], data.labels[-1 - k]) for (i, j), k in answers.items()]
     write_table(folder, "d.csv", rows, ("item", "annotator", *columns))
     named = [f"--label={name}" for name in columns]
     ends_well(folder, "fit", "model_a_multi", "d.csv", *named, *FEW, "--out", "x")
