@@ -11,7 +11,7 @@ import typer
 
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_result, new_folder, print_result, write_fit
-from bayesanno.ground.errors import FitError
+from bayesanno.ground.errors import FitError, as_line
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
@@ -122,7 +122,7 @@ def fit(
         run = write_fit(view, folder, coverage=coverage, labels=written, grades=grades, began=begin)
     print_result(describe_result(run), out, run["files"])
     for problem in explain_chains(run["diagnostics"]):
-        typer.echo(f"warning: {problem}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
+        typer.echo(f"warning: {as_line(problem)}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
     if report:  # the fit is safe by now, whatever becomes of its pictures
         from bayesanno.report.page import write_report
 

@@ -1,6 +1,7 @@
 """The exceptions of bayesanno: one root, and each subclass is also the builtin a caller would expect.
 
-Warnings point at the calling line outside this package, at any depth of internal calls.
+What an error or a warning says is one line that can be shown, whatever characters the names in it have. Warnings point
+at the calling line outside this package, at any depth of internal calls.
 """
 
 import os
@@ -15,6 +16,9 @@ class BayesannoError(Exception):
 
     Its message is one line: what is wrong, where, and what to do.
     """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(as_line(message))
 
 
 class DataError(BayesannoError, ValueError):
@@ -75,4 +79,16 @@ class SizeWarning(UserWarning):
 
 def warn(message: str, category: type[Warning]) -> None:
     """Warn of something, as of the user's own line."""
-    warnings.warn(message, category, skip_file_prefixes=OURS)
+    warnings.warn(as_line(message), category, skip_file_prefixes=OURS)
+
+
+def as_line(text: str) -> str:
+    r"""Return a text with those characters escaped that do not show, or that would end or turn its line.
+
+    Examples
+    --------
+    >>> from bayesanno.ground.errors import as_line
+    >>> as_line("no column a\nb") == r"no column a\nb"
+    True
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -49,18 +49,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def displayed(name: str) -> str:
-    r"""Return a name as a line can show it: quoted if a character in it would not show, or would break the line.
-
-    Examples
-    --------
-    >>> from bayesanno.ground.wording import displayed
-    >>> displayed("not sure"), displayed("a\nb")
-    ('not sure', "'a\\nb'")
-    """
-    return name if name.isprintable() else repr(name)
-
-
 def enumerated(names: Sequence[str], *, most: int = 10) -> str:
     """Return names for a description: no more than `most` of them, and quoted only where they would be misread.
 
@@ -70,7 +58,7 @@ def enumerated(names: Sequence[str], *, most: int = 10) -> str:
     >>> enumerated(["no", "yes", "yes, but"]), enumerated(["a", "b", "c"], most=2)
     ("no, yes, 'yes, but'", 'a, b and 1 more')
     """
-    shown = ", ".join(_cut(repr(name) if "," in name else displayed(name)) for name in names[:most])
+    shown = ", ".join(_cut(name if name.isprintable() and "," not in name else repr(name)) for name in names[:most])
     return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
 
 

@@ -1,9 +1,11 @@
 """Checks of values, and words for messages."""
 
+import pickle
+
 import numpy as np
 import pytest
 
-from bayesanno.ground.errors import DataError, FitError
+from bayesanno.ground.errors import BayesannoError, DataError, FitError, MisfitWarning, warn
 from bayesanno.ground.validate import check_seed, check_share, known_seed
 from bayesanno.ground.wording import counted, enumerated, listed, nearest
 
@@ -66,3 +68,21 @@ def test_names_in_words_are_short_and_one_line():
     assert (counted(0, "item"), counted(1, "item"), counted(1234, "item")) == ("0 items", "1 item", "1,234 items")
     assert nearest("colour", ["color", "size"]) == "; did you mean 'color'?"
     assert nearest("colour", ["size"]) == ""
+
+
+STRANGE = "annotator a\nb\u202e \x1b[31m\ud800 \u2028 is caf\u00e9"
+SHOWN = r"annotator a\nb\u202e \x1b[31m\ud800 \u2028 is " + "caf\u00e9"
+
+
+@pytest.mark.parametrize("kind", BayesannoError.__subclasses__(), ids=lambda kind: kind.__name__)
+def test_an_error_is_one_line_whatever_the_names_in_it_and_crosses_processes(kind):
+    error = kind(STRANGE)
+    assert str(error) == SHOWN
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again)) == (kind, SHOWN)
+
+
+def test_a_warning_is_one_line_whatever_the_names_in_it():
+    with pytest.warns(MisfitWarning) as heard:
+        warn(STRANGE, MisfitWarning)
+    assert [str(each.message) for each in heard] == [SHOWN]

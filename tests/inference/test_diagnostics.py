@@ -6,7 +6,7 @@ import pymc as pm
 import pytest
 import xarray as xr
 
-from bayesanno.inference.diagnosis.measures import diagnose, find_extremes, find_pareto_k, measure_convergence
+from bayesanno.inference.diagnosis.measures import diagnose, find_pareto_k
 from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.sampling.advi import ADVISettings, approximate
 from bayesanno.inference.sampling.starts import start_near
@@ -63,12 +63,3 @@ def test_the_least_bfmi_is_that_of_the_worst_chain(worst, rng):
     found = diagnose(None, stats, modes={}, relabelled_fraction=0)
     assert found["min_bfmi"] == pytest.approx(by_chain[worst], rel=0.01)
     assert diagnose(None, stats.rename(energy="lp"), modes={}, relabelled_fraction=0)["min_bfmi"] is None
-
-
-# ------------------------------------------------------------------------------------------------------ names
-
-
-def test_the_worst_parameter_is_named_in_one_line_whatever_its_name(rng):
-    draws = xr.DataArray(rng.normal(size=(2, 40, 1)), dims=("chain", "draw", "class"), coords={"class": ["no\n\u202e"]})
-    worst = find_extremes(measure_convergence(draws.to_dataset(name="prevalence")))["worst"]
-    assert set(worst.values()) == {r"prevalence['no\n\u202e']"}

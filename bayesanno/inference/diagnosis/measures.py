@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from bayesanno.ground.lazy import azs, xr
-from bayesanno.ground.wording import displayed
 
 ROUNDING = 1e-9  # nats: of log densities that are equal
 MIN_DRAWS = 4  # ArviZ has no R-hat and no ESS of fewer
@@ -148,7 +147,6 @@ def _extreme(values: xr.Dataset, choose: Callable[..., Any]) -> tuple[float | No
         if not np.isnan(array).all():
             flat = int(np.nanargmax(array) if choose is max else np.nanargmin(array))
             index = np.unravel_index(flat, array.shape) if array.ndim else ()
-            at = [str(variable[dim].values[i]) for dim, i in zip(variable.dims, index, strict=True)]
-            where = ", ".join(map(displayed, at))
+            where = ", ".join(str(variable[dim].values[i]) for dim, i in zip(variable.dims, index, strict=True))
             candidates.append((float(array[index]), f"{name}[{where}]" if where else str(name)))
     return choose(candidates) if candidates else (None, "")
