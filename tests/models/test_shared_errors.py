@@ -58,7 +58,7 @@ def test_known_labels_show_who_fails_with_others(fitted):
     loading = (fit["posterior"]["spread"] * fit["posterior"]["loading"]).mean(("chain", "draw")).values
     assert loading[:6].max() < 1 < 1.3 < loading[6:].min()
     unknown = data.control_codes < 0
-    independent = ba.fit("model_b", data, method="vb", check=False, progressbar=False)
+    independent = ba.fit("model_b", data, method="vb", check=False, **QUIET)
     rows = np.flatnonzero(unknown)
     own, theirs = (np.log(one["latent"]["probability"].values[rows, truth[rows]]).mean() for one in (fit, independent))
     assert own > theirs + 0.1
