@@ -5,16 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.signal import lfilter
 from scipy.special import betaln, logsumexp
-from scipy.stats import multivariate_t, norm
 
 import bayesanno as ba
 from bayesanno import CountData, compare, estimate_marginal_likelihood, predictive_check
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.graph.density import Density
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.inference.modes.bridge import TAILS, _bridge
+from bayesanno.inference.modes.bridge import TAILS
 from bayesanno.models.binomial_mixture import BinomialMixture
 from tests.models.references_counts import counts
 
@@ -74,50 +72,6 @@ def test_marginal_likelihoods_are_exact_within_their_errors(fits):
 
 def test_quadrature_has_converged():
     assert exact_two(120) == pytest.approx(exact_two(60), abs=1e-8)
-
-
-def test_a_bridge_to_a_known_density_has_the_error_it_says(rng):
-    """A normal times e^3, a hundred times: standardised errors have standard deviation 1."""
-    proposal = multivariate_t([0.2], [[1.5]], df=5)
-    z = []
-    for _ in range(100):
-        kept, proposed = rng.normal(size=(4, 250)), proposal.rvs(1000, random_state=rng)
-        value, error = _bridge(
-            3 + norm.logpdf(proposed) - proposal.logpdf(proposed[:, None]),
-            3 + norm.logpdf(kept) - proposal.logpdf(kept.ravel()[:, None]).reshape(kept.shape),
-        )
-        z.append((value - 3) / error)
-    assert abs(np.mean(z)) < 0.4
-    assert 0.75 < np.std(z) < 1.3
-
-
-def bridge_to_a_normal(kept, proposed, proposal):
-    """As `_bridge` gives it, for draws (chain, draw) of a normal times e^3."""
-    ratios = [3 + norm.logpdf(points) - proposal.logpdf(points.reshape(-1, 1)).reshape(points.shape)
-              for points in (proposed, kept)]  # fmt: skip
-    return _bridge(*ratios)
-
-
-def test_the_error_of_a_bridge_knows_that_chains_are_autocorrelated(rng):
-    """Few draws of the proposal, far from the posterior: the error is nearly all that of the chains."""
-    proposal = multivariate_t([1.0], [[1.0]], df=5)
-    z = []
-    for _ in range(100):
-        noise = rng.normal(size=(4, 2100))
-        kept = lfilter([np.sqrt(1 - 0.9**2)], [1, -0.9], noise, axis=1)[:, 100:]  # of 8000 draws, 400 are worth one
-        value, error = bridge_to_a_normal(kept, proposal.rvs(100, random_state=rng), proposal)
-        z.append((value - 3) / error)
-    assert abs(np.mean(z)) < 0.4
-    assert 0.75 < np.std(z) < 1.3
-
-
-def test_draws_that_are_repeated_say_no_more_to_a_bridge(rng):
-    proposal = multivariate_t([1.0], [[1.0]], df=5)
-    kept, proposed = rng.normal(size=(4, 250)), proposal.rvs(100, random_state=rng)
-    value, error = bridge_to_a_normal(kept, proposed, proposal)
-    again, same = bridge_to_a_normal(np.repeat(kept, 10, axis=1), proposed, proposal)
-    assert abs(again - value) < 0.1 * error
-    assert same == pytest.approx(error, rel=0.1)
 
 
 def histogram_p(fit, **options):

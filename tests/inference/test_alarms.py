@@ -14,8 +14,6 @@ from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.inference.modes import bridge
-from bayesanno.inference.modes.bridge import _bridge
 from bayesanno.inference.modes.chains import compare_chains
 from bayesanno.models.binomial_mixture import BinomialMixture
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
@@ -210,26 +208,3 @@ def test_tables_of_annotators_and_items_without_answers():
     assert float(found.pareto_k.sel(item="silent item")) == -np.inf
     assert np.isfinite(found.elpd)
     assert ba.predict_labels(fit, data)["ess_weights"].iloc[-1] == pytest.approx(4000)
-
-
-# ---------------------------------------------------------------------------------------------------------- bridge
-
-
-def test_a_bridge_to_a_density_of_any_size_settles(rng):
-    kept, proposed = rng.normal(size=(4, 100)), rng.normal(size=400)
-    near, error = _bridge(proposed, kept)
-    for level in (-1e9, 1e9):
-        value, far = _bridge(level + proposed, level + kept)
-        assert value - level == pytest.approx(near, abs=1e-5)
-        assert far == pytest.approx(error, rel=1e-4)
-
-
-def test_a_bridge_that_does_not_settle_is_nan_with_the_reason(monkeypatch):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fit = ba.fit(BinomialMixture(types=1), UNEQUAL, **SETTINGS)
-    monkeypatch.setattr(bridge, "MAX_ROUNDS", 1)
-    found = ba.estimate_marginal_likelihood(fit, random_seed=1)
-    assert np.isnan([found.value, found.error]).all()
-    assert found.reason == "log_marginal: bridge sampling does not settle within 1 rounds"
-    assert np.isnan(_bridge(np.full(10, np.nan), np.zeros((2, 5)))).all()

@@ -12,6 +12,7 @@ import numba
 import numpy as np
 import nutpie
 import pymc as pm
+import pytensor.tensor as pt
 import pytest
 from numba.core import caching
 from numba.core.codegen import JITCPUCodegen
@@ -217,6 +218,21 @@ def test_an_operation_of_ones_own():
     with exact_arithmetic():
         value, _ = compile_graph(graph, START)(np.array([1.0, 2.0]))
     assert value == pytest.approx(-2.5 - np.log(2 * np.pi) + 6)
+
+
+def test_where_the_gradient_is_not_finite_there_is_no_density():
+    """At the tip of a cone the value is finite and the slope is not: no chain, and no climb, may go on from there."""
+    with pm.Model() as graph:
+        x = pm.Normal("x", shape=2)
+        pm.Potential("cone", -pt.sqrt((x**2).sum()))
+    with exact_arithmetic():
+        density = compile_graph(graph, START)
+    value, gradient = density(np.array([3.0, 4.0]))
+    assert value == pytest.approx(-12.5 - np.log(2 * np.pi) - 5)
+    assert gradient == pytest.approx([-3.6, -4.8])
+    value, gradient = density(np.zeros(2))
+    assert value == -np.inf
+    assert np.isfinite(gradient).all()
 
 
 @pytest.mark.usefixtures("on_disk")

@@ -11,7 +11,9 @@ from bayesanno.inference.diagnosis.explain_modes import explain_modes
 from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.modes.curvature import Weight
 from bayesanno.inference.modes.explore import Explored, Mode, explore
+from bayesanno.inference.modes.tops import climb
 from bayesanno.inference.sampling.starts import Modes, _around, _choose_modes, choose_starts, share_chains, start_near
+from tests.inference.exact_masses import Table
 from tests.models.contract import FAST
 from tests.samples import SETTINGS, tiny_data
 
@@ -124,6 +126,19 @@ class TestTwoModes:
         assert said.startswith("the posterior has 2 modes")
         swapped = [found[0], near | {"classes": {"no": "yes", "yes": "no"}}]
         assert len(explain_modes(modes | {"found": swapped}, 1.02)) == 1
+
+
+class TestLabellings:
+    def test_a_mode_weighs_the_same_however_many_labellings_were_found(self):
+        """Two explanations, and the names of the classes can be swapped in each: three or four ends are two modes."""
+        model, data = ba.models.ModelB(confusion_accuracy=0.5), Table("pairs", 0).data()
+        found = [
+            choose_starts(model.build(data), model, data, "auto", n_starts=n, most_gradients=100_000, random_seed=seed)
+            for n, seed in ((2, 3), (3, 2), (20, 1))
+        ]
+        assert [len(starts.explored.modes) for starts in found] == [3, 3, 4]
+        for starts in found:
+            np.testing.assert_allclose(starts.among.mass, [0.5508, 0.4492], atol=0.002)
 
 
 class TestUnfinished:
@@ -252,6 +267,25 @@ class TestExplore:
         assert mode.log_mass == pytest.approx(0, abs=1e-4)
         np.testing.assert_allclose(mode.sd, [0.1, 1.0, 10.0] * 20, rtol=1e-4)
         assert found.rough == (most_gradients == 50)
+
+    def test_a_climb_that_stops_a_nat_too_soon_is_at_no_top(self):
+        """Where the density is so large a number, L-BFGS comes to rest before the last nats are gained."""
+        sd = np.logspace(-2, 1, 12)
+        left = []
+        for seed in range(10):
+            start = 5 * np.random.default_rng(seed).normal(size=12)
+            end = climb(lambda z: (-1e9 - 0.5 * ((z / sd) ** 2).sum(), -z / sd**2), start, 5000, np.full(12, True))
+            left.append(0.5 * ((end.point / sd) ** 2).sum())
+            assert not end.is_reached
+        assert 0.05 < np.median(left) < 5
+
+    def test_two_tops_close_together_are_two_modes_if_a_nat_apart(self):
+        weight = Weight(0.0, np.ones(1), None)
+        one, higher, same = (
+            Mode(np.array([at]), height, True, weight, 1) for at, height in [(0, -9), (0.3, -8), (0.3, -8.96)]
+        )
+        assert not one.is_one_with(higher)
+        assert one.is_one_with(same)
 
     def test_gradients_are_limited(self):
         starts = self.normal([0.1, 1.0, 10.0])
