@@ -16,9 +16,8 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, DataFileError, FitError, NamesWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.tools.registry import find_tool
 from bayesanno.io.tools.tasks import Tasks
-from bayesanno.io.tools.tool import Labels, Tool, ToolOptions
+from bayesanno.io.tools.tool import Labels, Tool, ToolOptions, find_tool
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from bayesanno.fits.storage import is_on_dask, model_of, require_tree, totals_of
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import lies_elsewhere
+from bayesanno.ground.validate import is_remote
 from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.dask.annotations import DaskAnnotations, require_distributed
 from bayesanno.inference.dask.cluster import quiet
@@ -117,7 +117,7 @@ def write_labels(
 
 def _of_items(fit: xr.DataTree, data: Any, client: Client | None) -> Callable[[Path], WrittenLabels]:
     """Return what writes the labels of items in memory to a folder."""
-    if client is not None or isinstance(data, DaskAnnotations) or lies_elsewhere(data):
+    if client is not None or isinstance(data, DaskAnnotations) or is_remote(data):
         raise FitError("this fit holds its items, in memory: give data from read_annotations, or None for its own")
     of_fit = data is None or getattr(data, "hash", None) == fit.attrs["data_hash"]
     table = label_table(fit) if of_fit else predict_labels(fit, data)

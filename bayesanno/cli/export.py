@@ -10,13 +10,13 @@ import typer
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_dimension, check_out
 from bayesanno.ground.wording import counted
-from bayesanno.io.tools.registry import TOOL_NAMES, find_tool
-from bayesanno.io.tools.tool import ToolOptions
+from bayesanno.io.registry import TOOLS
+from bayesanno.io.tools.tool import ToolOptions, find_tool
 
 
 def export(
     folder: opt.FitFolder,
-    to: Annotated[str, typer.Option(metavar="TOOL", help=f"{opt.name_one_of(TOOL_NAMES)}.")],
+    to: Annotated[str, typer.Option(metavar="TOOL", help=f"{opt.name_one_of([*TOOLS])}.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write; for cleanlab a folder.")],
     tasks: Annotated[
         Path | None,

@@ -19,7 +19,7 @@ from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import annotations_from
 from bayesanno.io.count_tables import counts_from, holds_counts
 from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
-from bayesanno.io.exports.registry import EXPORTS
+from bayesanno.io.registry import EXPORTS
 from bayesanno.io.sources import open_source
 from bayesanno.modeling.base import AnnotationModel
 

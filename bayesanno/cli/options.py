@@ -15,8 +15,8 @@ import typer
 
 from bayesanno.ground.errors import DataError, ModelError
 from bayesanno.ground.validate import check_seed
-from bayesanno.io.formats.registry import FORMAT_NAMES
 from bayesanno.io.read_options import ReadOptions, label_names
+from bayesanno.io.registry import FORMAT_NAMES
 
 DATA_HELP = (
     "A CSV, TSV or Parquet file, an export of a tool (see --format), a named data set such as @crowd, or - for "

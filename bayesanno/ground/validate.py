@@ -56,6 +56,6 @@ def check_made(given: Any, kind: str, maker: str, has: Collection[str] = ()) -> 
         raise FitError(f"what bayesanno.{maker} returned is needed, not {type(given).__name__}{without}")
 
 
-def lies_elsewhere(data: Any) -> bool:
+def is_remote(data: Any) -> bool:
     """Whether data are a folder, a file or a Dask DataFrame, and not annotations in memory or on workers already."""
     return isinstance(data, str | os.PathLike) or type(data).__module__.partition(".")[0] in ("dask", "dask_expr")

@@ -6,19 +6,17 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.storage import is_on_dask
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.running import lose_no_interrupt, one_blas_thread, status
-from bayesanno.ground.validate import check_seed, known_seed, lies_elsewhere
+from bayesanno.ground.validate import check_seed, is_remote, known_seed
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.check import check_answers
-from bayesanno.inference.climbing.climb import require_updates
-from bayesanno.inference.dask.annotations import DaskAnnotations, require_distributed
-from bayesanno.inference.dask.cluster import quiet
 from bayesanno.inference.diagnosis.design import warn_of_design
 from bayesanno.inference.graph.density import compile_anew_if_broken
 from bayesanno.inference.methods import Method, check_method_on_dask, choose_method
@@ -34,6 +32,8 @@ from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
     from dask.distributed import Client
+
+    from bayesanno.inference.dask.annotations import DaskAnnotations
 
 SHARE_OF_GRADIENTS = 0.1  # of those that the method takes: what looking for modes may cost
 LEAST_GRADIENTS = 3_000  # on small data the search costs nothing
@@ -99,7 +99,7 @@ def fit(
         Further options of the method: `starts`, the random points from which initvals="auto" searches (20); of advi and
         fullrank_advi `steps`, the most that are taken (50,000). Of em and vb `restarts`, how many starts (10); `steps`,
         the most E-steps from each (5,000); `tolerance`, of the change of any probability in one step (1e-6). Of em
-        `objective`, "ml" or "map"; `smoothing` and `epsilon`: see `bayesanno.inference.climbing.em.EMSettings`.
+        `objective`, "ml" or "map"; `smoothing` and `epsilon`: see `bayesanno.inference.settings.EMSettings`.
     progressbar : bool
         Whether to show progress.
     client : dask.distributed.Client, optional
@@ -171,6 +171,8 @@ def fit(
     check_seed(random_seed)
     check_initvals(initvals)
     if not chosen.needs_graph or (isinstance(initvals, str) and initvals == "em"):
+        from bayesanno.inference.climbing.climb import require_updates
+
         require_updates(model, "em" if chosen.needs_graph else method)
     answers = _require_answers(model, data, method, client)
     warn_of_design(answers, caveats(model, answers))
@@ -185,7 +187,7 @@ def fit(
         with exact_arithmetic(), one_blas_thread(), lose_no_interrupt():
             tree = compile_anew_if_broken(run)
     else:
-        with quiet() if isinstance(answers, DaskAnnotations) else nullcontext():
+        with _expect_large_tasks(answers):
             tree = chosen.run(
                 model, answers, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
             )
@@ -193,10 +195,20 @@ def fit(
     return check_answers(tree) if check and chosen.yields != "point" and not is_on_dask(tree) else tree
 
 
+def _expect_large_tasks(data: Any) -> AbstractContextManager[None]:
+    if not isinstance(data, AnnotationTotals):
+        return nullcontext()
+    from bayesanno.inference.dask.cluster import quiet
+
+    return quiet()
+
+
 def _require_answers(model: AnnotationModel, data: Any, method: str, client: Client | None) -> Any:
     """Return the data that are fitted: those in memory if the model takes them, or those on a Dask cluster."""
-    if client is not None or isinstance(data, DaskAnnotations) or lies_elsewhere(data):
+    if client is not None or isinstance(data, AnnotationTotals) or is_remote(data):
         check_method_on_dask(method)
+        from bayesanno.inference.dask.annotations import require_distributed
+
         return require_distributed(data, client)
     model.check(data)
     return data

@@ -1,4 +1,7 @@
-"""The methods of fitting: one table. A new method is one file next to `nuts` and `advi`, and one line here."""
+"""The methods of fitting: one table. A new method is one file next to `nuts` and `advi`, and one line here.
+
+NUTS is imported with the table, the other methods when they run.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,9 @@ from typing import Any
 
 from bayesanno.fits.view import Yields
 from bayesanno.ground.errors import FitError
-from bayesanno.inference.climbing.em import EMSettings, fit_by_em
-from bayesanno.inference.climbing.vb import VBSettings, fit_by_vb
-from bayesanno.inference.sampling.advi import ADVISettings, approximate
+from bayesanno.ground.lazy import import_when_called
 from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
-from bayesanno.inference.settings import Settings
+from bayesanno.inference.settings import ADVISettings, EMSettings, Settings, VBSettings
 
 ARGUMENTS = ("draws", "tune", "chains", "target_accept", "nuts_sampler")  # the settings that are arguments of `fit`
 
@@ -46,6 +47,10 @@ class Method:
         """The method's own options, with their defaults."""
         return {name: value for name, value in self.settings.default_fields().items() if name not in ARGUMENTS}
 
+
+approximate = import_when_called("bayesanno.inference.sampling.advi:approximate")
+fit_by_em = import_when_called("bayesanno.inference.climbing.em:fit_by_em")
+fit_by_vb = import_when_called("bayesanno.inference.climbing.vb:fit_by_vb")
 
 METHODS = {
     "nuts": Method(NUTSSettings, sample_nuts, "mcmc"),

@@ -13,8 +13,9 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import name_unsure, order_responses
 from bayesanno.io.alike import warn_of_alike, warn_of_strange_gold
 from bayesanno.io.columns import make_annotations, read_known
-from bayesanno.io.formats.registry import choose_format
+from bayesanno.io.formats.format import Format
 from bayesanno.io.read_options import ReadOptions, label_names
+from bayesanno.io.registry import FORMATS, load_all
 from bayesanno.io.sources import open_source
 from bayesanno.io.text_table import Source, TextTable
 
@@ -154,7 +155,12 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
     DataFileError, DataError
         As for `read_annotations`.
     """
-    answers = choose_format(table, options).read(table, options)
+    formats: dict[str, Format] = load_all(FORMATS)
+    if options.format == "auto":
+        fitting = next(each for each in formats.values() if each.looks_like(table, options))
+    else:
+        fitting = formats[options.format]
+    answers = fitting.read(table, options)
     labels = order_responses(answers.label, options.unsure, options.labels)
     gold, controls = answers.gold, options.controls or {}
     if options.gold_file is not None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from bayesanno.data.names import name_unsure
 from bayesanno.ground.errors import DataError
-from bayesanno.ground.wording import listed
-from bayesanno.io.formats.registry import check_format
+from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.registry import FORMAT_NAMES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,11 @@ class ReadOptions:
     def __post_init__(self) -> None:
         """Check what can be checked without the table."""
         object.__setattr__(self, "unsure", name_unsure(self.unsure))
-        check_format(self.format)
+        if self.format not in FORMAT_NAMES:
+            raise DataError(
+                f"there is no format {self.format!r}: there are {listed(FORMAT_NAMES, most=20)}"
+                f"{nearest(str(self.format), FORMAT_NAMES)}"
+            )
         if self.gold is not None and self.gold_file is not None:
             raise DataError(
                 f"gold is given twice, as column {self.gold!r} and as file {str(self.gold_file)!r}: give one of them"

@@ -26,8 +26,9 @@ from bayesanno.io.exports.document import (
     document_from_zip,
     explain_size,
 )
-from bayesanno.io.exports.registry import choose_export
+from bayesanno.io.exports.export import Export
 from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.registry import EXPORTS, load_all
 from bayesanno.io.text_table import (
     FRAME_NAME,
     PARQUET_MAGIC,
@@ -42,6 +43,8 @@ from bayesanno.io.text_table import (
 )
 
 STANDARD_INPUT = "-"
+_OF_EXPORTS = {"predictions": False, "multi_label": False, "drop_rejected": False}
+_OF_MANY = {**_OF_EXPORTS, "item": None, "annotator": None, "gold": None}
 _HEAD = 4096  # bytes that tell a file of JSON
 
 
@@ -117,3 +120,58 @@ def _refuse_large(path: Path) -> None:
         return
     if is_json(head) or head.startswith(ZIP_MAGIC):
         raise DataError(explain_size(str(path), size))
+
+
+def choose_export(document: Document, options: ReadOptions) -> Export | None:
+    """Return the export that a document is: the one that the options name, or the first that it looks like.
+
+    None stands for a plain table.
+
+    Raises
+    ------
+    DataError
+        If it is no export, and no table either; or an option is given for which there is no use.
+    """
+    exports: dict[str, Export] = load_all(EXPORTS)
+    found = next((each for each in exports.values() if each.looks_like(document, options)), None)
+    chosen = found if options.format == "auto" else exports.get(options.format)
+    if chosen is not None and not chosen.looks_like(document, options):
+        raise DataError(
+            f"{document.name} is not what --format {chosen.name} reads, {chosen.form}: {_instead(document, found)}"
+        )
+    if chosen is None and document.table is None:
+        no_table = (
+            f", and --format {options.format} reads tables (CSV, TSV, Parquet)" if options.format != "auto" else ""
+        )
+        raise DataError(f"{document.name} is {_kind(document)}{no_table}: {_instead(document, found)}")
+    _refuse_unused(document.name, chosen, options)
+    return chosen
+
+
+def _kind(document: Document) -> str:
+    if document.kind == "zip":
+        return "a zip of JSON"
+    if document.first:
+        return f"JSON of {listed([str(name) for name in document.first], most=6)}"
+    return "JSON without records" if next(document.records(), None) is None else "JSON without objects"
+
+
+def _instead(document: Document, found: Export | None) -> str:
+    """Return what to do with a document that is not what it was taken for."""
+    if found is not None:
+        return f"it looks like {found.name}, {found.form}; leave out --format"
+    is_table = document.table is not None
+    known = [f"{each.name} ({each.form})" for each in load_all(EXPORTS).values() if each.of_tables == is_table]
+    return f"known exports are {', '.join(known)}"
+
+
+def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> None:
+    """Raise a DataError if an option is given that the export, or a plain table, has no use for."""
+    for option, unset in (_OF_EXPORTS if export is None else _OF_MANY).items():
+        if getattr(options, option) != unset and not (export and option in export.uses):
+            users = [each.name for each in load_all(EXPORTS).values() if option in each.uses]
+            what = "a plain table" if export is None else f"read as {export.name}"
+            raise DataError(
+                f"{name} is {what}, which has no use for --{option.replace('_', '-')} ({option}=...): leave it out"
+                + (f"; it is for {', '.join(users)}" if export is None else "")
+            )

@@ -10,7 +10,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import DataError, DataFileError, FitError
-from bayesanno.io.tools.registry import TOOL_NAMES
+from bayesanno.io.registry import TOOLS
 from tests.analysis.exported import ITEMS, annotated_tasks, fit_by_em, make_data, region, write_to
 
 
@@ -99,7 +99,7 @@ def test_items_that_are_no_ids_and_labels_that_are_no_ratings_are_refused(data, 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("to", TOOL_NAMES)
+@pytest.mark.parametrize("to", TOOLS)
 def test_a_fit_without_labels_is_refused_for_every_tool(count_fit, to, tmp_path, refuses):
     needed = {"tasks": annotated_tasks(), "question": "q"} if to == "argilla" else {}
     needed |= {"tasks": [{"id": "11", "text": "t"}]} if to in ("prodigy", "doccano") else {}

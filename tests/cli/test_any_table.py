@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from bayesanno.ground.errors import BayesannoError
 from bayesanno.io.annotations import read_annotations
+from bayesanno.io.registry import TOOLS
 from bayesanno.io.text_table import open_table
-from bayesanno.io.tools.registry import TOOL_NAMES
 from tests.cli.within import run
 
 TRIED = int(os.environ.get("BAYESANNO_EXAMPLES", "0"))
@@ -218,7 +218,7 @@ def export(folder, data):
     if not fit_by_em(folder, "x"):
         return
     write_table(folder, "t.csv", [(item, f"<{item}>") for item in data.items], ("item", "text"))
-    for tool in TOOL_NAMES:
+    for tool in TOOLS:
         names = ("--question", data.labels[0], "--to-name", data.items[0]) if tool == "label-studio" else ()
         tasks = () if tool in ("cleanlab", "soft-labels") else ("--tasks", "t.csv")
         out = {"cleanlab": "y", "soft-labels": "y.csv"}.get(tool, f"{tool}.json")

@@ -8,7 +8,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.cli.app import app
-from bayesanno.io.tools.registry import TOOL_NAMES
+from bayesanno.io.registry import TOOLS
 from tests.cli.within import run as run_in
 
 NAMED = ("--to", "label-studio", "--question", "topic", "--to-name", "text")
@@ -94,6 +94,6 @@ def test_what_cannot_be_is_one_line(at, folder, arguments, message):
 def test_the_help_names_every_tool_and_has_an_example(folder):
     _, out, _ = run_in(folder, "export", "--help")
     words = " ".join(out.split())
-    assert f"{', '.join(TOOL_NAMES[:-1])} or {TOOL_NAMES[-1]}" in words
+    assert f"{', '.join([*TOOLS][:-1])} or {[*TOOLS][-1]}" in words
     assert "bayesanno export run --to label-studio --tasks export.json --out labels.json\n" in out
     assert "export" in {command.name or command.callback.__name__ for command in app.registered_commands}

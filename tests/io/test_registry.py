@@ -4,7 +4,7 @@ import pandas as pd
 
 from bayesanno import read_annotations
 from bayesanno.ground.errors import DataError
-from bayesanno.io.formats import registry
+from bayesanno.io import annotations, read_options, registry
 from bayesanno.io.formats.format import Format
 from bayesanno.io.formats.long import find_long_columns, read_rows
 
@@ -12,14 +12,17 @@ NAMED = {"item": "sentence", "annotator": "by", "label": "says"}
 BATCH = pd.DataFrame({"sentence": ["a", "a"], "by": ["x", "y"], "says": ["no", "yes"], "known": "?"})
 
 
+SURVEY = Format(
+    "survey",
+    lambda table, _: set(NAMED.values()) <= set(table.header),
+    lambda table, _: read_rows(table, find_long_columns(table, NAMED)),
+)
+
+
 def test_a_new_format_is_one_more_line(monkeypatch, refuses):
-    batch = Format(
-        "survey",
-        lambda table, _: set(NAMED.values()) <= set(table.header),
-        lambda table, _: read_rows(table, find_long_columns(table, NAMED)),
-    )
-    monkeypatch.setattr(registry, "FORMATS", {"survey": batch, **registry.FORMATS})
-    monkeypatch.setattr(registry, "FORMAT_NAMES", ("auto", *registry.FORMATS))
+    formats = {"survey": f"{__name__}:SURVEY", **registry.FORMATS}
+    monkeypatch.setattr(annotations, "FORMATS", formats)
+    monkeypatch.setattr(read_options, "FORMAT_NAMES", ("auto", *formats))
     for name in ("auto", "survey"):
         data = read_annotations(BATCH, format=name)
         assert (data.items, data.annotators, data.labels) == (("a",), ("x", "y"), ("no", "yes"))

@@ -14,17 +14,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from functools import singledispatch
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.fields import AtLeast, Range
 from bayesanno.ground.running import track
-from bayesanno.inference.settings import Settings
+from bayesanno.inference.settings import ClimbSettings
 from bayesanno.modeling.capabilities import HasUpdates
-from bayesanno.modeling.expectation import AddsUp, Shares
+from bayesanno.modeling.expectation import AddsUp, Shares, make_blocks
 from bayesanno.modeling.registry import list_model_classes
 
 LEAST_SHARE = 0.01  # in a start: from nearer to 0, steps take long to come away
@@ -36,30 +37,6 @@ OUT_OF_REACH = 1.0  # nats below the best of them, of a start that is not follow
 SLACK = 1e-12  # of the objective, relative: rounding
 
 Point = Mapping[str, np.ndarray]  # of each parameter, numbers of the shape of its shares
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClimbSettings(Settings):
-    """The settings of a method that climbs.
-
-    Attributes
-    ----------
-    restarts : int
-        How many points to start from: the majority vote, then draws from the prior.
-    steps : int
-        The most E-steps from one start.
-    tolerance : float
-        A start has converged when a plain step moves no probability by more.
-
-    Raises
-    ------
-    FitError
-        If a value has the wrong type or lies outside its range.
-    """
-
-    restarts: Annotated[int, AtLeast(1)] = 10
-    steps: Annotated[int, AtLeast(1)] = 5_000
-    tolerance: Annotated[float, Range(0, 1)] = 1e-6
 
 
 class Step(NamedTuple):
@@ -110,6 +87,17 @@ def require_updates(model: Any, method: str) -> HasUpdates:
     if without := model.without_updates():
         raise FitError(f"{name} has no {method.upper()} with {without}: fit it by nuts")
     return model
+
+
+@singledispatch
+def items_of(data: Labelled) -> AddsUp:
+    """Return the items of annotations, in blocks; other places of annotations than memory are registered."""
+    raise TypeError(f"no items of {type(data).__name__}")
+
+
+@items_of.register
+def _(data: AnnotationData) -> AddsUp:
+    return make_blocks(data)
 
 
 class Problem(ABC):

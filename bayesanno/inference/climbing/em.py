@@ -10,66 +10,30 @@ holds in the form that other fits do, and a posterior that was not computed (int
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
-from bayesanno.ground.errors import FitError
-from bayesanno.ground.fields import AtLeast
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.climbing.climb import (
     REST,
     Ascent,
-    ClimbSettings,
     Point,
     Problem,
     Step,
     away_from_zero,
+    items_of,
     require_updates,
     to_shares,
 )
 from bayesanno.inference.climbing.restarts import Found, find_best
 from bayesanno.inference.climbing.without_graph import make_fit, of_draws
-from bayesanno.inference.dask.annotations import items_of
+from bayesanno.inference.settings import EMSettings
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasUpdates, Relabels, is_exchangeable
 from bayesanno.modeling.expectation import AddsUp, Shares, expect
-
-
-@dataclass(frozen=True, kw_only=True)
-class EMSettings(ClimbSettings):
-    """The settings of EM: those of `ClimbSettings`, and these.
-
-    Attributes
-    ----------
-    objective : {"ml", "map"}
-        "ml" maximises the likelihood: of the model's priors it takes random starts, nothing else. "map" maximises the
-        posterior density of the parameters on their own scale. A concentration below 1, where the density grows without
-        bound towards 0, counts as 1, so that it adds nothing to the counts and takes nothing away.
-    smoothing : float, optional
-        Of "ml": this over the number of labels is added to every count of an M-step. By default what the model's paper
-        has: 0.1 for MACE (Hovy et al. 2013), 0 for others.
-    epsilon : float
-        Above 0, each start first converges with every item's posterior leaning to its votes, as in (52) of Rzhetsky et
-        al. (2008), who take 0.1; and goes on from there without. Each of the two phases takes `steps` at the most.
-
-    Raises
-    ------
-    FitError
-        If a value has the wrong type or lies outside its range, or "map" is to be smoothed, which its priors do.
-    """
-
-    objective: Literal["ml", "map"] = "ml"
-    smoothing: Annotated[float, AtLeast(0)] | None = None
-    epsilon: Annotated[float, AtLeast(0)] = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.objective == "map" and self.smoothing is not None:
-            raise FitError("smoothing is of objective='ml': with 'map' the model's priors smooth, so leave it out")
 
 
 class EM(Problem):

@@ -25,8 +25,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -34,24 +33,23 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
 from bayesanno.fits.storage import MAX_GROUP_BYTES, warn_of_size
 from bayesanno.ground.errors import SizeWarning, warn
-from bayesanno.ground.fields import AtLeast
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.running import one_blas_thread
 from bayesanno.inference.climbing.climb import (
     REST,
     Ascent,
-    ClimbSettings,
     Point,
     Problem,
     Step,
+    items_of,
     require_updates,
     to_shares,
 )
 from bayesanno.inference.climbing.em import start_at_point
 from bayesanno.inference.climbing.restarts import as_draws, find_best
 from bayesanno.inference.climbing.without_graph import make_fit, of_draws
-from bayesanno.inference.dask.annotations import items_of
 from bayesanno.inference.diagnosis.measures import find_pareto_k
+from bayesanno.inference.settings import VBSettings
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.expectation import Items, Shares, expect, log_probabilities, sum_classes, sum_log_likelihood
@@ -61,20 +59,6 @@ MAX_BYTES = 320 * 2**20  # of the draws that are kept: their parameters, and a l
 MIN_DRAWS = 50  # are kept of any size
 CHUNK_BYTES = 4 * 2**20  # of the classes' log probabilities, over draws, at a time
 NEAREST = 1e-15  # how near to 0 and 1 a probability comes, as for a sampler: nearer, 1 - it is 0 in double precision
-
-
-@dataclass(frozen=True, kw_only=True)
-class VBSettings(ClimbSettings):
-    """The settings of variational Bayes: those of `ClimbSettings`, and `draws * chains` are drawn, in one chain.
-
-    Raises
-    ------
-    FitError
-        If a value has the wrong type or lies outside its range.
-    """
-
-    draws: Annotated[int, AtLeast(4)] = 1000
-    chains: Annotated[int, AtLeast(1)] = 4
 
 
 class VB(Problem):

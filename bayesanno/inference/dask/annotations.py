@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.labelled import Labelled
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.ground.validate import lies_elsewhere
+from bayesanno.ground.validate import is_remote
+from bayesanno.inference.climbing.climb import items_of
 from bayesanno.inference.dask.cluster import add_all, check_client, clear_errors, quiet, wait_for
 from bayesanno.inference.dask.parts import (
     PartTotals,
@@ -34,6 +33,7 @@ from bayesanno.inference.dask.parts import (
     itself,
     make_part,
 )
+from bayesanno.inference.diagnosis.design import describe_links, design_problems, link_block
 from bayesanno.io.alike import warn_of_alike
 from bayesanno.io.partitioned import (
     coded_types,
@@ -46,7 +46,7 @@ from bayesanno.io.partitioned import (
     require_dask,
 )
 from bayesanno.io.read_options import label_names
-from bayesanno.modeling.expectation import AddsUp, make_blocks
+from bayesanno.modeling.expectation import AddsUp
 
 if TYPE_CHECKING:
     from dask.distributed import Client, Future
@@ -191,12 +191,14 @@ def distribute_annotations(
     )
 
 
-def items_of(data: Labelled) -> AddsUp:
-    """Return the items of annotations, in blocks: in memory, or on the workers."""
-    if isinstance(data, DaskAnnotations):
-        return data.on_workers
-    assert isinstance(data, AnnotationData)
-    return make_blocks(data)
+@items_of.register
+def _(data: DaskAnnotations) -> AddsUp:
+    return data.on_workers
+
+
+@design_problems.register
+def _(data: DaskAnnotations) -> list[str]:
+    return describe_links(data.on_workers.add_up(link_block), data)
 
 
 def require_distributed(data: Any, client: Client | None) -> DaskAnnotations:
@@ -211,7 +213,7 @@ def require_distributed(data: Any, client: Client | None) -> DaskAnnotations:
         if client is not None and client is not data.on_workers.client:
             raise FitError("these annotations are on the cluster of another client: leave out client=...")
         return data
-    if not lies_elsewhere(data):
+    if not is_remote(data):
         raise FitError(
             f"client=... is for a folder of Parquet files or a dask.dataframe, and {type(data).__name__} is in memory: "
             "leave it out"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,8 +14,6 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.labelled import Labelled
 from bayesanno.ground.errors import IdentifiabilityWarning, warn
-from bayesanno.inference.dask.annotations import DaskAnnotations
-from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.expectation import Block
 
 
@@ -67,7 +65,8 @@ def _find_leaders(one: np.ndarray, other: np.ndarray, size: int) -> np.ndarray:
     return first
 
 
-def design_problems(data: AnnotationData) -> list[str]:
+@singledispatch
+def design_problems(data: Any) -> list[str]:
     """Return, in plain words, why competence cannot be learnt from this design; empty if nothing stands in the way.
 
     Examples
@@ -78,7 +77,22 @@ def design_problems(data: AnnotationData) -> list[str]:
     >>> design_problems(alone)[0]
     'every item has only one annotator: annotators cannot be compared, so competence follows its prior alone'
     """
+    raise TypeError(f"no kind of data: {type(data).__name__}")
+
+
+@design_problems.register
+def _(data: AnnotationData) -> list[str]:
     return describe_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
+
+
+@design_problems.register
+def _(data: MultiAnnotationData) -> list[str]:
+    return list(dict.fromkeys(problem for part in data.by_dimension.values() for problem in design_problems(part)))
+
+
+@design_problems.register
+def _(_: CountData) -> list[str]:
+    return []  # counts have no annotators
 
 
 def describe_links(links: Links, data: Labelled) -> list[str]:
@@ -105,34 +119,9 @@ def describe_links(links: Links, data: Labelled) -> list[str]:
     return problems
 
 
-@singledispatch
-def tables_of(data: Data) -> list[AnnotationData]:
-    """Return the tables of annotations that data consist of; counts have no annotators, and so none."""
-    raise TypeError(f"no kind of data: {type(data).__name__}")
-
-
-@tables_of.register(AnnotationData)
-def _(data: AnnotationData) -> list[AnnotationData]:
-    return [data]
-
-
-@tables_of.register(MultiAnnotationData)
-def _(data: MultiAnnotationData) -> list[AnnotationData]:
-    return list(data.by_dimension.values())
-
-
-@tables_of.register(CountData)
-def _(_: CountData) -> list[AnnotationData]:
-    return []
-
-
-def warn_of_design(data: Data | DaskAnnotations, caveats: Sequence[str] = ()) -> list[str]:
+def warn_of_design(data: Any, caveats: Sequence[str] = ()) -> list[str]:
     """Warn of each problem of the design, and of a model's own caveats, and return them."""
-    if isinstance(data, DaskAnnotations):
-        found = dict.fromkeys(describe_links(data.on_workers.add_up(link_block), data))
-    else:
-        found = dict.fromkeys(problem for table in tables_of(data) for problem in design_problems(table))
-    problems = [*found, *caveats]
+    problems = [*design_problems(data), *caveats]
     for problem in problems:
         warn(problem, IdentifiabilityWarning)
     return problems

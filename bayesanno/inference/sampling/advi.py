@@ -13,20 +13,17 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.fields import AtLeast
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.ground.running import track
 from bayesanno.inference.diagnosis.measures import find_pareto_k
 from bayesanno.inference.graph.density import Density
 from bayesanno.inference.graph.draws import as_one_chain
 from bayesanno.inference.sampling.starts import Starts
-from bayesanno.inference.settings import Draws, GraphSettings
+from bayesanno.inference.settings import ADVISettings, Draws
 
 ROUND = 2_000  # steps between two looks at the ELBO
 LEARNING_RATE = 1e-2
@@ -35,28 +32,6 @@ INITIAL_SD = 0.7  # on the unconstrained scale
 TRIES = 100  # draws, one of which has to have a density
 PARETO_DRAWS = 1_000
 MOST_FULL_RANK = 9_000  # parameters: six matrices of them squared are in memory, 4 GB
-
-
-@dataclass(frozen=True, kw_only=True)
-class ADVISettings(GraphSettings):
-    """The settings of ADVI: `draws * chains` are drawn, in one chain, after `steps` steps at the most.
-
-    Full rank takes as many at the most in each of its two stages, independent first.
-
-    Raises
-    ------
-    FitError
-        If a value has the wrong type or lies outside its range.
-    """
-
-    draws: Annotated[int, AtLeast(4)] = 1000
-    chains: Annotated[int, AtLeast(1)] = 4
-    steps: Annotated[int, AtLeast(1)] = 50_000
-
-    @property
-    def n_gradients(self) -> int:
-        """How many gradients are taken at the most."""
-        return self.steps
 
 
 def approximate(

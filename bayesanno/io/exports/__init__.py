@@ -1,4 +1,4 @@
-"""Exports of the tools in which people annotate: one file for each tool, listed in the registry.
+"""Exports of the tools in which people annotate: one file for each tool, and a line in `bayesanno.io.registry`.
 
 `document` has what is in a file before its tool is known, `records` the values of a record, `export` what an export is,
 and `answers` makes of its answers a long table, which is then read as every other.

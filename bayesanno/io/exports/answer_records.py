@@ -7,7 +7,7 @@ field, or a template over fields: `{model}/{prompt}`. A table is read so where t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
@@ -15,10 +15,8 @@ from bayesanno.io.exports.answers import Answer, known_true
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import as_labels, as_object, fill_in, look_up
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
-
-if TYPE_CHECKING:
-    from bayesanno.io.read_options import ReadOptions
 
 _ALSO = {"item": "id", "label": "score"}
 

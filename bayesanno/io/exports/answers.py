@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.exports.records import as_labels, look_up
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
-
-if TYPE_CHECKING:
-    from bayesanno.io.read_options import ReadOptions
 
 YES, NO = "yes", "no"
 GOLD, CONTROL = "gold", "control"

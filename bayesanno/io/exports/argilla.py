@@ -10,7 +10,7 @@ Format: https://docs.argilla.io/latest/reference/argilla/records/records
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted
@@ -18,9 +18,7 @@ from bayesanno.io.exports.answers import Answer, known_true
 from bayesanno.io.exports.document import Document, Record
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import as_labels, as_list, as_object, as_text, check_new, fill_in
-
-if TYPE_CHECKING:
-    from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 
 _RESPONSES, _SUGGESTION = ".responses", ".suggestion"
 _OLD, _OLD_SUGGESTION = {"user_id", "value"}, "-suggestion"

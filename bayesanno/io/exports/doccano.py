@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesanno.ground.errors import DataError
 from bayesanno.io.exports.answers import Answer, known_true
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import as_labels, as_list, as_object, as_text, check_new, fill_in
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import ALIASES
-
-if TYPE_CHECKING:
-    from bayesanno.io.read_options import ReadOptions
 
 _LABEL_FIELDS = ("label", "cats", "labels")  # the second in projects of intents and slots, the third in older exports
 _SHARED = "all"

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bayesanno.io.exports.answers import Answer
 from bayesanno.io.exports.document import Document
-
-if TYPE_CHECKING:
-    from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesanno.ground.errors import DataError
 from bayesanno.io.exports.answers import Answer, known_true
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import as_labels, as_object, as_text, fill_in, is_rejected, kind_of
-
-if TYPE_CHECKING:
-    from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 
 _ITEM, _ANNOTATOR, _STATUS, _ANSWER = "HITId", "WorkerId", "AssignmentStatus", "Answer."
 _TASK_ANSWERS = "Answer.taskAnswers"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesanno.ground.errors import DataError, ExportWarning, warn
 from bayesanno.ground.wording import counted, listed
@@ -17,9 +17,7 @@ from bayesanno.io.exports.answers import Answer, known_true
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import as_labels, as_list, as_object, as_text, fill_in
-
-if TYPE_CHECKING:
-    from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 
 ANSWERS = ("accept", "reject", "ignore")
 CHOICE = "choice"

@@ -8,7 +8,6 @@ Format: https://toloka.ai/docs/guide/result-of-eval
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
@@ -16,9 +15,7 @@ from bayesanno.io.exports.answers import CONTROL, Answer, known_true
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import as_labels, fill_in, is_rejected
-
-if TYPE_CHECKING:
-    from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.read_options import ReadOptions
 
 _OUTPUT, _GOLDEN, _INPUT = "OUTPUT:", "GOLDEN:", "INPUT:"
 _ITEM, _ANNOTATOR, _STATUS = "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"

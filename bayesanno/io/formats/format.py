@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bayesanno.io.columns import NamedAnswers
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
-
-if TYPE_CHECKING:
-    from bayesanno.io.read_options import ReadOptions
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,12 @@
-"""Long tables: one row is one annotation, with columns for item, annotator and label."""
+"""Long tables: one row is one annotation, with columns for item, annotator and label.
+
+The files of Snow et al. (2008) are such tables, with the names of columns of Amazon Mechanical Turk.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,12 +14,11 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import NamedAnswers, check_distinct, check_rows, collect_gold, find_positions
 from bayesanno.io.formats.format import Format
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
-if TYPE_CHECKING:
-    from bayesanno.io.read_options import ReadOptions
-
 ROLES = ("item", "annotator", "label")
+SNOW_COLUMNS = dict(zip(ROLES, ("orig_id", "!amt_worker_ids", "response"), strict=True))
 
 
 def looks_long(table: TextTable, options: ReadOptions) -> bool:
@@ -87,4 +89,22 @@ def read_rows(table: TextTable, columns: Mapping[str, int]) -> NamedAnswers:
     )
 
 
+def looks_like_snow(table: TextTable, options: ReadOptions) -> bool:
+    """Return whether the columns are those of Snow et al., and none is named by an option."""
+    return not any(options.columns.values()) and {*SNOW_COLUMNS.values()} <= {name.casefold() for name in table.header}
+
+
+def read_snow(table: TextTable, options: ReadOptions) -> NamedAnswers:
+    """Read a long table with the columns of Snow et al., unless options name others.
+
+    Raises
+    ------
+    DataError
+        As for `read_long`.
+    """
+    item, annotator, label = (options.columns[role] or usual for role, usual in SNOW_COLUMNS.items())
+    return read_long(table, replace(options, item=item, annotator=annotator, label=(label,)))
+
+
 LONG = Format("long", looks_long, read_long)
+SNOW = Format("snow", looks_like_snow, read_snow)

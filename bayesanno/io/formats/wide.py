@@ -1,8 +1,9 @@
-"""Wide tables: one row is one item, and one column is one annotator."""
+"""Wide tables: one row is one item, and one column is one annotator.
+
+Grouped tables are wide, with a column `count`: a row stands for so many items, which were answered in the same way.
+"""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +11,8 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.columns import NamedAnswers, check_distinct, collect_gold, expand_rows, filled, find_positions
 from bayesanno.io.formats.format import Format
+from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
-
-if TYPE_CHECKING:
-    from bayesanno.io.read_options import ReadOptions
 
 # From so many rows on, a table whose columns look nothing like answers is not taken for a wide one unasked.
 _ROWS_TO_JUDGE = 10
@@ -126,4 +125,21 @@ def _find_answer_columns(table: TextTable, others: tuple[int | None, ...]) -> li
     return named
 
 
+def looks_grouped(table: TextTable, _: ReadOptions) -> bool:
+    """Return whether there is a column of counts."""
+    return bool(table.matching("count"))
+
+
+def read_grouped(table: TextTable, options: ReadOptions) -> NamedAnswers:
+    """Read one row as `count` items.
+
+    Raises
+    ------
+    DataError
+        As for `read_wide`; if there is a column of items as well, or a count is no whole number.
+    """
+    return read_wide(table, options, table.need("count"))
+
+
+GROUPED = Format("grouped", looks_grouped, read_grouped)
 WIDE = Format("wide", looks_wide, read_wide)

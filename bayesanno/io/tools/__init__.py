@@ -1,5 +1,4 @@
-"""What labels are exported to: one file for each tool, and `registry` lists them.
+"""Tools that take labels: a new one is a file here with a `Tool`, and a line in `bayesanno.io.registry`.
 
-A new tool is a file here with a `Tool`, and its line in the registry; the errors and the help of the command line
-follow from that. `tasks` reads what a tool shows of each item.
+`tasks` reads what a tool shows of each item.
 """

@@ -6,12 +6,15 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Self
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.registry import TOOLS
 from bayesanno.io.tools.tasks import NO_TASKS, Tasks, read_tasks
 from bayesanno.io.write import write_text
 
@@ -152,6 +155,20 @@ class Tool:
                 f"{tasks.name} has nothing that {self.name} shows: it needs a field {' or '.join(self.shows)}"
             )
         return tasks
+
+
+def find_tool(name: str) -> Tool:
+    """Return the tool of this name.
+
+    Raises
+    ------
+    DataError
+        If there is none.
+    """
+    if name not in TOOLS:
+        raise DataError(f"labels cannot be exported to {name!r}: there are {listed([*TOOLS])}{nearest(name, TOOLS)}")
+    tool: Tool = resolve_name(TOOLS[name])
+    return tool
 
 
 def write_json(records: Iterable[Mapping[str, Any]], path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitView
 from bayesanno.ground.wording import counted
-from bayesanno.inference.diagnosis.design import design_problems, tables_of
+from bayesanno.inference.diagnosis.design import design_problems
 from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.modeling.capabilities import caveats
 from bayesanno.report.blocks import Block, Heading, Problems, Table, Verdict, draw
@@ -21,7 +21,7 @@ def judge_fit(view: FitView) -> list[Block]:
     problems = explain(found)
     cannot = list(caveats(view.model, view.named_data))
     if not isinstance(view.named_data, AnnotationTotals):
-        cannot = [*dict.fromkeys(one for table in tables_of(view.data) for one in design_problems(table)), *cannot]
+        cannot = [*design_problems(view.data), *cannot]
     blocks: list[Block] = [*judge_answers(view), Verdict(_judge(view, problems), well=not problems)]
     if problems:
         blocks.append(Problems(problems))

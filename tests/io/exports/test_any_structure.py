@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bayesanno.ground.errors import DataError
 from bayesanno.io.annotations import read_annotations
-from bayesanno.io.exports.registry import EXPORTS
+from bayesanno.io.registry import EXPORTS
 
 RESULT = {"from_name": "q", "to_name": "t", "type": "choices", "value": {"choices": ["a"]}}
 OTHER = {**RESULT, "value": {"choices": ["b"]}}

@@ -10,8 +10,7 @@ from bayesanno.ground.errors import DataError, DataFileError
 from bayesanno.io.added import add_annotations
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.exports import document
-from bayesanno.io.exports.registry import EXPORTS
-from bayesanno.io.formats.registry import FORMAT_NAMES
+from bayesanno.io.registry import EXPORTS, FORMAT_NAMES
 from tests.samples import tiny_data
 
 LINES = [{"item": "a", "judge": "x", "label": "p"}, {"item": "b", "judge": "y", "label": "q"}]
