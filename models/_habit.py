@@ -62,7 +62,7 @@ MATRICES = 0.45  # of one label, where a model learns confusions,
 RATES = 1 / 3  # and where it learns no more than how often annotators are right
 
 
-def ask_whether_class_or_habit(
+def explain_class_or_habit(
     data: AnnotationData | AnnotationTotals, class_prior: Literal["learnt", "uniform"]
 ) -> list[str]:
     """Return what to say of answers that the class prior explains in one way, and the other prior in the other."""
@@ -86,7 +86,7 @@ def ask_whether_class_or_habit(
     return []
 
 
-def ask_whether_habits_are_classes(data: AnnotationData | AnnotationTotals, many: float) -> list[str]:
+def explain_habits(data: AnnotationData | AnnotationTotals, many: float) -> list[str]:
     """Return what to say where annotators who repeat a label are many: of one label, a share `many` of the answers.
 
     Empty for annotations on a cluster, whose items are not known as a whole.

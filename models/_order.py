@@ -9,17 +9,17 @@ from bayesanno.ground.wording import enumerated
 LEAST = 3  # labels: of two, the other order swaps the ends of the scale and changes nothing else
 
 
-def ask_whether_labels_are_in_order(data: AnnotationData | AnnotationTotals) -> list[str]:
+def explain_order(data: AnnotationData | AnnotationTotals) -> list[str]:
     """Return what to say of labels whose order nobody declared, and which are no numbers.
 
     Examples
     --------
     >>> from bayesanno import AnnotationData
-    >>> from bayesanno.models._order import ask_whether_labels_are_in_order
+    >>> from bayesanno.models._order import explain_order
     >>> said = [("s1", "ada", "no"), ("s1", "bo", "maybe"), ("s2", "ada", "yes")]
-    >>> ask_whether_labels_are_in_order(AnnotationData.from_records(said))[0][:68]
+    >>> explain_order(AnnotationData.from_records(said))[0][:68]
     'nobody declared the order of the labels, and it is that of the alpha'
-    >>> ask_whether_labels_are_in_order(AnnotationData.from_records(said, labels=["no", "maybe", "yes"]))
+    >>> explain_order(AnnotationData.from_records(said, labels=["no", "maybe", "yes"]))
     []
     """
     if data.labels_are_ordered or data.n_classes < LEAST:

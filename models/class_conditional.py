@@ -26,13 +26,12 @@ Priors and what they imply.
 Identifiability.  "Right" ties each class to the label of the same name, so the classes cannot be permuted.  With two
 classes, annotators who are right in less than half of the cases mirror those who are not, and only the prior
 distinguishes the two.  With fewer than three annotators on the same items accuracies are hardly identified.  A class
-that an annotator has rarely seen keeps its prior.  Where annotators who click one label gave a third of the answers (of
-two labels, half), the model may take the habit for a class, and some known labels do not help (`_habit.py`): a fit
-names these annotators before it samples.
+that an annotator has rarely seen keeps its prior.
 
 Use when some classes are easier than others, and differently so for different annotators (one misses the rare class,
 another over-reports it), but errors within a class fall anywhere.  Avoid when particular classes are taken for each
-other (`model_b`), or answers are so few that one number per annotator is enough (`one_coin`).
+other (`model_b`), when one number per annotator is enough (`one_coin`), or when annotators who click one label gave a
+third of the answers (of two labels, half): a fit names them before it samples.
 
 References.
     A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806.
@@ -41,7 +40,6 @@ References.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, override
 
@@ -50,17 +48,15 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.any_size import as_data
-from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasCaveats, HasUpdates
-from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
-from bayesanno.modeling.ops.variables import beta_by_probit
-from bayesanno.models._habit import MATRICES, RATES, ask_whether_habits_are_classes
+from bayesanno.modeling.arguments import Design, Parameters
+from bayesanno.modeling.capabilities import HasCaveats
+from bayesanno.modeling.expectation import Votes, in_proportion
+from bayesanno.modeling.independent import ConjugateModel, Probability, Share
+from bayesanno.models._habit import MATRICES, RATES, explain_habits
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassConditional(HasUpdates, AnnotationModel, HasCaveats):
+class ClassConditional(ConjugateModel, HasCaveats):
     """One accuracy per annotator and class, and errors that fall anywhere.
 
     Parameters
@@ -81,25 +77,26 @@ class ClassConditional(HasUpdates, AnnotationModel, HasCaveats):
 
     name: ClassVar[str] = "class_conditional"
     competence: ClassVar[str | None] = "accuracy"
-    parameter_dims: ClassVar[dict[str, tuple[str, ...]]] = {
-        "class_accuracy": ("annotator", "true_class"),
-        "prevalence": ("true_class",),
-        "accuracy": ("annotator",),
-    }
+    derives_accuracy: ClassVar[bool] = True
 
     class_accuracy_prior: tuple[Positive, Positive] = (4.8, 3.2)
     prevalence_prior: Positive = 3.0
 
     @override
-    def caveats(self, data: AnnotationData) -> list[str]:
-        return ask_whether_habits_are_classes(data, MATRICES if data.n_classes == 2 else RATES)
+    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
+        return {
+            "class_accuracy": Probability(prior.class_accuracy_prior, ("annotator", "true_class")),
+            "prevalence": Share(prior.prevalence_prior, ("true_class",)),
+        }
 
-    def priors(self, data: AnnotationData, prior: Priors) -> None:
-        right = beta_by_probit("class_accuracy", prior.class_accuracy_prior, dims=("annotator", "true_class"))
-        prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
-        pm.Deterministic("accuracy", (prevalence * right).sum(-1), dims="annotator")
+    @override
+    def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
+        right, wrong = p.both("class_accuracy")  # (annotator, true_class) each
+        elsewhere = ~is_class / (is_class.shape[1] - 1)  # (response, true_class)
+        return p.prevalence, right[:, None] * is_class + wrong[:, None] * elsewhere
 
-    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+    @override
+    def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         truth = true_class[design.item]  # (annotation,)
         n_classes = design.class_response.size
@@ -107,12 +104,7 @@ class ClassConditional(HasUpdates, AnnotationModel, HasCaveats):
         wrong = (truth + 1 + pm.DiscreteUniform.dist(0, n_classes - 2, shape=truth.shape)) % n_classes
         return true_class, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
 
-    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
-        right = p.class_accuracy[:, None, :]  # (annotator, 1, true_class)
-        among = as_data(np.log(answers.n_classes - 1))  # which of the others it is
-        log_answer = pt.switch(answers.names_class.T, pt.log(right), pt.log1p(-right) - among)
-        return pt.log(p.prevalence) + answers.sum_over_annotations(log_answer)  # (item, true_class)
-
+    @override
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes, (yes, no) = data.class_codes, self.class_accuracy_prior
         asked = votes.answers.sum(axis=1)[:, classes]  # (annotator, true_class)
@@ -122,20 +114,6 @@ class ClassConditional(HasUpdates, AnnotationModel, HasCaveats):
             "prevalence": in_proportion(votes.shares[classes] + 1),
         }
 
-    def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        return {
-            "class_accuracy": np.tile(self.class_accuracy_prior, (data.n_annotators, data.n_classes, 1)),
-            "prevalence": np.full(data.n_classes, self.prevalence_prior),
-        }
-
-    def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        right, wrong = np.moveaxis(shares["class_accuracy"], -1, 0)[:, :, None, :]  # (annotator, 1, true_class)
-        return shares["prevalence"], np.where(names_class.T, right, wrong / (len(names_class) - 1))
-
-    def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
-        right = (expected.answers * names_class.T).sum(axis=1)  # (annotator, true_class)
-        wrong = np.maximum(expected.answers.sum(axis=1) - right, 0)
-        return {"class_accuracy": np.stack([right, wrong], axis=-1), "prevalence": expected.classes}
-
-    def deterministics(self, values: Mapping[str, np.ndarray], names_class: np.ndarray) -> dict[str, np.ndarray]:
-        return {"accuracy": values["class_accuracy"] @ values["prevalence"]}
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        return explain_habits(data, MATRICES if data.n_classes == 2 else RATES)

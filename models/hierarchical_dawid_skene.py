@@ -31,24 +31,14 @@ Priors and what they imply.
     One annotator alone is then right in .70 of the cases on average of two labels, in .63 of five (94% of annotators:
     .32 to .94, and .35 to .86); in model B in .60, for any number of labels.
 
-Read off.  `bayesanno.population_table`: the typical annotator's rates, the range over annotators, and how many answers
-of an annotator weigh as much as the answers of the others.  `bayesanno.predict_labels` takes new annotators.
-
 Identifiability.  Only `population` ties classes to labels, by its prior: classes of few items may be swapped in modes
-of their own, more easily than in `model_b`.  With many labels and answers a wide prior does not keep the names: on
-MASC's senses of "fair" (ten labels) confusion_spread=1 had most names swapped.  The fit names the classes that the
-typical annotator calls by other names: check these first.  Where a class has few items and annotators are three,
-swapped names had up to .40 of the mass, and the fits warned (before the ability).  The density has its peak at a spread
-of 0, where it has no mass: a fit searches the modes of the spreads, all else summed out, and `find_modes` refuses.
+of their own, more easily than in `model_b`.  A fit names the classes that the typical annotator calls by other names:
+check these first.  The density has its peak at a spread of 0, where it has no mass: a fit searches the modes of the
+spreads, all else summed out, and `find_modes` refuses.  With two labels `ability_spread` mixes slowest.
 
-Why an ability.  Annotators differ more in how often they err than in which error they make.  Where all log odds vary on
-their own, a class is learnt as the hard items of another.  On 20 simulated tables (2,665 items, 177 annotators, five
-labels; modes by EM) .75 of the labels were right, .71 without an ability, .73 by `model_b`.  With two labels
-`ability_spread` mixes slowest: sample longer.  Where items are borderline cases for everybody it loses (.66 to .70
-right, .83 by `model_b`).  No item is harder here: `item_difficulty` has difficulties, with habits in place of matrices.
-
-Use when annotators are many, and some gave few answers, or when no prior is known.  Avoid with fewer than three
-annotators, which are too few to learn a population.
+Use when annotators are many, and some gave few answers, or when no prior is known.  `bayesanno.population_table` has
+the typical annotator's rates; `bayesanno.predict_labels` takes new annotators.  Avoid with fewer than three annotators,
+which are too few to learn a population, or where items are borderline cases for everybody (`item_difficulty`).
 
 References.
     S. Paun, B. Carpenter, J. Chamberlain, D. Hovy, U. Kruschwitz and M. Poesio (2018), Comparing Bayesian models of
@@ -58,27 +48,28 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, override
+from typing import Any, ClassVar, override
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Fraction, Positive
-from bayesanno.ground.lazy import pm, pt, xr
-from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.base import AnnotationModel
+from bayesanno.ground.lazy import pm, xr
+from bayesanno.modeling.arguments import Priors
 from bayesanno.modeling.capabilities import HasCaveats, HasPopulation, HasRemarks
-from bayesanno.modeling.expectation import in_proportion, votes_of
+from bayesanno.modeling.expectation import Votes, in_proportion, votes_of
+from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.ops.variables import centring_of, level_of, logistic_normal, normal_around, shift_centring_of
-from bayesanno.models._habit import MATRICES, ask_whether_habits_are_classes
+from bayesanno.models._habit import MATRICES, explain_habits
 from bayesanno.models._population import explain_names, explain_unsaid
+from bayesanno.models.model_b import ModelB
 
 POOLED = 10  # answers that the common confusion counts for in an annotator's, where chains start
 FEW = 3  # annotators: fewer show almost nothing of how annotators differ
 
 
 @dataclass(frozen=True, kw_only=True)
-class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRemarks):
+class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasRemarks):
     """Dawid and Skene's model, with annotators drawn from a population that is learnt.
 
     Parameters
@@ -103,6 +94,7 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
 
     name: ClassVar[str] = "hierarchical_dawid_skene"
     competence: ClassVar[str | None] = "accuracy"
+    derives_accuracy: ClassVar[bool] = True
     takes_other_labels: ClassVar[bool] = True
 
     prevalence_prior: Positive = 3.0
@@ -112,27 +104,11 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
     ability_spread_prior: Positive = 0.5
 
     @override
-    def caveats(self, data: AnnotationData) -> list[str]:
-        n_answering = int((data.by_annotator > 0).sum())
-        found = [*explain_unsaid(data), *ask_whether_habits_are_classes(data, MATRICES)]
-        if n_answering < FEW:
-            who = "one annotator" if n_answering == 1 else f"{n_answering} annotators"
-            found.append(
-                f"{who} gave all answers, too few to learn a population of annotators: spread keeps its prior; "
-                "fit model_b"
-            )
-        return found
-
-    @override
-    def remarks(self, posterior: xr.Dataset) -> list[str]:
-        return explain_names(posterior["population"])
-
     def priors(self, data: AnnotationData, prior: Priors) -> None:
-        right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
-        elsewhere = (1 - prior.confusion_accuracy) * (~right / (data.n_classes - 1))
-        expected = prior.confusion_accuracy * right + elsewhere
+        expected = self._expected(data, prior)
         around = prior.confusion_spread * np.ones(data.n_classes)
-        w = centring_of(self._counts(data), self._common(data), data.class_codes)
+        counts = self._counts(votes_of(data), data)
+        w = centring_of(counts, self._common(counts, data), data.class_codes)
         centring, of_ability = pm.Data("centring", w), pm.Data("ability_centring", shift_centring_of(w))
         prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
         rows = ("true_class", "response")
@@ -144,36 +120,50 @@ class HierarchicalDawidSkene(AnnotationModel, HasCaveats, HasPopulation, HasRema
         ability = normal_around("ability", 0.0, ability_spread, **of_all)
         around_typical = {"shift": -ability[:, None], "centring": centring, "dims": ("annotator", *rows)}
         confusion = logistic_normal("confusion", population, spread, data.class_codes, **around_typical)
-        correct = confusion[:, np.arange(data.n_classes), data.class_codes]  # (annotator, true_class)
-        pm.Deterministic("accuracy", (prevalence * correct).sum(-1), dims="annotator")
+        self.declare_accuracy(data, {"prevalence": prevalence, "confusion": confusion})
 
-    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
-        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
-        response = pm.Categorical.dist(p.confusion[design.annotator, true_class[design.item]])  # (annotation,)
-        return true_class, response
+    law, generate = ModelB.law, ModelB.generate
 
-    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
-        log_lambda = pt.log(p.confusion).transpose(0, 2, 1)  # (annotator, response, true_class)
-        return pt.log(p.prevalence) + answers.sum_over_annotations(log_lambda)  # (item, true_class)
-
-    def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        common = self._common(data)
+    @override
+    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
+        counts = self._counts(votes, data)
+        common = self._common(counts, data)
         return {
-            "prevalence": in_proportion(votes_of(data).shares[data.class_codes] + self.prevalence_prior),
+            "prevalence": in_proportion(votes.shares[data.class_codes] + self.prevalence_prior),
             "population": common,
             "spread": np.full(data.n_classes, self.spread_prior / 2),  # the prior's most probable one
-            "confusion": in_proportion(self._counts(data) + POOLED * common),
+            "confusion": in_proportion(counts + POOLED * common),
             "ability_spread": np.array(self.ability_spread_prior / 2),
             "ability": np.zeros(data.n_annotators),
         }
 
-    def _counts(self, data: AnnotationData) -> np.ndarray:
-        """Return what each annotator said where the vote has which class, (annotator, true_class, response)."""
-        return votes_of(data).answers[:, :, data.class_codes].transpose(0, 2, 1)
+    def _expected(self, data: AnnotationData, prior: Any) -> Any:
+        """Return the row of the typical annotator at the prior's median, all errors alike: (true_class, response)."""
+        right = data.names_class
+        elsewhere = (1 - prior.confusion_accuracy) * (~right / (data.n_classes - 1))
+        return prior.confusion_accuracy * right + elsewhere
 
-    def _common(self, data: AnnotationData) -> np.ndarray:
+    @staticmethod
+    def _counts(votes: Votes, data: AnnotationData) -> np.ndarray:
+        """Return what each annotator said where the vote has which class, (annotator, true_class, response)."""
+        return votes.answers[:, :, data.class_codes].transpose(0, 2, 1)
+
+    def _common(self, counts: np.ndarray, data: AnnotationData) -> np.ndarray:
         """Return the confusion of all annotators together, (true_class, response)."""
-        right = np.equal.outer(data.class_codes, np.arange(data.n_labels))
-        elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)
-        expected = np.where(right, self.confusion_accuracy, elsewhere)
-        return in_proportion(self._counts(data).sum(axis=0) + data.n_labels * expected)
+        return in_proportion(counts.sum(axis=0) + data.n_labels * self._expected(data, self))
+
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        n_answering = int((data.by_annotator > 0).sum())
+        found = [*explain_unsaid(data), *explain_habits(data, MATRICES)]
+        if n_answering < FEW:
+            who = "one annotator" if n_answering == 1 else f"{n_answering} annotators"
+            found.append(
+                f"{who} gave all answers, too few to learn a population of annotators: spread keeps its prior; "
+                "fit model_b"
+            )
+        return found
+
+    @override
+    def remarks(self, posterior: xr.Dataset) -> list[str]:
+        return explain_names(posterior["population"])

@@ -21,12 +21,11 @@ Symbols.
 Priors and what they imply.
     competence ~ Beta(0.5, 0.5) by default: one tries or does not.  strategy ~ Dirichlet(10): habits are nearly even.
     prevalence ~ Dirichlet(10) (class_prior="learnt"), or uniform and fixed, as in the paper (class_prior="uniform").
-    Neither is right for all data: the uniform one takes a common class for a habit, the learnt one a common habit for a
-    class (`_habit.py` has numbers).  Common classes are more frequent than common habits.  Where answers lean so far to
-    one label that both are possible, a fit warns before it samples: then fit both; where their labels differ, the true
-    labels of a few items show which holds.
+    The uniform one takes a common class for a habit, the learnt one a common habit for a class.  Where answers lean so
+    far to one label that both are possible, a fit warns before it samples: then fit both; where their labels differ,
+    the true labels of a few items show which holds.
     competence_prior="learnt": competence ~ Beta(c m, c (1 - m)) with mean m ~ Beta(2, 2) and concentration c ~ Gamma(2,
-    1/2), 4 on average; not by EM and VB.  A common strategy was tried as well, and did not mix (word senses: 1.06).
+    1/2), 4 on average; not by EM and VB.
 
 Identifiability.  "Knowing" ties each class to its label, so the classes cannot be permuted.  An annotator of competence
 near 0 does not inform the true classes; one near 1 has a strategy that follows its prior.  With fewer than three
@@ -51,16 +50,15 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasCaveats, HasSpreads, HasUpdates, HasViews, View
-from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
-from bayesanno.modeling.ops.variables import beta_by_probit
-from bayesanno.models._habit import ask_whether_class_or_habit
+from bayesanno.modeling.arguments import Answers, Design, Parameters
+from bayesanno.modeling.capabilities import HasCaveats, HasSpreads, HasViews, View
+from bayesanno.modeling.expectation import Votes, in_proportion
+from bayesanno.modeling.independent import ConjugateModel, Probability, Share
+from bayesanno.models._habit import explain_class_or_habit
 
 
 @dataclass(frozen=True, kw_only=True)
-class MACE(HasUpdates, AnnotationModel, HasViews, HasCaveats, HasSpreads):
+class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
     """Hovy et al.'s model: how often an annotator knows, and what they say when they do not.
 
     Parameters
@@ -84,11 +82,6 @@ class MACE(HasUpdates, AnnotationModel, HasViews, HasCaveats, HasSpreads):
     name: ClassVar[str] = "mace"
     competence: ClassVar[str | None] = "competence"
     takes_other_labels: ClassVar[bool] = True
-    parameter_dims: ClassVar[dict[str, tuple[str, ...]]] = {
-        "competence": ("annotator",),
-        "strategy": ("annotator", "response"),
-        "prevalence": ("true_class",),
-    }
     own_smoothing: ClassVar[float] = 0.1  # over the number of labels: delta, section 2.1
 
     competence_prior: tuple[Positive, Positive] | Literal["learnt"] = (0.5, 0.5)
@@ -97,21 +90,30 @@ class MACE(HasUpdates, AnnotationModel, HasViews, HasCaveats, HasSpreads):
     prevalence_prior: Positive = 10.0
 
     @override
-    def caveats(self, data: AnnotationData) -> list[str]:
-        return ask_whether_class_or_habit(data, self.class_prior)
-
-    def priors(self, data: AnnotationData, prior: Priors) -> None:
-        if self.competence_prior == "learnt":
-            mean = pm.Beta("competence_mean", 2, 2)
-            about = pm.Gamma("competence_concentration", 2, 0.5) * pt.stack([mean, 1 - mean])
-        else:
-            about = prior.competence_prior
-        beta_by_probit("competence", about, dims="annotator")
-        pm.Dirichlet("strategy", prior.strategy_prior * np.ones(data.n_labels), dims=("annotator", "response"))
+    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
+        competence = self._learn_competence() if self.competence_prior == "learnt" else prior.competence_prior
+        found: dict[str, Share | Probability] = {
+            "competence": Probability(competence, ("annotator",)),
+            "strategy": Share(prior.strategy_prior, ("annotator", "response")),
+        }
         if self.class_prior == "learnt":
-            pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
+            found["prevalence"] = Share(prior.prevalence_prior, ("true_class",))
+        return found
 
-    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+    def _learn_competence(self) -> pt.TensorVariable:
+        """Declare how competent annotators are, and how much they differ; return their Beta's concentrations."""
+        mean = pm.Beta("competence_mean", 2, 2)
+        return pm.Gamma("competence_concentration", 2, 0.5) * pt.stack([mean, 1 - mean])
+
+    @override
+    def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
+        know, spam = p.both("competence")  # (annotator,) each
+        n_classes = is_class.shape[1]
+        prevalence = p.prevalence if self.class_prior == "learnt" else np.full(n_classes, 1 / n_classes)
+        return prevalence, know[:, None, None] * is_class + (spam[:, None] * p.strategy)[:, :, None]
+
+    @override
+    def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         uniform = np.ones(design.class_response.size) / design.class_response.size
         prevalence = p.prevalence if self.class_prior == "learnt" else pt.as_tensor(uniform)
         true_class = design.with_controls(pm.Categorical.dist(prevalence, shape=(design.n_items,)))  # (item,)
@@ -119,20 +121,15 @@ class MACE(HasUpdates, AnnotationModel, HasViews, HasCaveats, HasSpreads):
         truth = pt.as_tensor(design.class_response)[true_class[design.item]]
         return true_class, pt.switch(spams, pm.Categorical.dist(p.strategy[design.annotator]), truth)
 
-    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
-        spam = (1 - p.competence)[:, None] * p.strategy  # (annotator, response)
-        know = p.competence[:, None, None] * answers.names_class.T.astype(float)  # (annotator, response, true_class)
-        prevalence = p.prevalence if self.class_prior == "learnt" else np.ones(answers.n_classes) / answers.n_classes
-        return pt.log(prevalence) + answers.sum_over_annotations(pt.log(know + spam[:, :, None]))  # (item, true_class)
-
+    @override
     def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
-        know = p.competence[answers.annotator]  # (annotation,)
-        spam = (1 - know) * p.strategy[answers.annotator, answers.response]
         named, is_class = answers.names_class.argmax(axis=0), answers.names_class.any(axis=0)  # (response,)
-        of_response = probability[:, named] * is_class  # (item, response)
-        right = of_response[answers.item, answers.response]  # p(T = a | all answers to the item)
-        return {"spam": View(("annotation",), 1 - right * know / (know + spam))}
+        if_true = self.law(p, answers.names_class.T)[1][:, np.arange(named.size), named]  # (annotator, response)
+        right = (probability[:, named] * is_class)[answers.item, answers.response]  # p(T = a | all answers to the item)
+        known = p.competence[answers.annotator] / if_true[answers.annotator, answers.response]  # if the answer is true
+        return {"spam": View(("annotation",), 1 - right * known)}
 
+    @override
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         n_annotations = votes.given.sum(axis=1)  # (annotator,)
         values = {
@@ -145,28 +142,14 @@ class MACE(HasUpdates, AnnotationModel, HasViews, HasCaveats, HasSpreads):
             values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
         return values
 
+    @override
     def spreads(self) -> tuple[str, ...]:
         return ("competence_concentration",) if self.competence_prior == "learnt" else ()
 
+    @override
     def without_updates(self) -> str:
-        return "competence_prior='learnt'" if self.spreads() else ""
+        return "competence_prior='learnt'" if self.competence_prior == "learnt" else ""
 
-    def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        competence = np.tile(self.competence_prior, (data.n_annotators, 1))
-        strategy = np.full((data.n_annotators, data.n_labels), self.strategy_prior)
-        prevalence = {"prevalence": np.full(data.n_classes, self.prevalence_prior)}
-        return {"competence": competence, "strategy": strategy} | (prevalence if self.class_prior == "learnt" else {})
-
-    def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        know, spam = shares["competence"].T[:, :, None]  # (annotator, 1)
-        prevalence = shares.get("prevalence", np.full(len(names_class), 1 / len(names_class)))
-        return prevalence, know[:, :, None] * names_class.T + (spam * shares["strategy"])[:, :, None]
-
-    def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
-        know, spam = shares["competence"].T[:, :, None]  # (annotator, 1)
-        right = (expected.answers * names_class.T).sum(axis=2)  # (annotator, response): who knows is right
-        either = know + spam * shares["strategy"]
-        known = right * np.divide(know, either, out=np.zeros_like(either), where=either > 0)
-        spammed = np.maximum(expected.answers.sum(axis=2) - known, 0)
-        counts = {"competence": np.stack([known.sum(axis=1), spammed.sum(axis=1)], axis=1), "strategy": spammed}
-        return counts | ({"prevalence": expected.classes} if self.class_prior == "learnt" else {})
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        return explain_class_or_habit(data, self.class_prior)

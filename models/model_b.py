@@ -13,30 +13,25 @@ Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008).
     theta_x             = sum_psi gamma_psi lambda^x[psi, psi]        (39), how often x is right
 
 An annotator who answers an item twice contributes two factors; one who does not answer contributes none.  A label that
-is no class ("unsure") is a column of lambda but not a row: the model learns how often x gives it to items of each
-class, and it is evidence for the classes that get it most often.
+is no class ("unsure") is a column of lambda but not a row.
 
 Symbols.
     gamma    prevalence   (true_class)
     lambda   confusion    (annotator, true_class, response): rows are the truth, columns what was said
     theta    accuracy     (annotator), a deterministic
 
-Priors and what they imply.
-    prevalence ~ Dirichlet(prevalence_prior): 3 by default, as if each class had been seen three times.
-    each row of confusion ~ Dirichlet(s p, s (1 - p) / (K - 1), ...), with s = confusion_strength (8) answers spread so
-    that p = confusion_accuracy (0.6) of them are right.  These are the priors of the R package rater.  p = 1/K, typed
-    with four decimals or more, makes the classes exchangeable; p < 1/K says that annotators are wrong more often than
-    chance.  A label that is no class has the concentration of a wrong one, in addition to these, so that answers that
-    name a class have the same prior with and without such a label.
+Priors and what they imply.  They are those of the R package rater.
+    prevalence ~ Dirichlet(3): as if each class had been seen three times.
+    each row of confusion ~ Dirichlet(s p, s (1 - p) / (K - 1), ...): s = confusion_strength (8) answers, of which
+    p = confusion_accuracy (0.6) are right.  A label that is no class has the concentration of a wrong one in addition.
 
-Identifiability.  The likelihood does not change when the classes are permuted (eq. 53); the prior distinguishes them
-when p > 1/K.  When p = 1/K it does not, and `bayesanno.relabel` chooses, per draw, the permutation under which
-annotators are right most often (eq. 56).  At least three annotators must answer the same items.  Annotators with few
-answers keep their prior.  Where annotators who click one label gave half of the answers, the model may take their habit
-for a class (`_habit.py` has numbers): a fit names them before it samples.
+Identifiability.  The likelihood does not change when the classes are permuted (53); the prior distinguishes them when
+p > 1/K.  When p = 1/K, `bayesanno.relabel` chooses the permutation under which annotators are right most often (56).
+At least three annotators must answer the same items.  Annotators with few answers keep their prior.
 
-Use when annotators differ in which classes they confuse, and each has tens of answers per class.  Avoid when there
-are many labels and few answers per annotator (K (K - 1) numbers each): MACE has K.
+Use when annotators differ in which classes they confuse, and each has tens of answers per class.  Avoid when there are
+many labels and few answers per annotator, as each has K (K - 1) numbers (MACE has K), or when annotators who click one
+label gave half of the answers: the model may take their habit for a class, and a fit names them before it samples.
 
 References.
     A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806.
@@ -48,7 +43,6 @@ References.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, override
 
@@ -56,18 +50,19 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Fraction, Positive
-from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasCaveats, HasUpdates, Relabels, are_equal_as_typed
-from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
-from bayesanno.models._habit import MATRICES, ask_whether_habits_are_classes
+from bayesanno.ground.lazy import pm
+from bayesanno.modeling.arguments import Design, Parameters
+from bayesanno.modeling.capabilities import HasCaveats, Relabels
+from bayesanno.modeling.expectation import Votes, in_proportion
+from bayesanno.modeling.independent import ConjugateModel, Probability, Share
+from bayesanno.models._habit import MATRICES, explain_habits
 
-LEAST_CONCENTRATION = 0.2  # of a wrong response, from which on chains move well: of 10 labels it is 0.36, of 20 0.17
+LEAST_CONCENTRATION = 0.2  # of a wrong response: below it chains move slowly; 10 labels have 0.36, 20 have 0.17
+AS_TYPED = 1e-3  # concentrations that differ by this share are equal: 1/K is typed with four decimals or more
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelB(HasUpdates, AnnotationModel, HasCaveats, Relabels):
+class ModelB(ConjugateModel, HasCaveats, Relabels):
     """Dawid and Skene's model: a prevalence, and a confusion matrix per annotator.
 
     Parameters
@@ -88,20 +83,49 @@ class ModelB(HasUpdates, AnnotationModel, HasCaveats, Relabels):
 
     name: ClassVar[str] = "model_b"
     competence: ClassVar[str | None] = "accuracy"
+    derives_accuracy: ClassVar[bool] = True  # (39)
     takes_other_labels: ClassVar[bool] = True
-    parameter_dims: ClassVar[dict[str, tuple[str, ...]]] = {
-        "prevalence": ("true_class",),
-        "confusion": ("annotator", "true_class", "response"),
-        "accuracy": ("annotator",),
-    }
+    confusion_dims: ClassVar[tuple[str, ...]] = ("annotator", "true_class", "response")
 
     prevalence_prior: Positive = 3.0
     confusion_strength: Positive = 8.0
     confusion_accuracy: Fraction = 0.6
 
     @override
+    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
+        right = is_class.T  # (true_class, response)
+        elsewhere = ~right / (len(right) - 1)
+        expected = right * prior.confusion_accuracy + elsewhere * (1 - prior.confusion_accuracy)
+        return {
+            "prevalence": Share(prior.prevalence_prior, ("true_class",)),
+            "confusion": Share(prior.confusion_strength * expected, self.confusion_dims),
+        }
+
+    @override
+    def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
+        return p.prevalence, p.confusion.transpose(0, 2, 1)
+
+    @override
+    def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
+        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        return true_class, pm.Categorical.dist(p.confusion[design.annotator, true_class[design.item]])  # (annotation,)
+
+    @override
+    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
+        classes = data.class_codes
+        counts = votes.answers[:, :, classes].transpose(0, 2, 1) + self.confusion_strength / data.n_labels / 2
+        counts[:, np.arange(data.n_classes), classes] += self.confusion_strength / 2
+        prevalence = votes.shares[classes] + self.prevalence_prior  # (true_class,)
+        return {"prevalence": in_proportion(prevalence), "confusion": in_proportion(counts)}
+
+    @override
+    def is_exchangeable(self, data: AnnotationData) -> bool:
+        elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # of each wrong response
+        return math.isclose(self.confusion_accuracy, elsewhere, rel_tol=AS_TYPED) and not data.controls
+
+    @override
     def caveats(self, data: AnnotationData) -> list[str]:
-        found = ask_whether_habits_are_classes(data, MATRICES)
+        found = explain_habits(data, MATRICES)
         wrong = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # the prior mean of a wrong response
         if self.confusion_strength * wrong >= LEAST_CONCENTRATION:
             return found
@@ -112,53 +136,3 @@ class ModelB(HasUpdates, AnnotationModel, HasCaveats, Relabels):
             f"if at all; set confusion_strength={enough}, join rare labels, or fit mace, which has fewer parameters",
             *found,
         ]
-
-    def priors(self, data: AnnotationData, prior: Priors) -> None:
-        prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
-        confusion = pm.Dirichlet("confusion", self.rows(data, prior), dims=("annotator", "true_class", "response"))
-        correct = confusion[:, np.arange(data.n_classes), data.class_codes]  # (annotator, true_class)
-        pm.Deterministic("accuracy", (prevalence * correct).sum(-1), dims="annotator")  # (39)
-
-    def rows(self, data: AnnotationData, prior: Any) -> Any:
-        """Return the prior's concentrations (true_class, response), of fields as numbers or as data of the graph."""
-        right = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
-        elsewhere = ~right / (data.n_classes - 1)
-        accuracy = prior.confusion_accuracy
-        return prior.confusion_strength * (right * accuracy + elsewhere * (1 - accuracy))
-
-    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
-        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
-        response = pm.Categorical.dist(p.confusion[design.annotator, true_class[design.item]])  # (annotation,)
-        return true_class, response
-
-    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
-        log_lambda = pt.log(p.confusion).transpose(0, 2, 1)  # (annotator, response, true_class)
-        return pt.log(p.prevalence) + answers.sum_over_annotations(log_lambda)  # (item, true_class), (33)
-
-    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
-        classes = data.class_codes
-        counts = votes.answers[:, :, classes].transpose(0, 2, 1) + self.confusion_strength / data.n_labels / 2
-        counts[:, np.arange(data.n_classes), classes] += self.confusion_strength / 2
-        prevalence = votes.shares[classes] + self.prevalence_prior  # (true_class,)
-        return {"prevalence": in_proportion(prevalence), "confusion": in_proportion(counts)}
-
-    def is_exchangeable(self, data: AnnotationData) -> bool:
-        elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # of each wrong response
-        return are_equal_as_typed(self.confusion_accuracy, elsewhere) and not data.controls
-
-    def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        return {
-            "prevalence": np.full(data.n_classes, self.prevalence_prior),
-            "confusion": np.tile(self.rows(data, self), (data.n_annotators, 1, 1)),
-        }
-
-    def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return shares["prevalence"], shares["confusion"].transpose(0, 2, 1)
-
-    def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
-        # (48), divided by the items of the class: as printed, over both classes, rows would not add up to 1
-        return {"prevalence": expected.classes, "confusion": expected.answers.transpose(0, 2, 1)}
-
-    def deterministics(self, values: Mapping[str, np.ndarray], names_class: np.ndarray) -> dict[str, np.ndarray]:
-        correct = (values["confusion"] * names_class).sum(axis=2)  # (annotator, true_class)
-        return {"accuracy": correct @ values["prevalence"]}  # (39)

@@ -27,12 +27,11 @@ Priors and what they imply.
 Identifiability.  "Right" ties each class to the label of the same name, so the classes cannot be permuted.  With two
 classes, annotators who are right in half of the cases or less mirror those who are not: only the prior distinguishes a
 crowd at .8 from one at .2 whose classes have swapped.  With fewer than three annotators on the same items accuracy is
-hardly identified.  All classes are assumed to be missed equally often: where a rare class is overlooked, all annotators
-seem too good at it.  Where annotators who click one label gave a third of the answers, the model may take the habit for
-a class (`_habit.py` has numbers): a fit names them before it samples.
+hardly identified.
 
 Use when annotators are many, answers per annotator few, and errors fall on all classes alike.  Avoid when annotators
-confuse particular classes (`model_b`) or click without looking (`mace`).
+confuse particular classes (`model_b`), overlook a rare class (all then seem too good at it), or click without looking
+(`mace`): a fit names those who do, where they gave a third of the answers.
 
 References.
     A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806; theirs with one number.
@@ -51,18 +50,17 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasCaveats, HasUpdates
+from bayesanno.modeling.arguments import Design, Parameters
+from bayesanno.modeling.capabilities import HasCaveats
 from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
-from bayesanno.modeling.ops.variables import beta_by_probit
-from bayesanno.models._habit import RATES, ask_whether_habits_are_classes
+from bayesanno.modeling.independent import ConjugateModel, Probability, Share
+from bayesanno.models._habit import RATES, explain_habits
 
 ROUNDING = 1e-12  # of a sum of shares
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneCoin(HasUpdates, AnnotationModel, HasCaveats):
+class OneCoin(ConjugateModel, HasCaveats):
     """One accuracy per annotator, and errors that fall anywhere.
 
     Parameters
@@ -83,42 +81,41 @@ class OneCoin(HasUpdates, AnnotationModel, HasCaveats):
 
     name: ClassVar[str] = "one_coin"
     competence: ClassVar[str | None] = "accuracy"
-    parameter_dims: ClassVar[dict[str, tuple[str, ...]]] = {"accuracy": ("annotator",), "prevalence": ("true_class",)}
 
     accuracy_prior: tuple[Positive, Positive] = (2.0, 1.0)
     prevalence_prior: Positive = 3.0
     errors: Literal["uniform", "prevalence"] = "uniform"
 
     @override
-    def caveats(self, data: AnnotationData) -> list[str]:
-        return ask_whether_habits_are_classes(data, RATES)
+    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
+        return {
+            "accuracy": Probability(prior.accuracy_prior, ("annotator",)),
+            "prevalence": Share(prior.prevalence_prior, ("true_class",)),
+        }
 
-    def priors(self, data: AnnotationData, prior: Priors) -> None:
-        beta_by_probit("accuracy", prior.accuracy_prior, dims="annotator")
-        pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
+    @override
+    def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
+        right, wrong = p.both("accuracy")  # (annotator,) each
+        error = ~is_class / (is_class.shape[1] - 1)  # e(v | psi), (response, true_class)
+        if self.errors == "prevalence":
+            share = ~is_class * p.prevalence[:, None]
+            lacking = 1 - p.prevalence.sum()  # of shares that add up to less than 1, as those of variational Bayes
+            others = share.sum(axis=0) + lacking * (lacking > ROUNDING)  # 1 - gamma_psi, without its rounding
+            error = share / (others + (others <= 0))
+        return p.prevalence, right[:, None, None] * is_class + wrong[:, None, None] * error
 
-    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
-        true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
-        truth = true_class[design.item]  # (annotation,)
-        right = pm.Bernoulli.dist(p.accuracy[design.annotator])  # (annotation,)
-        wrong = self._log_error(p.prevalence, design.class_response.size)[:, truth].T  # (annotation, true_class)
-        said = pt.switch(right, truth, pm.Categorical.dist(logit_p=wrong))
-        return true_class, pt.as_tensor(design.class_response)[said]
-
-    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
-        right, wrong = pt.log(p.accuracy)[:, None, None], pt.log1p(-p.accuracy)[:, None, None]
-        error = self._log_error(p.prevalence, answers.n_classes)  # (response, true_class)
-        log_answer = pt.switch(answers.names_class.T, right, wrong + error)  # (annotator, response, true_class)
-        return pt.log(p.prevalence) + answers.sum_over_annotations(log_answer)  # (item, true_class)
-
-    def _log_error(self, prevalence: pt.TensorVariable, n_classes: int) -> pt.TensorVariable:
-        """Return log e(v | psi), shape (response, true_class), -inf on the diagonal."""
+    @override
+    def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
+        n_classes = design.class_response.size
         same = np.eye(n_classes, dtype=bool)
-        if self.errors == "uniform":
-            return pt.as_tensor(np.where(same, -np.inf, -np.log(n_classes - 1)))
-        others = pt.switch(same, 0.0, prevalence).sum(axis=1)  # (true_class,): 1 - gamma, without its rounding
-        return pt.switch(same | pt.eq(prevalence, 0)[:, None], -np.inf, pt.log(prevalence)[:, None] - pt.log(others))
+        truth_of_item = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
+        truth = truth_of_item[design.item]  # (annotation,)
+        right = pm.Bernoulli.dist(p.accuracy[design.annotator])  # (annotation,)
+        log_weight = pt.log(p.prevalence) if self.errors == "prevalence" else np.zeros(n_classes)
+        wrong = pm.Categorical.dist(logit_p=pt.switch(same, -np.inf, log_weight)[truth])  # by all other classes
+        return truth_of_item, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
 
+    @override
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         n_annotations = votes.given.sum(axis=1)  # (annotator,)
         return {
@@ -126,30 +123,17 @@ class OneCoin(HasUpdates, AnnotationModel, HasCaveats):
             "prevalence": in_proportion(votes.shares[data.class_codes] + 1),
         }
 
-    def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        return {
-            "accuracy": np.tile(self.accuracy_prior, (data.n_annotators, 1)),
-            "prevalence": np.full(data.n_classes, self.prevalence_prior),
-        }
-
-    def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        right, wrong = shares["accuracy"].T[:, :, None, None]  # (annotator, 1, 1)
-        prevalence, same = shares["prevalence"], names_class.T  # (response, true_class)
-        error = ~same / (len(names_class) - 1)
-        if self.errors == "prevalence":
-            error = np.where(same, 0.0, prevalence[:, None])
-            lacking = 1 - prevalence.sum()  # of shares that add up to less than 1, as those of variational Bayes
-            total = error.sum(axis=0) + (lacking if lacking > ROUNDING else 0.0)  # 1 - gamma, without its rounding
-            error = np.divide(error, total, out=np.zeros_like(error), where=total > 0)
-        return prevalence, np.where(same, right, wrong * error)
-
+    @override
     def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
-        right = (expected.answers * names_class.T).sum(axis=(1, 2))  # (annotator,)
-        wrong = np.maximum(expected.answers.sum(axis=(1, 2)) - right, 0)
-        classes = expected.classes
-        if self.errors == "prevalence":  # classes drawn by an annotator who is wrong count: those given, and before
+        """Count as the base class does; with errors by prevalence, the classes that who is wrong drew count too."""
+        counts = super().expected_counts(shares, expected, names_class)
+        if self.errors == "prevalence":  # the law is not linear in the prevalence
             errors = (expected.answers * ~names_class.T).sum(axis=0)  # (response, true_class)
             share, missed = shares["prevalence"], errors.sum(axis=0)  # (true_class,)
             drawn_before = missed * np.divide(share, 1 - share, out=np.zeros_like(share), where=missed > 0)
-            classes = classes + errors.sum(axis=1) + drawn_before
-        return {"accuracy": np.stack([right, wrong], axis=1), "prevalence": classes}
+            counts["prevalence"] = expected.classes + errors.sum(axis=1) + drawn_before
+        return counts
+
+    @override
+    def caveats(self, data: AnnotationData) -> list[str]:
+        return explain_habits(data, RATES)

@@ -73,7 +73,7 @@ from bayesanno.modeling.item_numbers import ItemNumberModel
 from bayesanno.modeling.ops.intervals import STEEP, Noise
 from bayesanno.modeling.ops.variables import centre_by, normal_around
 from bayesanno.models._grades import ends_of, explain_few, level_of, log_reported, measure_errors
-from bayesanno.models._order import ask_whether_labels_are_in_order
+from bayesanno.models._order import explain_order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +114,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSeverity, HasSpreads):
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
-        return [*ask_whether_labels_are_in_order(data), *explain_few(data, shared=self.shared)]
+        return [*explain_order(data), *explain_few(data, shared=self.shared)]
 
     @override
     def spreads(self) -> tuple[str, ...]:

@@ -13,20 +13,15 @@ Symbols.
     gamma    prevalence   (true_class)
     lambda   confusion    (true_class, response): rows are the truth, columns what was said
 
-Priors and what they imply.
-    As model B's: prevalence ~ Dirichlet(prevalence_prior); each row of confusion ~ Dirichlet with confusion_strength
-    answers, of which confusion_accuracy (0.6) are right.  These are 30 here, few compared with the answers of a whole
-    crowd.  They have to distinguish the classes: of two classes that a crowd distinguishes four times in five, the
-    swapped ones would keep 1 or 2% of the posterior with 8 answers, for any amount of data, and have 1e-7 of it with
-    30.
+Priors and what they imply.  They are model B's, with 30 answers in each row instead of 8: few compared with the answers
+of a crowd, and enough to distinguish the classes.  With 8, two classes that a crowd distinguishes four times in five
+are swapped in 1 or 2% of the posterior, for any amount of data; with 30, in 1e-7 of it.
 
-Identifiability.  As in model B: the likelihood does not change when the classes are permuted, and the prior
-distinguishes them when confusion_accuracy > 1/K; when it is 1/K, `bayesanno.relabel` does.  Annotators need not be
-known: three answers to an item, by any annotators, are enough.
+Identifiability.  As in model B: the prior distinguishes the classes when confusion_accuracy > 1/K; when it is 1/K,
+`bayesanno.relabel` does.  Annotators need not be known: three answers to an item, by any annotators, are enough.
 
 Use when annotators are alike or unknown (each gives an answer or two), and labels are confused with each other.  Avoid
-when some are better than others: all votes count the same, so that labels follow the majority, and one spammer blurs
-the matrix of all.  A fit names annotators who click one label, before it samples, where they gave half of the answers.
+when some are better than others: labels follow the majority, and one spammer blurs the matrix of all.
 `hierarchical_dawid_skene` learns how alike annotators are; this model is one end of it, and `model_b` the other.
 
 References.
@@ -37,17 +32,15 @@ References.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, override
 
 import numpy as np
 
-from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
-from bayesanno.ground.lazy import pm, pt
-from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.expectation import Expected, Shares, Votes, in_proportion
+from bayesanno.ground.lazy import pm
+from bayesanno.modeling.arguments import Design, Parameters
+from bayesanno.modeling.expectation import Votes, in_proportion
 from bayesanno.models.model_b import ModelB
 
 
@@ -75,39 +68,24 @@ class PooledDawidSkene(ModelB):
 
     name: ClassVar[str] = "pooled_dawid_skene"
     competence: ClassVar[str | None] = None
-    parameter_dims: ClassVar[dict[str, tuple[str, ...]]] = {
-        "prevalence": ("true_class",),
-        "confusion": ("true_class", "response"),
-    }
+    derives_accuracy: ClassVar[bool] = False
+    confusion_dims: ClassVar[tuple[str, ...]] = ("true_class", "response")
 
     confusion_strength: Positive = 30.0
 
-    def priors(self, data: AnnotationData, prior: Priors) -> None:
-        pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
-        pm.Dirichlet("confusion", self.rows(data, prior), dims=("true_class", "response"))
+    @override
+    def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
+        return p.prevalence, p.confusion.T[None]
 
-    def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+    @override
+    def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         return true_class, pm.Categorical.dist(p.confusion[true_class[design.item]])  # (annotation,)
 
-    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
-        log_lambda = np.ones((answers.n_annotators, 1, 1)) * pt.log(p.confusion).T  # (annotator, response, true_class)
-        return pt.log(p.prevalence) + answers.sum_over_annotations(log_lambda)  # (item, true_class), (33)
-
+    @override
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes = data.class_codes
-        counts = votes.answers.sum(axis=0)[:, classes].T + self.rows(data, self)  # (true_class, response)
+        prior = self.parameters(self, data.names_class.T)["confusion"].concentrations(data.n_classes, data.n_labels)
+        counts = votes.answers.sum(axis=0)[:, classes].T + prior  # (true_class, response)
         prevalence = votes.shares[classes] + self.prevalence_prior  # (true_class,)
         return {"prevalence": in_proportion(prevalence), "confusion": in_proportion(counts)}
-
-    def concentrations(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        return {"prevalence": np.full(data.n_classes, self.prevalence_prior), "confusion": self.rows(data, self)}
-
-    def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return shares["prevalence"], shares["confusion"].T[None]
-
-    def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
-        return {"prevalence": expected.classes, "confusion": expected.answers.sum(axis=0).T}
-
-    def deterministics(self, values: Mapping[str, np.ndarray], names_class: np.ndarray) -> dict[str, np.ndarray]:
-        return {}

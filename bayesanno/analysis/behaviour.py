@@ -19,7 +19,8 @@ from bayesanno.analysis.parts import find_positions
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.modeling.capabilities import HasUpdates
+from bayesanno.modeling.arguments import Parameters
+from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.posterior import take_draws
 
 Measure = Literal["leverage", "kld", "jsd_mean"]
@@ -148,7 +149,7 @@ def confusion_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
 def require_confusion(view: FitView) -> None:
     """Raise a FitError if a fit has no confusion matrices, and none follow from it."""
     model = view.model
-    if "confusion" not in view.posterior and (not isinstance(model, HasUpdates) or model.without_updates()):
+    if "confusion" not in view.posterior and not isinstance(model, IndependentAnswers):
         raise FitError(f"a fit of {model.name} has no confusion matrices: fit model_b")
 
 
@@ -173,19 +174,12 @@ def find_confusion(view: FitView, annotators: Sequence[int], *, most: int = MOST
         return _confusion_of(view).isel(annotator=codes)
     require_confusion(view)
     model, data = cast("Any", view.model), view.named_data
-    names_class = np.equal.outer(data.class_codes, np.arange(data.n_labels))  # (true_class, response)
     draws = take_draws(view.posterior, most)
-    shares = {}
-    for name, prior in model.concentrations(data).items():
-        values = draws[name].transpose("chain", "draw", *model.parameter_dims[name])
-        if "annotator" in values.dims:
-            values = values.isel(annotator=codes)
-        array = values.values[0]  # (draw, ...)
-        is_probability = prior.ndim > len(model.parameter_dims[name])  # two shares: itself, and what is left of 1
-        shares[name] = np.stack([array, 1 - array], axis=-1) if is_probability else array
+    if "annotator" in draws.dims:
+        draws = draws.isel(annotator=codes)
     found = [
-        model.probabilities({name: values[draw] for name, values in shares.items()}, names_class)[1]
-        for draw in range(draws.sizes["draw"])
+        model.law(Parameters({str(name): values.values for name, values in one.items()}), data.names_class.T)[1]
+        for one in (draws.isel(chain=0, draw=draw) for draw in range(draws.sizes["draw"]))
     ]  # of each (annotator, response, true_class)
     dims = ("chain", "draw", "annotator", "true_class", "response")
     return xr.DataArray(np.swapaxes(found, 2, 3)[None], dims=dims)

@@ -25,7 +25,7 @@ from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.dask.annotations import DaskAnnotations, require_distributed
 from bayesanno.inference.dask.cluster import quiet
 from bayesanno.inference.dask.parts import Part
-from bayesanno.modeling.expectation import Logs, log_probabilities, read_posterior
+from bayesanno.modeling.expectation import Logs, read_posterior
 
 if TYPE_CHECKING:
     from dask.distributed import Client
@@ -131,7 +131,7 @@ def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], Writt
         if getattr(known, what) != getattr(data, what):
             raise FitError(f"the {what} of {data.name} are not those of this fit, in the same order: fit it anew")
     shares = {str(name): values.values for name, values in fit["e_step"].data_vars.items()}
-    logs = log_probabilities(model, data.on_workers.names_class, shares)
+    logs = model.log_probabilities(shares, data.on_workers.names_class)
 
     def write(folder: Path) -> WrittenLabels:
         with quiet():

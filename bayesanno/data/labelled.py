@@ -93,6 +93,11 @@ class Labelled(Described):
         """Index of each class among the labels; shape (true_class,)."""
         return np.array([self.labels.index(name) for name in self.classes], dtype=np.int64)
 
+    @property
+    def names_class(self) -> np.ndarray:
+        """Whether a label names a class; shape (true_class, response)."""
+        return np.equal.outer(self.class_codes, np.arange(self.n_labels))
+
     def coords(self, **more: Sequence[str]) -> dict[str, list[Any]]:
         """Return the named coordinates of the parameters of a model of these annotations, and `more`."""
         named = {"annotator": self.annotators, "response": self.labels, **more}

@@ -39,6 +39,10 @@ class Parameters:
         self.used.add(name)
         return self._values[name]
 
+    def both(self, name: str) -> tuple[Any, Any]:
+        """Return a probability and its complement."""
+        return self[name], 1 - self[name]
+
     def get(self, name: str) -> Any | None:
         """Return a parameter, or None where this variant of the model has none of that name."""
         return self[name] if name in self._values else None

@@ -9,19 +9,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.data_kinds import Arrays, Patterns
-from bayesanno.modeling.expectation import Expected, Shares, Votes, votes_of
-
-# Concentrations of a prior that differ by no more than this share of them are meant to be equal: 1/K is typed with few
-# digits. Four decimals are enough (0.3333, 0.1429; of up to 20 classes if they are rounded, 14 if they are cut off),
-# three (0.333) are not: with many annotators, such a prior does distinguish the classes.
-AS_TYPED = 1e-3
 
 ITEM_TYPE = "item_type"  # the dimension of states that are types of items, and no labels
 
@@ -166,64 +160,6 @@ class Relabels(ABC):
         """Whether permuting the classes leaves prior and likelihood as they are."""
 
 
-class HasUpdates(ABC):
-    """A model that EM and variational Bayes can fit: annotations independent given the class, conjugate priors.
-
-    Given the class of an item, each annotation has a probability that depends on annotator, response and class alone.
-    Each parameter is shares of a whole, along the last axis: a Dirichlet with its `concentrations`. A probability, with
-    a Beta prior, is two shares: itself, and what is left of 1. So an update is a matter of counts: those expected, and
-    what the prior adds to them.
-
-    Variational Bayes takes E-steps with shares that add up to less than 1. So each share is a number of its own in both
-    methods below, never what others leave, and the likelihood a sum of products of shares, to powers from 0 up, times
-    positive constants. A view sees a probability by its odds.
-
-    It comes before `AnnotationModel` among the bases of a model, which then has its `start`.
-
-    Attributes
-    ----------
-    parameter_dims : mapping of name to tuple of str
-        The dimensions of each parameter and deterministic, as in the graph.
-    own_smoothing : float
-        What EM for the likelihood adds to each count unless asked for something else, times the number of labels.
-    """
-
-    parameter_dims: ClassVar[dict[str, tuple[str, ...]]]
-    own_smoothing: ClassVar[float] = 0.0
-
-    def without_updates(self) -> str:
-        """Return which of its options leaves this model without updates; by default none."""
-        return ""
-
-    @abstractmethod
-    def concentrations(self, data: Any) -> dict[str, np.ndarray]:
-        """Return the prior of each parameter: concentrations, of the shape of its shares."""
-
-    @abstractmethod
-    def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
-        """Return parameter values near the majority vote, of which sums over items are known."""
-
-    def start(self, data: Any) -> dict[str, np.ndarray]:
-        """Return parameter values near the majority vote of these data."""
-        return self.start_from(votes_of(data), data)
-
-    @abstractmethod
-    def probabilities(self, shares: Shares, names_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return p(class) (true_class,) and p(answer | class) (annotator, response, true_class).
-
-        Where all annotators are alike, the first dimension of the second may be 1. `names_class` (true_class, response)
-        says whether a response names a class.
-        """
-
-    @abstractmethod
-    def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
-        """Return for each parameter the counts that its shares are in proportion to; what is latent in it, expected."""
-
-    def deterministics(self, values: Mapping[str, np.ndarray], names_class: np.ndarray) -> dict[str, np.ndarray]:  # noqa: ARG002
-        """Return what follows from the parameters, as in the graph; by default nothing."""
-        return {}
-
-
 class HasSpreads(ABC):
     """A model that learns the spreads of parameters, so that its density is highest where they are all equal."""
 
@@ -305,18 +241,6 @@ def remarks(model: Any, posterior: xr.Dataset) -> list[str]:
 def is_exchangeable(model: Any, data: Any) -> bool:
     """Whether permuting the classes leaves prior and likelihood of a model as they are."""
     return isinstance(model, Relabels) and model.is_exchangeable(data)
-
-
-def are_equal_as_typed(one: float, other: float) -> bool:
-    """Whether two concentrations of a prior are equal, but for the digits that were not typed.
-
-    Examples
-    --------
-    >>> from bayesanno.modeling.capabilities import are_equal_as_typed
-    >>> are_equal_as_typed(0.3333, 0.6667 / 2), are_equal_as_typed(0.333, 0.667 / 2)
-    (True, False)
-    """
-    return math.isclose(one, other, rel_tol=AS_TYPED)
 
 
 def latents(model: Any, data: Any) -> tuple[Latent, ...]:

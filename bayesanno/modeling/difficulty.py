@@ -58,7 +58,7 @@ class DifficultyModel(ItemNumberModel, HasDifficulty, HasRemarks):
         """Declare `accuracy` (annotator): P(right) on an item drawn from all, its difficulty integrated out."""
         z, slope, log_weight = self.nodes(data)  # (node,)
         factor, offset = self.line(p, z, slope, data.n_classes)
-        lean, _ = split_habit(p.get("habit"), np.equal.outer(data.class_codes, np.arange(data.n_labels)))
+        lean, _ = split_habit(p.get("habit"), data.names_class)
         odds = (factor * p.ability[:, None] + offset)[:, None] + lean[:, :, None]  # (annotator, true_class, node)
         of_class = pt.sigmoid(odds).dot(np.exp(log_weight))  # (annotator, true_class)
         pm.Deterministic("accuracy", (prevalence * of_class).sum(axis=1), dims="annotator")

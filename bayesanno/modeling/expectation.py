@@ -13,15 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import Coded, lay_out
-
-if TYPE_CHECKING:
-    from bayesanno.modeling.capabilities import HasUpdates
 
 Shares = Mapping[str, np.ndarray]  # parameters: of each, shares of 1 along the last axis
 BLOCK = 65_536  # patterns: the results of a block stay small compared with the data
@@ -251,22 +248,22 @@ def make_blocks(data: Coded, size: int = BLOCK) -> Items:
     return Items(tuple(blocks), names_class, layout.pattern)
 
 
-Logs = tuple[np.ndarray, np.ndarray]  # of p(class) and of p(answer | class), as `log_probabilities` returns them
+Logs = tuple[np.ndarray, np.ndarray]
 
 
-def log_probabilities(model: HasUpdates, names_class: np.ndarray, shares: Shares) -> Logs:
-    """Return the logs of p(class) (true_class,) and of p(answer | class) (annotator, response, true_class)."""
-    of_class, of_answer = model.probabilities(shares, names_class)
-    with np.errstate(divide="ignore"):
-        return np.log(of_class), np.log(of_answer)
+class HasLaw(Protocol):
+    """A model whose annotations are independent given the class."""
+
+    def log_probabilities(self, shares: Shares, names_class: np.ndarray) -> Logs:
+        """Return the logs of p(class) (true_class,) and of p(answer | class) (annotator, response, true_class)."""
 
 
-def expect(model: HasUpdates, items: AddsUp, shares: Shares, *, epsilon: float = 0.0) -> Expected:
+def expect(model: HasLaw, items: AddsUp, shares: Shares, *, epsilon: float = 0.0) -> Expected:
     """Take an E-step: add up over all blocks what the posterior of the classes leads one to expect.
 
     Parameters
     ----------
-    model : HasUpdates
+    model : HasLaw
     items : AddsUp
     shares : mapping of name to array
         The parameters, as the model's `concentrations` have them.
@@ -274,7 +271,7 @@ def expect(model: HasUpdates, items: AddsUp, shares: Shares, *, epsilon: float =
         By how much the posterior leans to what annotators said, as in (52) of Rzhetsky et al. (2008): to each class,
         epsilon times the votes for it is added to its joint probability with the answers.
     """
-    logs = log_probabilities(model, items.names_class, shares)
+    logs = model.log_probabilities(shares, items.names_class)
     return items.add_up(expect_of_block, *logs, epsilon, items.names_class)
 
 
@@ -327,9 +324,9 @@ def sum_log_likelihood(block: Block, log_class: np.ndarray, log_answer: np.ndarr
     return total
 
 
-def read_items(model: HasUpdates, items: Items, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
+def read_items(model: HasLaw, items: Items, shares: Shares) -> tuple[np.ndarray, np.ndarray]:
     """Return p(class | answers) (item, true_class) and log p(answers) (item,)."""
-    return read_posterior(items, log_probabilities(model, items.names_class, shares))
+    return read_posterior(items, model.log_probabilities(shares, items.names_class))
 
 
 def read_posterior(items: Items, logs: Logs) -> tuple[np.ndarray, np.ndarray]:
@@ -339,9 +336,9 @@ def read_posterior(items: Items, logs: Logs) -> tuple[np.ndarray, np.ndarray]:
     return posterior[items.pattern], log_likelihood[items.pattern]
 
 
-def read_log_posterior(model: HasUpdates, items: Items, shares: Shares) -> np.ndarray:
+def read_log_posterior(model: HasLaw, items: Items, shares: Shares) -> np.ndarray:
     """Return log p(class | answers) (item, true_class), where the probability itself may be 1 or 0 as a double."""
-    logs = log_probabilities(model, items.names_class, shares)
+    logs = model.log_probabilities(shares, items.names_class)
     joint = np.concatenate([block.weigh_classes(*logs) for block in items.blocks])  # (pattern, true_class)
     with np.errstate(invalid="ignore"):  # of answers that are impossible
         found: np.ndarray = (joint - sum_classes(joint)[:, None])[items.pattern]

@@ -30,7 +30,8 @@ from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasKnownParameters, HasPopulation, HasUpdates, known_parameters
+from bayesanno.modeling.capabilities import HasKnownParameters, HasPopulation, known_parameters
+from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.planning.progress import Measure, check_count, check_target, tabulate_progress
 from bayesanno.simulation.designs import make_design
@@ -179,7 +180,7 @@ def plan_answers(
 
 def find_usual_method(model: AnnotationModel) -> str:
     """Return the method by which simulated answers are fitted if none is named."""
-    return "vb" if isinstance(model, HasUpdates) and not model.without_updates() else "nuts"
+    return "vb" if isinstance(model, ConjugateModel) and not model.without_updates() else "nuts"
 
 
 @dataclass(frozen=True, eq=False)

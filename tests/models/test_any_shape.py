@@ -11,7 +11,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import BayesannoError
-from bayesanno.modeling.capabilities import HasUpdates
+from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import list_model_classes
 from tests.samples import tiny_data
 
@@ -62,7 +62,7 @@ REFUSED = {  # with what their fields are by default
 def fits():
     """Each model on each shape that its class of data has, by each of its quick methods."""
     for name, model in list_model_classes().items():
-        methods = ["em", "vb"] if issubclass(model, HasUpdates) else ["advi"]
+        methods = ["em", "vb"] if issubclass(model, ConjugateModel) else ["advi"]
         for shape in COUNTS if model.data_class is ba.CountData else SHAPES:
             for method in methods:
                 slow = [pytest.mark.slow] if method == "advi" and shape != "one answer" else []

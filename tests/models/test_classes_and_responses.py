@@ -11,8 +11,8 @@ import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.inference.find_modes.starts import oppose
-from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.expectation import expect, make_blocks, read_items, votes_of
+from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.posterior import recover
 from bayesanno.models import MACE, EasyHard, HierarchicalDawidSkene, ModelA, ModelB, PooledDawidSkene
 from tests.models.contract import FAST, Graph, as_posterior, close, said_of
@@ -64,7 +64,7 @@ REFERENCES = {
     "pooled_dawid_skene": (PooledDawidSkene(), pooled_states),
     "mace": (MACE(class_prior="uniform"), mace_states),
 }
-WITH_UPDATES = [name for name, (model, _) in REFERENCES.items() if isinstance(model, HasUpdates)]
+WITH_UPDATES = [name for name, (model, _) in REFERENCES.items() if isinstance(model, ConjugateModel)]
 
 
 @pytest.mark.parametrize("name", REFERENCES)

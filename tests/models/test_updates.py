@@ -8,8 +8,9 @@ from bayesanno.inference.climbing.climb import climb_from_all, to_shares
 from bayesanno.inference.climbing.em import EM, EMSettings
 from bayesanno.inference.climbing.vb import VB, VBSettings, draw_from, evaluate_draws, log_dirichlet, weigh_draws
 from bayesanno.inference.graph.draws import add_deterministics, compute_log_prior
-from bayesanno.modeling.capabilities import HasUpdates
+from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import expect, make_blocks, read_items
+from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.likelihood import observed_arrays
 from tests.models.contract import broken, close, unconstrained
 
@@ -22,7 +23,7 @@ SLOPES = 1e-5  # counts against differences, relative
 @pytest.fixture
 def updates(case):
     """A model of the zoo that EM can fit, with its reference."""
-    if not isinstance(case.entry, HasUpdates) or case.entry.without_updates():
+    if not isinstance(case.entry, ConjugateModel) or case.entry.without_updates():
         pytest.skip(f"{case.entry.name} has no EM")
     return case
 
@@ -58,15 +59,16 @@ def test_parameters_deterministics_and_priors_are_those_of_the_graph(updates, rn
     data, graph = updates.designs.tiny, updates.graph.model
     named = {name: tuple(graph.named_vars_to_dims[name]) for name in updates.prior_draws[0]}
     named |= {variable.name: tuple(graph.named_vars_to_dims[variable.name]) for variable in graph.deterministics}
-    assert {name: updates.entry.parameter_dims[name] for name in named} == named
     problem = problem_of(updates.entry, data)
+    accuracy = {"accuracy": ("annotator",)} if updates.entry.derives_accuracy else {}
+    assert problem.dims | accuracy == named
     assert set(problem.prior) == set(updates.prior_draws[0])
     (parameters,) = updates.draw(1, rng)
     close_all(problem.as_values(problem.as_shares(parameters)), parameters)
-    found = updates.entry.deterministics(parameters, problem.items.names_class)
-    whole = add_deterministics(graph, updates.posterior([parameters], 1))
-    close_all(found, {name: whole[name].values[0, 0] for name in found})
-    assert set(found) == {variable.name for variable in graph.deterministics}
+    assert set(accuracy) == {variable.name for variable in graph.deterministics}
+    if accuracy:
+        whole = add_deterministics(graph, updates.posterior([parameters], 1))
+        close(updates.entry.accuracy_of(Parameters(parameters), data.names_class.T), whole["accuracy"].values[0, 0])
 
 
 def vb_of(entry, data, **settings):

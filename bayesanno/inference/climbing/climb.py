@@ -24,8 +24,8 @@ from bayesanno.data.labelled import Labelled
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.running import track
 from bayesanno.inference.settings import ClimbSettings
-from bayesanno.modeling.capabilities import HasUpdates
 from bayesanno.modeling.expectation import AddsUp, Shares, make_blocks
+from bayesanno.modeling.independent import ConjugateModel, Probability
 from bayesanno.modeling.registry import list_model_classes
 
 LEAST_SHARE = 0.01  # in a start: from nearer to 0, steps take long to come away
@@ -72,7 +72,7 @@ class Ascent:
     leaning: Ascent | None = None
 
 
-def require_updates(model: Any, method: str) -> HasUpdates:
+def require_updates(model: Any, method: str) -> ConjugateModel:
     """Return a model if a method that climbs can fit it.
 
     Raises
@@ -81,8 +81,8 @@ def require_updates(model: Any, method: str) -> HasUpdates:
         If it cannot; those that it can fit are named.
     """
     name = model.name
-    if not isinstance(model, HasUpdates):
-        able = [name for name, found in list_model_classes().items() if issubclass(found, HasUpdates)]
+    if not isinstance(model, ConjugateModel):
+        able = [name for name, found in list_model_classes().items() if issubclass(found, ConjugateModel)]
         raise FitError(f"{name} has no {method.upper()}: models that have are {', '.join(able)}; fit it by nuts")
     if without := model.without_updates():
         raise FitError(f"{name} has no {method.upper()} with {without}: fit it by nuts")
@@ -105,7 +105,7 @@ class Problem(ABC):
 
     Parameters
     ----------
-    model : HasUpdates
+    model : ConjugateModel
     data : Labelled
     items : AddsUp
         The annotations, in memory as `make_blocks` lays them out.
@@ -114,9 +114,11 @@ class Problem(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, model: HasUpdates, data: Labelled, items: AddsUp, settings: ClimbSettings) -> None:
+    def __init__(self, model: ConjugateModel, data: Labelled, items: AddsUp, settings: ClimbSettings) -> None:
         self.model, self.items, self.settings = model, items, settings
         self.prior = model.concentrations(data)
+        self.records = model.parameters(model, items.names_class.T)
+        self.dims = {name: record.dims for name, record in self.records.items()}
 
     @abstractmethod
     def step(self, point: Point) -> Step:
@@ -156,9 +158,9 @@ class Problem(ABC):
         """Return parameters, each on its own scale, as shares: a probability is paired with its complement."""
         return {
             name: np.stack([values[name], 1 - values[name]], axis=-1)
-            if np.ndim(values[name]) < prior.ndim
+            if self.is_pair(name)
             else np.asarray(values[name], dtype=float)
-            for name, prior in self.prior.items()
+            for name in self.prior
         }
 
     def as_values(self, shares: Shares) -> dict[str, np.ndarray]:
@@ -167,7 +169,7 @@ class Problem(ABC):
 
     def is_pair(self, name: str) -> bool:
         """Whether a parameter is a probability, whose shares are itself and its complement."""
-        return len(self.model.parameter_dims[name]) < self.prior[name].ndim
+        return isinstance(self.records[name], Probability)
 
 
 def to_shares(counts: np.ndarray) -> np.ndarray:

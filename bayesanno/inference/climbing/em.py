@@ -32,8 +32,9 @@ from bayesanno.inference.climbing.restarts import Found, find_best
 from bayesanno.inference.climbing.without_graph import make_fit, of_draws
 from bayesanno.inference.settings import EMSettings
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasUpdates, Relabels, is_exchangeable
+from bayesanno.modeling.capabilities import Relabels, is_exchangeable
 from bayesanno.modeling.expectation import AddsUp, Shares, expect
+from bayesanno.modeling.independent import ConjugateModel
 
 
 class EM(Problem):
@@ -45,7 +46,7 @@ class EM(Problem):
     name: ClassVar[str] = "EM"
     settings: EMSettings
 
-    def __init__(self, model: HasUpdates, data: Labelled, items: AddsUp, settings: EMSettings) -> None:
+    def __init__(self, model: ConjugateModel, data: Labelled, items: AddsUp, settings: EMSettings) -> None:
         super().__init__(model, data, items, settings)
         self.constant = 0.0
         if settings.objective == "map":

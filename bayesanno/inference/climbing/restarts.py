@@ -20,7 +20,6 @@ from bayesanno.modeling.expectation import (
     Shares,
     count_differing,
     count_votes,
-    log_probabilities,
     read_items,
     read_log_posterior,
 )
@@ -116,7 +115,7 @@ def find_best(
             _name_classes(problem, data, end) if exchangeable else (end, np.arange(data.n_classes)) for end in ends
         ]
         points = [problem.e_step_shares(end.point) for end, _ in named]
-        logs = [log_probabilities(problem.model, problem.items.names_class, point) for point in points]
+        logs = [problem.model.log_probabilities(point, problem.items.names_class) for point in points]
         differ = problem.items.add_up(count_differing, logs)
     comparison = compare_ends(ends, differ, problem.settings.tolerance)
     best, permutation = named[0]
@@ -125,7 +124,7 @@ def find_best(
 
 def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return a start if it has the parameters of the model, in their shapes, and they are shares."""
-    dims, values = problem.model.parameter_dims, {}
+    dims, values = problem.dims, {}
     for name, value in start.items():
         if name not in problem.prior:
             raise FitError(f"initvals: the model has no free variable {name!r}: it has {', '.join(problem.prior)}")
@@ -143,7 +142,7 @@ def _checked(problem: Problem, start: Mapping[str, Any]) -> dict[str, np.ndarray
 def _name_classes(problem: Problem, data: Labelled, end: Ascent) -> tuple[Ascent, np.ndarray]:
     """Return an end with its classes under the names by which annotators are right most often, and what they were."""
     permutation = align_classes(as_draw(problem, data, problem.mean_shares(end.point)))[1].values[0, 0]
-    dims = problem.model.parameter_dims
+    dims = problem.dims
     point: Point = {
         name: values.take(permutation, axis=dims[name].index("true_class")) if "true_class" in dims[name] else values
         for name, values in end.point.items()
@@ -154,7 +153,7 @@ def _name_classes(problem: Problem, data: Labelled, end: Ascent) -> tuple[Ascent
 def as_draw(problem: Problem, data: Labelled, shares: Shares) -> xr.Dataset:
     """Return parameters as the one draw of one chain."""
     values = {name: value[None] for name, value in problem.as_values(shares).items()}
-    return as_draws(problem.model.parameter_dims, data, values)
+    return as_draws(problem.dims, data, values)
 
 
 def as_draws(dims: Mapping[str, Sequence[str]], data: Labelled, values: Mapping[str, np.ndarray]) -> xr.Dataset:

@@ -52,7 +52,7 @@ from bayesanno.inference.diagnosis.measures import find_pareto_k
 from bayesanno.inference.settings import VBSettings
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import is_exchangeable
-from bayesanno.modeling.expectation import Items, Shares, expect, log_probabilities, sum_classes, sum_log_likelihood
+from bayesanno.modeling.expectation import Items, Shares, expect, sum_classes, sum_log_likelihood
 
 LEAST = np.finfo(float).tiny  # of exp(E log share), which is 0 as a double where a concentration is below 1/700
 MAX_BYTES = 320 * 2**20  # of the draws that are kept: their parameters, and a log likelihood of each item
@@ -211,7 +211,7 @@ def fit_by_vb(
         log_likelihood=None if by_pattern is None else by_pattern[:, found.pattern],
         seconds=seconds,
         random_seed=random_seed,
-        groups={"log_prior": as_draws(problem.model.parameter_dims, data, log_prior)},
+        groups={"log_prior": as_draws(problem.dims, data, log_prior)},
         diagnostics={
             "pareto_k": find_pareto_k(stats["log_ratio"].values[0]),
             "climb": {"method": "VB", "elbo": found.comparison["objective"]} | found.comparison,
@@ -247,7 +247,7 @@ def evaluate_draws(
 
     def evaluate(chunk: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         shares = [problem.as_shares({name: value[draw] for name, value in values.items()}) for draw in chunk]
-        logs = [log_probabilities(problem.model, items.names_class, one) for one in shares]
+        logs = [problem.model.log_probabilities(one, items.names_class) for one in shares]
         log_class = np.stack([of_class for of_class, _ in logs])  # (draw, true_class)
         log_answer = np.stack([of_answer for _, of_answer in logs], axis=-2)  # (annotator, response, draw, true_class)
         if not keep:

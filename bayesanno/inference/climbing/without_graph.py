@@ -21,14 +21,13 @@ from bayesanno.modeling.capabilities import HasViews
 
 def tabulate_parameters(problem: Problem, data: Labelled, values: Mapping[str, np.ndarray]) -> xr.Dataset:
     """Return draws of the parameters on their own scale, (draw, ...), with what follows from them, as one chain."""
-    model, names_class = problem.model, problem.items.names_class
-    each = [
-        model.deterministics({name: value[draw] for name, value in values.items()}, names_class)
-        for draw in range(len(next(iter(values.values()))))
-    ]
-    more = {name: np.stack([found[name] for found in each]) for name in each[0]}
-    free = as_draws(model.parameter_dims, data, values)
-    return free.assign(as_draws(model.parameter_dims, data, more).data_vars) if more else free
+    free = as_draws(problem.dims, data, values)
+    if not problem.model.derives_accuracy:
+        return free
+    is_class = problem.items.names_class.T
+    draws = [Parameters({name: value[draw] for name, value in values.items()}) for draw in range(free.sizes["draw"])]
+    accuracy = {"accuracy": np.stack([problem.model.accuracy_of(p, is_class) for p in draws])}
+    return free.assign(as_draws({"accuracy": ("annotator",)}, data, accuracy).data_vars)
 
 
 def tabulate_items(found: Found, data: AnnotationData, values: Mapping[str, np.ndarray]) -> xr.Dataset:
@@ -60,12 +59,12 @@ def tabulate_items(found: Found, data: AnnotationData, values: Mapping[str, np.n
 def tabulate_e_step(problem: Problem, data: Labelled, point: Point) -> xr.Dataset:
     """Return the shares that an item's posterior is computed with: of a fit that holds no items, all of its labels.
 
-    Of a probability there are two, along a last dimension `<name>_share`; see `HasUpdates`.
+    Of a probability there are two, along a last dimension `<name>_share`; see `ConjugateModel`.
     """
     coords: dict[str, Any] = data.coords(true_class=data.classes)
     variables: dict[str, Any] = {}
     for name, values in problem.e_step_shares(point).items():
-        dims = problem.model.parameter_dims[name]
+        dims = problem.dims[name]
         variables[name] = ((*dims, f"{name}_share") if problem.is_pair(name) else dims, values)
     used = {dim for dims, _ in variables.values() for dim in dims}
     return xr.Dataset(variables, coords={dim: names for dim, names in coords.items() if dim in used})

@@ -1,0 +1,233 @@
+"""Models whose annotations are independent given the class: two tables of probabilities say everything about them.
+
+The law of such a model is p(class) and p(answer | annotator, class). The likelihood, the E-step, the expected counts of
+EM and variational Bayes, and accuracies follow from it. It is written once, with operators that PyTensor and NumPy
+share. `generate` stays apart from it, so that the contract of the zoo can compare the two.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, override
+
+import numpy as np
+
+from bayesanno.data.labelled import Labelled
+from bayesanno.ground.lazy import pm, pt
+from bayesanno.modeling.arguments import Answers, Parameters, Priors
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.expectation import Expected, Logs, Shares, Votes, votes_of
+from bayesanno.modeling.ops.variables import beta_by_probit
+
+
+class PairedShares(Parameters):
+    """Parameters as shares: a probability is the pair of itself and its complement, along the last axis."""
+
+    def both(self, name: str) -> tuple[Any, Any]:
+        """Return a probability and its complement."""
+        pair = self[name]
+        return pair[..., 0], pair[..., 1]
+
+
+class IndependentAnswers(AnnotationModel):
+    """A model whose annotations are independent given the class.
+
+    Attributes
+    ----------
+    derives_accuracy : bool
+        Whether `accuracy` (annotator), how often an annotator is right, is a deterministic that follows from the law.
+    """
+
+    derives_accuracy: ClassVar[bool] = False
+
+    @abstractmethod
+    def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
+        """Return p(class), and p(answer | annotator, class), by operators that PyTensor and NumPy share.
+
+        Parameters
+        ----------
+        p : Parameters
+            Of the graph, or of arrays. `p.both(name)` is a probability and its complement.
+        is_class : array of bool, shape (response, true_class)
+            Whether a response names a class.
+
+        Returns
+        -------
+        of_class
+            Shape (true_class,), or (item, true_class) where the prior of the class depends on the item. Such a model
+            has `collapse_items = False`.
+        of_answer
+            Shape (annotator, response, true_class); the first dimension is 1 where all annotators are alike.
+        """
+
+    @abstractmethod
+    def start_from(self, votes: Votes, data: Labelled) -> dict[str, np.ndarray]:
+        """Return parameter values near the majority vote, whose sums over items are given."""
+
+    @override
+    def start(self, data: Any) -> dict[str, np.ndarray]:
+        """Return parameter values near the majority vote of these data."""
+        return self.start_from(votes_of(data), data)
+
+    @override
+    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
+        """Return log p(class) + sum of log p(answer | annotator, class) over the item's answers: (item, true_class)."""
+        of_class, of_answer = self.law(p, answers.names_class.T)
+        log_answer = pt.log(of_answer)
+        if log_answer.type.shape[0] == 1:
+            log_answer = np.ones((answers.n_annotators, 1, 1)) * log_answer
+        return pt.log(of_class) + answers.sum_over_annotations(log_answer)
+
+    def declare_accuracy(self, data: Labelled, p: Mapping[str, pt.TensorVariable]) -> None:
+        """Declare `accuracy` as a deterministic of the graph, of parameters by name."""
+        pm.Deterministic("accuracy", self.accuracy_of(Parameters(p), data.names_class.T), dims="annotator")
+
+    def accuracy_of(self, p: Parameters, is_class: np.ndarray) -> Any:
+        """Return how often annotators are right, (annotator,): sum_k p(class k) p(answer k | annotator, class k)."""
+        of_class, of_answer = self.law(p, is_class)
+        return (of_class * (of_answer * is_class).sum(axis=1)).sum(axis=-1)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A parameter that is shares of a whole along its last dimension, with a Dirichlet prior.
+
+    Attributes
+    ----------
+    concentration : float, array or TensorVariable
+        One for all shares, or of the shape of the last dimensions.
+    dims : tuple of str
+    """
+
+    concentration: Any
+    dims: tuple[str, ...]
+
+    def declare(self, name: str) -> pt.TensorVariable:
+        """Declare the parameter in the graph whose context this is."""
+        concentration = self.concentration
+        if np.ndim(concentration) == 0:
+            concentration = concentration * np.ones(len(pm.modelcontext(None).coords[self.dims[-1]]))
+        return pm.Dirichlet(name, concentration, dims=self.dims)
+
+    def concentrations(self, *shape: int) -> np.ndarray:
+        """Return the concentrations of the shares of a parameter of this shape."""
+        return np.broadcast_to(np.asarray(self.concentration, dtype=float), shape).copy()
+
+
+@dataclass(frozen=True)
+class Probability:
+    """A parameter that is probabilities, each with a Beta prior and sampled on the probit scale.
+
+    Attributes
+    ----------
+    prior : pair of floats, or TensorVariable of shape (2,)
+        The two concentrations of the Beta.
+    dims : tuple of str
+    """
+
+    prior: Any
+    dims: tuple[str, ...]
+
+    def declare(self, name: str) -> pt.TensorVariable:
+        """Declare the parameter in the graph whose context this is."""
+        return beta_by_probit(name, self.prior, dims=self.dims)
+
+    def concentrations(self, *shape: int) -> np.ndarray:
+        """Return the concentrations of probabilities of this shape and of their complements, (..., 2)."""
+        return np.broadcast_to(np.asarray(self.prior, dtype=float), (*shape, 2)).copy()
+
+
+class ConjugateModel(IndependentAnswers):
+    """A model with a law that EM and variational Bayes can fit: each parameter has a Dirichlet or a Beta prior.
+
+    A Beta is a Dirichlet of two shares: the probability, and its complement. So an update is a matter of counts: the
+    expected ones, and what the prior adds to them. Variational Bayes takes E-steps with shares that add up to less
+    than 1. So the law takes each share as a number of its own, never as what others leave of 1, and is linear in each.
+
+    Attributes
+    ----------
+    own_smoothing : float
+        What EM for the likelihood adds to each count by default, times the number of labels.
+    """
+
+    own_smoothing: ClassVar[float] = 0.0
+
+    @abstractmethod
+    def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
+        """Return a record of each parameter: its prior and its dimensions.
+
+        `prior` has the model's fields, as numbers (the model itself) or as data of the graph that is being built;
+        `is_class` (response, true_class) says whether a response names a class.
+        """
+
+    def without_updates(self) -> str:
+        """Return which of its options EM and variational Bayes cannot fit; by default none."""
+        return ""
+
+    @override
+    def priors(self, data: Any, prior: Priors) -> None:
+        """Declare the parameters."""
+        records = self.parameters(prior, data.names_class.T)
+        declared = {name: record.declare(name) for name, record in records.items()}
+        if self.derives_accuracy:
+            self.declare_accuracy(data, declared)
+
+    def concentrations(self, data: Labelled) -> dict[str, np.ndarray]:
+        """Return the prior of each parameter as concentrations, of the shape of its shares."""
+        lengths = {"annotator": data.n_annotators, "response": data.n_labels, "true_class": data.n_classes}
+        records = self.parameters(self, data.names_class.T)
+        return {name: one.concentrations(*(lengths[dim] for dim in one.dims)) for name, one in records.items()}
+
+    def log_probabilities(self, shares: Shares, names_class: np.ndarray) -> Logs:
+        """Return the logs of p(class) and p(answer | annotator, class), for parameters as shares."""
+        of_class, of_answer = self.law(PairedShares(shares), names_class.T)
+        with np.errstate(divide="ignore"):
+            return np.log(of_class), np.log(of_answer)
+
+    def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
+        """Return for each parameter the counts that its shares are in proportion to.
+
+        The count of a share is the share times the derivative of the log likelihood by it. As the law is linear in
+        each share, that is the sum of E[answers] (law - law without the share) / law, and the same for the classes.
+        A share enters the law only where it has the same annotator, response and class, so that all shares of a
+        parameter, or all of one side of its pairs, are left out at once.
+        """
+        is_class = names_class.T
+        law = self.law(PairedShares(shares), is_class)
+        counts = {}
+        for name, record in self.parameters(self, is_class).items():
+            dims, values = record.dims, shares[name]
+            if isinstance(record, Share):
+                counts[name] = self._count({**shares, name: np.zeros_like(values)}, law, expected, is_class, dims)
+                continue
+            sides = [{**shares, name: values * side} for side in ([0.0, 1.0], [1.0, 0.0])]
+            counts[name] = np.stack([self._count(one, law, expected, is_class, dims) for one in sides], axis=-1)
+        return counts
+
+    def _count(
+        self,
+        without: Shares,
+        law: tuple[np.ndarray, np.ndarray],
+        expected: Expected,
+        is_class: np.ndarray,
+        dims: tuple[str, ...],
+    ) -> np.ndarray:
+        """Return the counts, of these dimensions, that the law has and lacks without some shares."""
+        of_class, of_answer = (
+            np.divide(whole - rest, whole, out=np.zeros_like(whole), where=whole > 0)
+            for whole, rest in zip(law, self.law(PairedShares(without), is_class), strict=True)
+        )
+        counts = _sum_to(dims, expected.answers * of_answer, ("annotator", "response", "true_class"))
+        if set(dims) <= {"true_class"}:
+            counts = counts + _sum_to(dims, expected.classes * of_class, ("true_class",))
+        return counts
+
+
+def _sum_to(dims: tuple[str, ...], table: np.ndarray, of_table: tuple[str, ...]) -> np.ndarray:
+    """Add up a table with dimensions `of_table` over those that are not in `dims`, and bring the others in order."""
+    summed = table.sum(axis=tuple(axis for axis, dim in enumerate(of_table) if dim not in dims))
+    left = [dim for dim in of_table if dim in dims]
+    ordered: np.ndarray = summed.transpose([left.index(dim) for dim in dims])
+    return ordered
