@@ -18,6 +18,7 @@ from bayesanno.data.labelled import Labelled
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.data_kinds import PATTERN_ITEM
 from bayesanno.modeling.expectation import Expected, Logs, Shares, Votes, votes_of
 from bayesanno.modeling.ops.variables import beta_by_probit
 
@@ -75,6 +76,8 @@ class IndependentAnswers(AnnotationModel):
     def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         """Return log p(class) + sum of log p(answer | annotator, class) over the item's answers: (item, true_class)."""
         of_class, of_answer = self.law(p, answers.names_class.T)
+        if of_class.ndim == 2:
+            of_class = of_class[answers.index[PATTERN_ITEM.role]]
         log_answer = pt.log(of_answer)
         if log_answer.type.shape[0] == 1:
             log_answer = np.ones((answers.n_annotators, 1, 1)) * log_answer

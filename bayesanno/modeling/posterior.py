@@ -311,7 +311,10 @@ def compile_formula(
     item_axis = {name: variable.dims.index("item") - 1 for name, variable in ordered.items() if "item" in variable.dims}
 
     drawn = {name: pt.tensor(name, shape=(None,) * (values.ndim - 1)) for name, values in draws.items()}
-    beforehand = {name: pt.tensor(name, shape=(None,) * np.ndim(value)) for name, value in known.items()}
+    beforehand = {
+        name: pt.tensor(name, dtype=np.asarray(value).dtype, shape=(None,) * np.ndim(value))
+        for name, value in known.items()
+    }
     given: dict[Key, pt.TensorVariable] = {
         key: pt.tensor(key.name, dtype=array.values.dtype, shape=(None,) * array.values.ndim)
         for key, array in arrays.items()

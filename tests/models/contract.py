@@ -200,7 +200,7 @@ class Case:
 
     def for_copies(self, parameters: Parameters, n_items: int, copies: int) -> Parameters:
         """The parameters of the first items, over and over, as `replicate` repeats the items."""
-        tiled = {name: np.tile(parameters[name][:n_items], copies) for name in self.of_items}
+        tiled = {name: np.tile(parameters[name][:n_items], copies) for name in self.of_items if name in parameters}
         return {**parameters, **tiled}
 
     def item_logp(self, parameters: Parameters, data: AnnotationData) -> np.ndarray:
@@ -234,8 +234,8 @@ class Graph:
     ) -> None:
         self.entry, self.data = entry, data
         self.model = entry.build(data)
-        if fixed:
-            pm.set_data(fixed, self.model)
+        dims = self.model.named_vars_to_dims  # items have columns of their own in every design
+        pm.set_data({name: of for name, of in (fixed or {}).items() if dims[name] != ("item",)}, self.model)
         observed = self.model[KINDS[entry.data_class].observed]
         logp = pm.logp(observed, self.model.rvs_to_values[observed], warn_rvs=False)
         # a parameter may only say where others come from

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.stats import beta
+from scipy.stats import beta, dirichlet
 
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.expectation import agreement_with_vote
+from bayesanno.modeling.capabilities import HasKnownParameters, Known
+from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
+from bayesanno.modeling.independent import IndependentAnswers
 from tests.models.references import Parameters, Reference, Said
 
 if TYPE_CHECKING:
@@ -73,6 +75,63 @@ def hard_items_log_prior(parameters: Parameters, fields: Mapping) -> float:
     return float(total + beta(*fields["difficulty_prior"]).logpdf(parameters["difficulty"]).sum())
 
 
+@dataclass(frozen=True, kw_only=True)
+class ClassesByColumn(IndependentAnswers, HasKnownParameters):
+    """The prior of the class depends on a column of the items: items come from two sources, in turn."""
+
+    name: ClassVar[str] = "classes_by_column"
+    competence: ClassVar[str | None] = "accuracy"
+    collapse_items: ClassVar[bool] = False
+
+    accuracy_prior: tuple[Positive, Positive] = (2.0, 1.0)
+    prevalence_prior: Positive = 2.0
+
+    def known_parameters(self, data):
+        return {"source_of": Known(np.arange(data.n_items) % 2, ("item",))}
+
+    def coords(self, data):
+        return super().coords(data) | {"source": ["press", "forum"]}
+
+    def priors(self, data, prior):
+        concentration = prior.prevalence_prior * np.ones(data.n_classes)
+        pm.Dirichlet("prevalence", concentration, dims=("source", "true_class"))
+        pm.Beta("accuracy", prior.accuracy_prior[0], prior.accuracy_prior[1], dims="annotator")
+
+    def law(self, p, is_class):
+        right, wrong = p.both("accuracy")
+        elsewhere = ~is_class / (is_class.shape[1] - 1)
+        return p.prevalence[p.source_of], right[:, None, None] * is_class + wrong[:, None, None] * elsewhere
+
+    def generate(self, design, p):
+        source_of = p.source_of[: design.n_items]  # a design of the contract has fewer items than the data
+        true_class = design.with_controls(pm.Categorical.dist(p.prevalence[source_of]))  # (item,)
+        truth, n_classes = true_class[design.item], design.class_response.size
+        right = pm.Bernoulli.dist(p.accuracy[design.annotator])  # (annotation,)
+        wrong = (truth + 1 + pm.DiscreteUniform.dist(0, n_classes - 2, shape=truth.shape)) % n_classes
+        return true_class, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
+
+    def start_from(self, votes, data):
+        prevalence = in_proportion(votes.shares[data.class_codes] + 1)
+        return {"prevalence": np.tile(prevalence, (2, 1)), "accuracy": np.full(data.n_annotators, 0.8)}
+
+
+def classes_by_column_states(parameters: Parameters, said: Said) -> np.ndarray:
+    """p(state, answers) of one item, whose own source is among the parameters."""
+    joint = []
+    for truth, probability in enumerate(parameters["prevalence"][parameters["source_of"]]):
+        for annotator, label in said:
+            accuracy = parameters["accuracy"][annotator]
+            probability *= accuracy if label == truth else (1 - accuracy) / 2
+        joint.append(probability)
+    return np.array(joint)
+
+
+def classes_by_column_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    concentration = np.full(parameters["prevalence"].shape[1], fields["prevalence_prior"])
+    total = sum(dirichlet(concentration).logpdf(row) for row in parameters["prevalence"])
+    return float(total + beta(*fields["accuracy_prior"]).logpdf(parameters["accuracy"]).sum())
+
+
 GUESTS: dict[str, tuple[type[AnnotationModel], Reference]] = {
     "hard_items": (
         HardItems,
@@ -80,6 +139,14 @@ GUESTS: dict[str, tuple[type[AnnotationModel], Reference]] = {
             variants={"default": {}, "priors": {"competence_prior": (3.0, 1.0), "difficulty_prior": (1.0, 2.0)}},
             state_probability=hard_items_states,
             log_prior=hard_items_log_prior,
+        ),
+    ),
+    "classes_by_column": (
+        ClassesByColumn,
+        Reference(
+            variants={"default": {}},
+            state_probability=classes_by_column_states,
+            log_prior=classes_by_column_log_prior,
         ),
     ),
 }

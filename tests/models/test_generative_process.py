@@ -168,9 +168,10 @@ def draw_copies(entry, case, parameters, data, rng, copies=COPIES):
     """Drawn states, one row per copy of the design."""
     posterior = case.posterior([parameters], n_chains=1)
     if case.of_items:
-        posterior = posterior.isel(item=np.tile(np.arange(data.n_items), copies))
+        posterior = posterior.isel(item=np.tile(np.arange(data.n_items), copies), missing_dims="ignore")
         posterior = posterior.assign_coords(item=list(replicate(data, copies).items))
-    drawn = compile_formula(entry, replicate(data, copies), posterior, case.known).draw_states(random_seed=rng)
+    known = case.for_copies(case.known, data.n_items, copies)
+    drawn = compile_formula(entry, replicate(data, copies), posterior, known).draw_states(random_seed=rng)
     return drawn.values.reshape(copies, -1)
 
 
