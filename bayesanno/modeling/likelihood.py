@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -18,16 +18,24 @@ from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.capabilities import HasIndexArrays, item_logp, known_parameters
 from bayesanno.modeling.data_kinds import CONTROL, ITEM_PATTERN, KINDS, Arrays, Data, Key, Patterns, outline_of
 
-if TYPE_CHECKING:
-    from bayesanno.modeling.base import AnnotationModel
+
+class ObservedModel(Protocol):
+    """A model as its observed variable sees it: what `AnnotationModel` is of these."""
+
+    data_class: ClassVar[type[Any]]
+    collapse_items: ClassVar[bool]
+    takes_controls: ClassVar[bool]
+
+    def generate(self, design: Any, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+        """Return the generative process."""
 
 
-def find_patterns(model: AnnotationModel, data: Data) -> Patterns:
+def find_patterns(model: ObservedModel, data: Data) -> Patterns:
     """Find the items that are equal in the eyes of a model."""
     return KINDS[model.data_class].find_patterns(data, collapse=model.collapse_items)
 
 
-def index_arrays(model: AnnotationModel, data: Data, patterns: Patterns) -> Arrays:
+def index_arrays(model: ObservedModel, data: Data, patterns: Patterns) -> Arrays:
     """Return every array that a model's formula and generative process look up."""
     arrays = KINDS[model.data_class].arrays(data, patterns)
     if not model.takes_controls:
@@ -35,7 +43,7 @@ def index_arrays(model: AnnotationModel, data: Data, patterns: Patterns) -> Arra
     return arrays | model.index_arrays(data, patterns) if isinstance(model, HasIndexArrays) else arrays
 
 
-def observed_arrays(model: AnnotationModel, data: Data) -> dict[str, np.ndarray]:
+def observed_arrays(model: ObservedModel, data: Data) -> dict[str, np.ndarray]:
     """Return every array that the observed variable of a model depends on, by the name of its data container.
 
     `pm.set_data(observed_arrays(model, data), graph)` puts other answers of the same shape into a graph that is built.
@@ -45,7 +53,7 @@ def observed_arrays(model: AnnotationModel, data: Data) -> dict[str, np.ndarray]
     return {key.name: array.values for key, array in arrays.items()}
 
 
-def observe(model: AnnotationModel, data: Data) -> pt.TensorVariable:
+def observe(model: ObservedModel, data: Data) -> pt.TensorVariable:
     """Register the observed variable in the graph whose context this is, each item's latent summed out.
 
     It depends on those of the declared parameters that the model's formula or generative process takes.
@@ -84,7 +92,7 @@ def observe(model: AnnotationModel, data: Data) -> pt.TensorVariable:
     )
 
 
-def taken_parameters(model: AnnotationModel, data: Data, graph: Any) -> tuple[str, ...]:
+def taken_parameters(model: ObservedModel, data: Data, graph: Any) -> tuple[str, ...]:
     """Return the names of the parameters that a model's formula or generative process takes, of a graph of its own."""
     arrays = index_arrays(model, data, find_patterns(model, data))
     declared = declared_parameters(model, data, graph)
@@ -92,14 +100,14 @@ def taken_parameters(model: AnnotationModel, data: Data, graph: Any) -> tuple[st
     return tuple(name for name in declared if name in taken)
 
 
-def declared_parameters(model: AnnotationModel, data: Data, graph: Any) -> dict[str, pt.TensorVariable]:
+def declared_parameters(model: ObservedModel, data: Data, graph: Any) -> dict[str, pt.TensorVariable]:
     """Return what a model's methods find in `p`: free, derived and known parameters, by name."""
     names = [*(variable.name for variable in graph.unobserved_RVs), *known_parameters(model, data)]
     return {name: graph[name] for name in names}
 
 
 def _taken(
-    model: AnnotationModel,
+    model: ObservedModel,
     data: Data,
     declared: Mapping[str, pt.TensorVariable],
     given: Mapping[Key, pt.TensorVariable],
