@@ -17,7 +17,7 @@
                modes/chains                   which chains are in which mode: one record
                assemble.assemble              deterministics, labels (modeling/posterior), log prior, diagnostics
                diagnosis/measures, rare       the numbers, and from which on something is said: diagnosis/thresholds
-               diagnosis/explain              the words that a fit warns with; explain_modes, explain_rare have theirs
+               diagnosis/explain              the words that a fit warns with; explain_modes has those of modes
 4.  Check.     check.check_answers            the answers against those that the fit predicts (simulation/)
                  diagnosis/misfit               the numbers; diagnosis/explain_misfit has the words and thresholds
 

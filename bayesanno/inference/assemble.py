@@ -19,12 +19,12 @@ from bayesanno.ground.errors import ConvergenceWarning, warn
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.diagnosis.explain import explain, explain_votes
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
-from bayesanno.inference.diagnosis.rare import add_rare, find_doubtful
+from bayesanno.inference.diagnosis.rare import add_rare
 from bayesanno.inference.graph.draws import add_deterministics, compute_log_prior
 from bayesanno.inference.modes.chains import record_modes
 from bayesanno.inference.relabelling.align import share_changed
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import known_parameters, latents, remarks
+from bayesanno.modeling.capabilities import known_parameters, remarks
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import recover
 
@@ -78,8 +78,7 @@ def assemble(
     modes = record_modes(posterior, log_density, model.competence, searched)
     if convergence is not None:
         modes["within"] = measure_within_modes(posterior, modes["groups"])
-    doubtful = find_doubtful(convergence, modes)
-    recovered = recover(model, data, posterior, values, with_log_likelihood=fits_in, compare=doubtful)
+    recovered = recover(model, data, posterior, values, with_log_likelihood=fits_in)
     groups = {"posterior": posterior, "sample_stats": sample_stats, "log_prior": compute_log_prior(graph, posterior)}
     if recovered.log_likelihood is not None:
         groups["log_likelihood"] = log_likelihood_group(model, data, posterior, recovered.log_likelihood)
@@ -92,7 +91,8 @@ def assemble(
         groups["convergence"] = convergence
     changed = 0.0 if permutation is None else share_changed(permutation)
     found = diagnose(convergence, sample_stats, modes=modes, relabelled_fraction=changed)
-    add_rare(found, posterior, convergence, latents(model, data), recovered.compared, data.items)
+    if convergence is not None:
+        add_rare(found, posterior, convergence, recovered.by_chain)
     anew = {*found, "remarks", "rare"}
     found |= {name: value for name, value in (more_diagnostics or {}).items() if name not in anew}
     if not fits_in:

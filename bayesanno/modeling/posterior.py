@@ -7,7 +7,7 @@ so that memory stays O(item x state), apart from the log likelihood.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.between_chains import Compared, compare_labels, join_compared
 from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_posterior, latents
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
 from bayesanno.modeling.functions import DrawsFunction, compile_draws
@@ -36,17 +35,18 @@ class Recovered:
         model's views. A model with several latents has one of each, `probability_<name>` and so on.
     log_likelihood : array, shape (chain, draw, item), or None
         Log p(the item's answers | parameters), its state summed out; None if it was not asked for.
-    ess_weights : array, shape (item,)
-        The effective number of draws under the item's weights: all of them where draws are not weighed. Draws that are
-        there several times count once.
-    compared : mapping of str to list of Compared
-        What chains say of items, of each latent by its name: of each group of chains that was to be compared.
+    by_chain : list of xarray.DataArray
+        The probability of each item's states by each chain alone, (chain, item, state), for each latent; empty where
+        draws are weighed.
+    ess_weights : array, shape (item,), or None
+        Where draws are weighed, the effective number of draws under the item's weights. Draws that are there several
+        times count once.
     """
 
     latent: xr.Dataset
     log_likelihood: np.ndarray | None
-    ess_weights: np.ndarray
-    compared: Mapping[str, list[Compared]] = field(default_factory=dict)
+    by_chain: list[xr.DataArray]
+    ess_weights: np.ndarray | None
 
 
 def recover(
@@ -58,7 +58,6 @@ def recover(
     with_log_likelihood: bool = True,
     weigh_draws: bool = False,
     copies: int = 1,
-    compare: Sequence[Sequence[int]] = (),
 ) -> Recovered:
     """Average p(state | answers, parameters) over the draws of a posterior, a chunk of items at a time.
 
@@ -82,8 +81,6 @@ def recover(
         nan everywhere, and an effective number of 0.
     copies : int, default 1
         How many copies of each draw there are, one after the other, each with annotators of its own.
-    compare : sequence of sequence of int, optional
-        Groups of chains, by their position, to be compared in what they say of items; draws must count alike.
     """
     formula = compile_formula(model, data, posterior, known)
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
@@ -92,7 +89,7 @@ def recover(
     of = {latent.name: latent for latent in latents(model, data)}
     parts: dict[str, list[np.ndarray]] = {}  # what is averaged over draws, chunk after chunk
     effective: list[np.ndarray] = []  # numbers of draws, chunk after chunk
-    compared: dict[str, list[list[Compared]]] = {}  # of each group, chunk after chunk
+    means: dict[str, list[np.ndarray]] = {name: [] for name in of}  # of each chain, chunk after chunk
 
     per_chunk = max(1, int(CHUNK_BYTES // (8 * n_samples * sum(len(latent.states) for latent in of.values()))))
     for begin in range(0, patterns.n_patterns, per_chunk):
@@ -113,17 +110,16 @@ def recover(
             views.add(one.views, one.log_likelihood if weigh_draws else None)
         averaged = views.means()
         weight = None if log_weight is None else normalise_weights(log_weight)  # (sample, pattern)
-        n_patterns = chunk.stop - chunk.start
-        alike = np.full(n_patterns, n_samples / copies)
-        effective.append(alike if weight is None else effective_number(weight, copies))
+        if weight is not None:
+            effective.append(effective_number(weight, copies))
         for name, logs in log_probability.items():  # (sample, pattern, state)
             log_mean = average_logs(logs, log_weight)
             p = np.exp(logs, out=logs)
             mean, spread = (p.sum(axis=0) / n_samples, p) if weight is None else weighted_mean(weight, p)
             by_chain = spread.reshape(n_chains, n_draws, *p.shape[1:])
-            mcse = _mcse(by_chain)
-            compared.setdefault(name, []).append([compare_labels(by_chain, chains, _mcse) for chains in compare])
-            found_of = {"probability": mean, "log_probability": log_mean, "probability_mcse": mcse}
+            if weight is None:
+                means[name].append(by_chain.mean(axis=1))
+            found_of = {"probability": mean, "log_probability": log_mean, "probability_mcse": _mcse(by_chain)}
             averaged |= {of[name].variable(what): values for what, values in found_of.items()}
         for name, values in averaged.items():
             parts.setdefault(name, []).append(values)
@@ -143,12 +139,17 @@ def recover(
     )
     if log_likelihood is not None:
         log_likelihood = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.back["item"]]
-    ess = np.concatenate(effective)[patterns.back["item"]]
-    between = {
-        name: [join_compared(each, patterns.back["item"]) for each in zip(*chunks, strict=True)]
-        for name, chunks in compared.items()
-    }
-    return Recovered(latent=latent_dataset, log_likelihood=log_likelihood, ess_weights=ess, compared=between)
+    chains = [
+        xr.DataArray(
+            np.concatenate(means[name], axis=1)[:, patterns.back["item"]],
+            dims=("chain", "item", latent.dim),
+            coords={"item": list(data.items), latent.dim: list(latent.states)},
+        )
+        for name, latent in of.items()
+        if not weigh_draws
+    ]
+    ess = np.concatenate(effective)[patterns.back["item"]] if weigh_draws else None
+    return Recovered(latent=latent_dataset, log_likelihood=log_likelihood, by_chain=chains, ess_weights=ess)
 
 
 def _mcse(p: np.ndarray) -> np.ndarray:

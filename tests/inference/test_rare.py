@@ -9,11 +9,8 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.inference.assemble import assemble
-from bayesanno.inference.diagnosis.explain import explain
-from bayesanno.inference.diagnosis.explain_rare import MOST_DIFFER
+from bayesanno.inference.diagnosis.explain import MOST_DIFFER, explain
 from bayesanno.inference.diagnosis.rare import FEW_ITEMS, find_rare
-from bayesanno.modeling.between_chains import Compared, compare_labels
-from bayesanno.modeling.capabilities import Latent
 from bayesanno.models import ModelB
 from bayesanno.report.sections.trust import judge_fit
 
@@ -97,9 +94,10 @@ def rare_fit(data, posterior):
 def test_chains_that_differ_in_classes_of_one_item_leave_the_rest_to_be_used(rare_fit, data):
     (said,) = [text for text in said_of(rare_fit) if "nearly empty" in text]
     assert USABLE in said
-    assert "chains disagree on 'c' and 'd'" in said
-    assert f"chains agree on {data.n_items - 1} items" in said
-    assert f"they disagree on 1 item ({SPLIT})" in said
+    assert said.startswith(
+        "classes 'c' and 'd' are nearly empty (0.5 and 0.5 of 40 items expected), and chains disagree"
+    )
+    assert f"chains agree on {data.n_items - 1} items, but not on 1 item ({SPLIT})" in said
     found = view_of(rare_fit).diagnostics["rare"]
     sizes = view_of(rare_fit).latent["probability"].sum("item")
     for one in found["classes"]:
@@ -149,21 +147,6 @@ def test_draws_that_are_of_no_chains_have_no_such_words(data, posterior, yields)
 # --------------------------------------------------------------------------------------------------------- the parts
 
 
-def test_labels_that_differ_within_monte_carlo_error_do_not_differ():
-    means = np.array([[0.51, 0.51, 0.70], [0.49, 0.49, 0.55]])  # (chain, item)
-    error = np.array([0.02, 0.002, 0.02])  # of means of the lead, (item,)
-
-    def mcse(lead):
-        return np.full(lead.shape[2:], error[np.isclose(np.abs(lead).max(axis=(0, 1)), 0.02).argmax()])
-
-    p = np.stack([means, 1 - means], axis=-1)[:, None]  # (chain, draw, item, state)
-    assert compare_labels(p[:, :, :1], [0, 1], lambda lead: np.full(lead.shape[2:], 0.02)).differs.tolist() == [False]
-    sure = compare_labels(p, [0, 1], lambda lead: np.full(lead.shape[2:], 0.002))
-    assert sure.differs.tolist() == [True, True, True]  # the last one's probability is another, though not its label
-    np.testing.assert_allclose(sure.apart, [0.02, 0.02, 0.15])
-    assert not compare_labels(p, [0], mcse).differs.any()  # one chain agrees with itself
-
-
 def _numbers(rhat, classes="abc"):
     """R-hat of a parameter of each class and of one that is of no class, with an ESS that is well."""
     values = np.array([[900.0] * len(classes), [800.0] * len(classes), rhat[: len(classes)]])
@@ -172,66 +155,57 @@ def _numbers(rhat, classes="abc"):
     return xr.Dataset({"row": (tuple(names), values), "alone": ("diagnostic", single)}, coords=names)
 
 
-def _items(n, sizes, moves=()):
-    """What chains say of n items, of classes of these sizes; `moves` are items with the classes they move between."""
-    probability = np.zeros((n, len(sizes)))
-    probability[np.arange(n), np.repeat(range(len(sizes)), sizes)] = 1
-    moving = np.zeros(probability.shape, dtype=bool)
-    for item, states in moves:
-        moving[item, list(states)] = True
-    return Compared((0, 1), probability, moving, np.zeros(n))
+def _items(sizes, moves=(), dim="true_class"):
+    """What two chains say of items of classes of these sizes; `moves` are items with the class of the second chain."""
+    probability = np.zeros((2, sum(sizes), len(sizes)))
+    probability[:, np.arange(sum(sizes)), np.repeat(range(len(sizes)), sizes)] = 1
+    for item, state in moves:
+        probability[1, item] = np.arange(len(sizes)) == state
+    names = {"item": [f"i{i}" for i in range(sum(sizes))], dim: list("abc")}
+    return [xr.DataArray(probability, dims=("chain", "item", dim), coords=names)]
 
 
 @pytest.mark.parametrize(
     ("rhat", "sizes", "moves", "found"),
     [
-        ((1.0, 1.0, 1.4, 1.0), (60, 39, 1), [], ("c", "", True)),
-        ((1.0, 1.0, 1.4, 1.4), (60, 39, 1), [], ("c", "", False)),  # a parameter of no class
-        ((1.0, 1.4, 1.4, 1.0), (60, 39, 1), [], ("c", "", False)),  # one of a class that is large enough
-        ((1.0, 1.4, 1.4, 1.0), (92, 7, 1), [(99, (1, 2))], ("c", "b", True)),  # which an item moves to and from
-        ((1.0, 1.4, 1.4, 1.0), (60, 39, 1), [(99, (1, 2))], ("c", "", False)),  # but is too large for that to show
+        ((1.0, 1.0, 1.4, 1.0), (60, 39, 1), [], ("c", True)),
+        ((1.0, 1.0, 1.4, 1.4), (60, 39, 1), [], ("c", False)),  # a parameter of no class
+        ((1.0, 1.4, 1.4, 1.0), (60, 39, 1), [], ("c", False)),  # one of a class that is large enough
+        ((1.0, 1.4, 1.4, 1.0), (92, 7, 1), [(99, 1)], ("cb", True)),  # which an item moves to and from
+        ((1.0, 1.4, 1.4, 1.0), (60, 39, 1), [(99, 1)], ("c", False)),  # but is too large for that to show
         ((1.0, 1.4, 1.0, 1.0), (60, 39, 1), [], None),  # the small class is well
         ((1.4, 1.4, 1.4, 1.4), (50, 25, 25), [], None),  # there is no small class
     ],
 )
 def test_what_is_of_small_classes_is_parted_from_the_rest(rhat, sizes, moves, found):
-    n = sum(sizes)
-    items = [f"i{i}" for i in range(n)]
-    latent = Latent("true_class", tuple("abc"))
-    rare = find_rare(_numbers(rhat), [latent], [_items(n, sizes, moves)], items)
+    rare = find_rare(_numbers(rhat), _items(sizes, moves))
     if found is None:
         assert rare is None
         return
-    classes, beside, usable = found
+    classes, usable = found
     assert json.loads(json.dumps(rare)) == rare
     assert "".join(one["name"] for one in rare["classes"]) == classes
-    assert "".join(one["name"] for one in rare["beside"]) == beside
+    assert rare["differ"] == len(moves)
     said = explain({"max_rhat": max(rhat), "rare": rare})
     assert (USABLE in said[-1]) == usable
     assert (len(said) == 1) == usable
-    assert said[0].startswith("class 'c'" if usable else "chains disagree: R-hat of")
+    assert said[0].startswith("class" if usable else "chains disagree: R-hat of")
 
 
 def test_of_types_of_items_nothing_is_said():
-    latent = Latent("item_type", ("type 1", "type 2", "type 3"))
     numbers = _numbers((1.0, 1.0, 1.4, 1.0)).rename(true_class="item_type")
-    assert find_rare(numbers, [latent], [_items(100, (60, 39, 1))], [str(i) for i in range(100)]) is None
+    assert find_rare(numbers, _items((60, 39, 1), dim="item_type")) is None
 
 
 @pytest.mark.parametrize(("size", "is_rare"), [(FEW_ITEMS - 1, True), (FEW_ITEMS, False)])
 def test_a_class_is_small_below_five_items(size, is_rare):
-    found = _items(100, (60, 40 - int(size), int(size)))
-    numbers = _numbers((1.0, 1.0, 1.4, 1.0))
-    rare = find_rare(numbers, [Latent("true_class", tuple("abc"))], [found], [str(i) for i in range(100)])
+    rare = find_rare(_numbers((1.0, 1.0, 1.4, 1.0)), _items((60, 40 - int(size), int(size))))
     assert (rare is not None) == is_rare
 
 
 def test_where_chains_differ_in_many_items_the_rest_is_not_to_be_used():
-    n, many = 100, int(MOST_DIFFER * 100) + 1
-    found = _items(n, (60, 39, 1), [(item, (0, 1)) for item in range(many)])
-    rare = find_rare(
-        _numbers((1.0, 1.0, 1.4, 1.0)), [Latent("true_class", tuple("abc"))], [found], [str(i) for i in range(n)]
-    )
+    many = int(MOST_DIFFER * 100) + 1
+    rare = find_rare(_numbers((1.0, 1.0, 1.4, 1.0)), _items((60, 39, 1), [(item, 1) for item in range(many)]))
     (said,) = explain({"max_rhat": 1.4, "rare": rare})
     assert USABLE not in said
     assert f"do not agree on {many} items" in said
@@ -239,9 +213,7 @@ def test_where_chains_differ_in_many_items_the_rest_is_not_to_be_used():
 
 
 def test_modes_that_differ_in_such_a_class_alone_are_no_alarm():
-    rare = find_rare(
-        _numbers((1.0, 1.0, 1.4, 1.0)), [Latent("true_class", tuple("abc"))], [_items(100, (60, 39, 1))], ["i"] * 100
-    )
+    rare = find_rare(_numbers((1.0, 1.0, 1.4, 1.0)), _items((60, 39, 1)))
     within = {"chains": [0], "max_rhat": None, "min_ess_bulk": 90.0, "min_ess_tail": 90.0, "worst": {}}
     modes = {"others": [{"chain": 1, "nats_lower": 12.0}], "groups": [[0], [1]], "within": [within]}
     said = explain({"max_rhat": 1.4, "modes": modes, "rare": rare})

@@ -5,6 +5,7 @@ The invariant: a text is made of a fit's diagnostics alone, so that it can be sa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.explain_modes import explain_modes, explain_other_mode, lacks_chains
-from bayesanno.inference.diagnosis.explain_rare import explain_rare, is_little
 from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL
 from bayesanno.inference.diagnosis.thresholds import (
     AGREES,
@@ -26,6 +26,9 @@ from bayesanno.inference.diagnosis.thresholds import (
     MIN_BFMI,
     MIN_ESS,
 )
+
+MOST_CLASSES = 5  # that are named
+MOST_DIFFER = 0.05  # of the items: where chains label more differently, nearly empty classes are not the reason
 
 
 def explain(diagnostics: dict[str, Any]) -> list[str]:
@@ -157,30 +160,70 @@ def _explain_mixing_within(group: dict[str, Any]) -> list[str]:
 
 
 def _differs_in_little(rare: dict[str, Any] | None) -> bool:
-    """Whether only nearly empty classes mix badly."""
-    return rare is not None and not _explain_mixing(rare["rest"]) and is_little(rare)
+    """Whether only nearly empty classes mix badly, and chains agree on nearly all items."""
+    return rare is not None and not _find_bad_mixing(rare["rest"]) and rare["differ"] <= MOST_DIFFER * rare["n_items"]
 
 
 def _explain_mixing(diagnostics: dict[str, Any]) -> list[str]:
     if rare := diagnostics.get("rare"):
-        rest, n_modes = _explain_mixing(rare["rest"]), len(diagnostics.get("modes", {}).get("groups", []))
-        return [*rest, explain_rare(rare, rest_mixes=not rest, n_modes=n_modes)]
+        return [
+            *_explain_mixing(rare["rest"]),
+            _explain_rare(rare, len(diagnostics.get("modes", {}).get("groups", []))),
+        ]
+    return [f"{problem}; {advice}" for problem, advice in _find_bad_mixing(diagnostics)]
+
+
+def _find_bad_mixing(diagnostics: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what is wrong with R-hat and ESS, each with what to do."""
     worst = diagnostics.get("worst", {})
     problems = []
     rhat = diagnostics.get("max_rhat")
     if rhat is not None and rhat > MAX_RHAT:
-        problems.append(
-            f"chains disagree: R-hat of {worst.get('max_rhat', 'a parameter')} is {rhat:.3f} (should be at most "
-            f"{MAX_RHAT}); sample longer (tune, draws), and look at the chains one by one if that does not help"
-        )
+        of = f"R-hat of {worst.get('max_rhat', 'a parameter')} is {rhat:.3f} (should be at most {MAX_RHAT})"
+        advice = "sample longer (tune, draws), and look at the chains one by one if that does not help"
+        problems.append((f"chains disagree: {of}", advice))
     for kind in ("bulk", "tail"):
         ess = diagnostics.get(f"min_ess_{kind}")
         if ess is not None and ess < MIN_ESS:
+            of = f"the {kind} ESS of {worst.get('min_ess_' + kind, 'a parameter')} is {ess:.0f}"
             problems.append(
-                f"few independent draws: the {kind} ESS of {worst.get('min_ess_' + kind, 'a parameter')} is "
-                f"{ess:.0f} (should be at least {MIN_ESS:.0f}); sample longer (draws)"
+                (f"few independent draws: {of} (should be at least {MIN_ESS:.0f})", "sample longer (draws)")
             )
     return problems
+
+
+def _explain_rare(rare: dict[str, Any], n_modes: int) -> str:
+    """Say which nearly empty classes do not mix, and whether the rest can be used."""
+    names, sizes = zip(*[(repr(one["name"]), f"{one['items']:.1f}") for one in rare["classes"]], strict=True)
+    several = len(names) > 1
+    problem, _ = _find_bad_mixing(rare)[0]
+    head = (
+        f"{'classes' if several else 'class'} {_joined(names)} {'are' if several else 'is'} nearly empty "
+        f"({_joined(sizes)} of {counted(rare['n_items'], 'item')} expected), and {problem}"
+    )
+    if _find_bad_mixing(rare["rest"]):
+        return f"also, {head}; longer chains may not fix this: judge by R-hat and ESS of the rest"
+    differ, rest = rare["differ"], rare["rest"]
+    if not _differs_in_little(rare):
+        share = f"{differ / rare['n_items']:.0%} of all"
+        return f"{head}; chains do not agree on {counted(differ, 'item')} ({share}): sample longer (tune, draws)"
+    modes = f"chains are in {n_modes} modes of the posterior, which differ in little but this: " if n_modes > 1 else ""
+    rhat = "" if rest["max_rhat"] is None else f"R-hat is at most {rest['max_rhat']:.3f} and "
+    more = f" and {differ - len(rare['named']):,} more" if differ > len(rare["named"]) else ""
+    where = f", but not on {counted(differ, 'item')} ({enumerated(rare['named'])}{more})" if differ else ""
+    matter, them = ("these classes matter", "them") if several else ("it matters", "it")
+    return (
+        f"{modes}{head}; the rest can be used: of all other parameters {rhat}ESS is at least "
+        f"{min(rest['min_ess_bulk'], rest['min_ess_tail']):.0f}, and chains agree on "
+        f"{counted(rare['n_items'] - differ, 'item')}{where}; if {matter}, more items of {them} or known labels "
+        "(controls) help, and longer chains (draws) may help"
+    )
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Return names as "1, 2 and 3", the first five of them."""
+    shown = [*names[:MOST_CLASSES], *([f"{len(names) - MOST_CLASSES} more"] if len(names) > MOST_CLASSES else [])]
+    return " and ".join([*([", ".join(shown[:-1])] if shown[1:] else []), shown[-1]])
 
 
 # -------------------------------------------------------------------------------- labels against votes

@@ -1,7 +1,7 @@
 """Nearly empty classes: which bad mixing is theirs, and whether everything else mixes.
 
 Chains seldom agree on such a class: its parameters are known from the prior alone, and a few items are in it or not.
-These are the numbers; they are said in `bayesanno.inference.diagnosis.explain_rare`.
+These are the numbers; `bayesanno.inference.diagnosis.explain` has the words.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import numpy as np
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.diagnosis.measures import find_extremes, measure_convergence
 from bayesanno.inference.diagnosis.thresholds import MAX_RHAT, MIN_ESS
-from bayesanno.modeling.between_chains import Compared
-from bayesanno.modeling.capabilities import Latent
+from bayesanno.modeling.capabilities import ITEM_TYPE
 
 FEW_ITEMS = 5.0  # expected in a class: of fewer, its rows of a confusion matrix are little more than the prior
 FEW_OF_ALL = 0.1  # the share of all items that such a class has at most: where items are few, all classes are small
-CLASSES = "true_class"  # how the dimensions of classes begin; the types of items have others
+FAR = 0.1  # chains do not agree on an item if the probability of a state differs by more
+SHARED = 20.0  # a class of at most so many times the items that move between it and a nearly empty one is small as well
 MOST_ITEMS = 5  # that are named
-SHARED = 20.0  # times as many items as move between it and a nearly empty class: in a larger one these do not show
 
 
 def mixes(found: Mapping[str, Any]) -> bool:
@@ -37,115 +36,72 @@ def mixes(found: Mapping[str, Any]) -> bool:
     return (rhat is None or rhat <= MAX_RHAT) and all(ess is None or ess >= MIN_ESS for ess in least)
 
 
-def find_doubtful(convergence: xr.Dataset | None, modes: Mapping[str, Any]) -> list[list[int]]:
-    """Return the groups of chains that do not mix, of all chains and of those that share a mode; none without chains.
-
-    Parameters
-    ----------
-    convergence : xarray.Dataset or None
-        Of all chains, as `measure_convergence` gives it.
-    modes : mapping
-        As `record_modes` gives it, with `within` as `measure_within_modes` does.
-    """
-    if convergence is None:
-        return []
-    everyone = [] if mixes(find_extremes(convergence)) else [list(range(len(modes["log_density"])))]
-    return everyone + [group["chains"] for group in modes["within"] if not mixes(group)]
-
-
 def add_rare(
-    diagnostics: dict[str, Any],
-    posterior: xr.Dataset,
-    convergence: xr.Dataset | None,
-    latents: Sequence[Latent],
-    compared: Mapping[str, Sequence[Compared]],
-    items: Sequence[str],
+    diagnostics: dict[str, Any], posterior: xr.Dataset, convergence: xr.Dataset, by_chain: Sequence[xr.DataArray]
 ) -> None:
-    """Add to a fit's diagnostics, as `rare`, what `find_rare` finds: of all chains, and of those that share a mode.
-
-    Parameters
-    ----------
-    compared : mapping of str to sequence of Compared
-        What each doubtful group of chains says of items, of each latent by its name.
-    """
-    for each in zip(*(compared[latent.name] for latent in latents), strict=True):
-        if not _find_small_classes(latents, each)[0]:
-            continue  # R-hat of a group of chains takes long where parameters are many
-        chains = list(each[0].chains)
-        of_all = len(chains) == posterior.sizes["chain"]
-        measured = convergence if of_all and convergence else measure_convergence(posterior.isel(chain=chains))
-        if rare := find_rare(measured, latents, each, items):
-            whole = [group for group in diagnostics["modes"]["within"] if group["chains"] == chains]
-            (diagnostics if of_all else whole[0])["rare"] = rare
+    """Add `rare` to a fit's diagnostics, and to those of chains that share a mode, where `find_rare` finds any."""
+    for found in [diagnostics, *diagnostics["modes"]["within"]]:
+        if not mixes(found):
+            chains = found.get("chains", slice(None))
+            own = measure_convergence(posterior.isel(chain=chains)) if "chains" in found else convergence
+            if rare := find_rare(own, [values.isel(chain=chains) for values in by_chain]):
+                found["rare"] = rare
 
 
-def find_rare(
-    convergence: xr.Dataset, latents: Sequence[Latent], compared: Sequence[Compared], items: Sequence[str]
-) -> dict[str, Any] | None:
-    """Find the nearly empty classes, and split bad mixing into theirs and the rest.
+def find_rare(convergence: xr.Dataset, by_chain: Sequence[xr.DataArray]) -> dict[str, Any] | None:
+    """Find the nearly empty classes that do not mix, and split R-hat and ESS into theirs and the rest.
 
     Parameters
     ----------
     convergence : xarray.Dataset
         R-hat and ESS of each parameter among some chains, as `measure_convergence` gives them.
-    latents : sequence of Latent
-        Of the model.
-    compared : sequence of Compared
-        What these chains say of items, one of each latent.
-    items : sequence of str
-        Their names.
+    by_chain : sequence of xarray.DataArray
+        The probability of each item's states by each of these chains, (chain, item, state), for each latent.
 
     Returns
     -------
     dict or None
-        None if there is no such class, or if the parameters of such classes mix. `classes`: those with fewer than five
-        expected items, and no more than a tenth of all, each with its `name`, `dim`, expected `items`, and whether it
-        `mixes`, fewest first; `beside`, the same of small classes between which and those items move; `n_items`; of the
-        parameters of all these `max_rhat`, `min_ess_bulk`, `min_ess_tail` and `worst` as `find_extremes` gives them,
-        and the same of all other parameters as `rest`; `differ`, of how many items label or probability differs between
-        chains, with a few of them as `named`; and `apart`, how far the probability of the most probable label goes
-        apart between chains, of the other items the furthest.
+        None if there is no such class, or no parameter of anything else. `classes`: the `name`, `dim` and expected
+        `items` of each, fewest first; `n_items`; of their parameters `max_rhat`, `min_ess_bulk`, `min_ess_tail` and
+        `worst` as `find_extremes` gives them, and the same of all other parameters as `rest`; `differ`, the number of
+        items that chains do not agree on, with a few of them as `named`.
     """
-    classes, beside = _find_small_classes(latents, compared)
-    if not classes:
+    classes = [
+        found
+        for values in by_chain
+        for found in _find_small_classes(values)
+        if not mixes(find_extremes(_part(convergence, [found])[0]))
+    ]
+    own, rest = (find_extremes(part) for part in _part(convergence, classes))
+    if not classes or rest["min_ess_bulk"] is None:
         return None
-    if mixes(find_extremes(_part(convergence, classes)[0])):
-        return None
-    own, rest = _part(convergence, classes + beside)
-    if find_extremes(rest)["min_ess_bulk"] is None:  # there is no rest
-        return None
-    for one_class in classes + beside:
-        one_class["mixes"] = mixes(find_extremes(_part(convergence, [one_class])[0]))
-    differs = np.any([one.differs for one in compared], axis=0)  # (item,)
-    apart = np.max([one.apart for one in compared], axis=0)[~differs]  # (other item,)
-    return find_extremes(own) | {
+    differs = np.any([_moves(values.values).any(axis=1) for values in by_chain], axis=0)  # (item,)
+    items = by_chain[0]["item"].values
+    return own | {
         "classes": sorted(classes, key=lambda found: float(found["items"])),
-        "beside": [found for found in beside if not found["mixes"]],
-        "n_items": len(items),
-        "rest": find_extremes(rest),
+        "n_items": items.size,
+        "rest": rest,
         "differ": int(differs.sum()),
-        "named": [str(items[at]) for at in np.flatnonzero(differs)[:MOST_ITEMS]],
-        "apart": float(apart.max(initial=0.0)),
+        "named": [str(item) for item in items[differs][:MOST_ITEMS]],
     }
 
 
-def _find_small_classes(
-    latents: Sequence[Latent], compared: Sequence[Compared]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the nearly empty classes, and the small ones between which and those items move."""
-    classes: list[dict[str, Any]] = []
-    beside: list[dict[str, Any]] = []
-    for latent, one in zip(latents, compared, strict=True):
-        if latent.dim.startswith(CLASSES):
-            sizes = one.probability.sum(axis=0)  # (class,)
-            few = (sizes < FEW_ITEMS) & (sizes <= FEW_OF_ALL * sizes.sum())
-            shared = one.moves[one.moves[:, few].any(axis=1)].sum(axis=0)  # (class,)
-            near = ~few & (shared > 0) & (sizes < SHARED * shared)
-            for at, found in ((few, classes), (near, beside)):
-                found += [
-                    {"name": latent.states[i], "dim": latent.dim, "items": float(sizes[i])} for i in np.flatnonzero(at)
-                ]
-    return classes, beside
+def _moves(by_chain: np.ndarray) -> np.ndarray:
+    """Return whether some chains have an item in a state and others do not, (item, state)."""
+    moves: np.ndarray = np.ptp(by_chain, axis=0) > FAR
+    return moves
+
+
+def _find_small_classes(by_chain: xr.DataArray) -> list[dict[str, Any]]:
+    """Return the nearly empty classes, and those small ones that share items with them; types of items are none."""
+    dim = str(by_chain.dims[2])
+    if dim == ITEM_TYPE:
+        return []
+    size, moves = by_chain.values.mean(axis=0).sum(axis=0), _moves(by_chain.values)  # (class,), (item, class)
+    few = (size < FEW_ITEMS) & (size <= FEW_OF_ALL * size.sum())
+    shared = moves[moves[:, few].any(axis=1)].sum(axis=0)  # (class,)
+    small = np.flatnonzero(few | (size < SHARED * shared))
+    return [{"name": str(by_chain[dim].values[at]), "dim": dim, "items": float(size[at])} for at in small]
 
 
 def _part(convergence: xr.Dataset, classes: Sequence[Mapping[str, Any]]) -> tuple[xr.Dataset, xr.Dataset]:
