@@ -38,15 +38,15 @@ class Recovered:
     by_chain : list of xarray.DataArray
         The probability of each item's states by each chain alone, (chain, item, state), for each latent; empty where
         draws are weighed.
-    ess_weights : array, shape (item,), or None
-        Where draws are weighed, the effective number of draws under the item's weights. Draws that are there several
-        times count once.
+    ess_weights : array, shape (item,)
+        Where draws are weighed, the effective number of draws under the item's weights, draws that are there several
+        times counting once; empty where they are not.
     """
 
     latent: xr.Dataset
     log_likelihood: np.ndarray | None
     by_chain: list[xr.DataArray]
-    ess_weights: np.ndarray | None
+    ess_weights: np.ndarray
 
 
 def recover(
@@ -148,7 +148,7 @@ def recover(
         for name, latent in of.items()
         if not weigh_draws
     ]
-    ess = np.concatenate(effective)[patterns.back["item"]] if weigh_draws else None
+    ess = np.concatenate(effective)[patterns.back["item"]] if weigh_draws else np.empty(0)
     return Recovered(latent=latent_dataset, log_likelihood=log_likelihood, by_chain=chains, ess_weights=ess)
 
 
