@@ -1,6 +1,6 @@
 """From a model and data to a fit. This page is the map.
 
-`fit.fit` reads as four steps, and those who want to know where something happens can go by them.
+`fit.fit` reads as five steps, and those who want to know where something happens can go by them.
 
 1.  Prepare.   methods.choose_method          one table of methods: settings, function, what it yields
                diagnosis/design               what the design, or the model, cannot learn from such data: said at once
@@ -11,15 +11,15 @@
                  modes/explore                  climbs (modes/tops) from random points; each mode's mass by Laplace's
                                                 method (modes/curvature), all its labellings counted (modes/labellings)
 2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
-               climbing/em, climbing/vb       EM and VB need no graph: NumPy, in memory or on Dask, and make their fit
-                                              themselves (climbing/without_graph)
-3.  Assemble.  relabelling/align              classes under their names, draw by draw, where that is legitimate
-               modes/chains                   which chains are in which mode: one record
-               assemble.assemble              deterministics, labels (modeling/posterior), log prior, diagnostics
+               climbing/em, climbing/vb       EM and VB need no graph: NumPy, in memory or on Dask, and compute all that
+                                              their fit holds (climbing/without_graph)
+3.  Relabel.   relabelling/align              classes under their names, draw by draw, where that is legitimate
+4.  Compute.   modes/chains                   which chains are in which mode: one record
+               assemble.compute               deterministics, labels (modeling/posterior), log prior, diagnostics
                diagnosis/measures, rare       the numbers, and from which on something is said: diagnosis/thresholds
-               diagnosis/explain              the words that a fit warns with; explain_modes has those of modes
-4.  Check.     check.check_answers            the answers against those that the fit predicts (simulation/)
-                 diagnosis/misfit               the numbers; diagnosis/explain_misfit has the words and thresholds
+5.  Explain.   assemble.finish                one tree, and the warnings
+               diagnosis/misfit               the answers against those that the fit predicts (simulation/)
+               diagnosis/explain              the words; explain_modes and explain_misfit have theirs
 
 What is done with a fit afterwards, and gives another fit:
 

@@ -1,35 +1,39 @@
-"""From draws of the parameters to a whole fit: every other group follows from the draws, the model and the data."""
+"""From draws of the parameters to a whole fit: all that follows from draws, model and data; then what is said of it.
+
+The invariant: `compute` says nothing, and `finish` warns of all that the diagnostics show, in the words of diagnosis/.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from bayesanno.fits.garbage import count_towards_collection
 from bayesanno.fits.storage import (
     MAX_GROUP_BYTES,
     data_groups,
+    free_old_fits,
     hyperparameters,
     log_likelihood_group,
     versions,
-    warn_of_size,
 )
-from bayesanno.ground.errors import ConvergenceWarning, warn
 from bayesanno.ground.lazy import pm, xr
-from bayesanno.inference.diagnosis.explain import explain, explain_votes
+from bayesanno.inference.diagnosis.explain import explain_votes, warn_of_results
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
+from bayesanno.inference.diagnosis.misfit import measure_misfit
 from bayesanno.inference.diagnosis.rare import add_rare
 from bayesanno.inference.graph.draws import add_deterministics, compute_log_prior
 from bayesanno.inference.modes.chains import record_modes
 from bayesanno.inference.relabelling.align import share_changed
+from bayesanno.inference.settings import Results
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import known_parameters, remarks
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import recover
+from bayesanno.simulation.quantities import Drawn
 
 
-def assemble(
+def compute(
     model: AnnotationModel,
     data: Data,
     posterior: xr.Dataset,
@@ -40,16 +44,13 @@ def assemble(
     searched: Mapping[str, Any] | None = None,
     permutation: xr.DataArray | None = None,
     more_diagnostics: Mapping[str, Any] | None = None,
-) -> xr.DataTree:
-    """Compute all groups of a fit from draws of the free parameters; warn of what the diagnostics say.
-
-    Deterministics, the log prior, which chains share a mode and the convergence are computed anew, so that they hold
-    for permuted draws as well.
+) -> Results:
+    """Compute the groups and diagnostics of a fit from draws of the free parameters, which may have been permuted.
 
     Parameters
     ----------
     posterior : xarray.Dataset
-        With the free parameters.
+        With the free parameters; all else that it has is computed again.
     attrs : mapping
         How the draws came about: `yields` says whether they are of chains.
     graph : pymc.Model, optional
@@ -68,17 +69,10 @@ def assemble(
     posterior = add_deterministics(graph, posterior[names])
     if permutation is not None:
         sample_stats = sample_stats.assign(permutation=permutation)
-    permutation = sample_stats.get("permutation")
     known = known_parameters(model, data)
-    n_bytes = 8 * posterior.sizes["chain"] * posterior.sizes["draw"] * data.n_items
-    fits_in = n_bytes <= MAX_GROUP_BYTES
-    values = {name: parameter.value for name, parameter in known.items()}
-    convergence = measure_convergence(posterior) if attrs["yields"] == "mcmc" else None
-    log_density = sample_stats["lp"].transpose("chain", "draw").values
-    modes = record_modes(posterior, log_density, model.competence, searched)
-    if convergence is not None:
-        modes["within"] = measure_within_modes(posterior, modes["groups"])
-    recovered = recover(model, data, posterior, values, with_log_likelihood=fits_in)
+    fits_in = 8 * posterior.sizes["chain"] * posterior.sizes["draw"] * data.n_items <= MAX_GROUP_BYTES
+    recovered = recover(model, data, posterior, with_log_likelihood=fits_in)
+
     groups = {"posterior": posterior, "sample_stats": sample_stats, "log_prior": compute_log_prior(graph, posterior)}
     if recovered.log_likelihood is not None:
         groups["log_likelihood"] = log_likelihood_group(model, data, posterior, recovered.log_likelihood)
@@ -87,39 +81,60 @@ def assemble(
         groups["constant_data"][name] = ([f"{name}_dim_{axis}" for axis in range(value.ndim)], value)
     for name, parameter in known.items():
         groups["constant_data"][name] = (parameter.dims, parameter.value)
-    if convergence is not None:
-        groups["convergence"] = convergence
-    changed = 0.0 if permutation is None else share_changed(permutation)
+
+    log_density = sample_stats["lp"].transpose("chain", "draw").values
+    modes = record_modes(posterior, log_density, model.competence, searched)
+    convergence = None
+    if attrs["yields"] == "mcmc":
+        groups["convergence"] = convergence = measure_convergence(posterior)
+        modes["within"] = measure_within_modes(posterior, modes["groups"])
+    changed = share_changed(sample_stats["permutation"]) if "permutation" in sample_stats else 0.0
     found = diagnose(convergence, sample_stats, modes=modes, relabelled_fraction=changed)
     if convergence is not None:
         add_rare(found, posterior, convergence, recovered.by_chain)
-    anew = {*found, "remarks", "rare"}
-    found |= {name: value for name, value in (more_diagnostics or {}).items() if name not in anew}
-    if not fits_in:
-        warn_of_size(data.n_items, n_bytes // (8 * data.n_items))
-    return put_together(model, data, groups, attrs, found, remarks(model, posterior))
+    found["remarks"] = remarks(model, posterior)
+    computed = {*found, "rare"}
+    found |= {name: value for name, value in (more_diagnostics or {}).items() if name not in computed}
+    return Results(groups, attrs, found)
 
 
-def put_together(
-    model: AnnotationModel,
-    data: Any,
-    groups: Mapping[str, xr.Dataset],
-    attrs: Mapping[Any, Any],
-    diagnostics: Mapping[str, Any],
-    said: Sequence[str] = (),
-) -> xr.DataTree:
-    """Make one tree of the groups of a fit; warn of what the diagnostics say, and of a model's own remarks."""
-    said = [*said, *(explain_votes(data, groups["latent"]) if "latent" in groups else [])]
-    diagnostics = {**diagnostics, **({"remarks": said} if said else {})}
-    for problem in explain(diagnostics):
-        warn(problem, ConvergenceWarning)
+def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) -> xr.DataTree:
+    """Make one tree of what was computed, and warn of what the diagnostics show.
+
+    Parameters
+    ----------
+    check : bool
+        Whether to compare the answers with those that the draws predict: `misfit` is then among the diagnostics.
+    """
+    groups, attrs, found = results.groups, results.attrs, dict(results.diagnostics)
+    said = [*found.pop("remarks", []), *(explain_votes(data, groups["latent"]) if "latent" in groups else [])]
+    if said:
+        found["remarks"] = said
+    if check:
+        known = {name: parameter.value for name, parameter in known_parameters(model, data).items()}
+        seeds = [int(seed) for seed in str(attrs["random_seed"]).split(", ")]  # of each fit that was put together
+        found["misfit"] = measure_misfit(Drawn(model, data, groups["posterior"], known), seeds)
+    warn_of_results(groups, found)
     tree = xr.DataTree.from_dict(dict(groups))
     tree.attrs = dict(attrs) | {
         "model": model.name,
         "fields": json.dumps(model.to_fields()),
         "data_hash": data.hash,
         "versions": json.dumps(versions()),
-        "diagnostics": json.dumps(diagnostics),
+        "diagnostics": json.dumps(found),
     }
-    count_towards_collection(tree)
+    free_old_fits(tree)
     return tree
+
+
+def assemble(
+    model: AnnotationModel,
+    data: Data,
+    posterior: xr.Dataset,
+    sample_stats: xr.Dataset,
+    *,
+    check: bool = False,
+    **how: Any,
+) -> xr.DataTree:
+    """Make a fit of draws that were of others, or were permuted: `compute`, which has the arguments, and `finish`."""
+    return finish(model, data, compute(model, data, posterior, sample_stats, **how), check=check)

@@ -11,7 +11,6 @@ from bayesanno.fits.view import FitView, require_as_fitted, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.inference.assemble import assemble
-from bayesanno.inference.check import check_again
 from bayesanno.inference.diagnosis.measures import concat_datasets
 from bayesanno.inference.modes.chains import merge_modes, searched_of
 from bayesanno.inference.relabelling.align import Rule, compose
@@ -80,8 +79,8 @@ def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
         attrs[seconds] = float(sum(tree.attrs[seconds] for tree in trees))
     known = [(searched_of(view.diagnostics), view.posterior.sizes["chain"]) for view in views]
     modes = merge_modes([(one, n) for one, n in known if one is not None]) if all(one for one, _ in known) else None
-    together = assemble(first.model, first.data, posterior, stats, attrs=attrs, searched=modes)
-    return check_again(together, views)
+    check = all("misfit" in view.diagnostics for view in views)
+    return assemble(first.model, first.data, posterior, stats, attrs=attrs, searched=modes, check=check)
 
 
 def _number_draws(part: xr.Dataset) -> xr.Dataset:

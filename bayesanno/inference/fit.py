@@ -7,16 +7,14 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.fits.storage import is_on_dask
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.running import lose_no_interrupt, one_blas_thread, status
 from bayesanno.ground.validate import check_seed, is_remote, known_seed
-from bayesanno.inference.assemble import assemble
-from bayesanno.inference.check import check_answers
+from bayesanno.inference.assemble import compute, finish
 from bayesanno.inference.diagnosis.design import warn_of_design
 from bayesanno.inference.graph.density import compile_anew_if_broken
 from bayesanno.inference.methods import Method, check_method_on_dask, choose_method
@@ -24,6 +22,7 @@ from bayesanno.inference.modes.chains import place_chains
 from bayesanno.inference.relabelling.align import align_classes, require_class_matrices
 from bayesanno.inference.sampling.nuts import NUTSSampler
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
+from bayesanno.inference.settings import Results
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import caveats, is_exchangeable
 from bayesanno.modeling.data_kinds import Data
@@ -179,20 +178,26 @@ def fit(
     seed = known_seed(random_seed)
     if chosen.needs_graph:
 
-        def run() -> xr.DataTree:
+        def fit_graph() -> Results:
             return _fit_graph(
                 model, answers, chosen, settings, initvals, seed, relabel=relabel, progressbar=progressbar
             )
 
         with exact_arithmetic(), one_blas_thread(), lose_no_interrupt():
-            tree = compile_anew_if_broken(run)
+            results = compile_anew_if_broken(fit_graph)
     else:
         with _expect_large_tasks(answers):
-            tree = chosen.run(
+            results = chosen.run(
                 model, answers, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
             )
-    tree.attrs = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))} | tree.attrs
-    return check_answers(tree) if check and chosen.yields != "point" and not is_on_dask(tree) else tree
+    made_by = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
+    has_answers = not isinstance(answers, AnnotationTotals)
+    return finish(
+        model,
+        answers,
+        replace(results, attrs=made_by | dict(results.attrs)),
+        check=check and chosen.yields != "point" and has_answers,
+    )
 
 
 def _expect_large_tasks(data: Any) -> AbstractContextManager[None]:
@@ -224,8 +229,8 @@ def _fit_graph(
     *,
     relabel: bool,
     progressbar: bool,
-) -> xr.DataTree:
-    """Fit a graph: prepare (compile, choose starts), sample, assemble."""
+) -> Results:
+    """Fit a graph: prepare, sample, relabel, compute."""
     graph = model.build(data)
     exchangeable = relabel and is_exchangeable(model, data)
     if exchangeable:
@@ -241,8 +246,10 @@ def _fit_graph(
 
     drawn = method.run(graph, starts, settings, random_seed=seed, progressbar=progressbar)
 
+    posterior, permutation = align_classes(drawn.posterior) if exchangeable else (drawn.posterior, None)
+
     with status("computing labels and diagnostics", show=progressbar):
-        posterior, permutation = align_classes(drawn.posterior) if exchangeable else (drawn.posterior, None)
+        searched = place_chains(model, data, graph, starts.density, starts.explored, drawn.posterior)
         attrs = {
             "yields": method.yields,
             "random_seed": seed,
@@ -251,14 +258,14 @@ def _fit_graph(
         }
         if hasattr(settings, "nuts_sampler"):
             attrs["nuts_sampler"] = settings.nuts_sampler
-        return assemble(
+        return compute(
             model,
             data,
             posterior,
             drawn.sample_stats,
             attrs=attrs,
             graph=graph,
-            searched=place_chains(model, data, graph, starts.density, starts.explored, drawn.posterior),
+            searched=searched,
             permutation=permutation,
             more_diagnostics=drawn.diagnostics,
         )

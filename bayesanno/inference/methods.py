@@ -29,7 +29,7 @@ class Method:
         Its settings: a frozen class, valid once made. A field that is no argument of `fit` is an option of the method.
     run : callable
         (graph, start, settings, random_seed, progressbar) -> Draws; of a method that needs no graph (model, data,
-        settings, initvals, relabel, random_seed, progressbar) -> a fit, without what is common to all methods.
+        settings, initvals, relabel, random_seed, progressbar) -> Results.
     yields : {"mcmc", "approximation", "point"}
         What its draws are: of chains, independent ones from an approximation, or one point. Stored in a fit; what
         depends on it asks for this, never for the method's name.

@@ -1,10 +1,11 @@
-"""The input and output of a method of fitting: validated settings, and draws.
+"""The input and output of a method of fitting: validated settings, and draws, or all that a fit is made of.
 
 The invariant: an instance of a settings class has values of the types that its fields declare, each in its range.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -147,3 +148,21 @@ class Draws:
     seconds_compile: float
     seconds_sample: float
     diagnostics: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was computed of a fit, before anything is said of it.
+
+    Attributes
+    ----------
+    groups : mapping of str to xarray.Dataset
+        The groups of the tree.
+    attrs : mapping
+        How the draws came about: `random_seed` and seconds among others.
+    diagnostics : mapping
+    """
+
+    groups: Mapping[str, xr.Dataset]
+    attrs: Mapping[Any, Any]
+    diagnostics: Mapping[str, Any]

@@ -24,7 +24,6 @@ from bayesanno.ground.lazy import azs, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import enumerated
 from bayesanno.inference.assemble import assemble
-from bayesanno.inference.check import check_again
 from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.chains import keep_chains, searched_of
@@ -312,8 +311,10 @@ def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination:
     attrs = dict(view.tree.attrs) | {"yields": "combination", "combination": json.dumps(combination)}
     kept = {name: value for name, value in view.diagnostics.items() if name not in ("modes", "n_chains")}
     more = kept | {"combination": combination}
-    whole = assemble(view.model, view.data, gather(view.posterior), stats, attrs=attrs, more_diagnostics=more)
-    return check_again(whole, [view])
+    check = "misfit" in view.diagnostics
+    return assemble(
+        view.model, view.data, gather(view.posterior), stats, attrs=attrs, more_diagnostics=more, check=check
+    )
 
 
 def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = None) -> xr.DataTree:
@@ -327,7 +328,7 @@ def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = N
     searched = searched_of(view.diagnostics) if more is None else None
     settings = json.loads(view.tree.attrs["settings"]) | {"chains": len(kept)}
     attrs = dict(view.tree.attrs) | {"settings": json.dumps(settings)} | dict(more or {})
-    taken = assemble(
+    return assemble(
         view.model,
         view.data,
         take(view.posterior),
@@ -335,5 +336,5 @@ def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = N
         attrs=attrs,
         searched=None if searched is None else keep_chains(searched, kept),
         more_diagnostics=view.diagnostics,
+        check="misfit" in view.diagnostics,
     )
-    return check_again(taken, [view])

@@ -1,4 +1,4 @@
-"""Fits that nobody holds are freed once they are many bytes, and not when Python has counted enough objects."""
+"""Large fits that nobody holds are freed when the next one is made or read, and not when Python has counted enough."""
 
 import gc
 import math
@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 import bayesanno as ba
-from bayesanno.fits import garbage
+from bayesanno.fits import storage
 from tests.samples import tiny_data
 
 
@@ -26,31 +26,26 @@ def fit():
 
 
 @pytest.mark.usefixtures("no_other_collection")
-@pytest.mark.parametrize(("fits", "alive"), [(4, 4), (math.inf, 12)], ids=["by bytes", "never"])
-def test_fits_that_nobody_holds_are_freed(monkeypatch, fits, alive):
+@pytest.mark.parametrize(("large", "alive"), [(0, 1), (math.inf, 12)], ids=["large", "small"])
+def test_fits_that_nobody_holds_are_freed_if_large(monkeypatch, large, alive):
+    monkeypatch.setattr(storage, "LARGE_FIT", large)
     held = fit()
-    monkeypatch.setattr(garbage, "MOST_BYTES", fits * held.nbytes)
-    monkeypatch.setattr(garbage, "_made", 0)
     made = [weakref.ref(fit()) for _ in range(12)]
-    assert sum(one() is not None for one in made) <= alive
-    if fits == math.inf:
-        assert all(one() is not None for one in made)  # trees are cycles; else none of this would be needed
+    assert sum(one() is not None for one in made) == alive  # trees are cycles; else none of this would be needed
     assert held.attrs["model"] == "one_coin"
 
 
 @pytest.mark.usefixtures("no_other_collection")
 def test_so_are_fits_that_were_read(monkeypatch, tmp_path):
-    one = fit()
-    ba.save(one, tmp_path / "fit.nc")
-    monkeypatch.setattr(garbage, "MOST_BYTES", 4 * one.nbytes)
-    monkeypatch.setattr(garbage, "_made", 0)
+    ba.save(fit(), tmp_path / "fit.nc")
+    monkeypatch.setattr(storage, "LARGE_FIT", 0)
     read = [weakref.ref(ba.load(tmp_path / "fit.nc")) for _ in range(12)]
-    assert sum(one() is not None for one in read) <= 5
+    assert sum(one() is not None for one in read) == 1
 
 
 @pytest.mark.usefixtures("no_other_collection")
 def test_who_turned_the_collector_off_meant_it(monkeypatch):
-    monkeypatch.setattr(garbage, "MOST_BYTES", 0)
+    monkeypatch.setattr(storage, "LARGE_FIT", 0)
     gc.disable()
     try:
         made = [weakref.ref(fit()) for _ in range(3)]

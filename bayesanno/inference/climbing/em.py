@@ -16,7 +16,6 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
-from bayesanno.ground.lazy import xr
 from bayesanno.inference.climbing.climb import (
     REST,
     Ascent,
@@ -30,7 +29,7 @@ from bayesanno.inference.climbing.climb import (
 )
 from bayesanno.inference.climbing.restarts import Found, find_best
 from bayesanno.inference.climbing.without_graph import make_fit, of_draws
-from bayesanno.inference.settings import EMSettings
+from bayesanno.inference.settings import EMSettings, Results
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import Relabels, is_exchangeable
 from bayesanno.modeling.expectation import AddsUp, Shares, expect
@@ -106,7 +105,7 @@ def fit_by_em(
     relabel: bool,
     random_seed: int,
     progressbar: bool,
-) -> xr.DataTree:
+) -> Results:
     """Fit a model by EM; the arguments are those of `fit`.
 
     The first start is near the majority vote ("auto", "vote"), or the given point; the others are drawn from the prior,

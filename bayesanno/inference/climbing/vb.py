@@ -31,7 +31,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
-from bayesanno.fits.storage import MAX_GROUP_BYTES, warn_of_size
+from bayesanno.fits.storage import MAX_GROUP_BYTES
 from bayesanno.ground.errors import SizeWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.running import one_blas_thread
@@ -49,7 +49,7 @@ from bayesanno.inference.climbing.em import start_at_point
 from bayesanno.inference.climbing.restarts import as_draws, find_best
 from bayesanno.inference.climbing.without_graph import make_fit, of_draws
 from bayesanno.inference.diagnosis.measures import find_pareto_k
-from bayesanno.inference.settings import VBSettings
+from bayesanno.inference.settings import Results, VBSettings
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.expectation import Items, Shares, expect, sum_classes, sum_log_likelihood
@@ -176,7 +176,7 @@ def fit_by_vb(
     relabel: bool,
     random_seed: int,
     progressbar: bool,
-) -> xr.DataTree:
+) -> Results:
     """Fit a model by variational Bayes; the arguments are those of `fit`.
 
     Starts are those of EM; "em" begins at the best point that EM finds for the posterior density.
@@ -200,8 +200,6 @@ def fit_by_vb(
 
     if exchangeable:
         stats = stats.assign(permutation=_repeat(found.permutation, stats.sizes["draw"], data.classes))
-    if by_pattern is None and isinstance(data, AnnotationData):
-        warn_of_size(data.n_items, n_draws)
     return make_fit(
         found,
         data,

@@ -11,10 +11,10 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
 from bayesanno.fits.storage import data_groups
 from bayesanno.ground.lazy import xr
-from bayesanno.inference.assemble import put_together
 from bayesanno.inference.climbing.climb import Point, Problem
 from bayesanno.inference.climbing.restarts import Found, as_draws
 from bayesanno.inference.diagnosis.measures import find_extremes
+from bayesanno.inference.settings import Results
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.capabilities import HasViews
 
@@ -82,8 +82,8 @@ def make_fit(
     random_seed: int,
     groups: Mapping[str, xr.Dataset] | None = None,
     diagnostics: Mapping[str, Any],
-) -> xr.DataTree:
-    """Make the fit of what was found, with draws (draw, ...) of the parameters; the groups given are added.
+) -> Results:
+    """Return what a fit holds, from what was found and draws (draw, ...) of the parameters; the groups given are added.
 
     The views are those under `views_at`; log likelihoods are (draw, item), of items in memory.
     """
@@ -101,8 +101,7 @@ def make_fit(
         find_extremes(None) | of_chains | {"relabelled_fraction": float(swapped), "n_draws": stats.sizes["draw"]}
     )
     attrs = {"random_seed": random_seed, "seconds_compile": 0.0, "seconds_sample": seconds}
-    model: Any = problem.model
-    return put_together(model, data, groups | data_groups(data), attrs, diagnosed | dict(diagnostics))
+    return Results(groups | data_groups(data), attrs, diagnosed | dict(diagnostics))
 
 
 def of_draws(values: Mapping[str, np.ndarray], items: Sequence[str] | None = None) -> xr.Dataset:

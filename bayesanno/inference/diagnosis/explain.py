@@ -5,14 +5,16 @@ The invariant: a text is made of a fit's diagnostics alone, so that it can be sa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.ground.errors import ConvergenceWarning, MisfitWarning, SizeWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, enumerated
+from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.inference.diagnosis.explain_modes import explain_modes, explain_other_mode, lacks_chains
 from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL
 from bayesanno.inference.diagnosis.thresholds import (
@@ -29,6 +31,22 @@ from bayesanno.inference.diagnosis.thresholds import (
 
 MOST_CLASSES = 5  # that are named
 MOST_DIFFER = 0.05  # of the items: where chains label more differently, nearly empty classes are not the reason
+
+
+def warn_of_results(groups: Mapping[str, xr.Dataset], diagnostics: dict[str, Any]) -> None:
+    """Warn of what a fit's diagnostics show, and of log-likelihoods that were left out for their size."""
+    if "latent" in groups and "log_likelihood" not in groups:
+        n_items = groups["latent"].sizes["item"]
+        n_draws = groups["posterior"].sizes["chain"] * groups["posterior"].sizes["draw"]
+        warn(
+            f"the log-likelihood of {n_items} items in each of {n_draws} draws would take "
+            f"{8 * n_items * n_draws / 2**30:.1f} GiB and is left out of the fit: compute_log_likelihood(fit) adds it",
+            SizeWarning,
+        )
+    for problem in explain(diagnostics):
+        warn(problem, ConvergenceWarning)
+    for problem in explain_misfit(diagnostics):
+        warn(problem, MisfitWarning)
 
 
 def explain(diagnostics: dict[str, Any]) -> list[str]:
