@@ -19,7 +19,7 @@ from bayesanno.modeling.capabilities import item_logp, known_parameters, latent_
 from bayesanno.modeling.data_kinds import KINDS, Arrays, Data, Key, Patterns, cut
 from bayesanno.modeling.functions import DrawsFunction, compile_draws
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
-from bayesanno.modeling.weighing import RunningMeans, average_logs, effective_number, normalise_weights, weighted_mean
+from bayesanno.modeling.weighing import average_logs, effective_number, normalise_weights, weighted_mean
 
 CHUNK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
 
@@ -82,6 +82,8 @@ def recover(
     copies : int, default 1
         How many copies of each draw there are, one after the other, each with annotators of its own.
     """
+    from scipy.special import entr
+
     formula = compile_formula(model, data, posterior, known)
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
     n_samples, patterns = n_chains * n_draws, formula.patterns
@@ -91,36 +93,32 @@ def recover(
     effective: list[np.ndarray] = []  # numbers of draws, chunk after chunk
     means: dict[str, list[np.ndarray]] = {name: [] for name in of}  # of each chain, chunk after chunk
 
-    per_chunk = max(1, int(CHUNK_BYTES // (8 * n_samples * sum(len(latent.states) for latent in of.values()))))
+    n_numbers = sum(len(latent.states) for latent in of.values())  # of an item, that are held for all draws
+    if weigh_draws:
+        rows = [patterns.rows(dims[0], slice(0, patterns.n_patterns)) for dims in formula.view_dims.values()]
+        n_numbers += sum(map(len, rows)) // max(1, patterns.n_patterns)
+    per_chunk = max(1, int(CHUNK_BYTES // (8 * n_samples * n_numbers)))
     for begin in range(0, patterns.n_patterns, per_chunk):
         chunk = slice(begin, min(begin + per_chunk, patterns.n_patterns))
-        log_probability: dict[str, np.ndarray] = {}  # of every draw, for the MCSE
-        log_weight = np.empty((n_samples, chunk.stop - chunk.start)) if weigh_draws else None  # (sample, pattern)
-        rows = {name: patterns.rows(dims[0], chunk) for name, dims in formula.view_dims.items()}
-        views = RunningMeans(rows, chunk.stop - chunk.start)
-        for sample, one in enumerate(formula.evaluate(chunk)):
-            if log_likelihood is not None:
-                log_likelihood[sample, chunk] = one.log_likelihood
-            if log_weight is not None:
-                log_weight[sample] = one.log_likelihood
-            for name, values in one.log_probability.items():
-                if name not in log_probability:
-                    log_probability[name] = np.empty((n_samples, *values.shape))
-                log_probability[name][sample] = values
-            views.add(one.views, one.log_likelihood if weigh_draws else None)
-        averaged = views.means()
-        weight = None if log_weight is None else normalise_weights(log_weight)  # (sample, pattern)
-        if weight is not None:
+        log_weight, log_probability, views = _evaluate_all(formula, chunk, n_samples, keep_views=weigh_draws)
+        if log_likelihood is not None:
+            log_likelihood[:, chunk] = log_weight
+        if weigh_draws:
+            weight = normalise_weights(log_weight)  # (sample, pattern)
             effective.append(effective_number(weight, copies))
-        for name, logs in log_probability.items():  # (sample, pattern, state)
-            log_mean = average_logs(logs, log_weight)
+            rows_of = {name: patterns.rows(dims[0], chunk) for name, dims in formula.view_dims.items()}
+            averaged = {name: weighted_mean(weight[:, rows], views[name])[0] for name, rows in rows_of.items()}
+        else:
+            averaged = {name: total / n_samples for name, total in views.items()}
+        for name, latent in of.items():
+            logs = log_probability[name]  # (sample, pattern, state)
+            log_mean = average_logs(logs, log_weight if weigh_draws else None)
             p = np.exp(logs, out=logs)
-            mean, spread = (p.sum(axis=0) / n_samples, p) if weight is None else weighted_mean(weight, p)
+            mean, spread = weighted_mean(weight, p) if weigh_draws else (p.sum(axis=0) / n_samples, p)
             by_chain = spread.reshape(n_chains, n_draws, *p.shape[1:])
-            if weight is None:
-                means[name].append(by_chain.mean(axis=1))
+            means[name].append(by_chain.mean(axis=1))
             found_of = {"probability": mean, "log_probability": log_mean, "probability_mcse": _mcse(by_chain)}
-            averaged |= {of[name].variable(what): values for what, values in found_of.items()}
+            averaged |= {latent.variable(what): values for what, values in found_of.items()}
         for name, values in averaged.items():
             parts.setdefault(name, []).append(values)
 
@@ -129,7 +127,8 @@ def recover(
         for what in ("probability", "log_probability", "probability_mcse"):
             values = np.concatenate(parts[latent.variable(what)])
             found[latent.variable(what)] = (("item", latent.dim), values)
-        found[latent.variable("entropy")] = (("item",), _entropy(found[latent.variable("probability")][1]))
+        entropy = entr(found[latent.variable("probability")][1]).sum(axis=1)
+        found[latent.variable("entropy")] = (("item",), entropy)
     found |= {name: (dims, np.concatenate(parts[name])) for name, dims in formula.view_dims.items()}
     named = model.coords(data) | {latent.dim: list(latent.states) for latent in of.values()}
     used = {dim for dims, _ in found.values() for dim in dims} - {"annotation"}  # these have numbers, no names
@@ -152,18 +151,43 @@ def recover(
     return Recovered(latent=latent_dataset, log_likelihood=log_likelihood, by_chain=chains, ess_weights=ess)
 
 
+def _evaluate_all(
+    formula: Formula, chunk: slice, n_samples: int, *, keep_views: bool
+) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Evaluate a formula for a chunk of patterns in every draw.
+
+    Returns
+    -------
+    log_likelihood : array, shape (sample, pattern)
+    log_probability : dict of str to array, shape (sample, pattern, state)
+    views : dict of str to array
+        Of every draw (sample, ...) if they are to be kept, or else their sums over draws.
+    """
+    log_likelihood = np.empty((n_samples, chunk.stop - chunk.start))
+    log_probability: dict[str, np.ndarray] = {}
+    views: dict[str, np.ndarray] = {}
+    for sample, one in enumerate(formula.evaluate(chunk)):
+        if not sample:
+            log_probability = {name: np.empty((n_samples, *logs.shape)) for name, logs in one.log_probability.items()}
+            shapes = {name: (n_samples, *each.shape) if keep_views else each.shape for name, each in one.views.items()}
+            views = {name: np.zeros(shape) for name, shape in shapes.items()}
+        log_likelihood[sample] = one.log_likelihood
+        for name, logs in one.log_probability.items():
+            log_probability[name][sample] = logs
+        for name, each in one.views.items():
+            if keep_views:
+                views[name][sample] = each
+            else:
+                views[name] += each
+    return log_likelihood, log_probability, views
+
+
 def _mcse(p: np.ndarray) -> np.ndarray:
     """Return the MCSE of means over (chain, draw, ...); 0 where all draws are equal."""
     from arviz_stats.base import array_stats
 
     mcse: np.ndarray = np.nan_to_num(array_stats.mcse(p, chain_axis=0, draw_axis=1))
     return mcse
-
-
-def _entropy(p: np.ndarray) -> np.ndarray:
-    """Return the entropy in nats of distributions (item, state); shape (item,)."""
-    entropy: np.ndarray = -(np.where(p > 0, p, 1.0) * np.log(np.where(p > 0, p, 1.0))).sum(axis=1)
-    return entropy
 
 
 def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:

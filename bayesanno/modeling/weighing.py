@@ -15,9 +15,6 @@ The invariant: nothing overflows, however many answers an item has, and weights 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
 import numpy as np
 
 
@@ -93,47 +90,6 @@ def average_logs(logs: np.ndarray, log_weight: np.ndarray | None = None) -> np.n
         total = logsumexp(log_weight, axis=0)  # (item,)
         weighed: np.ndarray = logsumexp(held + log_weight[..., None], axis=0) - total[:, None]
     return weighed
-
-
-@dataclass
-class RunningMeans:
-    """Weighted means of what is read off of each draw, taken one draw after the other and never held together.
-
-    Parameters
-    ----------
-    rows : mapping of name to array of int
-        The item that each value, along its first axis, is of.
-    n_items : int
-    """
-
-    rows: Mapping[str, np.ndarray]
-    n_items: int
-    _sums: dict[str, np.ndarray] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Begin with no weight."""
-        self._greatest = np.full(self.n_items, -np.inf)  # (item,), the greatest log weight so far: sums are relative
-        self._total = np.zeros(self.n_items)  # (item,), to e to the power of it
-
-    def add(self, values: Mapping[str, np.ndarray], log_weight: np.ndarray | None = None) -> None:
-        """Add a draw: its values by name, (row, ...), and its log weight (item,); by default all draws count alike."""
-        if not self.rows:
-            return
-        own = np.zeros(self.n_items) if log_weight is None else log_weight
-        greatest = np.maximum(self._greatest, own)
-        before, now = _exp_difference(self._greatest, greatest), _exp_difference(own, greatest)
-        self._greatest, self._total = greatest, self._total * before + now
-        for name, value in values.items():
-            share = _align(now[self.rows[name]], value)
-            added = share * np.where(share == 0, 0.0, value)
-            if name in self._sums:
-                added += self._sums[name] * _align(before[self.rows[name]], value)
-            self._sums[name] = added
-
-    def means(self) -> dict[str, np.ndarray]:
-        """Return the means, (row, ...) each; nan where all weights were 0."""
-        total = np.where(self._total > 0, self._total, np.nan)
-        return {name: sums / _align(total[self.rows[name]], sums) for name, sums in self._sums.items()}
 
 
 def _exp_difference(log_values: np.ndarray, log_reference: np.ndarray) -> np.ndarray:

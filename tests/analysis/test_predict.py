@@ -10,7 +10,7 @@ import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, PredictionWarning
 from bayesanno.modeling import posterior as way_back
-from bayesanno.modeling.weighing import RunningMeans, effective_number, normalise_weights, weighted_mean
+from bayesanno.modeling.weighing import effective_number, normalise_weights, weighted_mean
 from tests.inference.exact import exact_posterior
 from tests.samples import SETTINGS, TINY_RECORDS, tiny_data
 
@@ -151,19 +151,13 @@ def test_weights_of_hundreds_of_nats_neither_overflow_nor_vanish(rng):
     np.testing.assert_array_equal(effective_number(copied, copies=2), [3])
     assert effective_number(copied) == pytest.approx(36 / 8.5)
     values = np.array([[1.0, 1.0, np.nan], [3.0, 1.0, 5.0]])  # nothing is to be had of a draw that cannot be
-    running = RunningMeans({"x": np.arange(3)}, 3)
-    for one, own in zip(values, log_weight, strict=True):
-        running.add({"x": one}, own)
     mean = weighted_mean(weight, values)[0]
     np.testing.assert_allclose(mean, [(2 - share + 3 * share) / 2, np.nan, 5])
-    np.testing.assert_allclose(running.means()["x"], mean)
     log_weight, values = 300 * rng.normal(size=(60, 4)), rng.normal(size=(60, 4, 2))
-    running = RunningMeans({"x": np.array([0, 0, 2, 3])}, 4)
-    for one, own in zip(values, log_weight, strict=True):
-        running.add({"x": one}, own)
-    for row, item in enumerate((0, 0, 2, 3)):
+    mean = weighted_mean(normalise_weights(log_weight), values)[0]
+    for item in range(4):
         share = np.exp(log_weight[:, item] - logsumexp(log_weight[:, item]))
-        np.testing.assert_allclose(running.means()["x"][row], share @ values[:, row], rtol=1e-10)
+        np.testing.assert_allclose(mean[item], share @ values[:, item], rtol=1e-10)
 
 
 def test_the_error_of_a_weighted_mean_is_its_spread_over_repetitions(rng):
