@@ -39,47 +39,28 @@ together)
 
 
 def _explain(found: Mapping[str, Any]) -> str:
-    errors, votes, pairs = _is_off_errors(found), _is_off_votes(found), _is_off_pairs(found)
-    off = [
-        *([_say_errors(found["errors"])] if errors else []),
-        *([_say_votes(found["votes"])] if votes else []),
-        *([_say_pairs(found["pairs"])] if pairs else []),
-    ]
-    if not off:
+    errors = _explain_errors(found["errors"]) if "errors" in found else ""
+    votes = _explain_votes(found["votes"]) if "votes" in found else ""
+    pairs = _explain_pairs(found["pairs"]) if "pairs" in found else ""
+    if not (errors or votes or pairs):
         return ""
     of = f" to {found['dimension']!r}" if found["dimension"] else ""
-    return f"the answers{of} are not as this model predicts them: {'; '.join(off)}; {_advise(found)}"
-
-
-def _advise(found: Mapping[str, Any]) -> str:
+    off = f"the answers{of} are not as this model predicts them: {'; '.join(filter(None, [errors, votes, pairs]))}"
     if "errors" not in found:
         return (
-            "results for items depend on that: bayesanno.predictive_check(fit) shows more, and bayesanno.compare "
-            "shows whether another model predicts better"
+            f"{off}; results for items depend on that: bayesanno.predictive_check(fit) shows more, and "
+            "bayesanno.compare shows whether another model predicts better"
         )
-    sure = "the labels are then too sure" if _is_off_errors(found) else "labels may be too sure"
     return (
-        f"{sure}: recalibrate them by some true labels (bayesanno.recalibrate), or see whether another model fits "
-        "better (bayesanno.compare; in shared_errors, annotators err together)"
+        f"{off}; {'the labels are then too sure' if errors else 'labels may be too sure'}: recalibrate them by some "
+        "true labels (bayesanno.recalibrate), or see whether another model fits better (bayesanno.compare; in "
+        "shared_errors, annotators err together)"
     )
 
 
-def _is_off_errors(found: Mapping[str, Any]) -> bool:
-    errors = found.get("errors", {"z": 0.0})
-    far = errors["z"] > MOST_Z and errors["p"] < MOST_SHARE
-    return bool(far and errors["n_answers"] >= DESIGN_EFFECT * errors["worth"])
-
-
-def _is_off_votes(found: Mapping[str, Any]) -> bool:
-    votes = found.get("votes", {"p": 1.0})
-    return bool(votes["p"] < MOST_P and abs(votes["observed"] - votes["predicted"]) >= SHARE_OFF)
-
-
-def _is_off_pairs(found: Mapping[str, Any]) -> bool:
-    return bool(found.get("pairs", {}).get("close"))
-
-
-def _say_errors(errors: Mapping[str, Any]) -> str:
+def _explain_errors(errors: Mapping[str, Any]) -> str:
+    if errors["z"] <= MOST_Z or errors["p"] >= MOST_SHARE or errors["n_answers"] < DESIGN_EFFECT * errors["worth"]:
+        return ""
     more = errors["correlation"] - errors["expected"]
     return (
         f"errors on an item correlate by {min(more, 1.0):.2g} (z {errors['z']:.1f}), so that its "
@@ -87,13 +68,17 @@ def _say_errors(errors: Mapping[str, Any]) -> str:
     )
 
 
-def _say_votes(votes: Mapping[str, Any]) -> str:
+def _explain_votes(votes: Mapping[str, Any]) -> str:
+    if votes["p"] >= MOST_P or abs(votes["observed"] - votes["predicted"]) < SHARE_OFF:
+        return ""
     number, _, label = votes["at_most"].partition(" x ")
     what = ("vote" if number == "1" else "votes") + f" for {label!r}" if label else "successes"
     return f"{votes['observed']:.0%} of the items have at most {number} {what} ({votes['predicted']:.0%} are predicted)"
 
 
-def _say_pairs(pairs: Mapping[str, Any]) -> str:
+def _explain_pairs(pairs: Mapping[str, Any]) -> str:
+    if not pairs["close"]:
+        return ""
     first = pairs["named"][0]
     one, other = first["annotators"]
     return (
