@@ -11,28 +11,30 @@ NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below), which
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesanno.agreement.histograms import (
     GoodnessOfFit,
-    binomial_probabilities,
     chi_square_test,
     count_histogram,
     dilute_rates,
-    measure_log_likelihood,
+    log_binomial_coefficients,
     mix_binomials,
     mix_gaussians,
-    normalise_types,
 )
-from bayesanno.agreement.optimise import Method, make_criterion, minimise, spread
 from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
+Method = Literal["likelihood", "least_squares", "chi_square"]
+
+STARTS = 32
+SMALLEST = 1e-100  # stands for a probability of 0 whose logarithm or inverse is needed
 NARROWEST_SD = 0.25  # below that, a density at the integers is a spike on one bin, for any mass
 
 
@@ -53,7 +55,7 @@ class HistogramFit:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LikelyFit(HistogramFit):
+class LikelihoodFit(HistogramFit):
     """A fit of a model that gives each bin of a histogram a probability.
 
     Parameters
@@ -75,7 +77,7 @@ class LikelyFit(HistogramFit):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BinomialFit(LikelyFit):
+class BinomialFit(LikelihoodFit):
     """A mixture of binomials fitted to a histogram, with 2 k - 1 parameters.
 
     Parameters
@@ -83,7 +85,7 @@ class BinomialFit(LikelyFit):
     weight, rate : tuple of float
         The share of each item type, and its probability of a positive answer, by ascending rate.
     expected, goodness, method, log_likelihood, ordered_log_likelihood
-        As for `LikelyFit`.
+        As for `LikelihoodFit`.
     """
 
     weight: tuple[float, ...]
@@ -109,7 +111,7 @@ class GaussianFit(HistogramFit):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DiligenceFit(LikelyFit):
+class DiligenceFit(LikelihoodFit):
     """The share of diligent answers, and the habit of the lazy ones, fitted to a histogram: 2 parameters.
 
     Parameters
@@ -119,7 +121,7 @@ class DiligenceFit(LikelyFit):
     lazy_rate : float
         p_L, the probability that a lazy answer is positive; arbitrary where diligence is 1.
     expected, goodness, method, log_likelihood, ordered_log_likelihood
-        As for `LikelyFit`.
+        As for `LikelihoodFit`.
     """
 
     diligence: float
@@ -156,7 +158,6 @@ def fit_binomials(
     """
     histogram = count_histogram(data)
     trials = histogram.size - 1
-    criterion = make_criterion(histogram, method)
     seen = int((histogram > 0).sum())
     if types < 1:
         raise DataError(f"types is {types}: it must be 1 or more")
@@ -168,22 +169,18 @@ def fit_binomials(
             f"{(trials + 1) // 2}"
         )
 
-    def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
-        weight, rate = values[:types], values[types:]
-        by_type, slope = _binomials(rate, trials)  # (type, bin)
-        value, gradient = criterion(weight @ by_type)
-        return value, np.concatenate([by_type @ gradient, weight * (slope @ gradient)])
+    def predict(values: np.ndarray) -> np.ndarray:
+        return mix_binomials(values[:types], values[types:], trials)
 
-    even = np.full(types, 1 / types)
     below = histogram.cumsum() / histogram.sum()  # (bin,)
     middle = np.searchsorted(below, (np.arange(types) + 0.5) / types)  # the counts in the middle of k equal parts
-    starts = [np.concatenate([even, rate]) for rate in ((middle + 0.5) / (trials + 1), *spread(types))]
+    rates = [(middle + 0.5) / (trials + 1), *_spread(types)]
+    starts = [np.concatenate([np.full(types, 1 / types), rate]) for rate in rates]
     if method == "chi_square":  # it is astronomical away from its minimum: searches from afar may not arrive
         likely = fit_binomials(histogram, types)
         starts.append(np.array([*likely.weight, *likely.rate]))
-    best = minimise(objective, starts, [(0, 1)] * (2 * types), n_weights=types)
-    order = np.argsort(best[types:], kind="stable")
-    weight, rate = (best[:types] / best[:types].sum())[order], best[types:][order]
+    best = _minimise(predict, histogram, method, starts, [(0, 1)] * (2 * types), n_weights=types)
+    weight, rate = _order(best.reshape(2, types))
     probability = mix_binomials(weight, rate, trials)
     return BinomialFit(
         weight=tuple(weight.tolist()),
@@ -218,27 +215,18 @@ def fit_gaussians(data: CountData | ArrayLike, *, level: float = 0.05) -> Gaussi
     trials = histogram.size - 1
     if trials < 5:
         raise DataError(f"{trials} answers per item are too few for the 5 parameters of two normal distributions")
-    criterion = make_criterion(histogram, "least_squares")
-    bins = np.arange(trials + 1)
 
-    def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
-        weight, mean, sd = values[:2], values[2:4], values[4:]
-        away = (bins - mean[:, None]) / sd[:, None]  # (type, bin)
-        density = np.exp(-0.5 * away**2) / (sd[:, None] * np.sqrt(2 * np.pi))
-        value, gradient = criterion(weight @ density)
-        by_mean = weight * ((density * away) @ gradient) / sd
-        by_sd = weight * ((density * (away**2 - 1)) @ gradient) / sd
-        return value, np.concatenate([density @ gradient, by_mean, by_sd])
+    def predict(values: np.ndarray) -> np.ndarray:
+        return mix_gaussians(*values.reshape(3, 2), trials)
 
     starts = [
         np.concatenate([[0.5, 0.5], trials * mean, np.full(2, trials * width)])
-        for mean in spread(2)
+        for mean in _spread(2)
         for width in (0.1, 0.25)
     ]
     bounds = [(0.0, 1.0)] * 2 + [(-float(trials), 2.0 * trials)] * 2 + [(NARROWEST_SD, 2.0 * trials)] * 2
-    best = minimise(objective, starts, bounds, n_weights=2)
-    order = np.argsort(best[2:4], kind="stable")
-    weight, mean, sd = (best[:2] / best[:2].sum())[order], best[2:4][order], best[4:][order]
+    best = _minimise(predict, histogram, "least_squares", starts, bounds, n_weights=2)
+    weight, mean, sd = _order(best.reshape(3, 2))
     expected = histogram.sum() * mix_gaussians(weight, mean, sd, trials)
     return GaussianFit(
         weight=tuple(weight.tolist()),
@@ -284,27 +272,27 @@ def fit_diligence(
     trials = histogram.size - 1
     if trials < 2:
         raise DataError("items have a single answer: two or more are needed to distinguish diligent from lazy answers")
-    shares, rates = normalise_types(weight, rate)
-    criterion = make_criterion(histogram, method)
+    weights, rates = np.asarray(weight, dtype=float), np.asarray(rate, dtype=float)  # (type,)
+    if weights.ndim != 1 or weights.shape != rates.shape or not weights.size:
+        raise DataError(f"weights and rates must be two rows of equal length, not {weights.shape} and {rates.shape}")
+    if not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
+        raise DataError(f"weights are {weights.tolist()}: they must be 0 or more, and not all 0")
+    if not ((rates >= 0) & (rates <= 1)).all():
+        raise DataError(f"rates are {rates.tolist()}: they must be between 0 and 1")
+    shares = weights / weights.sum()
 
-    def objective(values: np.ndarray) -> tuple[float, np.ndarray]:
-        diligence, lazy_rate = values
-        by_type, slope = _binomials(dilute_rates(rates, diligence, lazy_rate), trials)  # (type, bin)
-        value, gradient = criterion(shares @ by_type)
-        by_rate = shares * (slope @ gradient)  # (type,)
-        return value, np.array([by_rate @ (rates - lazy_rate), by_rate.sum() * (1 - diligence)])
+    def predict(values: np.ndarray) -> np.ndarray:
+        return mix_binomials(shares, dilute_rates(rates, values[0], values[1]), trials)
 
-    starts = [*spread(2)]
+    starts = [*_spread(2)]
     if method == "chi_square":  # as in `fit_binomials`
         likely = fit_diligence(histogram, weight, rate)
         starts.append(np.array([likely.diligence, likely.lazy_rate]))
-    best = minimise(objective, starts, [(0, 1)] * 2)
-    diligence, lazy_rate = best.tolist()
-    probability = mix_binomials(shares, dilute_rates(rates, diligence, lazy_rate), trials)
+    best = _minimise(predict, histogram, method, starts, [(0, 1)] * 2)
     return DiligenceFit(
-        diligence=diligence,
-        lazy_rate=lazy_rate,
-        **_explain_histogram(histogram, probability, method, n_parameters=2, level=level),
+        diligence=float(best[0]),
+        lazy_rate=float(best[1]),
+        **_explain_histogram(histogram, predict(best), method, n_parameters=2, level=level),
     )
 
 
@@ -348,23 +336,78 @@ def select_n_types(
     return pd.DataFrame(rows).drop(columns=["level", "critical"])
 
 
+def _spread(dimensions: int) -> np.ndarray:
+    """Return points that fill the unit cube evenly, always the same, shape (start, dimension)."""
+    from scipy.stats import qmc
+
+    points: np.ndarray = qmc.Halton(dimensions, scramble=False).random(STARTS + 1)[1:]  # the first is the corner 0
+    return points
+
+
+def _minimise(
+    predict: Callable[[np.ndarray], np.ndarray],
+    histogram: np.ndarray,
+    method: str,
+    starts: Iterable[np.ndarray],
+    bounds: Sequence[tuple[float, float]],
+    *,
+    n_weights: int = 0,
+) -> np.ndarray:
+    """Return the values, within their bounds, whose predicted probabilities of the bins are nearest to a histogram.
+
+    The best of the minima reached from the starts. The first `n_weights` values are kept at a sum of 1.
+    """
+    from scipy.optimize import minimize
+
+    if method not in get_args(Method):
+        raise DataError(f"no method {method!r}: choose one of {', '.join(get_args(Method))}")
+    share = histogram / histogram.sum()  # (bin,)
+    simplex = {"type": "eq", "fun": lambda values: values[:n_weights].sum() - 1}
+    found = [
+        minimize(
+            lambda values: _measure_misfit(predict(values), share, method),
+            start,
+            jac="cs",  # by a complex step, which is exact to rounding
+            method="SLSQP",
+            bounds=bounds,
+            constraints=[simplex] if n_weights else [],
+            options={"ftol": 1e-15, "maxiter": 1000},
+        )
+        for start in starts
+    ]
+    best: np.ndarray = np.clip(min(found, key=lambda result: float(result.fun)).x, *np.transpose(bounds))
+    best[:n_weights] /= best[:n_weights].sum()
+    return best
+
+
+def _measure_misfit(probability: np.ndarray, share: np.ndarray, method: str) -> Any:
+    """Return what a method minimises: a number, complex where the probabilities of the bins are."""
+    from scipy.special import xlogy
+
+    if method == "least_squares":
+        return ((probability - share) ** 2).sum() / (share**2).sum()  # of order 1, as tolerances expect
+    chance = np.maximum(probability, SMALLEST)
+    if method == "likelihood":
+        return -xlogy(share, chance).sum()
+    return ((share - chance) ** 2 / chance).sum()
+
+
+def _order(types: np.ndarray) -> np.ndarray:
+    """Return the parameters of types (parameter, type) by ascending rate or mean, the second of them."""
+    return types[:, np.argsort(types[1], kind="stable")]
+
+
 def _explain_histogram(
     histogram: np.ndarray, probability: np.ndarray, method: str, *, n_parameters: int, level: float
 ) -> dict[str, Any]:
     """Return what fitted probabilities of the bins say of a histogram, by the names of the fields of a fit."""
-    expected = histogram.sum() * probability
+    from scipy.special import xlogy
+
+    expected, log_likelihood = histogram.sum() * probability, float(xlogy(histogram, probability).sum())
     return {
         "method": method,
         "expected": expected,
-        "log_likelihood": measure_log_likelihood(histogram, probability),
-        "ordered_log_likelihood": measure_log_likelihood(histogram, probability, ordered=True),
+        "log_likelihood": log_likelihood,
+        "ordered_log_likelihood": log_likelihood - float(histogram @ log_binomial_coefficients(histogram.size - 1)),
         "goodness": chi_square_test(histogram, expected, n_parameters=n_parameters, level=level),
     }
-
-
-def _binomials(rate: np.ndarray, trials: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return binomial probabilities and their derivatives by the rate, both (type, bin)."""
-    by_type = binomial_probabilities(rate, trials)
-    # d/dp Binomial(n, p) = n (Binomial(n-1, p) shifted by one - Binomial(n-1, p)), which holds at 0 and 1 as well
-    fewer = np.pad(binomial_probabilities(rate, trials - 1), ((0, 0), (1, 1)))
-    return by_type, trials * (fewer[:, :-1] - fewer[:, 1:])
