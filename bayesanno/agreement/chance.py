@@ -164,14 +164,11 @@ def estimate_chance_agreement(data: AnnotationData) -> float:
     """
     data = require_sure(data, "estimate_chance_agreement")
     coins = estimate_coins(data)
-    with np.errstate(divide="ignore"):  # a label never given: log 0 = -inf, and the product is 0
-        log_coins = np.log(coins)
-    log_same = np.zeros((data.n_items, data.n_labels))  # (item, label)
-    np.add.at(log_same, data.item, log_coins[data.annotator])
-    by_item = np.exp(log_same).sum(axis=1)  # (item,)
+    same = np.ones((data.n_items, data.n_labels))  # (item, label)
+    np.multiply.at(same, data.item, coins[data.annotator])
     shared = shared_items(data.votes)  # (item,)
     agreed = shared & ~disagreed_items(data.votes)
-    return float(by_item[agreed if agreed.any() else shared].mean())
+    return float(same[agreed if agreed.any() else shared].sum(axis=1).mean())
 
 
 def count_disagreement(data: AnnotationData) -> Disagreement:
@@ -228,42 +225,23 @@ def bound_chance_difference(noise: int, *, confidence: float = 0.95) -> ChanceDi
     >>> found.chebyshev, found.exact
     (35, 15)
     """
-    noise, _ = whole_counts(noise, 0, what="noise", least=0)
+    noise = check_whole("noise", noise)
     check_share("confidence", confidence)
     from scipy.stats import binom
 
     sd = math.sqrt(noise / 2)
     exceeds = 2 * binom.sf(noise + np.arange(noise + 1), 2 * noise, 0.5)  # P(|S| > s), s = 0..R
-    chebyshev = math.floor(sd / math.sqrt(1 - confidence) + 1e-9)
-    return ChanceDifference(
-        noise=noise,
-        confidence=confidence,
-        sd=sd,
-        chebyshev=min(chebyshev, noise),
-        exact=smallest_bound(exceeds, confidence),
-    )
+    chebyshev = min(math.floor(sd / math.sqrt(1 - confidence) + 1e-9), noise)
+    exact = int(np.argmax(exceeds < 1 - confidence))
+    return ChanceDifference(noise=noise, confidence=confidence, sd=sd, chebyshev=chebyshev, exact=exact)
 
 
-def smallest_bound(exceeds: np.ndarray, confidence: float) -> int:
-    """Return the smallest t with P(X > t) < 1 - confidence, given P(X > t) for t = 0, 1, ..."""
-    return int(np.argmax(exceeds < 1 - confidence))
-
-
-def whole_counts(n: int, d: int, *, what: str = "n, the number of items,", least: int = 1) -> tuple[int, int]:
-    """Return the numbers of items and of disagreements as whole numbers.
-
-    Raises
-    ------
-    DataError
-        If one is no whole number or out of its range, or there are more disagreements than items.
-    """
-    for name, value, lowest in ((what, n, least), ("d, the number of disagreements,", d, 0)):
-        try:
-            whole = operator.index(value)
-        except TypeError:
-            raise DataError(f"{name} is {value!r}: it must be a whole number") from None
-        if whole < lowest:
-            raise DataError(f"{name} is {whole}: it must be {lowest} or more")
-    if d > n:
-        raise DataError(f"{d} disagreements among {n} items: there cannot be more disagreements than items")
-    return int(n), int(d)
+def check_whole(what: str, value: int, least: int = 0) -> int:
+    """Return a number as an int, or raise a DataError if it is not whole or too small."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise DataError(f"{what} is {value!r}: it must be a whole number") from None
+    if whole < least:
+        raise DataError(f"{what} is {whole}: it must be {least} or more")
+    return whole

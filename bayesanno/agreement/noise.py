@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayesanno.agreement.chance import chance_agreement, count_disagreement, smallest_bound, whole_counts
+from bayesanno.agreement.chance import chance_agreement, check_whole, count_disagreement
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
@@ -101,16 +101,16 @@ def hard_items_posterior(n: int, d: int, p: float, *, prior: ArrayLike | None = 
     >>> hard_items_posterior(3, 1, 0.5).round(4)  # in proportion 1 : 2 * 0.5 : 3 * 0.25
     array([0.    , 0.3636, 0.3636, 0.2727])
     """
-    n, d = whole_counts(n, d)
+    from scipy.special import softmax
+    from scipy.stats import nbinom
+
+    n, d = _check_counts(n, d)
     check_share("p, the chance of agreement on a hard item,", p)
-    hard = np.arange(d + 1, n + 1)
-    # C(h, d) p^(h-d) as a running product of the ratios h / (h - d) * p, on the log scale
-    log_weight = np.concatenate([[0.0], np.cumsum(np.log(hard) - np.log(hard - d) + math.log(p))])  # (n - d + 1,)
+    log_weight = nbinom.logpmf(np.arange(n - d + 1), d + 1, 1 - p)  # C(h, d) p^(h-d), in proportion
     if prior is not None:
         with np.errstate(divide="ignore"):
             log_weight += np.log(_weigh_prior(prior, n, d)[d:])
-    weight = np.exp(log_weight - log_weight.max())
-    return np.concatenate([np.zeros(d), weight / weight.sum()])
+    return np.concatenate([np.zeros(d), softmax(log_weight)])
 
 
 def bound_noise(
@@ -146,9 +146,8 @@ def bound_noise(
     check_share("confidence", confidence)
     posterior = hard_items_posterior(n, d, p, prior=prior)
     t0 = max(bound_count(posterior, confidence), d)  # rounding may leave P(X > d - 1) a hair below 1
-    return NoiseBound(
-        n=int(n), d=int(d), p=float(p), confidence=confidence, t0=t0, gamma=(t0 - d) / (n - d) if n > d else None
-    )
+    gamma = (t0 - d) / (n - d) if n > d else None
+    return NoiseBound(n=int(n), d=int(d), p=float(p), confidence=confidence, t0=t0, gamma=gamma)
 
 
 def bound_noise_of(
@@ -233,17 +232,17 @@ def tolerated_disagreements(n: int, p: float, gamma: float, *, confidence: float
     >>> tolerated_disagreements(1000, 0.5, 0.05)
     33
     """
-    n, _ = whole_counts(n, 0)
+    n, _ = _check_counts(n, 0)
     check_share("p, the chance of agreement on a hard item,", p)
     check_share("confidence", confidence)
     if not 0 <= gamma < 1:
         raise DataError(f"gamma is {gamma}: it must be at least 0 and below 1")
-    from scipy.special import betainc
+    from scipy.stats import nbinom
 
     d = np.arange(n)  # (d,)
     most = np.floor(gamma * (n - d) + 1e-9)  # hard items allowed among the agreed ones
     with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 where only p^n counts: not tolerated
-        within = betainc(d + 1, most + 1, 1 - p) / betainc(d + 1, n - d + 1.0, 1 - p)  # P(X - d <= most)
+        within = nbinom.cdf(most, d + 1, 1 - p) / nbinom.cdf(n - d, d + 1, 1 - p)  # P(X - d <= most)
     tolerated = int(np.argmin(np.append(within > confidence, False)))  # 0..tolerated-1 are
     return tolerated - 1 if tolerated else None
 
@@ -281,7 +280,7 @@ def plan_annotators(
     0.25 150 0.075
     0.0625 188 0.023
     """
-    n, hard = whole_counts(n, hard)
+    n, hard = _check_counts(n, hard)
     if annotators < 2:
         raise DataError(f"annotators is {annotators}: agreement is between at least 2")
     p = chance_agreement([coin] * annotators)
@@ -312,7 +311,7 @@ def noise_from_kappa(kappa: float, n: int, d: int) -> float:
     >>> round(noise_from_kappa(0.8, 1000, 100), 4)
     0.1111
     """
-    n, d = whole_counts(n, d)
+    n, d = _check_counts(n, d)
     if n == d:
         raise DataError(f"every item ({n:,}) is disagreed on: there is no agreed item to be noise")
     if not kappa <= 1:
@@ -329,7 +328,16 @@ def bound_count(pmf: np.ndarray, confidence: float) -> int:
     >>> bound_count(np.array([0.5, 0.3, 0.16, 0.04]), 0.95)
     2
     """
-    return smallest_bound(np.append(np.cumsum(pmf[::-1])[::-1][1:], 0.0), confidence)
+    exceeds = np.append(np.cumsum(pmf[::-1])[::-1][1:], 0.0)  # P(X > t)
+    return int(np.argmax(exceeds < 1 - confidence))
+
+
+def _check_counts(n: int, d: int) -> tuple[int, int]:
+    """Return the numbers of items and of disagreements as whole numbers, or raise a DataError."""
+    n, d = check_whole("n, the number of items,", n, least=1), check_whole("d, the number of disagreements,", d)
+    if d > n:
+        raise DataError(f"{d} disagreements among {n} items: there cannot be more disagreements than items")
+    return n, d
 
 
 def _weigh_prior(prior: ArrayLike, n: int, d: int) -> np.ndarray:
