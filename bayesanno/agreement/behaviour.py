@@ -101,7 +101,7 @@ def find_divergence(shares: np.ndarray, base: float = math.e) -> np.ndarray:
     total = np.where(known, shares, 0).sum(axis=-2, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         others = np.clip((total - shares) / (n - 1), 0, None)
-    others = np.where(others < 1e-12, 0, others)  # what is left of a label that nobody else gave
+    others = np.where(others < 1e-12, 0, others)  # rounding errors, of a label that nobody else gave
     divergence: np.ndarray = rel_entr(shares, others).sum(axis=-1) / math.log(base)
     return divergence
 
@@ -125,17 +125,8 @@ def find_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
     >>> float(find_distances(np.array([[1.0, 0.0], [0.0, 1.0]]), base=2)[0, 1])
     1.0
     """
-    from scipy.special import xlogy
-
-    # H((P + Q) / 2) - H(P) / 2 - H(Q) / 2, a label at a time: no array has more than annotator x annotator cells.
-    entropy = -xlogy(shares, shares).sum(axis=-1)  # (..., annotator)
-    mixed = np.zeros((*shares.shape[:-1], shares.shape[-2]))
-    for label in range(shares.shape[-1]):
-        middle = (shares[..., :, None, label] + shares[..., None, :, label]) / 2
-        mixed -= xlogy(middle, middle)
-    distance = mixed - (entropy[..., :, None] + entropy[..., None, :]) / 2
-    bounded: np.ndarray = np.clip(distance, 0, math.log(2)) / math.log(base)
-    return bounded
+    others = range(shares.shape[-2])  # one at a time: no array has more than annotator x label cells
+    return np.stack([find_distance(shares[..., [other], :], shares, base) for other in others], axis=-2)
 
 
 def find_distance(one: np.ndarray, other: np.ndarray, base: float = math.e) -> np.ndarray:
@@ -147,47 +138,40 @@ def find_distance(one: np.ndarray, other: np.ndarray, base: float = math.e) -> n
     >>> find_distance(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [0.5, 0.5]]), base=2).tolist()
     [1.0, 0.0]
     """
-    from scipy.special import xlogy
+    from scipy.special import entr
 
-    middle = (one + other) / 2
-    entropies = [-xlogy(shares, shares).sum(axis=-1) for shares in (middle, one, other)]
-    bounded: np.ndarray = np.clip(entropies[0] - (entropies[1] + entropies[2]) / 2, 0, math.log(2)) / math.log(base)
+    of_middle, of_one, of_other = (entr(shares).sum(axis=-1) for shares in ((one + other) / 2, one, other))
+    bounded: np.ndarray = np.clip(of_middle - (of_one + of_other) / 2, 0, math.log(2)) / math.log(base)
     return bounded
 
 
-def average_distance(distances: np.ndarray) -> np.ndarray:
-    """Return the mean of each annotator's divergences from the others, (..., annotator); nan where there is none."""
-    known = np.isfinite(distances)
-    n = known.sum(axis=-1) - np.diagonal(known, axis1=-2, axis2=-1)
-    total = np.where(known, distances, 0).sum(axis=-1)
-    mean: np.ndarray = np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
-    return mean
-
-
 def mean_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
-    """Return `average_distance` of all `find_distances`, (annotator,), of shares (annotator, label), by few at a time.
+    """Return the mean Jensen-Shannon divergence of each annotator from the others, of shares (annotator, label).
 
     Annotators of many answer few items each, and share few distributions: of equal ones, one is compared.
+
+    Returns
+    -------
+    array, shape (annotator,)
+        nan where there is no other.
     """
     known = np.isfinite(shares).all(axis=1)
     different, which, times = np.unique(shares[known], axis=0, return_inverse=True, return_counts=True)
     mean = np.full(len(shares), np.nan)
-    if known.sum() < 2:
-        return mean
-    rows = split_rows(len(different), different.size)
-    total = [find_distance(different[part, None], different, base) @ times for part in rows]
-    mean[known] = (np.concatenate(total) / (known.sum() - 1))[which.ravel()]
+    if known.sum() > 1:
+        parts = split_rows(len(different), different.size)
+        total = np.concatenate([find_distance(different[part, None], different, base) @ times for part in parts])
+        mean[known] = total[which.ravel()] / (known.sum() - 1)
     return mean
 
 
 def measure_usage(shares: np.ndarray, base: float = math.e) -> dict[str, np.ndarray]:
     """Return how far each annotator's use of labels is from the others', by each statistic; (..., annotator)."""
+    draws = shares.reshape(-1, *shares.shape[-2:])
     return {
         "leverage": find_leverage(shares),
         "kld": find_divergence(shares, base),
-        "jsd_mean": mean_distances(shares, base)
-        if shares.ndim == 2
-        else average_distance(find_distances(shares, base)),
+        "jsd_mean": np.stack([mean_distances(draw, base) for draw in draws]).reshape(shares.shape[:-1]),
     }
 
 
@@ -220,9 +204,7 @@ def find_outliers(values: np.ndarray) -> np.ndarray:
     known = values[np.isfinite(values)]
     if not known.size:
         return np.isposinf(values)
-    median = np.median(known)
-    far = values - median > OUTLYING * median_abs_deviation(known, scale="normal")
-    outlying: np.ndarray = far & (values > median)
+    outlying: np.ndarray = values - np.median(known) > OUTLYING * median_abs_deviation(known, scale="normal")
     return outlying
 
 

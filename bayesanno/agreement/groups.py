@@ -79,17 +79,14 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
 
 def measure_silhouette(far: np.ndarray, group: np.ndarray) -> np.ndarray:
     """Return the silhouette of each member, from distances (member, member) and groups (member,)."""
-    names, code, size = np.unique(group, return_inverse=True, return_counts=True)
-    if names.size == 1:
+    own = group[:, None] == np.unique(group)  # (member, group)
+    if own.shape[1] == 1:
         return np.zeros(group.size)
-    total = far @ np.eye(names.size)[code]  # (member, group)
-    own = total[np.arange(code.size), code] / np.maximum(size[code] - 1, 1)
-    mean = total / size
-    mean[np.arange(code.size), code] = np.inf
-    nearest = mean.min(axis=1)
-    highest = np.maximum(own, nearest)
-    silhouette: np.ndarray = np.divide(nearest - own, highest, out=np.zeros(code.size), where=highest > 0)
-    return np.where(size[code] > 1, silhouette, 0.0)
+    size, total = own.sum(axis=0), far @ own  # (group,), (member, group)
+    within = total[own] / np.maximum(size - 1, 1)[own.argmax(axis=1)]
+    nearest = np.where(own, np.inf, total / size).min(axis=1)
+    silhouette = np.nan_to_num(divide(nearest - within, np.maximum(within, nearest)))
+    return np.where(own @ size > 1, silhouette, 0.0)
 
 
 def confusable_labels(data: AnnotationData) -> pd.DataFrame:

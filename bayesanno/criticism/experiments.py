@@ -21,16 +21,7 @@ import numpy as np
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.accuracy import coverage_table
 from bayesanno.analysis.labels import check_coverage
-from bayesanno.criticism.trials import (
-    VOTE,
-    Fits,
-    Trial,
-    check_fits,
-    make_seeds,
-    number_runs,
-    try_all,
-    try_fit,
-)
+from bayesanno.criticism.trials import VOTE, Fits, check_fits, try_all, try_fit
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
@@ -104,14 +95,25 @@ def vary_good_annotators(
     check_seed(random_seed)
     if not 0 <= min(good, default=0) <= max(good, default=0) <= annotators:
         raise DataError(f"good is {list(good)}: each must be a number of the {annotators} annotators")
-    seed, trials = known_seed(random_seed), []
-    pool: dict[str, Any] = {"items": items, "per_item": per_item, "accuracy": accuracy}
-    for labels, strategy, n_good, run in product(n_labels, strategies, good, number_runs(runs)):
-        of_data, of_fit = make_seeds(seed, labels, strategy == "first", n_good, run)
-        pool |= {"good": n_good, "adverse": annotators - n_good, "strategy": strategy, "labels": labels}
-        data = simulate_pool(**pool, random_seed=of_data)
-        trials.append(Trial({"n_labels": labels, "strategy": strategy, "n_good": n_good, "run": run}, data, of_fit))
-    return try_all(fits, trials, _score, progressbar=progressbar)
+    settings = [
+        ((k, strategy == "first", n_good), {"n_labels": k, "strategy": strategy, "n_good": n_good})
+        for k, strategy, n_good in product(n_labels, strategies, good)
+    ]
+
+    def make_data(setting: dict[str, Any], seed: int) -> AnnotationData:
+        return simulate_pool(
+            good=setting["n_good"],
+            adverse=annotators - setting["n_good"],
+            strategy=setting["strategy"],
+            items=items,
+            labels=setting["n_labels"],
+            per_item=per_item,
+            accuracy=accuracy,
+            random_seed=seed,
+        )
+
+    table = try_all(fits, settings, make_data, runs=runs, random_seed=random_seed, progressbar=progressbar)
+    return table.drop(columns="accuracy_of_others", errors="ignore")
 
 
 def vary_annotations(
@@ -161,12 +163,13 @@ def vary_annotations(
     _check(data, "vary_annotations", random_seed)
     if min(per_item, default=1) < 1:
         raise DataError(f"per_item is {list(per_item)}: each must be a number of annotations, 1 or more")
-    seed, trials = known_seed(random_seed), []
-    for n, run in product(per_item, number_runs(runs)):
-        of_data, of_fit = make_seeds(seed, n, run)
-        drawn = draw_annotations(data, n, np.random.default_rng(of_data))
-        trials.append(Trial({"per_item": n, "run": run}, drawn, of_fit))
-    return try_all(fits, trials, _score, progressbar=progressbar)
+    settings = [((n,), {"per_item": n}) for n in per_item]
+
+    def make_data(setting: dict[str, Any], seed: int) -> AnnotationData:
+        return draw_annotations(data, setting["per_item"], np.random.default_rng(seed))
+
+    table = try_all(fits, settings, make_data, runs=runs, random_seed=random_seed, progressbar=progressbar)
+    return table.drop(columns="accuracy_of_others", errors="ignore")
 
 
 def vary_controls(
@@ -218,14 +221,14 @@ def vary_controls(
     if not 0 <= min(shares, default=0) <= max(shares, default=0) <= 1:
         raise DataError(f"shares are {list(shares)}: each must be between 0 and 1")
     known = [item for item, label in data.gold.items() if label in data.classes]
-    seed, trials = known_seed(random_seed), []
-    for share, run in product(shares, number_runs(runs)):
-        n = round(share * len(known))
-        of_data, of_fit = make_seeds(seed, n, run)
-        drawn = np.random.default_rng(of_data).choice(len(known), size=n, replace=False)
-        controls = {known[at]: data.gold[known[at]] for at in drawn}
-        trials.append(Trial({"share": share, "n_controls": n, "run": run}, replace(data, controls=controls), of_fit))
-    return try_all(fits, trials, _score_with_controls, progressbar=progressbar)
+    numbers = [round(share * len(known)) for share in shares]
+    settings = [((n,), {"share": share, "n_controls": n}) for share, n in zip(shares, numbers, strict=True)]
+
+    def make_data(setting: dict[str, Any], seed: int) -> AnnotationData:
+        drawn = np.random.default_rng(seed).choice(len(known), size=setting["n_controls"], replace=False)
+        return replace(data, controls={known[at]: data.gold[known[at]] for at in drawn})
+
+    return try_all(fits, settings, make_data, runs=runs, random_seed=random_seed, progressbar=progressbar)
 
 
 def compare_coverage(
@@ -294,26 +297,13 @@ def _check(data: AnnotationData, function: str, random_seed: int | None) -> None
 
 
 def _cover_by_votes(data: AnnotationData) -> pd.DataFrame:
-
     answered = data.votes[:, data.class_codes].sum(axis=1) > 0
     most = np.where(answered, data.class_shares.max(axis=1), 0.0)  # (item,)
-    right, known = vote_right(data), data.gold_codes >= 0
-    rows = []
+    right, rows = pd.Series(vote_right(data)), []
     for votes in np.unique(most[answered]):
         kept = most >= votes
-        accuracy = right[kept & known].mean() if (kept & known).any() else np.nan
-        rows.append({"method": VOTE, "coverage": kept.mean(), "n_items": kept.sum(), "accuracy": accuracy})
-        rows[-1] |= {"votes": votes, "problem": ""}
-    return pd.DataFrame(rows)
-
-
-def _score(right: np.ndarray, data: AnnotationData) -> dict[str, float]:
-    return {"accuracy": float(right[data.gold_codes >= 0].mean())}
-
-
-def _score_with_controls(right: np.ndarray, data: AnnotationData) -> dict[str, float]:
-    others = (data.gold_codes >= 0) & (data.control_codes < 0)
-    return _score(right, data) | {"accuracy_of_others": float(right[others].mean()) if others.any() else np.nan}
+        rows.append({"coverage": kept.mean(), "n_items": kept.sum(), "accuracy": right[kept].mean(), "votes": votes})
+    return pd.DataFrame(rows).assign(method=VOTE, problem="")
 
 
 def draw_annotations(data: AnnotationData, n: int, rng: np.random.Generator) -> AnnotationData:

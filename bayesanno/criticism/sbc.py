@@ -28,7 +28,7 @@ import numpy as np
 
 from bayesanno.criticism.parallel import check_workers, run_all
 from bayesanno.criticism.prior import require_own_prior
-from bayesanno.criticism.trials import hear_doubts
+from bayesanno.criticism.trials import collect_warnings
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import BayesannoError, FitError
 from bayesanno.ground.lazy import pm, xr
@@ -143,7 +143,7 @@ def rank_one(number: int, model: AnnotationModel, design: Data, seed: int, argum
 
 def _fit(model: AnnotationModel, data: Data, settings: dict[str, Any]) -> tuple[FitView, dict[str, Any]]:
     """Fit, weigh modes if there are several, and say whether either was so and whether the fit warned."""
-    with hear_doubts() as doubts:
+    with collect_warnings() as doubts:
         view = view_of(fit(model, data, check=False, **settings))
         several = bool(explain_chains(view.diagnostics))
         if several:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,38 +21,61 @@ from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import track
+from bayesanno.ground.validate import known_seed
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.capabilities import ITEM_TYPE, latents
 from bayesanno.modeling.registry import get_model
 
 Fits = Mapping[str, Mapping[str, Any]]  # what to call it -> the arguments of `fit`, without the data
-Score = Callable[[np.ndarray, AnnotationData], dict[str, float]]  # of how probably each item is right, (item,)
+Setting = tuple[tuple[int, ...], dict[str, Any]]  # the numbers that its seeds are made of, its columns in the table
 
 VOTE = "vote"
 
 
-@dataclass(frozen=True)
-class Trial:
-    """Data on which all methods are tried, the setting that they are of, and the seed of the fits."""
+def try_all(
+    fits: Fits,
+    settings: Sequence[Setting],
+    make_data: Callable[[dict[str, Any], int], AnnotationData],
+    *,
+    runs: int,
+    random_seed: int | None,
+    progressbar: bool,
+) -> pd.DataFrame:
+    """Return one row for the vote and for each fit, of each data set.
 
-    setting: Mapping[str, Any]
-    data: AnnotationData
-    seed: int
+    Parameters
+    ----------
+    fits : mapping of name to mapping
+    settings : sequence of tuple
+    make_data : function
+        Of the columns of a setting, and a seed.
+    runs : int
+        Data sets of each setting.
+    random_seed : int or None
+    progressbar : bool
 
-
-def try_all(fits: Fits, trials: Sequence[Trial], score: Score, *, progressbar: bool) -> pd.DataFrame:
-    """Return one row for the vote and for each fit, of each data set: setting, `method`, scores and `problem`."""
-    for trial in trials[:1]:
-        check_fits(fits, trial.data)
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of the setting, `run`, `method`, `accuracy`, `accuracy_of_others` (those without a known label)
+        and `problem`.
+    """
+    if runs < 1:
+        raise FitError(f"runs is {runs}: it must be at least 1")
+    seed, trials = known_seed(random_seed), []
+    for (numbers, setting), run in product(settings, range(runs)):
+        of_data, of_fit = np.random.SeedSequence([seed, *map(int, numbers), run]).generate_state(2)
+        trials.append((setting | {"run": run}, make_data(setting, int(of_data)), int(of_fit)))
+    for _, data, _ in trials[:1]:
+        check_fits(fits, data)
     rows: list[dict[str, Any]] = []
-    for trial in track(trials, "fitting", show=progressbar):
-        scored = score(vote_right(trial.data), trial.data)
-        rows.append({**trial.setting, "method": VOTE, **scored, "problem": ""})
+    for setting, data, of_fit in track(trials, "fitting", show=progressbar):
+        rows.append({**setting, "method": VOTE, **_score(vote_right(data), data), "problem": ""})
         for name, arguments in fits.items():
-            found, problem = try_fit(arguments, trial.data, trial.seed)
-            of_fit = dict.fromkeys(scored, np.nan) if found is None else score(_right(found, trial.data), trial.data)
-            rows.append({**trial.setting, "method": name, **of_fit, "problem": problem})
+            found, problem = try_fit(arguments, data, of_fit)
+            right = np.full(data.n_items, np.nan) if found is None else _find_right(found, data)
+            rows.append({**setting, "method": name, **_score(right, data), "problem": problem})
     return pd.DataFrame(rows)
 
 
@@ -62,26 +85,26 @@ def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tu
     Problems of its design are not repeated for every row.
     """
     try:
-        with hear_doubts() as doubts:
+        with collect_warnings() as collected:
             found = fit(data=data, **{"random_seed": seed, "progressbar": False, "check": False, **arguments})
     except BayesannoError as error:
         return None, str(error)
-    return found, "; ".join(doubts)
+    return found, "; ".join(collected)
 
 
 @contextmanager
-def hear_doubts() -> Iterator[list[str]]:
+def collect_warnings() -> Iterator[list[str]]:
     """Give a list that has, at the end, the warnings of unreliable fits within.
 
     Problems of a design are left out; all other warnings are given once the fits are complete.
     """
-    doubts: list[str] = []
+    collected: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield doubts
+        yield collected
     for one in caught:
         if issubclass(one.category, ConvergenceWarning):
-            doubts.append(str(one.message))
+            collected.append(str(one.message))
         elif not issubclass(one.category, IdentifiabilityWarning):
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
@@ -103,20 +126,18 @@ def check_fits(fits: Fits, data: AnnotationData) -> None:
         choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
 
 
-def _right(found: xr.DataTree, data: AnnotationData) -> np.ndarray:
-    part = part_of(view_of(found), None)
-    best = np.array(part.states, dtype=object)[part.posterior.values.argmax(axis=1)]
-    return np.array([part.gold.get(item) == label for item, label in zip(data.items, best, strict=True)], dtype=float)
+def _find_right(found: xr.DataTree, data: AnnotationData) -> np.ndarray:
+    """Return whether the label of each item is the true one, 1 or 0; (item,)."""
+    labels = part_of(view_of(found), None).tabulate()["label"]
+    gold = pd.Series([data.gold.get(item) for item in data.items], dtype="str")
+    return (labels == gold).to_numpy(dtype=float)
 
 
-def number_runs(runs: int) -> range:
-    """Return the numbers of the runs of a setting; raise a FitError if there is none."""
-    if runs < 1:
-        raise FitError(f"runs is {runs}: it must be at least 1")
-    return range(runs)
-
-
-def make_seeds(seed: int, *setting: int) -> tuple[int, int]:
-    """Return seeds for the data and for the fits of a setting, independent of other settings."""
-    of_data, of_fit = np.random.SeedSequence([seed, *map(int, setting)]).generate_state(2)
-    return int(of_data), int(of_fit)
+def _score(right: np.ndarray, data: AnnotationData) -> dict[str, float]:
+    """Return the accuracy of all items with gold, and of those whose label is not known to the model."""
+    known = data.gold_codes >= 0
+    others = known & (data.control_codes < 0)
+    return {
+        "accuracy": float(right[known].mean()),
+        "accuracy_of_others": float(right[others].mean()) if others.any() else np.nan,
+    }

@@ -19,7 +19,7 @@ import numpy as np
 
 from bayesanno.analysis.parts import part_of
 from bayesanno.criticism.parallel import check_workers, run_all
-from bayesanno.criticism.trials import hear_doubts
+from bayesanno.criticism.trials import collect_warnings
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.fits.view import FitView, require_as_fitted, view_of
@@ -196,7 +196,7 @@ def fit_future(
 ) -> np.ndarray:
     """Return answers, cost, share right, again, share sure and mean probability of each number of answers per item."""
     data = future.data
-    with hear_doubts():  # an unreliable fit has wrong labels, and these count
+    with collect_warnings():  # an unreliable fit has wrong labels, and these count
         scores = [
             _score(fit(model, _take_first(data, each), **settings, random_seed=seed), data, sure)
             for each, seed in zip(looks, future.seeds, strict=True)
