@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesanno.agreement.alpha import count_coincidences, divide, measure_alpha
-from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
+from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs, measure_tables
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
@@ -64,26 +64,10 @@ class Kappa:
     kappa: float | None
 
 
-@dataclass(frozen=True)
-class Scale:
-    """The scale of the labels of some data: numbers, order.
-
-    Attributes
-    ----------
-    values : array of float or None
-        The labels as numbers, if all of them are.
-    ordered : bool
-        Whether they are ordered.
-    """
-
-    values: np.ndarray | None
-    ordered: bool
-
-
-def find_scale(data: AnnotationData, ordered: bool | None) -> Scale:
-    """Find out whether labels are numbers, and whether they are ordered: numbers are, unless declared otherwise."""
+def find_scale(data: AnnotationData, ordered: bool | None) -> tuple[np.ndarray | None, bool]:
+    """Return the labels as numbers, if they are numbers, and whether they are ordered: numbers are by default."""
     numbers = read_numbers(data.classes)
-    return Scale(numbers, numbers is not None if ordered is None else ordered)
+    return numbers, numbers is not None if ordered is None else ordered
 
 
 def agreement_table(
@@ -136,21 +120,21 @@ def agreement_table(
     """
     check_resampling(confidence, resamples, random_seed)
     data = require_shared(data, "agreement_table")
-    scale, pairs, sums = find_scale(data, ordered), find_pairs(data), count_sums(data)
-    reasons = _say_undefined(data, scale)
-    found = measure_all(sums, pairs, scale, np.ones((data.n_items, 1)))
+    (numbers, is_ordered), pairs, sums = find_scale(data, ordered), find_pairs(data), count_sums(data)
+    reasons = _explain_undefined(data, numbers, is_ordered)
+    found = measure_all(sums, pairs, numbers, np.ones((data.n_items, 1)))
     values = np.array([math.nan if name in reasons else float(value[0]) for name, value in found.items()])
     low = high = np.full(values.size, math.nan)
     if resamples:
         parts = resample_items(data.n_items, resamples, random_seed)
-        drawn = [np.stack(list(measure_all(sums, pairs, scale, weights).values())) for weights in parts]
+        drawn = [np.stack(list(measure_all(sums, pairs, numbers, weights).values())) for weights in parts]
         low, high = bound(values, np.concatenate(drawn, axis=1), confidence)
-    reasons |= _say_more(pairs, dict(zip(found, values, strict=True)), reasons)
+    reasons |= _explain_missing(pairs, dict(zip(found, values, strict=True)), reasons)
     for name, value, end in zip(found, values, low, strict=True):
         if resamples and name in MEAN_OF_PAIRS and math.isnan(end) and not math.isnan(value):
             reasons[name] = "; ".join(filter(None, [reasons.get(name), BIASED]))
-    said = [reasons.get(name, "") for name in found]
-    return pd.DataFrame({"coefficient": list(found), "value": values, "low": low, "high": high, "reason": said})
+    reason = [reasons.get(name, "") for name in found]
+    return pd.DataFrame({"coefficient": list(found), "value": values, "low": low, "high": high, "reason": reason})
 
 
 def measure_kappa(votes: ArrayLike) -> Kappa:
@@ -212,7 +196,7 @@ def count_sums(data: AnnotationData) -> dict[str, np.ndarray]:
 
 
 def measure_all(
-    sums: Mapping[str, np.ndarray], pairs: Pairs, scale: Scale, weights: np.ndarray
+    sums: Mapping[str, np.ndarray], pairs: Pairs, numbers: np.ndarray | None, weights: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return every coefficient, nan where it is not defined, of items with weights (item, resample); (resample,)."""
     total = {name: weights.T @ values for name, values in sums.items()}  # (resample, ...)
@@ -226,7 +210,7 @@ def measure_all(
     coincidences = total["together"].reshape(-1, k, k)
     found = {"percent_agreement": observed}
     for level in LEVELS:
-        found[f"krippendorff_alpha_{level}"] = measure_alpha(coincidences, _distances(level, coincidences, scale))
+        found[f"krippendorff_alpha_{level}"] = measure_alpha(coincidences, _distances(level, coincidences, numbers))
     found["fleiss_kappa"] = np.where(one_label, np.nan, divide(observed - by_fleiss, 1 - by_fleiss))
     of_pairs = pairs.coefficients(weights)
     for name in MEAN_OF_PAIRS:
@@ -237,20 +221,20 @@ def measure_all(
     return found
 
 
-def _distances(level: str, coincidences: np.ndarray, scale: Scale) -> np.ndarray | None:
+def _distances(level: str, coincidences: np.ndarray, numbers: np.ndarray | None) -> np.ndarray | None:
     """Return the squared distances of labels, (..., label, label), as Krippendorff has them; None if all are alike."""
     if level == "nominal":
         return None
     n = coincidences.sum(axis=-1)  # (resample, label)
     place = np.cumsum(n, axis=-1) - n / 2
-    if level == "interval" and scale.values is not None:
-        place = scale.values
+    if level == "interval" and numbers is not None:
+        place = numbers
     far: np.ndarray = (place[..., :, None] - place[..., None, :]) ** 2
     return far
 
 
-def _say_undefined(data: AnnotationData, scale: Scale) -> dict[str, str]:
-    """Say which coefficients these data cannot have, and why."""
+def _explain_undefined(data: AnnotationData, numbers: np.ndarray | None, is_ordered: bool) -> dict[str, str]:
+    """Return which coefficients these data cannot have, and why."""
     n = data.votes.sum(axis=1)
     found = {}
     if np.unique(n[n > 0]).size > 1:
@@ -258,20 +242,21 @@ def _say_undefined(data: AnnotationData, scale: Scale) -> dict[str, str]:
             f"items have {n[n > 0].min():g} to {n.max():g} annotations, and it needs the same number of all: "
             "krippendorff_alpha_nominal and gwet_ac1 do not"
         )
-    if not scale.ordered:
+    if not is_ordered:
         found |= dict.fromkeys(("krippendorff_alpha_ordinal", *WEIGHTED), NO_ORDER)
-    if scale.values is None:
+    if numbers is None:
         found["krippendorff_alpha_interval"] = "the labels are not all numbers, so they have no distances"
     return found
 
 
-def _say_more(pairs: Pairs, values: Mapping[str, float], reasons: Mapping[str, str]) -> dict[str, str]:
-    """Say why other coefficients are nan, or what they leave out."""
+def _explain_missing(pairs: Pairs, values: Mapping[str, float], reasons: Mapping[str, str]) -> dict[str, str]:
+    """Return why other coefficients are nan, or what they leave out."""
     found = {name: "all answers are one label" for name, value in values.items() if math.isnan(value)} | dict(reasons)
-    undefined = {name: int((~np.isfinite(of)).sum()) for name, of in pairs.coefficients().items()}
+    of_pairs = measure_tables(pairs.tables)
     for name in MEAN_OF_PAIRS:
-        if undefined[name] and name not in found:
-            found[name] = f"{undefined[name]} of {counted(pairs.first.size, 'pair')} gave one label and are left out"
-        elif undefined[name] == pairs.first.size and found.get(name) != NO_ORDER:
+        undefined = int((~np.isfinite(of_pairs[name])).sum())
+        if undefined and name not in found:
+            found[name] = f"{undefined} of {counted(pairs.first.size, 'pair')} gave one label and are left out"
+        elif undefined == pairs.first.size and found.get(name) != NO_ORDER:
             found[name] = "no pair of annotators gave two labels to the items that they share"
     return found

@@ -18,7 +18,7 @@ L. Kish (1965), Survey Sampling, Wiley, section 5.4 (the design effect).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -67,33 +67,27 @@ class Pairs:
         counts: np.ndarray = np.asarray(self.answers.sum(axis=1), dtype=float)
         return counts.reshape(-1, self.n_labels, self.n_labels)
 
-    def coefficients(self, weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        """Return each coefficient (pair,), or of items with weights (item, resample): (pair, resample)."""
-        if weights is None:
-            return measure_tables(self.tables)
+    def coefficients(self, weights: np.ndarray) -> dict[str, np.ndarray]:
+        """Return each coefficient of items with weights (item,): (pair,); or (item, resample): (pair, resample)."""
         return _measure_weighted(measure_tables, self.answers, self.n_labels, weights)
 
-    def error_correlation(self, weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        """Return the correlation of errors as `coefficients` does; nothing where no true label is known."""
+    def coefficients_and_errors(self, weights: np.ndarray) -> dict[str, np.ndarray]:
+        """Return `coefficients` and, where a true label is known, the correlation of errors."""
         if self.errors is None:
-            return {}
-        if weights is None:
-            return measure_errors(np.asarray(self.errors.sum(axis=1), dtype=float).reshape(-1, 2, 2))
-        return _measure_weighted(measure_errors, self.errors, 2, weights)
+            return self.coefficients(weights)
+        return self.coefficients(weights) | _measure_weighted(measure_errors, self.errors, 2, weights)
 
 
 def _measure_weighted(
     measure: Callable[[np.ndarray], dict[str, np.ndarray]], counts: Any, n: int, weights: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return what is measured of tables (pair * n * n, item), a part at a time, of items with weights."""
-    found: dict[str, list[np.ndarray]] = {}
-    parts = [*split_rows(counts.shape[0] // n**2, weights.shape[1] * n**2)]
+    found: list[dict[str, np.ndarray]] = []
+    parts = [*split_rows(counts.shape[0] // n**2, weights[0].size * n**2)]
     for rows in parts or [slice(0, 0)]:  # where there is no pair, each coefficient is there all the same
         cells = counts[rows.start * n**2 : rows.stop * n**2] @ weights
-        tables = cells.reshape(-1, n, n, weights.shape[1]).transpose(0, 3, 1, 2)
-        for name, values in measure(tables).items():
-            found.setdefault(name, []).append(values)
-    return {name: np.concatenate(values) for name, values in found.items()}
+        found.append(measure(np.moveaxis(cells.reshape(-1, n, n, *weights.shape[1:]), (1, 2), (-2, -1))))
+    return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
 
 def find_pairs(data: AnnotationData) -> Pairs:
@@ -223,9 +217,9 @@ def measure_errors(tables: np.ndarray) -> dict[str, np.ndarray]:
     return {"error_correlation": divide(more, np.sqrt(rows * columns))}
 
 
-def _beyond(observed: np.ndarray, expected: np.ndarray, all_: np.ndarray) -> np.ndarray:
-    """Return agreement beyond chance, (observed - expected) / (1 - expected), of numbers."""
-    return divide(observed - expected, all_ - expected)
+def _beyond(observed: np.ndarray, expected: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Return agreement beyond chance, (observed - expected) / (most - expected), of numbers."""
+    return divide(observed - expected, most - expected)
 
 
 def _weighted(tables: np.ndarray, rows: np.ndarray, columns: np.ndarray, far: np.ndarray) -> np.ndarray:
@@ -288,13 +282,10 @@ def pair_table(
     check_resampling(confidence, resamples, random_seed)
     data = require_shared(data, "pair_table")
     pairs, names = find_pairs(data), np.array(data.annotators, dtype=object)
-    who = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
-
-    def measure(weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        return pairs.coefficients(weights) | pairs.error_correlation(weights)
-
-    drawn = [measure(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
-    return who.assign(n=pairs.n_items, **_with_bounds(measure(), drawn, confidence))
+    table = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
+    parts = resample_items(data.n_items, resamples, random_seed)
+    columns = _add_bounds(pairs.coefficients_and_errors, data.n_items, parts, confidence)
+    return table.assign(n=pairs.n_items, **columns)
 
 
 def annotator_agreement(
@@ -337,22 +328,25 @@ def annotator_agreement(
     table["n"] = np.bincount(data.annotator, minlength=n)
     table["n_partners"] = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=n)
 
-    def average(weights: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        found = pairs.coefficients(weights) | pairs.error_correlation(weights)
+    def average(weights: np.ndarray) -> dict[str, np.ndarray]:
+        found = pairs.coefficients_and_errors(weights)
         return {name: average_over_partners(pairs, each, n) for name, each in found.items()}
 
-    drawn = [average(weights) for weights in resample_items(data.n_items, resamples, random_seed)]
-    return table.assign(**_with_bounds(average(), drawn, confidence))
+    parts = resample_items(data.n_items, resamples, random_seed)
+    return table.assign(**_add_bounds(average, data.n_items, parts, confidence))
 
 
-def _with_bounds(
-    values: Mapping[str, np.ndarray], drawn: list[dict[str, np.ndarray]], confidence: float
+def _add_bounds(
+    measure: Callable[[np.ndarray], dict[str, np.ndarray]],
+    n_items: int,
+    parts: Iterable[np.ndarray],
+    confidence: float,
 ) -> dict[str, np.ndarray]:
-    """Return columns: each coefficient and, if items were drawn again, its bounds."""
-    columns: dict[str, np.ndarray] = {}
-    for name, each in values.items():
-        columns[name] = each
+    """Return columns: what is measured of the items and, if they were drawn again, its bounds."""
+    drawn, columns = [measure(weights) for weights in parts], {}
+    for name, values in measure(np.ones(n_items)).items():
+        columns[name] = values
         if drawn:
             every = np.concatenate([one[name] for one in drawn], axis=1)  # (row, resample)
-            columns[f"{name}_low"], columns[f"{name}_high"] = bound(each, every, confidence)
+            columns[f"{name}_low"], columns[f"{name}_high"] = bound(values, every, confidence)
     return columns

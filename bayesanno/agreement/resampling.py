@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_seed, check_share
 
@@ -68,25 +69,16 @@ def bound(value: np.ndarray, drawn: np.ndarray, confidence: float) -> tuple[np.n
     """
     from scipy.special import ndtr, ndtri
 
-    value, known = np.asarray(value, dtype=float), np.isfinite(drawn)
-    n = known.sum(axis=-1)
-    with np.errstate(invalid="ignore"):
-        below = (known & (drawn < value[..., None])).sum(axis=-1) + (drawn == value[..., None]).sum(axis=-1) / 2
-    away = ndtri(np.divide(below, n, out=np.full(value.shape, 0.5), where=n > 0))  # standard errors
+    value, n = np.asarray(value, dtype=float), np.isfinite(drawn).sum(axis=-1)
+    ordered = np.sort(np.where(np.isfinite(drawn), drawn, np.nan), axis=-1)  # nan last
+    below = (ordered < value[..., None]).sum(axis=-1) + (ordered == value[..., None]).sum(axis=-1) / 2
+    away = ndtri(divide(below, n))  # standard errors
     good = np.isfinite(value) & (n >= drawn.shape[-1] / 2) & (np.abs(away) <= MOST_BIAS)
     ends = []
     for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
-        share = ndtr(2 * np.where(good, away, 0) + ndtri(tail))
-        ends.append(np.where(good, _quantile(drawn, n, share), np.nan))
+        place = ndtr(2 * np.where(good, away, 0) + ndtri(tail)) * np.maximum(n - 1, 0)
+        before = np.floor(place).astype(int)
+        after = np.minimum(before + 1, np.maximum(n - 1, 0))
+        low, high = (np.take_along_axis(ordered, at[..., None], axis=-1)[..., 0] for at in (before, after))
+        ends.append(np.where(good, low + (place - before) * (high - low), np.nan))
     return ends[0], ends[1]
-
-
-def _quantile(drawn: np.ndarray, n: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Return the quantile of its own share of each row, what is nan left out."""
-    ordered = np.sort(drawn, axis=-1)  # nan last
-    place = share * np.maximum(n - 1, 0)
-    low = np.floor(place).astype(int)
-    high = np.minimum(low + 1, np.maximum(n - 1, 0))
-    at_low, at_high = (np.take_along_axis(ordered, at[..., None], axis=-1)[..., 0] for at in (low, high))
-    quantile: np.ndarray = at_low + (place - low) * (at_high - at_low)
-    return quantile

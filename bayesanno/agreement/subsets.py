@@ -5,8 +5,9 @@ An answer that is unsure is missing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import combinations, compress
 
 import numpy as np
 
@@ -62,30 +63,18 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
         raise DataError(f"least_items is {least_items}: it must be 1 or more")
     if largest is not None and not 2 <= largest <= n:
         raise DataError(f"largest is {largest}: it must be 2 to {n}, the number of annotators")
-    said = _answers(data)
+    counts = _count_answers(data)
     if n <= ALL:
         sizes = range(2, (largest or n) + 1)
-        found = [subset for size in sizes for subset in combinations(range(n), size)]
-        measured = _measure(said, found, least_items)
+        table = _measure(counts, [subset for size in sizes for subset in combinations(range(n), size)], least_items)
     else:
-        measured = _search(said, largest or min(LARGEST, n), least_items)
-    names = ["; ".join(data.annotators[who] for who in subset) for subset, _, _ in measured]
-    table = pd.DataFrame(
-        {
-            "size": [len(subset) for subset, _, _ in measured],
-            "annotators": pd.Series(names, dtype="str"),
-            "n_items": [items for _, items, _ in measured],
-            "alpha": [alpha for _, _, alpha in measured],
-            "search": pd.Series("all" if n <= ALL else "beam", index=range(len(measured)), dtype="str"),
-        }
-    )
+        table = _search(counts, largest or min(LARGEST, n), least_items)
+    names = ["; ".join(data.annotators[who] for who in subset) for subset in table["annotators"]]
+    table = table.assign(annotators=pd.Series(names, dtype="str"), search="all" if n <= ALL else "beam")
     return table.sort_values(["size", "alpha"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
-Measured = list[tuple[tuple[int, ...], int, float]]  # who, items with two answers or more, alpha
-
-
-def _answers(data: AnnotationData) -> np.ndarray:
+def _count_answers(data: AnnotationData) -> np.ndarray:
     """Return how often each annotator gave each label to each item that has two answers, (annotator, item, label)."""
     shared = np.flatnonzero(np.bincount(data.item, minlength=data.n_items) >= 2)
     place = np.full(data.n_items, -1)
@@ -96,45 +85,39 @@ def _answers(data: AnnotationData) -> np.ndarray:
             f"subsets of {data.n_annotators:,} annotators of {shared.size:,} items are too many to search: leave out "
             "annotators with few annotations"
         )
-    said = np.zeros((data.n_annotators, shared.size, data.n_labels), dtype=np.float32)
-    np.add.at(said, (data.annotator[kept], place[data.item[kept]], data.label[kept]), 1)
-    return said
+    counts = np.zeros((data.n_annotators, shared.size, data.n_labels), dtype=np.float32)
+    np.add.at(counts, (data.annotator[kept], place[data.item[kept]], data.label[kept]), 1)
+    return counts
 
 
-def _measure(said: np.ndarray, subsets: Sequence[tuple[int, ...]], least_items: int) -> Measured:
+def _measure(counts: np.ndarray, subsets: Sequence[tuple[int, ...]], least_items: int) -> pd.DataFrame:
     """Return the subsets each of whose members shares items enough with the others, with their alpha."""
-    found: Measured = []
-    there = (said.sum(axis=-1) > 0).astype(np.float32)  # (annotator, item)
-    member = np.zeros((len(subsets), len(said)), dtype=np.float32)
+    answered = (counts.sum(axis=-1) > 0).astype(np.float32)  # (annotator, item)
+    member = np.zeros((len(subsets), len(counts)), dtype=np.float32)
     for row, subset in enumerate(subsets):
         member[row, list(subset)] = 1
-    for rows in split_rows(len(subsets), said[0].size):
-        part = member[rows]
-        shared = (part @ there >= 2).astype(np.float32)  # (subset, item)
-        fewest = np.where(part > 0, shared @ there.T, np.inf).min(axis=1)
-        kept = np.flatnonzero(fewest >= least_items)
-        votes = np.tensordot(part[kept], said, axes=1)  # (subset, item, label)
-        alphas = alpha_of_votes(votes.astype(float))
-        items = shared[kept].sum(axis=1)
-        whose = (subsets[rows.start + int(at)] for at in kept)
-        found += [(subset, int(n), float(alpha)) for subset, n, alpha in zip(whose, items, alphas, strict=True)]
-    return found
+    enough, n_items, alpha = (np.zeros(len(subsets), dtype=kind) for kind in (bool, int, float))
+    for rows in split_rows(len(subsets), counts[0].size):
+        shared = (member[rows] @ answered >= 2).astype(np.float32)  # (subset, item)
+        fewest = np.where(member[rows] > 0, shared @ answered.T, np.inf).min(axis=1)
+        enough[rows], n_items[rows] = fewest >= least_items, shared.sum(axis=1)
+        kept = np.flatnonzero(enough[rows]) + rows.start
+        alpha[kept] = alpha_of_votes(np.tensordot(member[kept], counts, axes=1).astype(float))
+    size = member.sum(axis=1).astype(int)
+    table = pd.DataFrame({"size": size, "annotators": pd.Series(subsets, dtype=object), "n_items": n_items})
+    return table.assign(alpha=alpha)[enough].reset_index(drop=True)
 
 
-def _search(said: np.ndarray, largest: int, least_items: int) -> Measured:
+def _search(counts: np.ndarray, largest: int, least_items: int) -> pd.DataFrame:
     """Return the best subsets of each size that a beam search finds, from all pairs on."""
-    everyone = range(len(said))
-    found: Measured = []
-    subsets: list[tuple[int, ...]] = list(combinations(everyone, 2))
+    everyone = range(len(counts))
+    found, subsets = [], list(combinations(everyone, 2))
     for _ in range(2, largest + 1):
-        measured = [one for one in _measure(said, subsets, least_items) if not np.isnan(one[2])]
-        if not measured:
-            break
-        best = sorted(measured, key=lambda one: -one[2])[:WIDTH]
-        found += best
-        grown = {tuple(sorted((*subset, who))) for subset, _, _ in best for who in everyone if who not in subset}
-        subsets = sorted(grown)
-    return found
+        best = _measure(counts, subsets, least_items).nlargest(WIDTH, "alpha")
+        found.append(best.dropna(subset="alpha"))
+        grown = ((*subset, who) for subset in found[-1]["annotators"] for who in everyone if who not in subset)
+        subsets = sorted({tuple(sorted(subset)) for subset in grown})
+    return pd.concat(found, ignore_index=True)
 
 
 def alpha_without_each(data: AnnotationData) -> np.ndarray:
@@ -155,7 +138,7 @@ def outlier_table(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
     """Leave out the annotators who use labels least like the others, one at a time: what that does to alpha (Table 3).
 
     Each step drops the outlier (by `usage_table`) with the largest mean Jensen-Shannon divergence, and computes the
-    rest anew; it ends when there is no outlier. The use of labels includes unsure ones.
+    rest again; it ends when there is no outlier. The use of labels includes unsure ones.
 
     Parameters
     ----------
@@ -205,18 +188,14 @@ def _alpha_of(data: AnnotationData) -> float:
     return float(alpha_of_votes(data.without_unsure().votes))
 
 
-def leave_out(data: AnnotationData, annotators: Sequence[str]) -> AnnotationData:
+def leave_out(data: AnnotationData, annotators: Collection[str]) -> AnnotationData:
     """Return the annotations by all other annotators; items and labels stay as they are."""
-    from dataclasses import replace
-
-    kept = [name for name in data.annotators if name not in set(annotators)]
-    place = np.full(data.n_annotators, -1)
-    place[[data.annotators.index(name) for name in kept]] = np.arange(len(kept))
-    rows = place[data.annotator] >= 0
+    kept = np.array([name not in annotators for name in data.annotators])  # (annotator,)
+    rows = kept[data.annotator]
     return replace(
         data,
         item=data.item[rows],
-        annotator=place[data.annotator[rows]],
+        annotator=(kept.cumsum() - 1)[data.annotator[rows]],
         label=data.label[rows],
-        annotators=tuple(kept),
+        annotators=tuple(compress(data.annotators, kept)),
     )

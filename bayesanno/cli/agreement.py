@@ -80,7 +80,7 @@ def agreement(
             "command": "agreement",
             "data": describe_data(answers) | {"hash": answers.hash},
             "seed": chosen,
-            "ordered": find_scale(answers, ordered).ordered,
+            "ordered": find_scale(answers, ordered)[1],
             "resamples": resamples,
             "posterior": posterior,
             **({"unsure_left_out": int(answers.unsure_by_annotator.sum())} if answers.unsure else {}),

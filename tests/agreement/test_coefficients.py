@@ -229,8 +229,8 @@ def test_a_resample_counts_every_item_as_often_as_it_was_drawn(crowd):
         annotators=data.annotators,
         labels=data.labels,
     )
-    scale = find_scale(data, True)
-    drawn = measure_all(count_sums(data), find_pairs(data), scale, weights)
+    numbers, _ = find_scale(data, True)
+    drawn = measure_all(count_sums(data), find_pairs(data), numbers, weights)
     for name, value in values_of(again, ordered=True).items():
         if name in ("fleiss_kappa", "krippendorff_alpha_interval"):
             continue  # these data cannot have them
