@@ -11,9 +11,8 @@ NAACL-HLT, 438-446, https://aclanthology.org/N10-1067 ("the paper" below), which
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,14 +26,11 @@ from bayesanno.agreement.histograms import (
     mix_binomials,
     mix_gaussians,
 )
+from bayesanno.agreement.optimise import Method, minimise_misfit, spread
 from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
-Method = Literal["likelihood", "least_squares", "chi_square"]
-
-STARTS = 32
-SMALLEST = 1e-100  # stands for a probability of 0 whose logarithm or inverse is needed
 NARROWEST_SD = 0.25  # below that, a density at the integers is a spike on one bin, for any mass
 
 
@@ -174,19 +170,12 @@ def fit_binomials(
 
     below = histogram.cumsum() / histogram.sum()  # (bin,)
     middle = np.searchsorted(below, (np.arange(types) + 0.5) / types)  # the counts in the middle of k equal parts
-    rates = [(middle + 0.5) / (trials + 1), *_spread(types)]
+    rates = [(middle + 0.5) / (trials + 1), *spread(types)]
     starts = [np.concatenate([np.full(types, 1 / types), rate]) for rate in rates]
-    if method == "chi_square":  # it is astronomical away from its minimum: searches from afar may not arrive
-        likely = fit_binomials(histogram, types)
-        starts.append(np.array([*likely.weight, *likely.rate]))
-    best = _minimise(predict, histogram, method, starts, [(0, 1)] * (2 * types), n_weights=types)
+    best = minimise_misfit(predict, histogram, method, starts, [(0, 1)] * (2 * types), n_weights=types)
     weight, rate = _order(best.reshape(2, types))
-    probability = mix_binomials(weight, rate, trials)
-    return BinomialFit(
-        weight=tuple(weight.tolist()),
-        rate=tuple(rate.tolist()),
-        **_explain_histogram(histogram, probability, method, n_parameters=2 * types - 1, level=level),
-    )
+    explained = _explain_histogram(histogram, predict(best), method, n_parameters=2 * types - 1, level=level)
+    return BinomialFit(weight=weight, rate=rate, **explained)
 
 
 def fit_gaussians(data: CountData | ArrayLike, *, level: float = 0.05) -> GaussianFit:
@@ -217,24 +206,20 @@ def fit_gaussians(data: CountData | ArrayLike, *, level: float = 0.05) -> Gaussi
         raise DataError(f"{trials} answers per item are too few for the 5 parameters of two normal distributions")
 
     def predict(values: np.ndarray) -> np.ndarray:
-        return mix_gaussians(*values.reshape(3, 2), trials)
+        weight, mean, sd = values.reshape(3, 2)
+        return mix_gaussians(weight, mean, sd, trials)
 
     starts = [
         np.concatenate([[0.5, 0.5], trials * mean, np.full(2, trials * width)])
-        for mean in _spread(2)
+        for mean in spread(2)
         for width in (0.1, 0.25)
     ]
     bounds = [(0.0, 1.0)] * 2 + [(-float(trials), 2.0 * trials)] * 2 + [(NARROWEST_SD, 2.0 * trials)] * 2
-    best = _minimise(predict, histogram, "least_squares", starts, bounds, n_weights=2)
+    best = minimise_misfit(predict, histogram, "least_squares", starts, bounds, n_weights=2)
     weight, mean, sd = _order(best.reshape(3, 2))
-    expected = histogram.sum() * mix_gaussians(weight, mean, sd, trials)
-    return GaussianFit(
-        weight=tuple(weight.tolist()),
-        mean=tuple(mean.tolist()),
-        sd=tuple(sd.tolist()),
-        expected=expected,
-        goodness=chi_square_test(histogram, expected, n_parameters=5, level=level),
-    )
+    expected = histogram.sum() * predict(best)
+    goodness = chi_square_test(histogram, expected, n_parameters=5, level=level)
+    return GaussianFit(weight=weight, mean=mean, sd=sd, expected=expected, goodness=goodness)
 
 
 def fit_diligence(
@@ -284,16 +269,9 @@ def fit_diligence(
     def predict(values: np.ndarray) -> np.ndarray:
         return mix_binomials(shares, dilute_rates(rates, values[0], values[1]), trials)
 
-    starts = [*_spread(2)]
-    if method == "chi_square":  # as in `fit_binomials`
-        likely = fit_diligence(histogram, weight, rate)
-        starts.append(np.array([likely.diligence, likely.lazy_rate]))
-    best = _minimise(predict, histogram, method, starts, [(0, 1)] * 2)
-    return DiligenceFit(
-        diligence=float(best[0]),
-        lazy_rate=float(best[1]),
-        **_explain_histogram(histogram, predict(best), method, n_parameters=2, level=level),
-    )
+    best = minimise_misfit(predict, histogram, method, spread(2), [(0, 1)] * 2)
+    explained = _explain_histogram(histogram, predict(best), method, n_parameters=2, level=level)
+    return DiligenceFit(diligence=float(best[0]), lazy_rate=float(best[1]), **explained)
 
 
 def select_n_types(
@@ -336,65 +314,9 @@ def select_n_types(
     return pd.DataFrame(rows).drop(columns=["level", "critical"])
 
 
-def _spread(dimensions: int) -> np.ndarray:
-    """Return points that fill the unit cube evenly, always the same, shape (start, dimension)."""
-    from scipy.stats import qmc
-
-    points: np.ndarray = qmc.Halton(dimensions, scramble=False).random(STARTS + 1)[1:]  # the first is the corner 0
-    return points
-
-
-def _minimise(
-    predict: Callable[[np.ndarray], np.ndarray],
-    histogram: np.ndarray,
-    method: str,
-    starts: Iterable[np.ndarray],
-    bounds: Sequence[tuple[float, float]],
-    *,
-    n_weights: int = 0,
-) -> np.ndarray:
-    """Return the values, within their bounds, whose predicted probabilities of the bins are nearest to a histogram.
-
-    The best of the minima reached from the starts. The first `n_weights` values are kept at a sum of 1.
-    """
-    from scipy.optimize import minimize
-
-    if method not in get_args(Method):
-        raise DataError(f"no method {method!r}: choose one of {', '.join(get_args(Method))}")
-    share = histogram / histogram.sum()  # (bin,)
-    simplex = {"type": "eq", "fun": lambda values: values[:n_weights].sum() - 1}
-    found = [
-        minimize(
-            lambda values: _measure_misfit(predict(values), share, method),
-            start,
-            jac="cs",  # by a complex step, which is exact to rounding
-            method="SLSQP",
-            bounds=bounds,
-            constraints=[simplex] if n_weights else [],
-            options={"ftol": 1e-15, "maxiter": 1000},
-        )
-        for start in starts
-    ]
-    best: np.ndarray = np.clip(min(found, key=lambda result: float(result.fun)).x, *np.transpose(bounds))
-    best[:n_weights] /= best[:n_weights].sum()
-    return best
-
-
-def _measure_misfit(probability: np.ndarray, share: np.ndarray, method: str) -> Any:
-    """Return what a method minimises: a number, complex where the probabilities of the bins are."""
-    from scipy.special import xlogy
-
-    if method == "least_squares":
-        return ((probability - share) ** 2).sum() / (share**2).sum()  # of order 1, as tolerances expect
-    chance = np.maximum(probability, SMALLEST)
-    if method == "likelihood":
-        return -xlogy(share, chance).sum()
-    return ((share - chance) ** 2 / chance).sum()
-
-
-def _order(types: np.ndarray) -> np.ndarray:
-    """Return the parameters of types (parameter, type) by ascending rate or mean, the second of them."""
-    return types[:, np.argsort(types[1], kind="stable")]
+def _order(types: np.ndarray) -> list[tuple[float, ...]]:
+    """Return the parameters of types (parameter, type), each by ascending rate or mean, the second of them."""
+    return [tuple(values) for values in types[:, np.argsort(types[1], kind="stable")].tolist()]
 
 
 def _explain_histogram(

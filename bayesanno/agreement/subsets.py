@@ -104,7 +104,7 @@ def _measure(counts: np.ndarray, subsets: Sequence[tuple[int, ...]], least_items
         kept = np.flatnonzero(enough[rows]) + rows.start
         alpha[kept] = alpha_of_votes(np.tensordot(member[kept], counts, axes=1).astype(float))
     size = member.sum(axis=1).astype(int)
-    table = pd.DataFrame({"size": size, "annotators": pd.Series(subsets, dtype=object), "n_items": n_items})
+    table = pd.DataFrame({"size": size, "annotators": list(subsets), "n_items": n_items})
     return table.assign(alpha=alpha)[enough].reset_index(drop=True)
 
 
@@ -123,14 +123,11 @@ def _search(counts: np.ndarray, largest: int, least_items: int) -> pd.DataFrame:
 def alpha_without_each(data: AnnotationData) -> np.ndarray:
     """Return nominal alpha of all annotators but one, (annotator,); nan where it is not defined."""
     data = data.without_unsure()
-    votes, found = data.votes, np.full(data.n_annotators, np.nan)
-    order = np.argsort(data.annotator, kind="stable")
-    ends = np.cumsum(np.bincount(data.annotator, minlength=data.n_annotators))
-    for who, (begin, end) in enumerate(zip(np.concatenate([[0], ends[:-1]]), ends, strict=True)):
-        own = order[begin:end]
-        less = votes.copy()
-        np.subtract.at(less, (data.item[own], data.label[own]), 1)
-        found[who] = alpha_of_votes(less)
+    found = np.full(data.n_annotators, alpha_of_votes(data.votes))
+    for who in np.unique(data.annotator).tolist():
+        own, others = data.annotator == who, data.votes.copy()
+        np.subtract.at(others, (data.item[own], data.label[own]), 1)
+        found[who] = alpha_of_votes(others)
     return found
 
 

@@ -82,15 +82,10 @@ def split_vote(data: AnnotationData) -> np.ndarray:
     >>> split_vote(AnnotationData.from_records(said)).tolist()
     [[0.5, 0.5], [1.0, 0.0]]
     """
-    known = data.control_codes[:, None] >= 0
-    return np.where(known, np.eye(data.n_classes)[data.control_codes], split_ties(data.votes[:, data.class_codes]))
-
-
-def split_ties(votes: np.ndarray) -> np.ndarray:
-    """Return the majority of votes (item, label): 1 of the most frequent label, or of several the same share each."""
-    most = (votes == votes.max(axis=1, keepdims=True)).astype(float)
-    shares: np.ndarray = most / most.sum(axis=1, keepdims=True)
-    return shares
+    votes = data.votes[:, data.class_codes]  # (item, true_class)
+    most = votes == votes.max(axis=1, keepdims=True)
+    by_vote = most / most.sum(axis=1, keepdims=True)
+    return np.where(data.control_codes[:, None] >= 0, np.eye(data.n_classes)[data.control_codes], by_vote)
 
 
 def require_sure(data: AnnotationData, who: str) -> AnnotationData:

@@ -12,7 +12,6 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from bayesanno.agreement.behaviour import check_base, find_distances, measure_usage
-from bayesanno.agreement.resampling import split_rows
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.analysis.parts import find_positions
@@ -67,8 +66,7 @@ def behaviour_table(
         raise FitError(f"there is no measure {farthest_by!r}: choose one of {', '.join(get_args(Measure))}")
     view, usage = _usage_of(fit)
     draws = usage.values.reshape(-1, *usage.shape[2:])  # (sample, annotator, response)
-    measured = [measure_usage(draws[part], base) for part in split_rows(len(draws), draws.shape[1] ** 2)]
-    found = {name: np.concatenate([each[name] for each in measured]) for name in get_args(Measure)}
+    found = measure_usage(draws, base)
     table = pd.DataFrame({"annotator": pd.Series(list(view.data.annotators), dtype="str")})
     table["n_annotations"] = view.data.by_annotator
     for name, values in found.items():

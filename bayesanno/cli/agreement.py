@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
+from bayesanno.agreement.behaviour import find_distance, usage_shares, usage_table
+from bayesanno.agreement.coefficients import agreement_table, find_scale
+from bayesanno.agreement.groups import MOST_GROUPED, confusable_labels, group_annotators
+from bayesanno.agreement.pairs import annotator_agreement, pair_table
+from bayesanno.agreement.subsets import alpha_without_each, subset_table
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
 from bayesanno.data.annotations import AnnotationData
@@ -55,7 +60,6 @@ def agreement(
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Measure how far annotators agree, and how they use the labels."""
-    from bayesanno.agreement.coefficients import find_scale
     from bayesanno.io.annotations import annotations_from
     from bayesanno.io.sources import open_source
 
@@ -94,10 +98,6 @@ def tabulate(
     data: AnnotationData, *, ordered: bool | None, resamples: int, random_seed: int
 ) -> dict[str, pd.DataFrame]:
     """Return the tables that the command writes, by the names of their files."""
-    from bayesanno.agreement.coefficients import agreement_table
-    from bayesanno.agreement.groups import confusable_labels
-    from bayesanno.agreement.subsets import subset_table
-
     return {
         "coefficients.csv": agreement_table(data, ordered=ordered, resamples=resamples, random_seed=random_seed),
         "annotators.csv": _tabulate_annotators(data),
@@ -108,11 +108,6 @@ def tabulate(
 
 
 def _tabulate_annotators(data: AnnotationData) -> pd.DataFrame:
-    from bayesanno.agreement.behaviour import usage_table
-    from bayesanno.agreement.groups import MOST_GROUPED, group_annotators
-    from bayesanno.agreement.pairs import annotator_agreement
-    from bayesanno.agreement.subsets import alpha_without_each
-
     usage = usage_table(data)
     own = annotator_agreement(data).rename(columns=SHORTER).drop(columns=["annotator", "n"])
     first = usage[["annotator", "n", "leverage", "kld", "jsd_mean"]].assign(alpha_without=alpha_without_each(data))
@@ -128,27 +123,21 @@ def _n_active(data: AnnotationData) -> int:
 
 
 def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
-
-    from bayesanno.agreement.behaviour import find_distance, usage_shares
-    from bayesanno.agreement.pairs import pair_table
-
     table = pair_table(data).rename(columns=SHORTER)
     if data.n_annotators <= MOST_PAIRED:
         first, second = np.triu_indices(data.n_annotators, 1)
         names = np.array(data.annotators, dtype=object)
         every = pd.DataFrame({"annotator_1": names[first], "annotator_2": names[second]}, dtype="str")
         table = every.merge(table, how="left").fillna({"n": 0}).astype({"n": int})
-    place = {name: code for code, name in enumerate(data.annotators)}
-    codes = tuple(table[f"annotator_{which}"].map(place).to_numpy(dtype=int) for which in (1, 2))
-    shares = usage_shares(data)
-    table.insert(3, "jsd", find_distance(shares[codes[0]], shares[codes[1]]))
+    code = {name: code for code, name in enumerate(data.annotators)}
+    one, other = (usage_shares(data)[table[f"annotator_{which}"].map(code)] for which in (1, 2))  # (pair, label)
+    table.insert(3, "jsd", find_distance(one, other))
     order = ["annotator_1", "annotator_2", "n", "jsd", "agreement", "kappa", "alpha"]
     return table[[*order, *(name for name in table.columns if name not in order)]]
 
 
 def draw(data: AnnotationData, subsets: pd.DataFrame, known: AnnotationData | xr.DataTree) -> dict[str, Figure]:
     """Return the figures that can be drawn, by the names of their files; `known` is a fit, or the data alone."""
-    from bayesanno.agreement.groups import MOST_GROUPED
     from bayesanno.report.plots.agreement import plot_distances, plot_divergence, plot_subsets, plot_usage
 
     figures = {"usage.png": plot_usage(data)}

@@ -59,12 +59,10 @@ def expected_of_annotators(drawn: Drawn, *, items: np.ndarray, label: int) -> np
     """
     weight, rate = _find_rates(drawn, label)  # (draw, type), (draw, annotator, type)
     data: AnnotationData = drawn.data
-    of_item = data.annotator[np.argsort(data.item, kind="stable")]
-    ends = np.cumsum(np.bincount(data.item, minlength=data.n_items))
-    answers = int(ends[items[0]] - (ends[items[0] - 1] if items[0] else 0))
-    who = np.sort(of_item[ends[items][:, None] - answers + np.arange(answers)], axis=1)  # (item, answer)
-    groups, n = np.unique(who, axis=0, return_counts=True)
-    expected = np.zeros((*weight.shape, answers + 1))
+    rows = np.isin(data.item, items)  # (annotation,)
+    who = data.annotator[rows][np.argsort(data.item[rows], kind="stable")].reshape(items.size, -1)  # (item, answer)
+    groups, n = np.unique(np.sort(who, axis=1), axis=0, return_counts=True)
+    expected = np.zeros((*weight.shape, who.shape[1] + 1))
     for group, many in zip(groups, n, strict=True):
         chance = np.zeros_like(expected)  # of each number of answers
         chance[..., 0] = 1
