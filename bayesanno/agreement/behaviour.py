@@ -81,7 +81,7 @@ def find_divergence(shares: np.ndarray, base: float = math.e) -> np.ndarray:
     ----------
     shares : array, shape (..., annotator, label)
     base : float
-        Of the logarithm.
+        The base of the logarithm.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def find_distances(shares: np.ndarray, base: float = math.e) -> np.ndarray:
     ----------
     shares : array, shape (..., annotator, label)
     base : float
-        Of the logarithm.
+        The base of the logarithm.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def usage_table(data: AnnotationData, *, base: float = math.e, smoothing: float 
     ----------
     data : AnnotationData
     base : float
-        Of the logarithm: e for nats, 2 for bits.
+        The base of the logarithm: e for nats, 2 for bits.
     smoothing : float
         Added to every count, so that no divergence is infinite.
 

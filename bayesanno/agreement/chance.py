@@ -60,7 +60,7 @@ class ChanceDifference:
     noise : int
         R, the items of the test set that are noise.
     confidence : float
-        Of the bounds.
+        The confidence of the bounds.
     sd : float
         Standard deviation of the difference, sqrt(R / 2).
     chebyshev : int

@@ -87,7 +87,7 @@ def agreement_table(
         Whether the labels are ordered, for ordinal alpha and weighted kappa. By default they are where all labels are
         numbers.
     confidence : float, default 0.95
-        Of the intervals.
+        The confidence of the intervals.
     resamples : int
         How often items are drawn again, with replacement; 0 for no intervals.
     random_seed : int, optional

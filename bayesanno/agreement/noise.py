@@ -46,9 +46,9 @@ class NoiseBound:
     p : float
         The chance that the annotators of a hard item agree.
     confidence : float
-        Of the bounds t0 and gamma.
+        The confidence of the bounds t0 and gamma.
     t0 : int
-        With that confidence no more than t0 items are hard.
+        At most so many items are hard, at that confidence.
     gamma : float or None
         (t0 - d) / (n - d), the share of the agreed items that may be noise; None where no item is agreed on.
     kappa : float or None
@@ -101,16 +101,16 @@ def hard_items_posterior(n: int, d: int, p: float, *, prior: ArrayLike | None = 
     >>> hard_items_posterior(3, 1, 0.5).round(4)  # in proportion 1 : 2 * 0.5 : 3 * 0.25
     array([0.    , 0.3636, 0.3636, 0.2727])
     """
-    from scipy.special import softmax
-    from scipy.stats import nbinom
-
     n, d = _check_counts(n, d)
     check_share("p, the chance of agreement on a hard item,", p)
-    log_weight = nbinom.logpmf(np.arange(n - d + 1), d + 1, 1 - p)  # C(h, d) p^(h-d), in proportion
+    more = np.arange(1, n - d + 1)  # h - d
+    # C(h, d) p^(h-d) as a running product of the ratios h / (h - d) * p: SciPy's negative binomial takes long to import
+    log_weight = np.concatenate([[0.0], np.cumsum(np.log((more + d) / more * p))])  # (n - d + 1,)
     if prior is not None:
         with np.errstate(divide="ignore"):
             log_weight += np.log(_weigh_prior(prior, n, d)[d:])
-    return np.concatenate([np.zeros(d), softmax(log_weight)])
+    weight = np.exp(log_weight - log_weight.max())
+    return np.concatenate([np.zeros(d), weight / weight.sum()])
 
 
 def bound_noise(
@@ -190,11 +190,11 @@ def bound_noise_of(
     found = count_disagreement(data)
     p = found.p if chance is None else chance
     if p is None:
-        raise DataError("no item is disagreed on, so the chance of agreement cannot be estimated: give it (--chance)")
+        raise DataError("no item is disagreed on, so chance cannot be estimated: give chance (--chance)")
     if chance is None and not 0 < p < 1:
         raise DataError(
             f"from {counted(found.d, 'item')} disagreed on the chance of agreement is {p:g}, not a reliable estimate: "
-            "give the chance of agreement (--chance)"
+            "give it as chance (--chance)"
         )
     bound = bound_noise(found.n, found.d, p, confidence=confidence, prior=prior)
     return replace(bound, kappa=found.kappa)

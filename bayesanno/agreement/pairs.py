@@ -251,7 +251,7 @@ def pair_table(
     ----------
     data : AnnotationData
     confidence : float, default 0.95
-        Of the intervals.
+        The confidence of the intervals.
     resamples : int
         How often items are drawn again for intervals; by default there are none.
     random_seed : int, optional
@@ -297,7 +297,7 @@ def annotator_agreement(
     ----------
     data : AnnotationData
     confidence : float, default 0.95
-        Of the intervals.
+        The confidence of the intervals.
     resamples : int
         How often items are drawn again for intervals; by default there are none.
     random_seed : int, optional
@@ -305,9 +305,9 @@ def annotator_agreement(
     Returns
     -------
     pandas.DataFrame
-        One row per annotator: `annotator`, `n` (annotations, but for unsure ones), `n_partners` with whom they share
-        an item, and the coefficients of `pair_table`, averaged over the pairs of which each is defined; nan where there
-        is none.
+        One row per annotator: `annotator`, `n` (annotations, without unsure ones), `n_partners`, the annotators who
+        share an item with them, and the coefficients of `pair_table`, each averaged over the pairs that have it; nan
+        where there is none.
 
     Raises
     ------

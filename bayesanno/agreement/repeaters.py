@@ -7,10 +7,10 @@ where it is wrong: able annotators agree on a rare class that less able ones do 
 
 Where all annotators nearly always give one label there is nobody to compare with, and no repeater is found: a habit of
 all looks like a class. And where a table has no item of the rare class, or one, the agreement of able annotators cannot
-be seen: of sixty tables (400 items, a class of .01; five annotators of .97 and one of .70), the five were taken for
-repeaters in four, all of which had none or one; of 320 tables with classes of .03 and more nothing was said before a
-fit. Of 270 tables in which five of eight had a habit (kept in .90 to .97 of their answers; two to four labels), all who
-gave one label that often were found in 266, and some of them in the others.
+be seen. Sixty tables (400 items, a class of .01; five annotators of .97 and one of .70) were tried: the five were taken
+for repeaters in four tables, which had no item of the class, or one. In 320 tables with classes of .03 and more there
+was no warning before a fit. In 270 tables, five of eight annotators had a habit (kept in .90 to .97 of their answers;
+two to four labels): all who gave one label that often were found in 266 of them, and some in the other four.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Repeaters(NamedTuple):
     annotators, labels : tuple of str
         Their names, and the label that each of them repeats.
     shares : tuple of float
-        Of all answers, those that each of them gave; without unsure ones, as everything here.
+        The share of all answers that each of them gave; unsure ones are left out, as everywhere here.
     """
 
     annotators: tuple[str, ...]

@@ -19,7 +19,7 @@ class Skew(NamedTuple):
     ----------
     label : str
     share : float
-        Of the answers, each item's counting as one.
+        The share of the answers that have it, where each item counts as one.
     alpha : float
         Krippendorff's alpha of this label against all others; nan where nothing else was said, or no item has two
         answers.
@@ -37,7 +37,7 @@ class LabelCounts:
     Attributes
     ----------
     shares : array, shape (label,)
-        Of items with annotations, the shares that a label has of each, added up.
+        The sum, over items with annotations, of the share that each label has of the answers.
     n_items : float
         How many these are.
     together : array, shape (label, label)

@@ -40,7 +40,7 @@ def behaviour_table(
         The measure of `farthest_probability`: the mean Jensen-Shannon divergence from each other annotator, the
         leverage over the mean of all, or the Kullback-Leibler divergence from the mean of the others.
     base : float
-        Of the logarithm: e for nats, 2 for bits.
+        The base of the logarithm: e for nats, 2 for bits.
 
     Returns
     -------

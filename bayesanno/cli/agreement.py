@@ -26,7 +26,7 @@ from bayesanno.ground.wording import counted, enumerated
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_PAIRED = 500  # annotators of whom every pair is listed, whether they share items or not
+MOST_PAIRED = 500  # annotators: up to so many, every pair is listed, whether it shares items or not
 MOST_SHOWN = 5  # rows of a table on the screen
 SHOWN_SIZES = (2, 3, 5)  # of the subsets on the screen
 SHORTER = {

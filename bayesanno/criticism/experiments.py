@@ -49,7 +49,7 @@ def vary_good_annotators(
     random_seed: int | None = None,
     progressbar: bool = True,
 ) -> pd.DataFrame:
-    """Fit pools of annotators of which few are good: figure 5.
+    """Fit pools with few good annotators: figure 5.
 
     Parameters
     ----------
@@ -75,14 +75,14 @@ def vary_good_annotators(
     -------
     pandas.DataFrame
         One row per data set and method: `n_labels`, `strategy`, `n_good`, `run`, `method` ("vote" or the name),
-        `accuracy`, and `problem`: what the fit warned of, or why there is none, in which case accuracy is nan.
+        `accuracy`, and `problem`: the warnings of the fit, or why there is none; then accuracy is nan.
 
     Raises
     ------
     DataError
         If there are more good annotators than annotators, or a setting is out of its range.
     FitError
-        If `fits` or `runs` cannot be.
+        If `fits` or `runs` are out of their range.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def vary_annotations(
     DataError
         If no gold is known, or a number of annotations is below 1.
     FitError
-        If `fits` or `runs` cannot be.
+        If `fits` or `runs` are out of their range.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def vary_controls(
     DataError
         If no gold is known, or a share is out of its range.
     FitError
-        If `fits` or `runs` cannot be.
+        If `fits` or `runs` are out of their range.
 
     Examples
     --------
@@ -255,16 +255,16 @@ def compare_coverage(
     Returns
     -------
     pandas.DataFrame
-        `method`, `coverage`, `n_items` kept, `accuracy`, `votes`, `problem`. Of the vote there is one row for each
-        share of an item's answers that its commonest label has somewhere: `votes`, with the items that have at least
-        that; its coverage cannot be chosen. A tie is split at random, and an unsure answer is no vote.
+        `method`, `coverage`, `n_items` kept, `accuracy`, `votes`, `problem`. The vote has one row for each share of an
+        item's answers that the commonest label has in some item: `votes`, which keeps the items with at least that
+        share; its coverage cannot be chosen. A tie is split at random, and an unsure answer is no vote.
 
     Raises
     ------
     DataError
         If no gold is known.
     FitError
-        If `fits` cannot be, or a coverage is out of its range.
+        If `fits` is out of its range, or a coverage is out of its range.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Anveshan's statistics: known values, what the paper says of them, and what cannot be had."""
+"""Anveshan's statistics: known values, the statements of the paper, and errors."""
 
 import math
 from itertools import combinations
@@ -50,7 +50,7 @@ def test_three_annotators_by_hand():
     np.testing.assert_allclose(mean_distances(shares), mean, atol=1e-9)
 
 
-def test_a_label_that_nobody_else_gave_is_infinitely_far_unless_counts_are_smoothed():
+def test_a_label_of_one_annotator_is_infinitely_far_unless_smoothed():
     data = from_matrix(
         [*[[0, 0, 0]] * 4, *[[0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]], [1, 1, 2], [1, 1, 2]]
     )  # counts (6, 4, 0), (5, 5, 0), (4, 4, 2)
@@ -62,7 +62,7 @@ def test_a_label_that_nobody_else_gave_is_infinitely_far_unless_counts_are_smoot
     np.testing.assert_allclose(smoothed["kld"], [0.0592990656, 0.0482071896, 0.1960785334], atol=1e-9)
 
 
-def test_the_farthest_that_two_can_be():
+def test_the_largest_divergence_of_two_annotators():
     apart = shares_of((1, 0), (0, 1))
     assert find_distances(apart)[0, 1] == pytest.approx(math.log(2))
     assert np.abs(apart[0] - apart[1]).sum() == 2
@@ -121,7 +121,7 @@ def test_outliers_are_far_above_the_rest_and_none_is_below_it():
 
 
 def test_dropping_a_spammer_raises_alpha(rng):
-    """Table 3: of ten annotators one says anything but what the others say."""
+    """Table 3: one of ten annotators always gives the same label."""
     truth = rng.integers(3, size=(80, 1))
     answers = np.where(rng.random((80, 10)) < 0.8, truth, rng.integers(3, size=(80, 10)))
     answers[:, 4] = 2
@@ -246,7 +246,7 @@ def test_alpha_without_each_is_alpha_of_the_others(crowd):
         assert found[who] == pytest.approx(float(alpha_of_votes(others.votes)), abs=1e-12)
 
 
-# -------------------------------------------------------------------------------------------------- what cannot be had
+# ------------------------------------------------------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_alpha_without_each_is_alpha_of_the_others(crowd):
         (lambda _: ba.outlier_table(from_matrix([[0, -1], [-1, 1]])), "no item has two annotations"),
     ],
 )
-def test_behaviour_that_cannot_be_measured_is_refused(refuses, call, match):
+def test_wrong_arguments_are_refused(refuses, call, match):
     with refuses(DataError, match):
         call(tiny_data())
 

@@ -22,7 +22,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
 from tests.samples import RTE_HISTOGRAM, rte_annotations
 
-COMPLETE = (  # three annotators, four labels of which one is never used, items disagreed on: 1, 2, 3, 4
+COMPLETE = (  # three annotators, four labels and one of them never used, items disagreed on: 1, 2, 3, 4
     ("x", "y", "x"), ("y", "y", "z"), ("z", "x", "z"), ("x", "x", "y"), ("x", "x", "x"), ("z", "z", "z"),
 )  # fmt: skip
 
@@ -61,7 +61,7 @@ UNEQUAL = (  # repeated answers, 1 to 4 annotations per item, an annotator with 
 )  # fmt: skip
 
 
-def test_where_designs_are_unequal_the_chance_is_the_mean_over_agreed_items():
+def test_unequal_designs_have_the_mean_chance_of_agreed_items():
     data = AnnotationData.from_records(UNEQUAL, items=[f"s{number}" for number in range(1, 9)])
     a, b, c = np.array([2 / 3, 1 / 3]), np.array([1 / 3, 2 / 3]), np.array([0.0, 1.0])
     d, e = np.array([4 / 9, 5 / 9]), np.array([1.0, 0.0])  # d's is the coin of all the others
@@ -72,7 +72,7 @@ def test_where_designs_are_unequal_the_chance_is_the_mean_over_agreed_items():
     assert found.p == pytest.approx(np.mean(by_item), abs=1e-15)
 
 
-def test_where_nothing_is_agreed_on_the_chance_is_the_mean_over_all_items():
+def test_without_agreed_items_the_chance_is_the_mean_of_all_items():
     data = AnnotationData.from_records([("s1", "a", "x"), ("s1", "b", "y"), ("s2", "a", "y"), ("s2", "b", "x")])
     assert estimate_chance_agreement(data) == 0.5
 
@@ -210,7 +210,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_out_of_range_is_refused(refuses, wrong):
+def test_values_out_of_range_are_refused(refuses, wrong):
     call, match = WRONG[wrong]
     with refuses(DataError, match):
         call()

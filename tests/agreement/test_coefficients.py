@@ -1,4 +1,4 @@
-"""Agreement coefficients: known values, equality with other packages on tables with holes, and what is not defined."""
+"""Agreement coefficients: known values, equality with other packages on tables with holes, and undefined values."""
 
 import warnings
 from dataclasses import replace
@@ -72,7 +72,7 @@ def test_alphas_are_those_of_krippendorff(answers):
 
 @settings(max_examples=60)
 @given(tables())
-def test_the_tables_of_pairs_give_kappas_of_scikit_learn_and_alphas_of_krippendorff(answers):
+def test_pairs_have_the_kappas_and_alphas_of_other_packages(answers):
     data = from_matrix(answers)
     table, codes = ba.pair_table(data), np.arange(data.n_labels)
     place = {name: code for code, name in enumerate(data.annotators)}
@@ -159,7 +159,7 @@ def test_gwets_ac1_by_hand():
 @pytest.mark.parametrize(
     ("name", "agreement", "kappa"), [("rte", 0.7324, 0.8001), ("temp", 0.8141, 0.8192), ("wsd", 0.7694, 0.6905)]
 )
-def test_what_annotators_agree_on_tells_who_is_right(shared, name, agreement, kappa):
+def test_agreement_correlates_with_accuracy_as_in_table_1(shared, name, agreement, kappa):
     """Table 1 of Hovy et al. (2013), computed: the correlation of mean agreement with the share of right answers."""
     data = ba.read_annotations(shared / "data" / f"{name}.csv")
     table = ba.annotator_agreement(data)
@@ -201,7 +201,7 @@ def answers_of(n_items, seed=3, accuracy=0.8):
 
 
 def test_intervals_cover_what_they_are_of():
-    """Of 100 data sets the 90% interval holds the coefficient of very many items in about 90."""
+    """The 90% interval holds the coefficient of very many items in about 90 of 100 data sets."""
     expected = values_of(from_matrix(answers_of(200_000, seed=99)))
     held = dict.fromkeys(("percent_agreement", "krippendorff_alpha_nominal", "gwet_ac1", "cohen_kappa"), 0)
     for seed in range(100):
@@ -246,7 +246,7 @@ def test_tables_of_pairs_and_annotators_have_intervals_too(crowd):
     assert ((own["agreement_low"] < own["agreement"]) & (own["agreement"] < own["agreement_high"])).all()
 
 
-def test_values_beside_their_resamples_have_no_interval():
+def test_a_value_far_from_its_resamples_has_no_interval():
     drawn = np.linspace(0, 1, 201)
     for value in (0.9, np.nan):
         assert np.isnan(bound(np.array(value), drawn, 0.95)).all()
@@ -257,10 +257,10 @@ def test_values_beside_their_resamples_have_no_interval():
     assert np.allclose(bound(np.array(0.5), holes, 0.8), (0.1, 0.9), atol=0.02)
 
 
-# --------------------------------------------------------------------------------------------------- what cannot be had
+# --------------------------------------------------------------------------------------------------- undefined values
 
 
-def test_what_is_not_defined_is_nan_with_its_reason():
+def test_undefined_values_are_nan_with_a_reason():
     same = ba.agreement_table(from_matrix([[1, 1], [1, 1], [1, 1]])).set_index("coefficient")
     defined = {"percent_agreement", "g_index", "gwet_ac1"}
     assert (same.loc[sorted(defined), "value"] == 1).all()
@@ -279,7 +279,7 @@ def test_unequal_numbers_of_answers_have_no_fleiss_kappa(crowd):
     assert found.loc["fleiss_kappa", "reason"].startswith("items have 3 to 5 annotations, and it needs the same number")
 
 
-def test_labels_that_are_no_numbers_have_no_interval_alpha_and_an_order_only_if_it_is_said():
+def test_words_have_no_interval_alpha_and_an_order_only_if_declared():
     data = from_matrix(answers_of(50), labels=("low", "middle", "high"))
     without = ba.agreement_table(data, **ONCE).set_index("coefficient")
     for name in ("krippendorff_alpha_ordinal", "cohen_kappa_linear", "cohen_kappa_quadratic"):
@@ -329,7 +329,7 @@ def test_where_only_one_annotator_answers_twice_no_pair_has_a_kappa():
         (lambda: ba.agreement_table(tiny_data(), random_seed=-1), FitError, "random_seed is -1"),
     ],
 )
-def test_agreement_that_cannot_be_measured_is_refused(refuses, call, error, match):
+def test_wrong_arguments_are_refused(refuses, call, error, match):
     with refuses(error, match):
         call()
 
@@ -355,7 +355,7 @@ class TestErrorCorrelation:
         of_one = table[(table["annotator_1"] == own.index[0]) | (table["annotator_2"] == own.index[0])]
         np.testing.assert_allclose(own.iloc[0], of_one["error_correlation"].mean())
 
-    def test_items_without_gold_are_left_out_and_without_any_there_is_no_column(self):
+    def test_items_without_gold_are_left_out_and_no_gold_is_no_column(self):
         said = {"s1": "yy", "s2": "yn", "s3": "ny", "s4": "nn", "s5": "yy", "s6": "nn"}
         records = [(item, who, label) for item, both in said.items() for who, label in zip("ab", both, strict=True)]
         assert "error_correlation" not in ba.pair_table(ba.AnnotationData.from_records(records))

@@ -107,7 +107,7 @@ def test_degrees_of_freedom_and_critical_values(parameters, df, critical):
     ],
 )
 def test_p_values(chi_square, df, p_value, half_a_digit):
-    """Of eleven bins two are off, by as much as makes this chi-square."""
+    """Two of eleven bins are off by as much as makes this chi-square."""
     expected = np.full(11, 100.0)
     away = np.sqrt(chi_square * 100 / 2)
     observed = expected + np.array([away, -away, *[0] * 9])
@@ -117,7 +117,7 @@ def test_p_values(chi_square, df, p_value, half_a_digit):
     assert found.rejected == (p_value < 0.05)
 
 
-def test_what_could_not_be_seen_but_was_is_rejected_and_what_was_not_does_not_matter():
+def test_an_impossible_count_is_rejected_unless_it_was_not_seen():
     impossible = chi_square_test([5, 5, 1], [5.5, 5.5, 0])
     assert (impossible.chi_square, impossible.p_value, impossible.rejected) == (np.inf, 0, True)
     assert chi_square_test([5, 6, 0], [5, 6, 0]).chi_square == 0
@@ -129,7 +129,7 @@ def test_without_degrees_of_freedom_there_is_no_test():
     assert np.isnan([found.p_value, found.critical]).all()
 
 
-def test_the_test_rejects_as_often_as_it_says_and_a_wrong_model_nearly_always(rng):
+def test_the_test_rejects_at_its_level_and_a_wrong_model_nearly_always(rng):
     expected = MODEL_M
     seen = rng.multinomial(800, expected / expected.sum(), size=4000)
     rejected = np.mean([chi_square_test(histogram, expected).rejected for histogram in seen])
@@ -176,7 +176,7 @@ def test_binomials_fitted_to_real_annotations(types, method):
     )
 
 
-def test_fits_to_what_model_m_expects_are_those_of_the_paper_nearly():
+def test_fits_to_the_histogram_of_model_m_are_nearly_those_of_the_paper():
     two = fit_binomials(MODEL_M, 2, method="least_squares")
     assert np.round(two.rate, 4).tolist() == [0.2361, 0.8686]  # printed .237, .867, fitted to data of that kind
     assert 800 * two.weight[0] == pytest.approx(431.1, abs=0.05)
@@ -188,7 +188,7 @@ def test_fits_to_what_model_m_expects_are_those_of_the_paper_nearly():
 
 
 @pytest.mark.parametrize("method", ["likelihood", "least_squares", "chi_square"])
-def test_a_model_is_found_again_in_what_it_expects(method):
+def test_a_model_is_recovered_from_its_expected_histogram(method):
     fit = fit_binomials(MODEL_M, 3, method=method)
     np.testing.assert_allclose(fit.weight, WEIGHT, atol=1e-6)
     np.testing.assert_allclose(fit.rate, RATE, atol=1e-6)
@@ -251,7 +251,7 @@ def test_the_printed_diligence_evaluated():
     assert chi_square_test(SRTE, expected, n_parameters=2).chi_square == pytest.approx(14.4309, abs=5e-5)
 
 
-def test_of_three_methods_each_is_best_by_its_own_measure():
+def test_each_method_is_best_by_its_own_measure():
     fits = {name: fit_binomials(SRTE, 2, method=name) for name in ("likelihood", "least_squares", "chi_square")}
     measures = {
         "likelihood": lambda fit: -fit.log_likelihood,
@@ -345,7 +345,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_out_of_range_is_refused(refuses, wrong):
+def test_values_out_of_range_are_refused(refuses, wrong):
     call, match = WRONG[wrong]
     with refuses(DataError, match):
         call()

@@ -7,7 +7,7 @@ from bayesanno.agreement.pairs import find_pairs
 from bayesanno.ground.errors import DataError
 
 
-def test_an_answer_given_many_times_is_that_many_answers_and_takes_no_more_memory():
+def test_an_answer_given_many_times_counts_as_many_in_little_memory():
     few = [("i", "a", "x"), ("i", "a", "y"), ("i", "b", "x"), ("j", "a", "y"), ("j", "b", "y")]
     times = [3, 1, 2, 1, 1]
     many = [record for record, n in zip(few, times, strict=True) for _ in range(n)]

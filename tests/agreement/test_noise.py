@@ -100,7 +100,7 @@ def test_the_posterior_and_the_bound_equal_exact_fractions(data):
 
 
 @pytest.mark.parametrize("coins", [[(0.5, 0.5), (0.25, 0.75)], [(0.5, 0.25, 0.25), (0.125, 0.75, 0.125)]])
-def test_the_posterior_equals_the_story_enumerated(coins):
+def test_the_posterior_equals_the_generative_process_enumerated(coins):
     """Every number of hard items, which items they are, and every flip of every coin."""
     n = 4
     exact = [[Fraction(coin) for coin in coin_of] for coin_of in coins]
@@ -155,7 +155,7 @@ def test_a_million_items_are_no_trouble():
     assert np.sqrt(posterior @ (beyond - 400_001.0) ** 2) == pytest.approx(np.sqrt(800_002), rel=1e-5)
 
 
-def test_a_prior_that_knows_the_number_of_hard_items_is_believed():
+def test_a_prior_on_one_number_of_hard_items_decides():
     prior = np.zeros(11)
     prior[6] = 3.0
     level = bound_noise(10, 2, 0.5, prior=prior)
@@ -216,7 +216,7 @@ def pairs(*said):
     return AnnotationData.from_records(rows)
 
 
-def test_the_noise_of_the_papers_first_example_from_a_table():
+def test_the_first_example_of_the_paper_from_a_table():
     said = [("no", "no"), ("yes", "yes")] * 450 + [("no", "yes"), ("yes", "no")] * 50
     level = bound_noise_of(pairs(*said))
     assert (level.n, level.d, level.p, level.t0) == (1000, 100, 0.5, 225)
@@ -225,9 +225,9 @@ def test_the_noise_of_the_papers_first_example_from_a_table():
     assert bound_noise_of(pairs(*said), chance=0.25).t0 == bound_noise(1000, 100, 0.25).t0
 
 
-def test_where_the_chance_of_agreement_cannot_be_estimated_it_must_be_given(refuses):
+def test_a_chance_that_cannot_be_estimated_must_be_given(refuses):
     agreed = pairs(("no", "no"), ("yes", "yes"))
-    with refuses(DataError, "no item is disagreed on, so the chance of agreement cannot be estimated: give it"):
+    with refuses(DataError, "no item is disagreed on, so chance cannot be estimated: give chance"):
         bound_noise_of(agreed)
     assert bound_noise_of(agreed, chance=0.5).d == 0
     one_sided = pairs(("no", "yes"), ("no", "yes"), ("no", "no"))  # a's coin always says no, b's always yes
@@ -236,7 +236,7 @@ def test_where_the_chance_of_agreement_cannot_be_estimated_it_must_be_given(refu
     assert bound_noise_of(one_sided, chance=0.5).d == 2
 
 
-def test_one_item_noise_is_refused_where_no_item_has_two_annotations(refuses):
+def test_items_with_one_annotation_each_are_refused(refuses):
     data = AnnotationData.from_records([("s1", "a", "no"), ("s2", "b", "yes")])
     with refuses(DataError, "no item has two annotations"):
         bound_noise_of(data, chance=0.5)
@@ -275,7 +275,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_out_of_range_is_refused(refuses, wrong):
+def test_values_out_of_range_are_refused(refuses, wrong):
     call, match = WRONG[wrong]
     with refuses(DataError, match):
         call()

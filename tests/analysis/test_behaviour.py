@@ -85,7 +85,7 @@ def fit_of():
     return fit
 
 
-def test_a_spammer_of_many_answers_is_the_outlier_and_one_of_few_is_not_sure_to_be(fit_of):
+def test_a_spammer_is_the_outlier_with_many_answers_and_not_with_few(fit_of):
     rng = np.random.default_rng(0)
     many = ba.behaviour_table(fit_of(simulate_annotators(100, rng))).set_index("annotator")["farthest_probability"]
     assert many["a0"] > 0.95
@@ -93,7 +93,7 @@ def test_a_spammer_of_many_answers_is_the_outlier_and_one_of_few_is_not_sure_to_
     assert few.max() < 0.5
 
 
-def test_a_newcomer_is_like_the_others_until_seen_otherwise(fit_of):
+def test_an_annotator_of_few_answers_is_shrunk_to_the_others(fit_of):
     data = simulate_annotators(250, np.random.default_rng(4), spammer=False, few=5)
     common, even = (
         ba.behaviour_table(fit_of(data, centre=centre)).set_index("annotator")["farthest_probability"]
@@ -103,7 +103,7 @@ def test_a_newcomer_is_like_the_others_until_seen_otherwise(fit_of):
     assert even["a19"] > 0.9
 
 
-def test_what_is_common_is_found(rng):
+def test_the_common_habit_is_recovered(rng):
     usage = rng.dirichlet(30 * SHARES, size=400)
     records = [
         (f"s{item}", f"a{who}", LABELS[label])
@@ -130,7 +130,7 @@ def test_confusions_are_averaged_over_annotators_by_their_answers(tiny_fit):
     assert row["hdi94_lb"] < row["mean"] < row["hdi94_ub"]
 
 
-def test_what_a_fit_cannot_say_is_refused(refuses, usage_fit, tiny_fit):
+def test_fits_without_the_quantity_are_refused(refuses, usage_fit, tiny_fit):
     with refuses(FitError, "a fit of model_b does not say how annotators use labels: fit label_usage"):
         ba.behaviour_table(tiny_fit)
     with refuses(FitError, "there is no measure 'kl'"):

@@ -17,7 +17,7 @@ def run(command, tmp_path):
     return lambda arguments: command("agreement", *arguments.split())
 
 
-def test_tables_and_figures_are_written_and_told_of(run, tmp_path):
+def test_tables_and_figures_are_written_and_listed(run, tmp_path):
     code, out, err = run("crowd.csv --out found --seed 1 --resamples 100")
     assert code == 0
     assert err == "1,646 annotations of 400 items by 30 annotators; labels maybe, no, yes\n"

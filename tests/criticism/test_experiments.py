@@ -1,4 +1,4 @@
-"""The experiments of Hovy et al. (2013): what the paper says of its figures; a row rests on its setting alone."""
+"""The experiments of Hovy et al. (2013): what the paper says of its figures; a row depends on its setting alone."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def test_a_pool_is_of_good_and_of_adverse_annotators(strategy):
         ({"labels": 1}, "only one label"),
     ],
 )
-def test_a_pool_that_cannot_be_is_refused(refuses, wrong, match):
+def test_impossible_pools_are_refused(refuses, wrong, match):
     with refuses(DataError, match):
         ba.simulate_pool(**{"good": 5, "adverse": 15, **wrong})
 
@@ -68,7 +68,7 @@ def test_mace_needs_fewer_good_annotators_than_the_vote():
     assert (easier["random"] > easier["first"]).all()  # "random annotators are easier to deal with"
 
 
-def test_nobody_good_is_hopeless_and_half_of_them_enough():
+def test_accuracy_is_low_without_good_annotators_and_high_with_half():
     """Figure 5, its ends."""
     table = ba.experiments.vary_good_annotators(
         PAPER, good=[0, 10], n_labels=[4], strategies=["random"], runs=1, **QUIET
@@ -78,7 +78,7 @@ def test_nobody_good_is_hopeless_and_half_of_them_enough():
     assert (found.loc[10] > 0.9).all()
 
 
-def test_a_row_rests_on_its_own_setting():
+def test_a_row_depends_on_its_own_setting_alone():
     once = {name: {"model": name, "method": "em", "method_options": {"restarts": 1}} for name in ("mace", "model_b")}
     mace = {"mace": once["mace"]}
     few = ba.experiments.vary_good_annotators(mace, good=[4], strategies=["first"], n_labels=[2], runs=1, **QUIET)
@@ -93,7 +93,7 @@ def test_a_row_rests_on_its_own_setting():
 # --------------------------------------------------------------------------------------------------- some annotations
 
 
-def test_items_keep_so_many_annotations(crowd):
+def test_items_keep_a_given_number_of_annotations(crowd):
     data = crowd[0]
     have = np.bincount(data.item, minlength=data.n_items)
     for n in (1, 3, 100):
@@ -136,7 +136,7 @@ def test_known_labels_help_with_the_others_too(crowd):
 # ----------------------------------------------------------------------------------------------------------- coverage
 
 
-def test_the_votes_coverage_is_what_it_happens_to_be():
+def test_the_vote_has_the_coverages_that_its_shares_give():
     data = replace(tiny_data(), gold={"s1": "yes", "s2": "no", "s3": "no", "s4": "yes"})
     table = ba.experiments.compare_coverage(data, PAPER, coverages=[0.5, 1], **QUIET)
     shares = data.vote_shares.max(axis=1)
@@ -163,7 +163,7 @@ def test_table_2_of_the_paper(shared):
     assert half["accuracy"].item() == pytest.approx(0.896875)  # ties split at random, exactly
 
 
-# -------------------------------------------------------------------------------------------------------- what is wrong
+# --------------------------------------------------------------------------------------------------------------- errors
 
 
 def test_a_fit_that_fails_is_a_row_that_says_why(crowd):
@@ -174,7 +174,7 @@ def test_a_fit_that_fails_is_a_row_that_says_why(crowd):
     assert table.loc["mace", "accuracy"] > 0.5
 
 
-def test_what_a_fit_warns_of_is_in_its_row(crowd):
+def test_warnings_of_a_fit_are_in_its_row(crowd):
     fits = {"short": {"model": "mace", "method": "em", "method_options": {"steps": 2}}}
     table = ba.experiments.compare_coverage(crowd[0], fits, coverages=[1], **QUIET).set_index("method")
     assert "EM was still moving after 2 steps" in table.loc["short", "problem"]
@@ -194,7 +194,7 @@ def test_what_a_fit_warns_of_is_in_its_row(crowd):
         ({"mine": {"model": "mace", "method": "em", "method_options": {"restarts": 0}}}, FitError, "restarts is 0"),
     ],
 )
-def test_what_can_never_be_fitted_is_refused_at_once(refuses, fits, error, match):
+def test_impossible_fits_are_refused_at_once(refuses, fits, error, match):
     with refuses(error, match):
         check_fits(fits, tiny_data())
 
@@ -217,6 +217,6 @@ def test_what_can_never_be_fitted_is_refused_at_once(refuses, fits, error, match
         ),
     ],
 )
-def test_a_study_that_cannot_be_is_refused(refuses, crowd, call, error, match):
+def test_impossible_studies_are_refused(refuses, crowd, call, error, match):
     with refuses(error, match):
         call(crowd[0])

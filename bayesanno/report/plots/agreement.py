@@ -80,7 +80,7 @@ def plot_divergence(
         Annotations, for the figures as numbers; or a fit of `label_usage`, for posterior means and 94% intervals.
     measure : {"kld", "leverage", "jsd_mean"}
     base : float
-        Of the logarithm: e for nats, 2 for bits.
+        The base of the logarithm: e for nats, 2 for bits.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def plot_distances(data: AnnotationData, *, groups: int | None = None, base: flo
     groups : int, optional
         As in `bayesanno.group_annotators`.
     base : float
-        Of the logarithm: e for nats, 2 for bits.
+        The base of the logarithm: e for nats, 2 for bits.
 
     Returns
     -------

@@ -1,0 +1,90 @@
+"""The best of several optima: what a fit to a histogram minimises, from where, and how.
+
+The invariant: the same question has the same answer. The starting points are a Halton sequence, without a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bayesanno.ground.errors import DataError
+
+Method = Literal["likelihood", "least_squares", "chi_square"]
+
+STARTS = 32
+SMALLEST = 1e-100  # stands for a probability of 0 whose logarithm or inverse is needed
+
+
+def measure_misfit(probability: np.ndarray, share: np.ndarray, method: str) -> Any:
+    """Return what a method minimises, of probabilities and shares of the bins: complex where a probability is."""
+    from scipy.special import xlogy
+
+    if method == "least_squares":
+        return ((probability - share) ** 2).sum() / (share**2).sum()  # of order 1, as tolerances expect
+    chance = np.maximum(probability, SMALLEST)
+    if method == "likelihood":
+        return -xlogy(share, chance).sum()
+    return ((share - chance) ** 2 / chance).sum()
+
+
+def spread(dimensions: int) -> np.ndarray:
+    """Return points that fill the unit cube evenly, always the same, shape (start, dimension)."""
+    from scipy.stats import qmc
+
+    points: np.ndarray = qmc.Halton(dimensions, scramble=False).random(STARTS + 1)[1:]  # the first is the corner 0
+    return points
+
+
+def minimise_misfit(
+    predict: Callable[[np.ndarray], np.ndarray],
+    histogram: np.ndarray,
+    method: str,
+    starts: Iterable[np.ndarray],
+    bounds: Sequence[tuple[float, float]],
+    *,
+    n_weights: int = 0,
+) -> np.ndarray:
+    """Return the values, within bounds, with the least misfit: the best of the minima reached from the starts.
+
+    Parameters
+    ----------
+    predict : function
+        Gives the probabilities of the bins of some values, and takes complex ones.
+    histogram : array, shape (bin,)
+    method : {"likelihood", "least_squares", "chi_square"}
+    starts : iterable of array
+    bounds : sequence of pairs
+    n_weights : int
+        How many of the values, the first, are kept at a sum of 1.
+
+    Raises
+    ------
+    DataError
+        If there is no such method.
+    """
+    from scipy.optimize import minimize
+
+    if method not in get_args(Method):
+        raise DataError(f"no method {method!r}: choose one of {', '.join(get_args(Method))}")
+    if method == "chi_square":  # it is astronomical away from its minimum: searches from afar may not arrive
+        starts = [*starts, minimise_misfit(predict, histogram, "likelihood", starts, bounds, n_weights=n_weights)]
+    share = histogram / histogram.sum()  # (bin,)
+    simplex = {"type": "eq", "fun": lambda values: values[:n_weights].sum() - 1}
+    found = [
+        minimize(
+            lambda values: measure_misfit(predict(values), share, method),
+            start,
+            jac="cs",  # by a complex step, which is exact to rounding
+            method="SLSQP",
+            bounds=bounds,
+            constraints=[simplex] if n_weights else [],
+            options={"ftol": 1e-15, "maxiter": 1000},
+        )
+        for start in starts
+    ]
+    best: np.ndarray = np.clip(min(found, key=lambda result: float(result.fun)).x, *np.transpose(bounds))
+    best[:n_weights] /= best[:n_weights].sum()
+    return best
