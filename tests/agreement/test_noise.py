@@ -227,7 +227,7 @@ def test_the_first_example_of_the_paper_from_a_table():
 
 def test_a_chance_that_cannot_be_estimated_must_be_given(refuses):
     agreed = pairs(("no", "no"), ("yes", "yes"))
-    with refuses(DataError, "no item is disagreed on, so chance cannot be estimated: give chance"):
+    with refuses(DataError, "no item is disagreed on, so the chance of agreement cannot be estimated: give chance"):
         bound_noise_of(agreed)
     assert bound_noise_of(agreed, chance=0.5).d == 0
     one_sided = pairs(("no", "yes"), ("no", "yes"), ("no", "no"))  # a's coin always says no, b's always yes
