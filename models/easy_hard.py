@@ -71,13 +71,13 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import ConstrainsStates, HasHardItems, View
+from bayesanno.modeling.capabilities import ConstrainsStates, HasViews, View
 from bayesanno.modeling.expectation import in_proportion
 from bayesanno.modeling.ops.variables import beta_by_probit
 
 
 @dataclass(frozen=True, kw_only=True)
-class EasyHard(AnnotationModel, ConstrainsStates, HasHardItems):
+class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
     """Beigman Klebanov and Beigman's model: agreement on easy items, coins on hard ones.
 
     Parameters
@@ -101,6 +101,7 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasHardItems):
     """
 
     name: ClassVar[str] = "easy_hard"
+    has_hard_items: ClassVar[bool] = True
     state_dim: ClassVar[str] = "item_type"
 
     hard_prior: tuple[Positive, Positive] = (1.0, 1.0)

@@ -76,7 +76,9 @@ from bayesanno.models._correctness.process import Process
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelA(AnnotationModel, can.HasCaveats, can.HasIndexArrays, can.HasKnownParameters, can.HasUnsaidTruth):
+class ModelA(
+    AnnotationModel, can.HasCaveats, can.HasIndexArrays, can.HasKnownParameters, can.HasViews, can.ConstrainsStates
+):
     """Rzhetsky's model A: an accuracy per annotator, learnt from who agrees with whom.
 
     Parameters

@@ -67,7 +67,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
-from bayesanno.modeling.capabilities import HasCaveats, HasSeverity, HasSpreads
+from bayesanno.modeling.capabilities import HasCaveats, HasSpreads
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.item_numbers import ItemNumberModel
 from bayesanno.modeling.ops.intervals import STEEP, Noise
@@ -77,7 +77,7 @@ from bayesanno.models._order import explain_order
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSeverity, HasSpreads):
+class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
     """A true grade, which annotators perceive too high or too low, with noise, and report by common thresholds.
 
     Parameters
@@ -102,6 +102,7 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSeverity, HasSpreads):
 
     name: ClassVar[str] = "ordinal_dawid_skene"
     competence: ClassVar[str | None] = "accuracy"
+    has_severity: ClassVar[bool] = True
 
     noise: Noise = "logistic"
     shared: bool = False

@@ -13,7 +13,7 @@ from bayesanno.analysis.parts import FitPart, concat_parts, find_positions, part
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.modeling.capabilities import OF_GRADING, HasSeverity
+from bayesanno.modeling.capabilities import OF_GRADING
 
 
 def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
@@ -42,7 +42,7 @@ def annotator_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     """
     view = view_for_table(fit)
     variables = {"competence": competence_name(view)}
-    if isinstance(view.model, HasSeverity):
+    if view.model.has_severity:
         variables |= dict(zip(OF_GRADING, OF_GRADING, strict=True))
     convergence = {name: convergence_of(view, name) for name in variables.values()}
 

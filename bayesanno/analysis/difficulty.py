@@ -10,7 +10,6 @@ from bayesanno.analysis.parameters import HDI_PROB
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.modeling.capabilities import HasDifficulty
 
 QUANTILES = 200  # intervals that are compared for the shortest
 
@@ -45,7 +44,7 @@ def difficulty_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     >>> ba.difficulty_table(fit).head(3)  # doctest: +SKIP
     """
     view = view_for_table(fit)
-    if not isinstance(view.model, HasDifficulty):
+    if not view.model.has_difficulty:
         raise FitError(f"the items of {view.model.name} have no difficulty: fit item_difficulty")
     latent, labels = view.latent, label_table(view)
     found = latent["difficulty_probability"]

@@ -20,7 +20,6 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_share
-from bayesanno.modeling.capabilities import HasHardItems
 from bayesanno.modeling.posterior import compile_formula
 
 _CHUNK = 2**21  # how many complex numbers are in memory at a time
@@ -99,7 +98,7 @@ def noise_posterior(fit: xr.DataTree | FitView, *, confidence: float = 0.95) -> 
     check_share("confidence", confidence)
     view = view_for_table(fit, from_draws=True)
     part, *others = parts_of(view)
-    if not isinstance(view.model, HasHardItems) or part.votes is None or others:
+    if not view.model.has_hard_items or part.votes is None or others:
         raise FitError(f"{view.model.name} does not say which of the annotated items are hard: fit easy_hard")
     shared = shared_items(part.votes)  # (item,)
     agreed = shared & ~disagreed_items(part.votes)

@@ -98,7 +98,7 @@ def write_fit(
     from bayesanno.analysis.recalibrate import recalibration_table
     from bayesanno.fits.storage import save
     from bayesanno.fits.view import view_of
-    from bayesanno.modeling.capabilities import HasDifficulty, HasPopulation, HasSeverity
+    from bayesanno.modeling.capabilities import HasPopulation
 
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
     save(view.tree, folder / "posterior.nc")
@@ -107,9 +107,9 @@ def write_fit(
         tables["annotators.csv"] = annotator_table(view)
     if isinstance(view.model, HasPopulation):
         tables["population.csv"] = population_table(view)
-    if isinstance(view.model, HasDifficulty):
+    if view.model.has_difficulty:
         tables["difficulty.csv"] = difficulty_table(view)
-    if grades or (isinstance(view.model, HasSeverity) and view.named_data.labels_are_ordered):
+    if grades or (view.model.has_severity and view.named_data.labels_are_ordered):
         tables["grades.csv"] = grade_table(view)
     tables["summary.csv"] = summary(view)
     if view.is_recalibrated:

@@ -55,6 +55,15 @@ class AnnotationModel(Fields, ABC):
         Whether it can use known true labels.
     takes_other_labels : bool
         Whether annotators may give labels that are no class, such as "unsure".
+    has_hard_items : bool
+        Whether it has a view `hard` (item), the probability that the item is hard.
+    has_difficulty : bool
+        Whether items have a difficulty in log odds, 0 for the average item. Its views are `difficulty` (item), the
+        expected one; `difficulty_probability` (item, difficulty_bin), its posterior; and `expected_accuracy` (item),
+        how often an annotator of the data is right on the item.
+    has_severity : bool
+        Whether labels are grades that annotators perceive shifted by `severity` (annotator), with noise of standard
+        deviation `sd` (annotator), both on the scale of the grades.
     collapse_items : bool
         Whether items with equal answers share one term of the likelihood. False where items have parameters of their
         own.
@@ -71,6 +80,9 @@ class AnnotationModel(Fields, ABC):
     two_labels: ClassVar[bool] = False
     takes_controls: ClassVar[bool] = True
     takes_other_labels: ClassVar[bool] = False
+    has_hard_items: ClassVar[bool] = False
+    has_difficulty: ClassVar[bool] = False
+    has_severity: ClassVar[bool] = False
     collapse_items: ClassVar[bool] = True
 
     @abstractmethod

@@ -103,20 +103,7 @@ class HasViews(ABC):
         """Return what else can be read off, per draw, from the state posterior (item, state)."""
 
 
-class HasHardItems(HasViews):
-    """A model with a view `hard` (item): the probability that the item is hard."""
-
-
 DIFFICULTY = "difficulty_bin"  # the dimension of the bins in which the posterior of a difficulty is read off
-
-
-class HasDifficulty(HasViews):
-    """A model whose items have a difficulty of their own, on the scale of log-odds, 0 that of the average item.
-
-    Its views are `difficulty` (item), the expected one; `difficulty_probability` (item, difficulty_bin), its posterior
-    in bins, with the centre of each as coordinate; and `expected_accuracy` (item), the chance that an annotator, each
-    of those of the data as likely as the others, is right on the item.
-    """
 
 
 class ConstrainsStates(ABC):
@@ -127,13 +114,6 @@ class ConstrainsStates(ABC):
         self, logp: pt.TensorVariable, control: pt.TensorVariable, answers: Any, p: Parameters
     ) -> pt.TensorVariable:
         """Take known classes (item,), -1 where unknown, into log p(state, answers); shape (item, state)."""
-
-
-class HasUnsaidTruth(HasViews, ConstrainsStates):
-    """A model whose last state is that nobody named the true label: a known label may be one of several there.
-
-    Its view `label_probability` (item, response) is the posterior of the label, that state spread over labels.
-    """
 
 
 class SeveralLatents(ABC):
@@ -197,14 +177,6 @@ class HasPopulation(HasSpreads):
 
 
 OF_GRADING = ("severity", "sd")  # the parameters of annotators in models of grades
-
-
-class HasSeverity:
-    """A model whose labels are grades, in order, and whose annotators perceive a grade shifted and with noise.
-
-    Its parameters `severity` (annotator), the shift, and `sd` (annotator), the standard deviation of the noise, are on
-    the scale of the grades.
-    """
 
 
 class HasCaveats(ABC):

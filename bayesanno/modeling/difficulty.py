@@ -5,7 +5,7 @@ How the integral is taken, jointly with the sum over classes, is in `bayesanno.m
 
 from __future__ import annotations
 
-from typing import Any, override
+from typing import Any, ClassVar, override
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Answers, Parameters
-from bayesanno.modeling.capabilities import DIFFICULTY, HasDifficulty, HasRemarks, View
+from bayesanno.modeling.capabilities import DIFFICULTY, HasRemarks, HasViews, View
 from bayesanno.modeling.expectation import Votes
 from bayesanno.modeling.item_numbers import SLOPE, SLOPE_NODES, ItemNumberModel, Z
 
@@ -27,13 +27,15 @@ def bin_centres() -> np.ndarray:
     return np.linspace(-FARTHEST, FARTHEST, 2 * round(FARTHEST / BIN) + 1)
 
 
-class DifficultyModel(ItemNumberModel, HasDifficulty, HasRemarks):
+class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
     """A model whose answers depend on the true class and on an item's difficulty, `spread` times a standard normal.
 
     It declares `spread` (), `prevalence` (true_class) and what its answers depend on: by default `ability` (annotator),
     in which the log-odds of being right are a straight line (`line`), and `habit` (annotator, response) where it has
     one (`split_habit`). A model that overrides `log_answers` has answers of any other kind.
     """
+
+    has_difficulty: ClassVar[bool] = True
 
     @override
     def log_answers(self, answers: Answers, p: Parameters, z: Any, slope: Any) -> pt.TensorVariable:

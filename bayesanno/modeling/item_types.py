@@ -17,17 +17,18 @@ from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Counts, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import ITEM_TYPE, HasHardItems, HasKnownParameters, Known, View
+from bayesanno.modeling.capabilities import ITEM_TYPE, HasKnownParameters, HasViews, Known, View
 
 RARE = 0.05  # a type with less of the items than this can hardly be seen,
 CLOSE = 0.05  # and so can two whose rates differ by less than this,
 OFTEN = 0.1  # if it is so in more of the draws than this
 
 
-class ItemTypeModel(AnnotationModel, HasHardItems, HasKnownParameters):
+class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
     """A model whose items are of types 1, 2, ..., by ascending rate of positive answers."""
 
     state_dim: ClassVar[str] = ITEM_TYPE
+    has_hard_items: ClassVar[bool] = True
     types: int  # a field, of models that ask for as many
 
     @property

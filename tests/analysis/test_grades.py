@@ -16,7 +16,6 @@ from bayesanno.ground.errors import ConvergenceWarning, DataError, FitError
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import registry
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasSeverity
 from tests.inference.draws import make_fit
 from tests.models.contract import as_posterior
 from tests.samples import DIMENSIONS, LABELS
@@ -158,10 +157,11 @@ def test_a_loss_or_an_order_that_cannot_be_is_refused(refuses, mace_fit, words):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Graders(HasSeverity, AnnotationModel):
+class Graders(AnnotationModel):
     """Annotators perceive grade + severity + noise, and say the nearest grade."""
 
     name: ClassVar[str] = "graders"
+    has_severity: ClassVar[bool] = True
     competence: ClassVar[str | None] = "accuracy"
 
     def priors(self, data, prior):  # noqa: ARG002

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bayesanno import AnnotationData
 from bayesanno.ground.errors import ModelError
-from bayesanno.modeling.capabilities import HasSeverity, is_exchangeable
+from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.likelihood import observed_arrays
 from bayesanno.modeling.posterior import recover
 from tests.models.contract import (
@@ -173,7 +173,7 @@ def test_order_of_items_annotators_and_labels_does_not_matter(case, tiny, rng):
     expected = case.graph.item_logp(parameters, tiny)
     for _ in range(5):
         items, annotators, labels = (rng.permutation(n) for n in (tiny.n_items, tiny.n_annotators, tiny.n_labels))
-        if case.entry.two_labels or isinstance(case.entry, HasSeverity):  # of two, the last is the positive one
+        if case.entry.two_labels or case.entry.has_severity:  # of two, the last is the positive one
             labels = np.arange(tiny.n_labels)
         orders = {"item": items, "annotator": annotators, "response": labels, "true_class": labels}
         moved = permuted(tiny, items, annotators, labels)

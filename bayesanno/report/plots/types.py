@@ -17,7 +17,6 @@ from bayesanno.data.counts import CountData
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.modeling.capabilities import HasHardItems
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.report.plots.style import ACCENT, INK, LINES, MARKERS, PALE, cut_name, new_figure, shades, write_legend
 from bayesanno.simulation.quantities import Drawn
@@ -61,7 +60,7 @@ def plot_types(fit: xr.DataTree | FitView, *, label: str | None = None) -> Figur
     """
     view = view_for_table(fit)
     model = view.model
-    if not isinstance(model, HasHardItems):
+    if not model.has_hard_items:
         raise FitError(f"the items of {model.name} are not of types: fit binomial_mixture, diligent_lazy or easy_hard")
     draws = take_draws(view.posterior, MOST_DRAWS)
     seen, expected, counted = predict_counts(view.data, view, draws, label)  # (bin,), (draw, type, bin)

@@ -10,7 +10,6 @@ from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitView
 from bayesanno.ground.wording import counted, enumerated
-from bayesanno.modeling.capabilities import HasSeverity
 from bayesanno.report.blocks import Block, Heading, Text, draw, table_of
 from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
 from bayesanno.report.plots.prior import plot_prior_posterior
@@ -69,7 +68,7 @@ def _calibrate(view: FitView, random_seed: int) -> list[Block]:
         Heading("Are labels right as often as their probabilities say?"),
         draw(plot_calibration(view), said),
     ]
-    if isinstance(view.model, HasSeverity) and view.data.labels_are_ordered:
+    if view.model.has_severity and view.data.labels_are_ordered:
         said = "Share of true grades that are at most a grade (vertical), by the probability of that, for all grades."
         blocks.append(draw(plot_calibration(view, cumulative=True), said))
     return [*blocks, table_of(calibration_scores(view, random_seed=random_seed))]

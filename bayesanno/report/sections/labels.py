@@ -12,7 +12,6 @@ from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
-from bayesanno.modeling.capabilities import HasDifficulty
 from bayesanno.report.blocks import Block, Heading, Text, draw, grid_of, table_of
 from bayesanno.report.plots.items import plot_coverage, plot_entropy, plot_labels
 
@@ -80,7 +79,7 @@ def _describe_certainty(part: FitPart, state: str) -> str:
 
 def _describe_hardest(view: FitView) -> list[Block]:
     """Return which items are hardest, where they have a difficulty."""
-    if not isinstance(view.model, HasDifficulty):
+    if not view.model.has_difficulty:
         return []
     table = difficulty_table(view)
     hard = table[table["difficulty_hdi94_lb"] > 0]
