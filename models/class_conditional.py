@@ -11,8 +11,7 @@ Model.
     p(C_n = psi, V_n)   = gamma_psi  prod_x p(v_x | psi)              the likelihood is its sum over psi
     sum_psi gamma_psi theta_x[psi]                                    how often x is right: accuracy
 
-That is model B with rows of one number each.  With two classes it is model B: sensitivity and specificity.  An
-annotator who answers an item twice contributes two factors; one who does not answer contributes none.
+That is model B with rows of one number each.  With two classes it is model B: sensitivity and specificity.
 
 Symbols.
     gamma    prevalence       (true_class)
@@ -34,14 +33,13 @@ other (`model_b`), when one number per annotator is enough (`one_coin`), or when
 third of the answers (of two labels, half): a fit names them before it samples.
 
 References.
-    A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806.
     J. Pullin, L. Gurrin and D. Vukcevic (2023), The R Journal 15:4, doi:10.32614/RJ-2023-064 (rater), section 3.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, override
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -82,20 +80,17 @@ class ClassConditional(ConjugateModel, HasCaveats):
     class_accuracy_prior: tuple[Positive, Positive] = (4.8, 3.2)
     prevalence_prior: Positive = 3.0
 
-    @override
     def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
         return {
             "class_accuracy": Probability(prior.class_accuracy_prior, ("annotator", "true_class")),
             "prevalence": Share(prior.prevalence_prior, ("true_class",)),
         }
 
-    @override
     def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
         right, wrong = p.both("class_accuracy")  # (annotator, true_class) each
         elsewhere = ~is_class / (is_class.shape[1] - 1)  # (response, true_class)
         return p.prevalence, right[:, None] * is_class + wrong[:, None] * elsewhere
 
-    @override
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         truth = true_class[design.item]  # (annotation,)
@@ -104,7 +99,6 @@ class ClassConditional(ConjugateModel, HasCaveats):
         wrong = (truth + 1 + pm.DiscreteUniform.dist(0, n_classes - 2, shape=truth.shape)) % n_classes
         return true_class, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
 
-    @override
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes, (yes, no) = data.class_codes, self.class_accuracy_prior
         asked = votes.answers.sum(axis=1)[:, classes]  # (annotator, true_class)
@@ -114,6 +108,5 @@ class ClassConditional(ConjugateModel, HasCaveats):
             "prevalence": in_proportion(votes.shares[classes] + 1),
         }
 
-    @override
     def caveats(self, data: AnnotationData) -> list[str]:
         return explain_habits(data, MATRICES if data.n_classes == 2 else RATES)

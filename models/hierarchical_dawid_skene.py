@@ -23,7 +23,7 @@ Symbols.
     theta    accuracy     (annotator), a deterministic: sum_psi gamma_psi lambda^x[psi, psi]
 
 Priors and what they imply.
-    prevalence ~ Dirichlet(prevalence_prior): 3 by default.
+    prevalence ~ Dirichlet(3).
     population: log odds ~ Normal(those of a row with p = confusion_accuracy (0.75) right and all errors alike,
                 confusion_spread (0.5)).
     spread     ~ Gamma(2, 2 / spread_prior), with mean spread_prior (1); density 0 at 0, where all annotators are equal.
@@ -48,7 +48,7 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, override
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -103,7 +103,6 @@ class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasR
     spread_prior: Positive = 1.0
     ability_spread_prior: Positive = 0.5
 
-    @override
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         expected = self._expected(data, prior)
         around = prior.confusion_spread * np.ones(data.n_classes)
@@ -124,7 +123,6 @@ class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasR
 
     law, generate = ModelB.law, ModelB.generate
 
-    @override
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         counts = self._counts(votes, data)
         common = self._common(counts, data)
@@ -152,7 +150,6 @@ class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasR
         """Return the confusion of all annotators together, (true_class, response)."""
         return in_proportion(counts.sum(axis=0) + data.n_labels * self._expected(data, self))
 
-    @override
     def caveats(self, data: AnnotationData) -> list[str]:
         n_answering = int((data.by_annotator > 0).sum())
         found = [*explain_unsaid(data), *explain_habits(data, MATRICES)]
@@ -164,6 +161,5 @@ class HierarchicalDawidSkene(IndependentAnswers, HasCaveats, HasPopulation, HasR
             )
         return found
 
-    @override
     def remarks(self, posterior: xr.Dataset) -> list[str]:
         return explain_names(posterior["population"])

@@ -43,7 +43,7 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, override
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -89,7 +89,6 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
     class_prior: Literal["learnt", "uniform"] = "learnt"
     prevalence_prior: Positive = 10.0
 
-    @override
     def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
         competence = self._learn_competence() if self.competence_prior == "learnt" else prior.competence_prior
         found: dict[str, Share | Probability] = {
@@ -105,14 +104,12 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
         mean = pm.Beta("competence_mean", 2, 2)
         return pm.Gamma("competence_concentration", 2, 0.5) * pt.stack([mean, 1 - mean])
 
-    @override
     def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
         know, spam = p.both("competence")  # (annotator,) each
         n_classes = is_class.shape[1]
         prevalence = p.prevalence if self.class_prior == "learnt" else np.full(n_classes, 1 / n_classes)
         return prevalence, know[:, None, None] * is_class + (spam[:, None] * p.strategy)[:, :, None]
 
-    @override
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         uniform = np.ones(design.class_response.size) / design.class_response.size
         prevalence = p.prevalence if self.class_prior == "learnt" else pt.as_tensor(uniform)
@@ -121,7 +118,6 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
         truth = pt.as_tensor(design.class_response)[true_class[design.item]]
         return true_class, pt.switch(spams, pm.Categorical.dist(p.strategy[design.annotator]), truth)
 
-    @override
     def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
         named, is_class = answers.names_class.argmax(axis=0), answers.names_class.any(axis=0)  # (response,)
         if_true = self.law(p, answers.names_class.T)[1][:, np.arange(named.size), named]  # (annotator, response)
@@ -129,7 +125,6 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
         known = p.competence[answers.annotator] / if_true[answers.annotator, answers.response]  # if the answer is true
         return {"spam": View(("annotation",), 1 - right * known)}
 
-    @override
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         n_annotations = votes.given.sum(axis=1)  # (annotator,)
         values = {
@@ -142,14 +137,11 @@ class MACE(ConjugateModel, HasViews, HasCaveats, HasSpreads):
             values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
         return values
 
-    @override
     def spreads(self) -> tuple[str, ...]:
         return ("competence_concentration",) if self.competence_prior == "learnt" else ()
 
-    @override
     def without_updates(self) -> str:
         return "competence_prior='learnt'" if self.competence_prior == "learnt" else ""
 
-    @override
     def caveats(self, data: AnnotationData) -> list[str]:
         return explain_class_or_habit(data, self.class_prior)

@@ -12,8 +12,7 @@ Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008).
     p(C_n = psi | V_n)  = p(C_n = psi, V_n) / p(V_n)                  (37), read off after the fit
     theta_x             = sum_psi gamma_psi lambda^x[psi, psi]        (39), how often x is right
 
-An annotator who answers an item twice contributes two factors; one who does not answer contributes none.  A label that
-is no class ("unsure") is a column of lambda but not a row.
+A label that is no class ("unsure") is a column of lambda but not a row.
 
 Symbols.
     gamma    prevalence   (true_class)
@@ -44,7 +43,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, override
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -91,7 +90,6 @@ class ModelB(ConjugateModel, HasCaveats, Relabels):
     confusion_strength: Positive = 8.0
     confusion_accuracy: Fraction = 0.6
 
-    @override
     def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
         right = is_class.T  # (true_class, response)
         elsewhere = ~right / (len(right) - 1)
@@ -101,16 +99,13 @@ class ModelB(ConjugateModel, HasCaveats, Relabels):
             "confusion": Share(prior.confusion_strength * expected, self.confusion_dims),
         }
 
-    @override
     def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
         return p.prevalence, p.confusion.transpose(0, 2, 1)
 
-    @override
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         return true_class, pm.Categorical.dist(p.confusion[design.annotator, true_class[design.item]])  # (annotation,)
 
-    @override
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes = data.class_codes
         counts = votes.answers[:, :, classes].transpose(0, 2, 1) + self.confusion_strength / data.n_labels / 2
@@ -118,12 +113,10 @@ class ModelB(ConjugateModel, HasCaveats, Relabels):
         prevalence = votes.shares[classes] + self.prevalence_prior  # (true_class,)
         return {"prevalence": in_proportion(prevalence), "confusion": in_proportion(counts)}
 
-    @override
     def is_exchangeable(self, data: AnnotationData) -> bool:
         elsewhere = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # of each wrong response
         return math.isclose(self.confusion_accuracy, elsewhere, rel_tol=AS_TYPED) and not data.controls
 
-    @override
     def caveats(self, data: AnnotationData) -> list[str]:
         found = explain_habits(data, MATRICES)
         wrong = (1 - self.confusion_accuracy) / (data.n_classes - 1)  # the prior mean of a wrong response

@@ -12,9 +12,7 @@ Model.
     e(v | psi)          = gamma_v / (1 - gamma_psi)                       errors="prevalence"
     p(C_n = psi, V_n)   = gamma_psi  prod_x p(v_x | psi)                  the likelihood is its sum over psi
 
-That is model B with confusion matrices of one number each.  With errors="prevalence" an annotator who is wrong draws
-classes by prevalence until one is not the true class.  With two classes both kinds of error are the same.  An annotator
-who answers an item twice contributes two factors; one who does not answer contributes none.
+That is model B with confusion matrices of one number each.  With two classes both kinds of error are the same.
 
 Symbols.
     theta    accuracy     (annotator)
@@ -34,7 +32,6 @@ confuse particular classes (`model_b`), overlook a rare class (all then seem too
 (`mace`): a fit names those who do, where they gave a third of the answers.
 
 References.
-    A. P. Dawid and A. M. Skene (1979), Applied Statistics 28:20-28, doi:10.2307/2346806; theirs with one number.
     Y. Zhang, X. Chen, D. Zhou and M. I. Jordan (2016), Spectral methods meet EM: a provably optimal algorithm for
     crowdsourcing, Journal of Machine Learning Research 17(102):1-44, https://jmlr.org/papers/v17/14-511.html, section
     2: the one-coin model.
@@ -43,7 +40,7 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, override
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -86,14 +83,12 @@ class OneCoin(ConjugateModel, HasCaveats):
     prevalence_prior: Positive = 3.0
     errors: Literal["uniform", "prevalence"] = "uniform"
 
-    @override
     def parameters(self, prior: Any, is_class: np.ndarray) -> dict[str, Share | Probability]:
         return {
             "accuracy": Probability(prior.accuracy_prior, ("annotator",)),
             "prevalence": Share(prior.prevalence_prior, ("true_class",)),
         }
 
-    @override
     def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
         right, wrong = p.both("accuracy")  # (annotator,) each
         error = ~is_class / (is_class.shape[1] - 1)  # e(v | psi), (response, true_class)
@@ -104,7 +99,6 @@ class OneCoin(ConjugateModel, HasCaveats):
             error = share / (others + (others <= 0))
         return p.prevalence, right[:, None, None] * is_class + wrong[:, None, None] * error
 
-    @override
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         n_classes = design.class_response.size
         same = np.eye(n_classes, dtype=bool)
@@ -115,7 +109,6 @@ class OneCoin(ConjugateModel, HasCaveats):
         wrong = pm.Categorical.dist(logit_p=pt.switch(same, -np.inf, log_weight)[truth])  # by all other classes
         return truth_of_item, pt.as_tensor(design.class_response)[pt.switch(right, truth, wrong)]
 
-    @override
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         n_annotations = votes.given.sum(axis=1)  # (annotator,)
         return {
@@ -123,7 +116,6 @@ class OneCoin(ConjugateModel, HasCaveats):
             "prevalence": in_proportion(votes.shares[data.class_codes] + 1),
         }
 
-    @override
     def expected_counts(self, shares: Shares, expected: Expected, names_class: np.ndarray) -> dict[str, np.ndarray]:
         """Count as the base class does; with errors by prevalence, the classes that who is wrong drew count too."""
         counts = super().expected_counts(shares, expected, names_class)
@@ -134,6 +126,5 @@ class OneCoin(ConjugateModel, HasCaveats):
             counts["prevalence"] = expected.classes + errors.sum(axis=1) + drawn_before
         return counts
 
-    @override
     def caveats(self, data: AnnotationData) -> list[str]:
         return explain_habits(data, RATES)

@@ -36,16 +36,13 @@ Priors and what they imply.
 
 Identifiability.  The grades' positions give the unit.  All severities and thresholds can move up together: only the
 severities' mean of 0 and the scale that the widths divide keep them in place.  Grades cannot be permuted.  With
-shared=True the grade above explains an item that all perceive too high as well; from three answers per item on, the
-noise between annotators tells the two apart.  Severity and log sd are sampled partly centred; from 10 annotators on,
-severity together with the mean threshold, as answers show only their difference (`bayesanno.modeling.ops.variables`).
-Few annotators can leave two modes, with other thresholds and sds but the same severities; to pass between them, a chain
-need not move severities.  From starts near the vote (initvals="vote") a chain can stay in a far lower mode, as on one
-table of 20; the search for modes avoids it.  The logistic distribution, of longer tails, took .7 of the normal's time.
+shared=True, noise and an error that all make are distinguished from three answers per item on.  Few annotators can
+leave two modes with other thresholds and sds; a chain that starts near the vote can stay in a far lower one, which the
+search for modes avoids.
 
 Use when labels are ordered (ratings, grades), as `labels=` declares them from the lowest to the highest, above all
 where annotators gave few answers.  Avoid when labels far apart are confused as often as neighbours: fit `model_b` or
-`hierarchical_dawid_skene`, and let `bayesanno.compare` decide: on 20 simulated tables of each kind it was right.
+`hierarchical_dawid_skene`, and let `bayesanno.compare` decide.
 
 References.
     S. Rogers, M. Girolami and T. Polajnar (2010), Semi-parametric analysis of multi-rater data, Statistics and

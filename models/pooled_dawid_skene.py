@@ -33,7 +33,7 @@ References.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, override
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -73,16 +73,13 @@ class PooledDawidSkene(ModelB):
 
     confusion_strength: Positive = 30.0
 
-    @override
     def law(self, p: Parameters, is_class: np.ndarray) -> tuple[Any, Any]:
         return p.prevalence, p.confusion.T[None]
 
-    @override
     def generate(self, design: Design, p: Parameters) -> tuple[Any, Any]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
         return true_class, pm.Categorical.dist(p.confusion[true_class[design.item]])  # (annotation,)
 
-    @override
     def start_from(self, votes: Votes, data: Any) -> dict[str, np.ndarray]:
         classes = data.class_codes
         prior = self.parameters(self, data.names_class.T)["confusion"].concentrations(data.n_classes, data.n_labels)
