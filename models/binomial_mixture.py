@@ -1,8 +1,8 @@
 """Item types: each type of item gets the positive answer at its own rate (Beigman Klebanov and Beigman 2010).
 
-Generative process.  Items are of k types.  An annotator flips the coin of the item's type: coins near 0 and near 1
-belong to items that are easy to classify, a fair coin to items that these annotators cannot classify.  It does not
-matter who answers, so the data are counts: x positive answers out of n.
+Generative process.  Each item has a type, and each type has a coin.  To answer an item, an annotator flips the coin of
+its type: coins near 0 and near 1 belong to items that are easy to classify, a fair coin to items that these annotators
+cannot classify.  Annotators are alike, so the data are counts: x positive answers out of n.
 
 Model (section 2 of the paper; it numbers no equations).
 
@@ -12,8 +12,8 @@ Model (section 2 of the paper; it numbers no equations).
     Pr(t_i = t | x_i)  proportional to  theta_t p_t^x_i (1 - p_t)^(n_i - x_i)          (4), read off after the fit
 
 The likelihood of an item is that of its answers in their order: (3) without C(n, x), which depends on no parameter.  So
-it can be compared, for example by PSIS-LOO, with a model that knows who answered.  To compare with the likelihood of a
-histogram, add log C(n, x).  Items may have different n; an item without answers follows the weights.
+PSIS-LOO can compare it with models that know who answered.  To compare it with the likelihood of a histogram, add
+log C(n, x).  Items may have different n.
 
 Symbols.
     theta    weight    (item_type)
@@ -22,21 +22,18 @@ Symbols.
              hard      (item), a view: P(t_i is the hard type), the one whose rate is nearest to one half in the draw
 
 Priors and what they imply.
-    weight ~ Dirichlet(weight_prior): 1 by default, every mixture is as likely.  A single type has weight 1.
-    rate: its gaps, p_1 - 0, p_2 - p_1, ..., 1 - p_k, are Dirichlet, with rate_prior[0] for the two outer gaps and
-    rate_prior[1] for the inner ones.  By default (1, 1): k independent uniform rates, put in order, so that p_t is
-    Beta(t, k + 1 - t); ordering alone pushes neighbours apart a little.  With outer a and inner b, p_t is
-    Beta(a + (t - 1) b, a + (k - t) b): inner gaps above 1 keep types apart, outer ones below 1 welcome types at 0
-    and 1.
+    weight ~ Dirichlet(weight_prior): 1 by default, every mixture is as likely.
+    rate: its gaps, p_1 - 0, p_2 - p_1, ..., 1 - p_k, are Dirichlet, with a = rate_prior[0] for the two outer gaps and
+    b = rate_prior[1] for the inner ones.  So p_t is Beta(a + (t - 1) b, a + (k - t) b).  By default (1, 1): independent
+    uniform rates, put in order.  Inner gaps above 1 keep types apart, outer ones below 1 favour types at 0 and 1.
 
-Identifiability.  Types are ascending, so they cannot be permuted.  k types need n of at least 2 k - 1 answers on
-enough items.  A type that the data do not need (few items, or a rate close to another's) follows its prior, and chains
-wander: the fit warns of this.  weight_prior=10, rate_prior=40:40 keeps three types in place even so, but their
-posterior then depends much on that prior.
+Identifiability.  Types ascend, so they cannot be permuted.  k types need n of at least 2 k - 1 answers on enough items.
+A type that the data do not need follows its prior, chains wander, and the fit warns.  weight_prior=10, rate_prior=40:40
+keeps three types in place, but their posterior then depends much on that prior.
 
-Use when answers are yes or no, several per item, and the question is which items are hard: exclude them from a
-benchmark, or ask again.  Avoid when annotators differ much, since (2) attributes this to the items: then use `model_b`,
-or see whether `gaussian_mixture` or `diligent_lazy` explain the counts better.
+Use when answers are yes or no, several per item, and the question is which items are hard.  Avoid when annotators
+differ much, since (2) attributes this to the items: take `model_b`, or compare with `gaussian_mixture` and
+`diligent_lazy`.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,
@@ -55,23 +52,14 @@ import numpy as np
 from bayesanno.data.counts import CountData
 from bayesanno.ground.fields import Positive, Range
 from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 from bayesanno.modeling.capabilities import HasRemarks
-from bayesanno.modeling.item_types import (
-    ItemTypeModel,
-    check_types,
-    declare_ascending,
-    declare_weight,
-    explain_types,
-    ordered_answers_logp,
-    start_rates,
-    start_weights,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BinomialMixture(ItemTypeModel, HasRemarks):
-    """Beigman Klebanov and Beigman's model: every type of item has its own rate of positive answers.
+class BinomialMixture(item_types.ItemTypeModel, HasRemarks):
+    """Types of items, each with its rate of positive answers.
 
     Parameters
     ----------
@@ -98,27 +86,24 @@ class BinomialMixture(ItemTypeModel, HasRemarks):
 
     def check(self, data: CountData) -> None:
         super().check(data)
-        check_types(self.name, self.types, data)
+        item_types.check_types(self, data)
 
     @override
     def priors(self, data: CountData, prior: Priors) -> None:
-        declare_weight(prior, self.types)
-        declare_ascending("rate", prior.rate_prior, self.types)
+        item_types.declare_weight(prior, self.types)
+        item_types.declare_ascending("rate", prior.rate_prior, self.types)
 
     def generate(self, design: CountDesign, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         item_type = pm.Categorical.dist(p.weight, shape=(design.n_items,))  # (item,), (1)
         return item_type, pm.Binomial.dist(design.trials, p.rate[item_type])  # (2)
 
     def state_logp(self, counts: Counts, p: Parameters) -> pt.TensorVariable:
-        return pt.log(p.weight) + ordered_answers_logp(counts, p.rate)  # (item, item_type)
+        return pt.log(p.weight) + item_types.ordered_answers_logp(counts, p.rate)  # (item, item_type)
 
     def start(self, data: CountData) -> dict[str, np.ndarray]:
-        return start_weights(self.types) | {"rate": start_rates(data, self.types)}
+        return item_types.start_weights(self.types) | {"rate": item_types.start_rates(data, self.types)}
 
     def remarks(self, posterior: xr.Dataset) -> list[str]:
-        return explain_types(
-            posterior,
-            rate="rate",
-            remedy=f"take fewer types (types={self.types - 1}), or a stronger prior, such as weight_prior=10 and "
-            "rate_prior=40:40, and note that the types then depend much on that prior",
-        )
+        fewer = f"take fewer types (types={self.types - 1}), or a stronger prior, such as weight_prior=10 and "
+        note = "rate_prior=40:40, and note that the types then depend much on that prior"
+        return item_types.explain_types(posterior, fewer + note)

@@ -1,8 +1,8 @@
 """Diligent and lazy annotators: some answers come from the item's type, the others from one coin for all items.
 
-Generative process.  Beigman Klebanov and Beigman (2010), section 6.  An answer is given by a diligent annotator, who
-flips the coin of the item's type as in `binomial_mixture`, or by a lazy one, who flips the same coin for every item.
-The types are known from an earlier fit, to answers of people who had reason to be diligent.
+Generative process.  Beigman Klebanov and Beigman (2010), section 6.  A diligent annotator flips the coin of the item's
+type as in `binomial_mixture`; a lazy one flips the same coin for every item.  The types are known from an earlier fit,
+to answers of people who had reason to be diligent.
 
 Model (section 6 of the paper; it numbers no equations).
 
@@ -12,8 +12,8 @@ Model (section 6 of the paper; it numbers no equations).
     Pr(x_i | t)     = sum over r = 0..n of (2) times (3)
                     = Binomial(x_i; n_i, xi_D p_t + xi_L p_L),  xi_L = 1 - xi_D          (4)
 
-(4) holds since each answer is positive with that probability by itself; the paper's sum begins at r = 1, and leaves out
-xi_L^n.  The likelihood of an item is that of its answers in their order, without C(n, x), as in `binomial_mixture`.
+The paper's sum begins at r = 1, and leaves out xi_L^n.  The likelihood of an item is that of its answers in their order,
+without C(n, x), as in `binomial_mixture`.
 
 Symbols.
     theta    weight       (item_type)
@@ -30,9 +30,8 @@ Priors and what they imply.
     means and variances.  With known=True the means themselves are taken as true, as in the paper.
 
 Identifiability.  The data identify only theta and the mixed rates xi_D p_t + xi_L p_L: k numbers for k + 2 unknown
-ones.  So only the prior of `rate` separates `rate` from `diligence`, for any number of items, and the fit warns of
-this.  With known rates, of two types or more, both are identified.  As diligence nears 1, lazy_rate is no longer
-identified.  Only the prior means of the rates must ascend: the priors distinguish the types.
+ones.  Only the prior of `rate` separates `rate` from `diligence`, and the fit warns of this.  With known rates of two
+types or more, both are identified.  As diligence nears 1, lazy_rate is not.  The prior means of the rates must ascend.
 
 Use when types were learnt elsewhere and a new crowd answered the same kind of question.  Avoid when it is known who
 gave which answer: then use `mace`, which estimates each annotator's competence.
@@ -50,16 +49,17 @@ from typing import ClassVar, Self, override
 import numpy as np
 
 from bayesanno.data.counts import CountData
+from bayesanno.ground.errors import ModelError
 from bayesanno.ground.fields import Fraction, Positive
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats, Known
-from bayesanno.modeling.item_types import ItemTypeModel, check_given_types, ordered_answers_logp
+from bayesanno.modeling.item_types import ItemTypeModel, ordered_answers_logp
 
 
 @dataclass(frozen=True, kw_only=True)
 class DiligentLazy(ItemTypeModel, HasCaveats):
-    """Beigman Klebanov and Beigman's model of a crowd in which some answers are lazy.
+    """Types of items, and a crowd in which some answers are lazy.
 
     Parameters
     ----------
@@ -97,7 +97,15 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
     def __post_init__(self) -> None:
         """Check that there is one number per type, that rates ascend, and that the weights sum to 1."""
         super().__post_init__()
-        check_given_types(self.name, self.weight_mean, self.rate_mean, self.rate_strength)
+        for field in ("rate_mean", "rate_strength"):
+            value = getattr(self, field)
+            if isinstance(value, tuple) and len(value) != self.n_types:
+                found = f"{field} has {len(value)} numbers, weight_mean has {self.n_types}"
+                raise ModelError(f"{self.name}: {found}: give one per type")
+        if list(self.rate_mean) != sorted(self.rate_mean):
+            raise ModelError(f"{self.name}: rate_mean is {self.rate_mean}: types are numbered by ascending rate")
+        if not np.isclose(total := sum(self.weight_mean), 1, rtol=0, atol=1e-6):
+            raise ModelError(f"{self.name}: weight_mean is {self.weight_mean}: its sum must be 1, not {total:g}")
 
     @property
     def n_types(self) -> int:
@@ -129,10 +137,10 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
 
     @override
     def caveats(self, data: CountData) -> list[str]:
-        if self.known and len(self.rate_mean) > 1:
+        if self.known and self.n_types > 1:
             return []
         worth = " to ".join(dict.fromkeys(f"{x:.0f}" for x in (np.min(self.rate_strength), np.max(self.rate_strength))))
-        rests = f"the prior of the rates, worth {worth} answers each" if len(self.rate_mean) > 1 else "priors"
+        rests = f"the prior of the rates, worth {worth} answers each" if self.n_types > 1 else "priors"
         return [
             "counts show only the mixed rates diligence * rate + (1 - diligence) * lazy_rate: the posterior of "
             f"diligence depends on {rests}; take the rates from a fit to other data (DiligentLazy.from_fit), or as "
@@ -140,20 +148,19 @@ class DiligentLazy(ItemTypeModel, HasCaveats):
         ]
 
     def known_parameters(self, data: CountData) -> dict[str, Known]:
-        values = {"weight": self.weight_mean, "rate": self.rate_mean} if self.known else {}
-        given = {name: Known(np.array(value), ("item_type",)) for name, value in values.items()}
-        return super().known_parameters(data) | given
+        if not self.known:
+            return super().known_parameters(data)
+        weight, rate = (Known(np.array(mean), ("item_type",)) for mean in (self.weight_mean, self.rate_mean))
+        return {"weight": weight, "rate": rate}
 
     def priors(self, data: CountData, prior: Priors) -> None:
-        known = self.known_parameters(data)
-        if "weight" not in known:
-            pm.Dirichlet("weight", prior.weight_strength * prior.weight_mean, dims="item_type")
-        if "rate" not in known:
+        if not self.known:
+            if self.n_types > 1:
+                pm.Dirichlet("weight", prior.weight_strength * prior.weight_mean, dims="item_type")
             mean, strength = prior.rate_mean, prior.rate_strength
             pm.Beta("rate", strength * mean, strength * (1 - mean), dims="item_type")
-        diligent, lazy = prior.diligence_prior, prior.lazy_rate_prior
-        pm.Beta("diligence", diligent[0], diligent[1])
-        pm.Beta("lazy_rate", lazy[0], lazy[1])
+        pm.Beta("diligence", prior.diligence_prior[0], prior.diligence_prior[1])
+        pm.Beta("lazy_rate", prior.lazy_rate_prior[0], prior.lazy_rate_prior[1])
 
     def generate(self, design: CountDesign, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         item_type = pm.Categorical.dist(p.weight, shape=(design.n_items,))  # (item,), (1)

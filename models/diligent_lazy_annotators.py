@@ -14,8 +14,7 @@ Model.
     p(t_i = t, X_i)  = theta_t prod_j e_jt^X_ij (1 - e_jt)^(1 - X_ij)              (2)
     p(X_i)           = sum_t p(t_i = t, X_i)                                       the likelihood
 
-The data have two labels; the last is the positive one.  `data.binarise(positive=...)` makes two labels of more.  An
-annotator who answers an item twice contributes two factors.
+The data have two labels; the last is the positive one.  `data.binarise(positive=...)` makes two labels of more.
 
 Symbols.
     theta    weight      (item_type)
@@ -28,25 +27,16 @@ Read off: `bayesanno.low_competence_table(fit)` gives P(delta_j < 1/2), that ann
 
 Priors and what they imply.
     weight ~ Dirichlet(weight_prior), 1 by default.
-    rate: the gaps p_1 - 0, p_2 - p_1, ..., 1 - p_k are Dirichlet, with rate_prior[0] for the two outer gaps and
-    rate_prior[1] for the inner ones.  (3, 3) by default: rates are apart, and neither 0 nor 1, so that even diligent
-    annotators err now and then.
+    rate: its gaps are Dirichlet as in `binomial_mixture`, rate_prior is (outer, inner).  (3, 3) by default: rates are
+    apart, and neither 0 nor 1, so that even diligent annotators err now and then.
     diligence ~ Beta(diligence_prior), (1, 0.5) by default: two thirds on average, most mass next to 1, and three in ten
-    lazy more often than not; 0 is not excluded, since some annotators read nothing.
+    lazy more often than not.  Samplers see Phi^-1(delta), whose tails are those of a normal.
     lazy_rate ~ Beta(lazy_rate_prior), (1, 1) by default.
-    Samplers see Phi^-1(delta), in which the tails of those who seem fully diligent are those of a normal, and each rate
-    as the share of the way from the one before to 1, on the log-odds scale: a first and a last gap that are both small
-    would, as parts of a simplex, move all coordinates.  Prior and posterior are the same as without.
 
-Identifiability.  The data identify only the e_jt of (1).  These stay the same if all p_t move away from p_L by a factor
-and all delta_j are divided by it, so the data bound the scale (no delta_j and no p_t above 1) but do not fix it.  The
-prior does: its mass next to 1 makes the most diligent annotators fully diligent, the more surely the more of them there
-are.  So "lazy" means lazy compared with the best.  diligence_prior=2:2 would leave the scale open.  An annotator who
-answers the contrary of the truth counts as lazy.  There are other modes, in which one spammer is diligent and all
-others are lazy, or the rates are mirrored: far worse on some data, of comparable mass on others.  The fit searches for
-them, has a chain in each that carries mass and reports their masses; `bayesanno.combine_modes(fit)` combines the chains
-by mass, which longer chains would not do.  The rate nearest to 0 or 1 and the diligence of the best mix more slowly
-than the rest.  A type that the data do not need wanders, and the fit warns of this.
+Identifiability.  The data identify only the e_jt of (1): if all p_t move away from p_L by a factor and all delta_j are
+divided by it, these stay the same.  The prior fixes the scale, since its mass next to 1 makes the most diligent
+annotators fully diligent: "lazy" means lazy compared with the best, or contrary to the truth.  In other modes one
+spammer is diligent and all others are lazy, or the rates are mirrored; `bayesanno.combine_modes(fit)` weighs them.
 
 Use when answers are yes or no, annotators are many, items differ in difficulty, and the question is which annotators do
 not read the items.  Avoid when each item has one true label that a good annotator finds: `mace` is more direct.
@@ -66,16 +56,16 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive, Range
 from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasRemarks
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
-from bayesanno.modeling.item_types import ItemTypeModel, declare_ascending, declare_weight, explain_types
 from bayesanno.modeling.ops.variables import beta_by_probit
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiligentLazyAnnotators(ItemTypeModel, HasRemarks):
-    """Item types, and annotators each of whom answers so many of them lazily.
+class DiligentLazyAnnotators(item_types.ItemTypeModel, HasRemarks):
+    """Types of items, and annotators who differ in how many of them they answer lazily.
 
     Parameters
     ----------
@@ -110,8 +100,8 @@ class DiligentLazyAnnotators(ItemTypeModel, HasRemarks):
 
     @override
     def priors(self, data: AnnotationData, prior: Priors) -> None:
-        declare_weight(prior, self.types)
-        declare_ascending("rate", prior.rate_prior, self.types)
+        item_types.declare_weight(prior, self.types)
+        item_types.declare_ascending("rate", prior.rate_prior, self.types)
         beta_by_probit("diligence", prior.diligence_prior, dims="annotator")
         pm.Beta("lazy_rate", prior.lazy_rate_prior[0], prior.lazy_rate_prior[1])
 
@@ -140,6 +130,4 @@ class DiligentLazyAnnotators(ItemTypeModel, HasRemarks):
 
     def remarks(self, posterior: xr.Dataset) -> list[str]:
         fewer = f"take fewer types (types={self.types - 1}), or " if self.types > 2 else ""
-        return explain_types(
-            posterior, rate="rate", remedy=f"{fewer}a stronger prior (weight_prior=5, rate_prior=20:20)"
-        )
+        return item_types.explain_types(posterior, f"{fewer}a stronger prior (weight_prior=5, rate_prior=20:20)")

@@ -1,9 +1,9 @@
 """Easy and hard items: all agree on an easy one, on a hard one each flips a coin (Beigman Klebanov and Beigman 2009).
 
 Generative process.  An item is easy or hard.  On an easy item every annotator sees the label, and says it.  On a hard
-one nobody does, and annotator j flips a coin of their own, which may favour a label.  So all items that are disagreed
-on are hard; some items that are agreed on are hard too, and agreed on by chance: they are the annotation noise of a
-gold standard of agreed items.
+one nobody does, and annotator j flips a coin of their own, which may favour a label.  So all items with disagreement
+are hard; some items with agreement are hard too, and agreed on by chance: they are the annotation noise of a gold
+standard of agreed items.
 
 Model (section 2 of the paper; it numbers no equation before its eq. 1, which is in `bayesanno.agreement.noise`).
 
@@ -15,9 +15,8 @@ Model (section 2 of the paper; it numbers no equation before its eq. 1, which is
     p(H_i = 1, X_i)              = h prod_j b_j[X_ij]                                  (2)  hard
     p(X_i)                       = (2) + sum_k (1)                                     the likelihood
 
-With easy_error="learnt" annotators err on easy items (the extension that section 5.2 of the paper proposes): j misses
-with probability s_j, and then says any of the other K - 1 labels.  [X_ij = k] in (1) becomes 1 - s_j if X_ij = k, else
-s_j / (K - 1).  An annotator who answers an item twice contributes two factors, that is flips or misses twice.
+With easy_error="learnt" annotators err on easy items (section 5.2 of the paper proposes it): j misses with probability
+s_j, and then says any of the other K - 1 labels.  [X_ij = k] in (1) becomes 1 - s_j if X_ij = k, else s_j / (K - 1).
 
 Symbols.
     h    hard_fraction     (), a number
@@ -26,9 +25,8 @@ Symbols.
     s    slip              (annotator), only with easy_error="learnt"
          hard              (item), a view: p(H_i = 1 | X_i), which is the last state's probability
 
-Read off: how many items are hard, how many of those agreed on, and gamma, the noise level of the agreed set:
-`bayesanno.noise.noise_posterior`, with the coins' uncertainty; `bayesanno.noise.bound_noise_of` takes the coins as
-known.
+Read off: how many items are hard, how many of those agreed on, and gamma, the noise level of the agreed set
+(`bayesanno.noise.noise_posterior`; `bayesanno.noise.bound_noise_of` takes the coins as known).
 
 Priors and what they imply.
     hard_fraction ~ Beta(1, 1): any number of hard items is equally likely, the P(B_h) of the paper.
@@ -36,17 +34,14 @@ Priors and what they imply.
     annotators and two labels, 100 brings back the paper's p = 1/2; 1 makes every coin equally likely, so that p is
     nearly unknown, and gamma is then several times as large.
     easy_prevalence ~ Dirichlet(easy_prevalence_prior): 1 by default.
-    slip ~ Beta(1, 9): one in ten on average, and rather fewer.
-    Samplers see z = Phi^-1(s), not the log-odds y; prior and posterior are the same.  An annotator who never seems to
-    slip has a tail like exp(y), in which a chain stays for long; in z the tail is exp(-z^2 / 2), that of a normal.
+    slip ~ Beta(1, 9): one in ten on average.  Samplers see Phi^-1(s), whose tails are those of a normal.
 
-Controls.  A known true label does not show whether its item is hard: it excludes the other labels if the item is easy,
-and is assumed to be drawn from q in either case.  (In the paper, hard items have no label that could be known.)
+Controls.  A known true label excludes the other labels if the item is easy, and is assumed to be drawn from q in either
+case.  It does not show whether the item is hard.  (In the paper, hard items have no label that could be known.)
 
 Identifiability.  Answers of two annotators do not distinguish a small share of hard items with fair coins from a large
-share with coins that agree: h and gamma then depend on coin_prior.  Answers of three or more do, and the more the
-better.  With "none", one slip makes an item hard, so the more annotators there are, the more easy items count as hard;
-with "learnt" coins that nearly always fall the same way can take the place of an easy label.
+share with coins that agree: h and gamma then depend on coin_prior.  Answers of three or more do.  With "none", one slip
+makes an item hard; with "learnt", coins that nearly always fall the same way can take the place of an easy label.
 
 Use when few annotators (two to five) label all items with care, and the question is how clean the agreed part is.
 Avoid for crowds, who slip and spam, and where hard items need a label too: `mace` and `model_b` give one.
@@ -78,7 +73,7 @@ from bayesanno.modeling.ops.variables import beta_by_probit
 
 @dataclass(frozen=True, kw_only=True)
 class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
-    """Beigman Klebanov and Beigman's model: agreement on easy items, coins on hard ones.
+    """Agreement on easy items, coins on hard ones.
 
     Parameters
     ----------
@@ -147,11 +142,9 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
     def constrain(
         self, logp: pt.TensorVariable, control: pt.TensorVariable, answers: Answers, p: Parameters
     ) -> pt.TensorVariable:
-        # a known label is drawn from q, of an easy item and of a hard one: that of a hard one is in no factor of (2)
-        known = control[:, None]
-        state = pt.arange(logp.shape[1])[None, :]
+        known, state = control[:, None], pt.arange(logp.shape[1])[None, :]  # (item, 1), (1, state)
         hard = pt.eq(state, as_data(answers.n_responses))
-        of_hard = logp + pt.log(p.easy_prevalence)[pt.maximum(known, 0)]
+        of_hard = logp + pt.log(p.easy_prevalence)[pt.maximum(known, 0)]  # the known label is drawn from q: not in (2)
         return pt.switch(known < 0, logp, pt.switch(hard, of_hard, pt.switch(pt.eq(state, known), logp, -np.inf)))
 
     @override
@@ -165,11 +158,6 @@ class EasyHard(AnnotationModel, ConstrainsStates, HasViews):
         coin = np.ones((data.n_annotators, data.n_labels))
         np.add.at(coin, (data.annotator, data.label), hard[data.item])
         easy = ((1 - hard)[:, None] * data.vote_shares).sum(axis=0) + 1  # (response,)
-        values = {
-            "hard_fraction": np.array((hard.sum() + 1) / (data.n_items + 2)),
-            "coin": in_proportion(coin),
-            "easy_prevalence": in_proportion(easy),
-        }
-        if self.easy_error == "learnt":
-            values["slip"] = np.full(data.n_annotators, 0.1)
-        return values
+        fraction = np.array((hard.sum() + 1) / (data.n_items + 2))
+        values = {"hard_fraction": fraction, "coin": in_proportion(coin), "easy_prevalence": in_proportion(easy)}
+        return values | ({"slip": np.full(data.n_annotators, 0.1)} if self.easy_error == "learnt" else {})

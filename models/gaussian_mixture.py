@@ -1,10 +1,9 @@
 """Two normal humps: what counts would look like if annotators differed and items were of two types only.
 
-Generative process.  The contrast of Beigman Klebanov and Beigman (2010), section 5.  Items are of two types, but every
-annotator has coins of their own.  The paper argues, by the central limit theorem, that the number of positive answers
-to items of one type is then nearly normal, with a spread that is independent of its mean, and a histogram of counts is
-the sum of two normal humps.  If this model fits, differences between annotators explain what `binomial_mixture`
-explains by types of items; if it does not, they do not.
+Generative process.  Items are of two types, but every annotator has coins of their own (Beigman Klebanov and Beigman
+2010, section 5).  The paper argues, by the central limit theorem, that the number of positive answers to items of one
+type is then nearly normal, with a spread that does not depend on its mean.  If this model fits, differences between
+annotators explain what `binomial_mixture` explains by types of items; if it does not, they do not.
 
 Model (section 5 of the paper; it numbers no equations).
 
@@ -14,10 +13,9 @@ Model (section 5 of the paper; it numbers no equations).
     Pr(x | t)       = Phi((x + 1/2 - mu_t) / sigma_t) - Phi((x - 1/2 - mu_t) / sigma_t)          (4)
     Pr(x)           = sum_t theta_t Pr(x | t)                             (5), t summed out
 
-In (4) the tails belong to 0 and n, so that (5) is a distribution over counts; the paper's curve, the density at whole
-numbers, loses the mass outside 0..n.  The likelihood of an item is that of its answers in their order, (5) divided by
-C(n, x), as if all orders of the same count were equally likely: on the same scale as that of `binomial_mixture`.  To
-compare with the likelihood of a histogram, add log C(n, x).
+In (4) the tails belong to 0 and n; the paper's curve, the density at whole numbers, loses the mass outside 0..n.  The
+likelihood of an item is (5) divided by C(n, x), as if all orders of its answers were equally likely: the scale of
+`binomial_mixture`.  To compare it with the likelihood of a histogram, add log C(n, x).
 
 Symbols.
     theta    weight    (item_type)
@@ -32,8 +30,8 @@ Priors and what they imply.
     default (1, 1): independent uniform means between 0 and n, put in order.
     sd / n ~ HalfNormal(sd_prior): 0.25 by default; a coin's own sd is at most 0.5 / sqrt(n) of n.
 
-Identifiability.  Types are ascending, so they cannot be permuted.  A hump narrower than one answer is as good as a
-spike: its sd then follows the prior.  With n below about 5 two humps cannot be seen.
+Identifiability.  Types ascend, so they cannot be permuted.  A hump narrower than one answer is as good as a spike: its
+sd then follows the prior.  With n below about 5 two humps cannot be seen.
 
 Use to ask whether types of items are needed at all: fit both, compare by PSIS-LOO.  Avoid for anything else: the normal
 is a caricature, and counts do not show how annotators differ; `model_b` does.
@@ -55,24 +53,15 @@ from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.fields import Positive, Range
 from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors
 from bayesanno.modeling.capabilities import HasRemarks
-from bayesanno.modeling.item_types import (
-    ItemTypeModel,
-    check_types,
-    declare_ascending,
-    declare_weight,
-    explain_types,
-    log_between,
-    log_orders,
-    start_rates,
-    start_weights,
-)
+from bayesanno.modeling.ops.intervals import log_between
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianMixture(ItemTypeModel, HasRemarks):
-    """Beigman Klebanov and Beigman's model G: the counts are a mixture of normal humps.
+class GaussianMixture(item_types.ItemTypeModel, HasRemarks):
+    """Counts that are a mixture of normal humps.
 
     Parameters
     ----------
@@ -101,24 +90,14 @@ class GaussianMixture(ItemTypeModel, HasRemarks):
     sd_prior: Positive = 0.25
 
     def check(self, data: CountData) -> None:
-        self._n_answers(data)
-        check_types(self.name, self.types, data)
-
-    def _n_answers(self, data: CountData) -> int:
         super().check(data)
-        numbers = np.unique(data.trials)
-        if numbers.size > 1:
-            few, many = (data.items[int(find(data.trials))] for find in (np.argmin, np.argmax))
-            raise DataError(
-                f"{self.name} needs the same number of answers to every item, but item {few!r} has {numbers[0]} and "
-                f"item {many!r} has {numbers[-1]}: leave items out, or take binomial_mixture"
-            )
-        return int(numbers[0])
+        n_answers_of(data)
+        item_types.check_types(self, data)
 
     def priors(self, data: CountData, prior: Priors) -> None:
-        n_answers = self._n_answers(data)
-        declare_weight(prior, self.types)
-        declare_ascending("mean", prior.mean_prior, self.types, top=n_answers)
+        n_answers = n_answers_of(data)
+        item_types.declare_weight(prior, self.types)
+        item_types.declare_ascending("mean", prior.mean_prior, self.types, top=n_answers)
         pm.HalfNormal("sd", np.full(self.types, n_answers) * prior.sd_prior, dims="item_type")
 
     def generate(self, design: CountDesign, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
@@ -129,15 +108,29 @@ class GaussianMixture(ItemTypeModel, HasRemarks):
     def state_logp(self, counts: Counts, p: Parameters) -> pt.TensorVariable:
         x, n = counts.successes[:, None], counts.trials[:, None]  # (item, 1)
         low, high = (x - 0.5 - p.mean) / p.sd, (x + 0.5 - p.mean) / p.sd  # (item, item_type)
-        return pt.log(p.weight) + log_between(low, high, pt.eq(x, 0), pt.eq(x, n)) - log_orders(counts)[:, None]
+        log_hump = log_between(low, high, "normal", is_first=pt.eq(x, 0), is_last=pt.eq(x, n))  # (4)
+        log_orders = pt.gammaln(n + 1.0) - pt.gammaln(x + 1.0) - pt.gammaln(n - x + 1.0)  # log C(n, x)
+        return pt.log(p.weight) + log_hump - log_orders
 
     def rate_of(self, parameters: Mapping[str, Any], data: Any) -> Any:
         return parameters["mean"] / data.trials[0]
 
     def start(self, data: CountData) -> dict[str, np.ndarray]:
-        n_answers = self._n_answers(data)
-        spread = np.full(self.types, n_answers * self.sd_prior / 2)
-        return start_weights(self.types) | {"mean": n_answers * start_rates(data, self.types), "sd": spread}
+        n_answers = n_answers_of(data)
+        values = {"mean": n_answers * item_types.start_rates(data, self.types)}
+        return item_types.start_weights(self.types) | values | {"sd": np.full(self.types, n_answers * self.sd_prior / 2)}
 
     def remarks(self, posterior: xr.Dataset) -> list[str]:
-        return explain_types(posterior, rate=None, remedy="take fewer types, or a larger weight_prior")
+        return item_types.explain_types(posterior, "take fewer types, or a larger weight_prior")
+
+
+def n_answers_of(data: CountData) -> int:
+    """Return n, which must be the same for all items."""
+    numbers = np.unique(data.trials)
+    if numbers.size > 1:
+        few, many = (data.items[int(find(data.trials))] for find in (np.argmin, np.argmax))
+        raise DataError(
+            f"gaussian_mixture needs the same number of answers to every item, but item {few!r} has {numbers[0]} and "
+            f"item {many!r} has {numbers[-1]}: leave items out, or take binomial_mixture"
+        )
+    return int(numbers[0])

@@ -1,8 +1,7 @@
 """Label usage: how often each annotator gives each label, regardless of the items (after Bhardwaj et al. 2010).
 
 Generative process.  Every answer of annotator a is drawn from a's own habit theta_a.  There is no true label, and items
-do not matter: the model estimates how often each annotator gives each label, with its uncertainty.  A label that is no
-class, such as "unsure", is a label like others.
+do not matter.  A label that is no class, such as "unsure", is a label like others.
 
 Model.
 
@@ -18,18 +17,15 @@ Symbols.
     alpha   habit   (response), with centre="common"; or usage_prior for every label
 
 Read off (`bayesanno.behaviour_table`): leverage, Kullback-Leibler and Jensen-Shannon divergence of each annotator from
-the others, as Anveshan has them, with intervals; and the probability that an annotator differs most.  Shares of few
-answers are uncertain, and so are divergences computed from them.
+the others, as Anveshan has them, with intervals; and the probability that an annotator differs most.
 
 Priors and what they imply.
     centre="common"  alpha = s m: m is the share of each label among all answers, and s, how alike annotators are, is
                      the most probable one under p(s) ~ 1 / (20 + s)^2, the usages integrated out (Minka 2000); no
-                     alpha below 1/2, which would not sample.  Annotators with few answers are taken to be like the
-                     others, as far as those are alike.  m and s come from the data, and are treated as known.
+                     alpha below 1/2, which would not sample.  m and s come from the data, and are treated as known.
+                     Annotators with few answers are taken to be like the others, as far as those are alike.
     centre="even"    alpha = usage_prior for every label: 1 makes every habit equally likely.  Annotators with few
-                     answers are then taken to be unlike the others, whose habits are not even: of 20 annotators who
-                     use five labels alike, 19 with 500 answers and one with 5, that one differs most with
-                     probability .99.  With centre="common" it is .05.
+                     answers are then taken to be unlike the others, whose habits are not even.
 
 Identifiability.  Each annotator's usage is learnt from their own answers, and from what is common.
 
@@ -49,14 +45,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from bayesanno.agreement.behaviour import count_usage
+from bayesanno.agreement.behaviour import count_usage, usage_shares
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasKnownParameters, Known
-from bayesanno.modeling.expectation import in_proportion
 
 MIDDLE = 20.0  # the prior median of how many answers what is common is worth
 
@@ -91,9 +86,8 @@ class LabelUsage(AnnotationModel, HasKnownParameters):
         return ("any",)
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
-        habit = (
-            pm.modelcontext(None)["habit"] if self.centre == "common" else prior.usage_prior * np.ones(data.n_labels)
-        )
+        is_common, each_label = self.centre == "common", np.ones(data.n_labels)
+        habit = pm.modelcontext(None)["habit"] if is_common else prior.usage_prior * each_label
         pm.Dirichlet("usage", habit, dims=("annotator", "response"))
 
     def known_parameters(self, data: AnnotationData) -> dict[str, Known]:
@@ -109,9 +103,7 @@ class LabelUsage(AnnotationModel, HasKnownParameters):
         return answers.sum_over_annotations(pt.log(p.usage)[:, :, None])  # (item, 1)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        counts = np.ones((data.n_annotators, data.n_labels))
-        np.add.at(counts, (data.annotator, data.label), 1.0)
-        return {"usage": in_proportion(counts)}
+        return {"usage": usage_shares(data, smoothing=1)}
 
 
 def find_common_habit(data: AnnotationData) -> np.ndarray:

@@ -1,27 +1,26 @@
 """Shared code of the models of item types: ordered types, binomial probabilities, the hard type, starts.
 
-The invariant: types are numbered by ascending rate, so that "type 1" is the same type everywhere: in every draw of the
-prior, of the posterior and of a simulation, or by their prior means where the priors of the types differ.
+The invariant: types are numbered by ascending rate, so that "type 1" is the same type in every draw of the prior, of
+the posterior and of a simulation. Where the priors of the types differ, their prior means ascend.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, override
 
 import numpy as np
 
 from bayesanno.data.counts import CountData
-from bayesanno.ground.errors import DataError, ModelError
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Counts, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, HasKnownParameters, HasViews, Known, View
 
-RARE = 0.05  # a type with less of the items than this can hardly be seen,
-CLOSE = 0.05  # and so can two whose rates differ by less than this,
-OFTEN = 0.1  # if it is so in more of the draws than this
+RARE = 0.05  # a type with a smaller share of the items is hardly needed,
+CLOSE = 0.05  # as is one of two types whose rates differ by less,
+OFTEN = 0.1  # if that is so in a larger share of the draws
 
 
 class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
@@ -29,7 +28,7 @@ class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
 
     state_dim: ClassVar[str] = ITEM_TYPE
     has_hard_items: ClassVar[bool] = True
-    types: int  # a field, of models that ask for as many
+    types: int  # a field, in models that let the user choose
 
     @property
     def n_types(self) -> int:
@@ -46,7 +45,7 @@ class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
     @override
     def states(self, data: Any) -> tuple[str, ...]:
         """Return the names of the types."""
-        return type_names(self.n_types)
+        return tuple(f"type {number}" for number in range(1, self.n_types + 1))
 
     @override
     def known_parameters(self, data: Any) -> dict[str, Known]:
@@ -59,57 +58,15 @@ class ItemTypeModel(AnnotationModel, HasViews, HasKnownParameters):
         return {"hard": View(("item",), probability[:, hard])}
 
 
-def type_names(n_types: int) -> tuple[str, ...]:
-    """Return the names of item types, by ascending rate.
-
-    Examples
-    --------
-    >>> from bayesanno.modeling.item_types import type_names
-    >>> type_names(2)
-    ('type 1', 'type 2')
-    """
-    return tuple(f"type {number}" for number in range(1, n_types + 1))
-
-
-def check_types(model: str, n_types: int, data: CountData) -> None:
-    """Raise unless there are at least as many different shares of successes as types.
-
-    Raises
-    ------
-    DataError
-        If there are fewer: some types could hold no item at all.
-    """
+def check_types(model: ItemTypeModel, data: CountData) -> None:
+    """Raise a DataError if there are fewer different shares of successes than types: some could hold no item at all."""
     asked = data.trials > 0
     found = np.unique(data.successes[asked] / data.trials[asked]).size
-    if n_types > found:
+    if model.n_types > found:
         raise DataError(
-            f"{model}: {n_types} types are asked for, but these data have only {found} different "
+            f"{model.name}: {model.n_types} types are asked for, but these data have only {found} different "
             f"share{'' if found == 1 else 's'} of successes: set types to {found} or less"
         )
-
-
-def check_given_types(
-    model: str, weight_mean: Sequence[float], rate_mean: Sequence[float], rate_strength: float | Sequence[float]
-) -> None:
-    """Raise unless types that are given have one number each, rates that ascend and weights that sum to 1.
-
-    Raises
-    ------
-    ModelError
-        If not; the message names the field.
-    """
-    n_types = len(weight_mean)
-    strengths = n_types if isinstance(rate_strength, float) else len(rate_strength)
-    for field, size in (("rate_mean", len(rate_mean)), ("rate_strength", strengths)):
-        if size != n_types:
-            raise ModelError(f"{model}: {field} has {size} numbers, weight_mean has {n_types}: give one per type")
-    if list(rate_mean) != sorted(rate_mean):
-        raise ModelError(f"{model}: rate_mean is {rate_mean}: types are numbered by ascending rate")
-    if not np.isclose(sum(weight_mean), 1, rtol=0, atol=1e-6):
-        raise ModelError(f"{model}: weight_mean is {weight_mean}: its sum must be 1, not {sum(weight_mean):g}")
-
-
-# ------------------------------------------------------------------------------------------------ the parameters
 
 
 def declare_weight(prior: Priors, n_types: int) -> None:
@@ -151,9 +108,6 @@ def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, 
     )
 
 
-# --------------------------------------------------------------------------------------------------- the formulas
-
-
 def ordered_answers_logp(counts: Counts, rate: pt.TensorVariable) -> pt.TensorVariable:
     """Return log p(an item's answers, in their order | type): x log p + (n - x) log(1 - p), shape (item, item_type).
 
@@ -165,38 +119,6 @@ def ordered_answers_logp(counts: Counts, rate: pt.TensorVariable) -> pt.TensorVa
     log_p = pt.log(pt.switch(pt.eq(positive, 0), 1.0, p))
     log_q = pt.log1p(-pt.switch(pt.eq(negative, 0), 0.0, p))
     return positive * log_p + negative * log_q
-
-
-def log_orders(counts: Counts) -> pt.TensorVariable:
-    """Return log C(n, x), in how many orders x positive answers can come among n: shape (item,)."""
-    n, x = counts.trials, counts.successes
-    return pt.gammaln(n + 1.0) - pt.gammaln(x + 1.0) - pt.gammaln(n - x + 1.0)
-
-
-def log_between(
-    low: pt.TensorVariable, high: pt.TensorVariable, first: pt.TensorVariable, last: pt.TensorVariable
-) -> pt.TensorVariable:
-    """Return log(Phi(high) - Phi(low)), accurate in both tails; the `first` has no lower, the `last` no upper end."""
-    from pymc.math import logdiffexp
-
-    upper = low + high > 0  # there Phi is near 1, and the complement keeps its digits
-    inside = ~(first | last)
-    near = pt.switch(inside, pt.switch(upper, -low, high), 1.0)
-    far = pt.switch(inside, pt.switch(upper, -high, low), -1.0)
-    between = logdiffexp(_log_phi(near), _log_phi(far))
-    end = pt.switch(first & last, 0.0, _log_phi(pt.switch(first, high, -low)))
-    return pt.switch(inside, between, end)
-
-
-def _log_phi(z: pt.TensorVariable) -> pt.TensorVariable:
-    """Return log Phi(z); PyMC's has an error of 1e-8, from a root of 2 in single precision."""
-    root = np.sqrt(2.0)
-    below, above = pt.minimum(z, -1.0), pt.maximum(z, -1.0)
-    tail = pt.log(pt.erfcx(-below / root) / 2) - below**2 / 2
-    return pt.switch(z < -1, tail, pt.log1p(-pt.erfc(above / root) / 2))
-
-
-# ------------------------------------------------------------------------------------------------------ the start
 
 
 def start_weights(n_types: int) -> dict[str, np.ndarray]:
@@ -213,27 +135,22 @@ def start_rates(data: CountData, n_types: int) -> np.ndarray:
     return 0.8 * quantiles + 0.2 * even  # apart, and inside (0, 1), however the quantiles fall
 
 
-# ---------------------------------------------------------------------------------------------- what a posterior says
-
-
-def explain_types(posterior: xr.Dataset, *, rate: str | None, remedy: str) -> list[str]:
-    """Say in plain words whether a posterior could do with fewer types, which keeps chains from mixing.
+def explain_types(posterior: xr.Dataset, remedy: str) -> list[str]:
+    """Say that a posterior hardly needs one of its types, which keeps chains from mixing.
 
     Parameters
     ----------
     posterior : xarray.Dataset
-        With `weight`, dims (chain, draw, item_type).
-    rate : str or None
-        The variable that distinguishes neighbouring types, on the scale from 0 to 1, if there is one.
+        With `weight`, and with `rate` where rates distinguish the types; dims (chain, draw, item_type).
     remedy : str
         What to do about it.
     """
-    if "weight" not in posterior or posterior.sizes[ITEM_TYPE] < 2:
+    if "weight" not in posterior:
         return []
     small = (posterior["weight"] < RARE).any(ITEM_TYPE).values  # (chain, draw)
     near = np.zeros_like(small)
-    if rate is not None and rate in posterior:
-        near = (posterior[rate].diff(ITEM_TYPE) < CLOSE).any(ITEM_TYPE).values
+    if "rate" in posterior:
+        near = (posterior["rate"].diff(ITEM_TYPE) < CLOSE).any(ITEM_TYPE).values
     share = float((small | near).mean())
     if share <= OFTEN:
         return []

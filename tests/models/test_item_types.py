@@ -12,7 +12,6 @@ from bayesanno import CountData, fit, get_model, make_count_design, simulate
 from bayesanno.analysis.item_types import moments_of
 from bayesanno.ground.errors import DataError, FitError, ModelError
 from bayesanno.modeling.capabilities import caveats
-from bayesanno.modeling.item_types import explain_types
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy
 from bayesanno.models.gaussian_mixture import GaussianMixture
@@ -136,7 +135,8 @@ def test_types_that_are_hardly_needed_are_said(draws, said):
 
 
 def test_humps_may_share_a_mean_and_an_only_type_is_needed():
-    assert explain_types(posterior_of([NEAR[0]] * 9, [NEAR[1]] * 9), rate=None, remedy="") == []
+    humps = posterior_of([NEAR[0]] * 9, [NEAR[1]] * 9).rename(rate="mean")
+    assert GaussianMixture().remarks(humps) == []
     assert BinomialMixture(types=1).remarks(posterior_of([[0.3]], [[0.2]])[["rate"]]) == []
 
 
