@@ -12,8 +12,8 @@ Model (section 6 of the paper; it numbers no equations).
     Pr(x_i | t)     = sum over r = 0..n of (2) times (3)
                     = Binomial(x_i; n_i, xi_D p_t + xi_L p_L),  xi_L = 1 - xi_D          (4)
 
-The paper's sum begins at r = 1, and leaves out xi_L^n.  The likelihood of an item is that of its answers in their order,
-without C(n, x), as in `binomial_mixture`.
+The paper's sum begins at r = 1, and leaves out xi_L^n.  The likelihood of an item is that of its answers in their
+order, without C(n, x), as in `binomial_mixture`.
 
 Symbols.
     theta    weight       (item_type)

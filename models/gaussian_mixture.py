@@ -117,8 +117,8 @@ class GaussianMixture(item_types.ItemTypeModel, HasRemarks):
 
     def start(self, data: CountData) -> dict[str, np.ndarray]:
         n_answers = n_answers_of(data)
-        values = {"mean": n_answers * item_types.start_rates(data, self.types)}
-        return item_types.start_weights(self.types) | values | {"sd": np.full(self.types, n_answers * self.sd_prior / 2)}
+        mean, sd = n_answers * item_types.start_rates(data, self.types), n_answers * self.sd_prior / 2
+        return item_types.start_weights(self.types) | {"mean": mean, "sd": np.full(self.types, sd)}
 
     def remarks(self, posterior: xr.Dataset) -> list[str]:
         return item_types.explain_types(posterior, "take fewer types, or a larger weight_prior")

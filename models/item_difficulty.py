@@ -16,8 +16,7 @@ Model.
     p(V_i)              = sum_k prevalence_k integral N(z) prod_j p(v_ij | k, z) dz       C_i and Z_i are integrated out
 
 Without habits (habits=False) "glad" is Whitehill et al.'s, with easiness exp(-d_i); "1pl" and "2pl" are the logistic
-models of item response theory, "2pl" Carpenter's, with any number of classes and the class unknown.  With two classes
-"chance" is "glad".
+models of item response theory, "2pl" Carpenter's, with any number of classes and the class unknown.
 
 Symbols.
     ability       (annotator)            on the scale of log-odds, of an item of average difficulty
@@ -34,22 +33,17 @@ Priors and what they imply.
                  two labels four times as often as the other.
     spread       ~ HalfNormal(1): at 1, one item in six is e times harder than the average, and one as much easier.
     slope_spread ~ HalfNormal(0.5).         prevalence ~ Dirichlet(3), as in model B.
-    One annotator alone is then right in .76 of the cases on average of two labels, in .55 of five (94% of annotators:
-    .29 to .97, and .10 to .89); nine in ten are better than chance.
+    One annotator alone is then right in .76 of the cases on average of two labels, in .55 of five; nine in ten are
+    better than chance.
 
-Identifiability.  With two labels ability and habit make up any confusion matrix of the average item.  Negative
-abilities and swapped classes then explain answers equally well.  The prior of the ability, centred above 0, decides:
-labels are swapped where most annotators say the opposite.  A habit that all annotators have looks like a common class.
-With "1pl" and "2pl" all are wrong about an item that is hard enough, so that a majority may be explained as a trap, and
-with two classes labels can be worse than the vote.  Items with one answer each do not identify difficulties.
-
-Habits predict answers better on all four real tables tried: by 16 in elpd on word senses, 237 on caries, 478 on RTE,
-and some 800 on temporal order.  There four of the busiest annotators click one label.  Without habits chains find a
-mode whose labels contradict the votes (.56 right), and the fit warns of this; with habits .939 are right.
+Identifiability.  With two labels, negative abilities and swapped classes explain answers equally well; the prior of the
+ability, centred above 0, decides.  A habit that all annotators have looks like a common class.  With "1pl" and "2pl"
+all are wrong about an item that is hard enough, so that a majority may be explained as a trap, and with two classes
+labels can be worse than the vote.  Items with one answer each do not identify difficulties.
 
 Use when some items are harder than others for everybody, and the question is which.  Avoid when annotators confuse
-particular classes: `hierarchical_dawid_skene` and `model_b` have confusion matrices, without difficulties, and no model
-has both.  Avoid with two annotators, from whom chains mix slowly.
+particular classes: `hierarchical_dawid_skene` and `model_b` have confusion matrices, without difficulties.  Avoid with
+two annotators, from whom chains mix slowly.
 
 References.
     J. Whitehill, P. Ruvolo, T. Wu, J. Bergsma and J. Movellan (2009), Whose vote should count more: optimal integration
@@ -73,21 +67,19 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats
-from bayesanno.modeling.difficulty import DifficultyModel, odds_of_votes
-from bayesanno.modeling.expectation import in_proportion, votes_of
+from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
 from bayesanno.modeling.item_numbers import FAR_REACH, REACH
 
 
 @dataclass(frozen=True, kw_only=True)
 class ItemDifficulty(DifficultyModel, HasCaveats):
-    """Abilities of annotators against difficulties of items, which are integrated out.
+    """Abilities of annotators against difficulties of items.
 
     Parameters
     ----------
     form : {"chance", "glad", "1pl", "2pl"}, default "chance"
-        How ability and difficulty make the chance of being right: as in GLAD, the hardest items pure guesses
-        ("chance") or right in one half of the cases ("glad"); or by their difference, without and with a
-        discrimination of each item.
+        How ability and difficulty make the chance of being right: their product, with the hardest items guessed or
+        right in one half of the cases; or their difference, without and with a discrimination of each item.
     ability_prior : tuple of two floats, default (2, 1.5)
         Mean and standard deviation of the normal prior of the abilities.
     spread_prior : float, default 1
@@ -142,38 +134,33 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
         return found
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
-        ability = pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator")
-        spread = pm.HalfNormal("spread", prior.spread_prior)
-        slope_spread = pm.HalfNormal("slope_spread", prior.slope_prior) if self.has_slopes else None
+        p = {"ability": pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator")}
+        p["spread"] = pm.HalfNormal("spread", prior.spread_prior)
+        if self.has_slopes:
+            p["slope_spread"] = pm.HalfNormal("slope_spread", prior.slope_prior)
         prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
-        found = {"ability": ability, "spread": spread, "slope_spread": slope_spread}
         if self.habits:
-            found["habit"] = pm.ZeroSumNormal("habit", sigma=prior.habit_prior, dims=("annotator", "response"))
-        self.declare_accuracy(data, prevalence, Parameters(found))
+            p["habit"] = pm.ZeroSumNormal("habit", sigma=prior.habit_prior, dims=("annotator", "response"))
+        self.declare_accuracy(data, prevalence, Parameters(p))
 
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
-        n_classes, item = design.class_response.size, design.item
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
-        z, slope = (pm.Normal.dist(shape=(design.n_items,))[item] for _ in range(2))  # (annotation,)
-        factor, offset = self.line(p, z, slope, n_classes)
-        gain = factor * p.ability[design.annotator] + offset + np.log(n_classes - 1)  # (annotation,)
-        truth = pt.as_tensor(design.class_response)[true_class[item]]
-        score = gain[:, None] * pt.eq(truth[:, None], np.arange(n_classes))  # (annotation, response)
-        if self.habits:
-            score += p.habit[design.annotator]
-        return true_class, pm.Categorical.dist(logit_p=score)
+        z, slope = (pm.Normal.dist(shape=(design.n_items,))[design.item] for _ in range(2))  # (annotation,)
+        gain = self.gain(p, design.annotator, z, slope, design.class_response.size)
+        return true_class, draw_responses(design, true_class, gain, p.get("habit"))
 
-    def line(self, p: Any, z: Any, slope: Any, n_classes: int) -> tuple[Any, Any]:
-        if self.form in ("1pl", "2pl"):
-            steep = pt.exp(p["slope_spread"] * slope) if self.has_slopes else pt.ones_like(z)
-            return steep, -steep * p["spread"] * z
-        easiness = pt.exp(-p["spread"] * z)
-        return easiness, pt.zeros_like(z) - (as_data(np.log(n_classes - 1)) if self.form == "chance" else 0.0)
+    def gain(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
+        ability, d, chance = p.ability[annotator], p.spread * z, as_data(np.log(n_classes - 1))
+        if self.form == "chance":
+            return ability * pt.exp(-d)
+        if self.form == "glad":
+            return chance + ability * pt.exp(-d)
+        return chance + (pt.exp(p.slope_spread * slope) if self.has_slopes else 1.0) * (ability - d)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        votes = votes_of(data)
-        ability = odds_of_votes(votes) + (np.log(data.n_classes - 1) if self.form == "chance" else 0.0)
-        values = {"ability": ability, "spread": np.array(0.5)}
-        values["prevalence"] = in_proportion(votes.shares[data.class_codes] + 1)
-        values |= {"slope_spread": np.array(0.3)} if self.has_slopes else {}
-        return values | ({"habit": np.zeros((data.n_annotators, data.n_labels))} if self.habits else {})
+        values = start_near_vote(data)
+        if self.form == "chance":
+            values["ability"] += np.log(data.n_classes - 1)
+        if self.has_slopes:
+            values["slope_spread"] = np.array(0.3)
+        return {name: value for name, value in values.items() if name != "habit" or self.habits}

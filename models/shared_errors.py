@@ -30,20 +30,13 @@ Priors and what they imply.
     loading ~ LogNormal(0, 0.5): of two annotators in three the difficulty reaches .6 to 1.6 times as far as typically.
 
 Identifiability.  With two classes the class and the shared error of some annotators can change places, however many
-answers there are: where six of twelve simulated annotators failed together, a fit without true labels had two modes, in
-which .96 and .72 of the labels were right, with masses .52 and .48, and it said so; thirty known labels settled it.  A
-latent-class model cannot tell by its fit how errors depend (Albert and Dodd 2004).  So a fit of two labels without
-controls warns beforehand.  What keeps the classes' names is the prior of the ability, centred above 0.  Loadings
-need answers: on 300 simulated items and 30 annotators, with three an item the posterior is nearly the prior and labels
-gain nothing; with five they gain little (of two labels .82 right, .81 by `item_difficulty`), with eight more (.88 and
-.84), with ten much (.91 and .82).  On RTE, of ten answers, `item_difficulty` has the better labels.
+answers there are: a latent-class model cannot tell by its fit how errors depend (Albert and Dodd 2004).  So a fit of
+two labels without controls warns beforehand.  The prior of the ability, centred above 0, keeps the names of the
+classes.  Loadings need about eight answers an item.
 
-Use when annotators, language models above all, fail on the same items and answers per item are many.  On LLMBar (419
-items, 121 language models, the vote .61 right) it has .90 of the labels right without a known one, and .92 of the
-others with 42 known (`model_b` .82 and .84).  Labels are still too sure: recalibrate them (`bayesanno.recalibrate`).
-Avoid when items have few answers (`item_difficulty`).  Where groups of annotators fail apart from each other, errors
-within a group still depend, given the common difficulty: the fit names pairs who agree too often.  A gradient of 50,000
-annotations (five labels, five answers an item) takes 25 ms, of 400,000 .22 s: a fit about half an hour, and hours.
+Use when annotators, language models above all, fail on the same items, and answers per item are many.  Labels are still
+too sure: recalibrate them (`bayesanno.recalibrate`).  Avoid when items have few answers: take `item_difficulty`.  Where
+groups of annotators fail apart from each other, the fit names pairs who agree too often.
 
 References.
     Y. Qu, M. Tan and M. H. Kutner (1996), Random effects models in latent class analysis for evaluating accuracy of
@@ -62,18 +55,18 @@ import numpy as np
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt, xr
+from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats
-from bayesanno.modeling.difficulty import DifficultyModel, odds_of_votes
-from bayesanno.modeling.expectation import in_proportion, votes_of
+from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
 from bayesanno.modeling.item_numbers import FAR_REACH
 
-FEW = 3  # answers to an item: two agree or not, which says nothing of why
+FEW = 3  # answers to an item: whether two answers agree does not show why
 
 
 @dataclass(frozen=True, kw_only=True)
 class SharedErrors(DifficultyModel, HasCaveats):
-    """Annotators who fail on the same items, each to an extent of their own.
+    """Abilities of annotators against difficulties of items that reach each of them to a different extent.
 
     Parameters
     ----------
@@ -126,32 +119,22 @@ class SharedErrors(DifficultyModel, HasCaveats):
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
-        spread = pm.HalfNormal("spread", prior.spread_prior)
-        ability = pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator")
-        loading = pm.LogNormal("loading", 0, prior.loading_prior, dims="annotator")
-        habit = pm.ZeroSumNormal("habit", sigma=prior.habit_prior, dims=("annotator", "response"))
-        p = {"spread": spread, "ability": ability, "loading": loading, "habit": habit}
+        p = {
+            "spread": pm.HalfNormal("spread", prior.spread_prior),
+            "ability": pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator"),
+            "loading": pm.LogNormal("loading", 0, prior.loading_prior, dims="annotator"),
+            "habit": pm.ZeroSumNormal("habit", sigma=prior.habit_prior, dims=("annotator", "response")),
+        }
         self.declare_accuracy(data, prevalence, Parameters(p))
 
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
-        n_classes, item, annotator = design.class_response.size, design.item, design.annotator
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
-        difficulty = p.spread * pm.Normal.dist(shape=(design.n_items,))[item]  # (annotation,)
-        gain = p.ability[annotator] - p.loading[annotator] * difficulty + np.log(n_classes - 1)
-        truth = pt.as_tensor(design.class_response)[true_class[item]]
-        right = pt.eq(truth[:, None], np.arange(n_classes))  # (annotation, response)
-        return true_class, pm.Categorical.dist(logit_p=p.habit[annotator] + right * gain[:, None])
+        z = pm.Normal.dist(shape=(design.n_items,))[design.item]  # (annotation,)
+        gain = self.gain(p, design.annotator, z, None, design.class_response.size)
+        return true_class, draw_responses(design, true_class, gain, p.habit)
 
-    @override
-    def line(self, p: Parameters, z: Any, slope: Any, n_classes: int) -> tuple[Any, Any]:
-        return pt.ones_like(z), -p.spread * p.loading[:, None] * z  # (node,), (annotator, node)
+    def gain(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
+        return as_data(np.log(n_classes - 1)) + p.ability[annotator] - p.loading[annotator] * p.spread * z
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        votes = votes_of(data)
-        return {
-            "prevalence": in_proportion(votes.shares[data.class_codes] + 1),
-            "spread": np.array(0.5),
-            "ability": odds_of_votes(votes),
-            "loading": np.ones(data.n_annotators),
-            "habit": np.zeros((data.n_annotators, data.n_labels)),
-        }
+        return start_near_vote(data) | {"loading": np.ones(data.n_annotators)}

@@ -1,25 +1,22 @@
 """Items with a standard normal number of their own, integrated out on a grid, jointly with the true class.
 
-A number per item would be as many parameters as items, and a likelihood given it no match for that of other models.
-Here the likelihood of an item is an integral over its number z,
+A number per item would be as many parameters as items, and its likelihood could not be compared with that of other
+models. Here the likelihood of an item is an integral over its number z,
 
     p(answers_i) = sum_k p(k)  integral  N(z; 0, 1)  prod_j p(v_ij | k, z)  dz,
 
-taken by the trapezoidal rule: equally spaced nodes, with weights in proportion to N(z; 0, 1). For functions that are
-analytic in a strip about the real line, as these are, its error falls exponentially with the spacing, and a
-Gauss-Hermite rule of as many nodes, most of them far out, does worse (Trefethen and Weideman 2014, The exponentially
-convergent trapezoidal rule, SIAM Review 56(3):385-458, doi:10.1137/130932132; Trefethen 2022, Exactness of quadrature
-formulas, SIAM Review 64(1):132-150, doi:10.1137/20M1389522). The more answers an item has, the narrower the integrand:
-the spacing follows the item of most answers.
+taken by the trapezoidal rule: equally spaced nodes, with weights in proportion to N(z; 0, 1). Its error falls
+exponentially with the spacing for functions that are analytic in a strip about the real line, as these are; a
+Gauss-Hermite rule of as many nodes does worse, since most of them are far out (Trefethen and Weideman 2014, The
+exponentially convergent trapezoidal rule, SIAM Review 56(3):385-458, doi:10.1137/130932132; Trefethen 2022, Exactness
+of quadrature formulas, SIAM Review 64(1):132-150, doi:10.1137/20M1389522). The more answers an item has, the narrower
+the integrand: the spacing follows the item of most answers.
 
-It takes 29 nodes for items of up to 20 answers (47 where they reach far, times 9 with slopes), more for items of more.
-In `item_difficulty` an item's log likelihood is exact to .001 where the spread is up to 1, to .01 (5 answers) or .2 (20
-and more) where it is 2; where it is 3, of answers drawn from the model, to .005 (5), .04 (10) or .14 (20 and 60).
-Nodes also miss items that many annotators of abilities of 6 and more dispute under "1pl" or "2pl": with 60 answers, by
-.03 at a spread of 1, by 3 and more at 0.5.
+In `item_difficulty` an item's log likelihood is exact to .001 where the spread is up to 1, and to .2 where it is 2 or
+3. Nodes miss items that many annotators of abilities of 6 and more dispute under "1pl" or "2pl".
 
-The invariant: the integral is in the graph, so that likelihood, gradient, posterior of the class and posterior of the
-number are of one sum over nodes.
+The invariant: likelihood, gradient, posterior of the class and posterior of the number come from one sum over nodes in
+the graph.
 """
 
 from __future__ import annotations
@@ -40,9 +37,9 @@ from bayesanno.modeling.functions import compile_draws
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 
 REACH = 5.0  # how far the nodes reach, in standard deviations of the items: one item in two million is beyond
-FAR_REACH = 8.0  # where hard items have next to no right answers, which many answers push an item towards
+FAR_REACH = 8.0  # the same where hard items have next to no right answers: many wrong answers make an item very hard
 WIDEST = 0.36  # the spacing for items of few answers
-SLOPE_REACH, SLOPE_NODES = 4.0, 9  # of the second number of an item, which answers turn on less
+SLOPE_REACH, SLOPE_NODES = 4.0, 9  # of the second number of an item, which matters less to its answers
 Z, SLOPE, LOG_WEIGHT = Key("item_node"), Key("slope_node"), Key("node_log_weight")
 
 
@@ -65,8 +62,8 @@ def choose_nodes(most_answers: int, reach: float = REACH) -> np.ndarray:
 class ItemNumberModel(AnnotationModel, HasIndexArrays):
     """A model whose answers depend on the true class and on a standard normal number of the item.
 
-    It declares `prevalence` (true_class) and what its answers depend on (`log_answers`). A second standard normal
-    number of the items, their slope, is there if it asks for it.
+    It declares `prevalence` (true_class) and what its answers depend on (`log_answers`). With `has_slopes`, items have
+    a second standard normal number, their slope.
     """
 
     @property
