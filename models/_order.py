@@ -1,4 +1,4 @@
-"""Labels in order: whether anybody said which grade is the lowest, and which the highest."""
+"""Labels in order: whether the lowest and the highest grade were declared."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.wording import enumerated
 
-LEAST = 3  # labels: of two, the other order swaps the ends of the scale and changes nothing else
+LEAST = 3  # labels: the other order of two labels only swaps the ends of the scale
 
 
 def explain_order(data: AnnotationData | AnnotationTotals) -> list[str]:
-    """Return what to say of labels whose order nobody declared, and which are no numbers.
+    """Return a warning for labels that are not numbers and whose order nobody declared.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Item types: each type of item gets the positive answer at its own rate (Beigman Klebanov and Beigman 2010).
 
-Generative process.  Each item has a type, and each type has a coin.  To answer an item, an annotator flips the coin of
-its type: coins near 0 and near 1 belong to items that are easy to classify, a fair coin to items that these annotators
-cannot classify.  Annotators are alike, so the data are counts: x positive answers out of n.
+Generative process.  Each item has a type, and each type has a coin, which annotators flip to answer: coins near 0 and 1
+belong to easy items, a fair coin to items that these annotators cannot classify.  Annotators are alike, so the data are
+counts: x positive answers out of n.
 
 Model (section 2 of the paper; it numbers no equations).
 
@@ -11,9 +11,8 @@ Model (section 2 of the paper; it numbers no equations).
     Pr(x_i)         = C(n_i, x_i) sum_t theta_t p_t^x_i (1 - p_t)^(n_i - x_i)          (3), t summed out
     Pr(t_i = t | x_i)  proportional to  theta_t p_t^x_i (1 - p_t)^(n_i - x_i)          (4), read off after the fit
 
-The likelihood of an item is that of its answers in their order: (3) without C(n, x), which depends on no parameter.  So
-PSIS-LOO can compare it with models that know who answered.  To compare it with the likelihood of a histogram, add
-log C(n, x).  Items may have different n.
+The likelihood of an item is that of its answers in their order, (3) without C(n, x), so that PSIS-LOO can compare it
+with models that know who answered.  The likelihood of a histogram has C(n, x).
 
 Symbols.
     theta    weight    (item_type)
@@ -28,12 +27,10 @@ Priors and what they imply.
     uniform rates, put in order.  Inner gaps above 1 keep types apart, outer ones below 1 favour types at 0 and 1.
 
 Identifiability.  Types ascend, so they cannot be permuted.  k types need n of at least 2 k - 1 answers on enough items.
-A type that the data do not need follows its prior, chains wander, and the fit warns.  weight_prior=10, rate_prior=40:40
-keeps three types in place, but their posterior then depends much on that prior.
+A type that the data do not need follows its prior, chains wander, and the fit warns.
 
 Use when answers are yes or no, several per item, and the question is which items are hard.  Avoid when annotators
-differ much, since (2) attributes this to the items: take `model_b`, or compare with `gaussian_mixture` and
-`diligent_lazy`.
+differ much, since (2) attributes this to the items: take `model_b`.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,

@@ -1,10 +1,9 @@
 """Diligent and lazy annotators: some answers come from the item's type, the others from one coin for all items.
 
-Generative process.  Beigman Klebanov and Beigman (2010), section 6.  A diligent annotator flips the coin of the item's
-type as in `binomial_mixture`; a lazy one flips the same coin for every item.  The types are known from an earlier fit,
-to answers of people who had reason to be diligent.
+Generative process.  A diligent annotator flips the coin of the item's type as in `binomial_mixture`; a lazy one flips
+the same coin for every item.  The types are known from an earlier fit, to answers of diligent people.
 
-Model (section 6 of the paper; it numbers no equations).
+Model (section 6 of Beigman Klebanov and Beigman 2010; it numbers no equations).
 
     t_i             ~ Categorical(theta)                                  (1)  the type of item i
     r_i             ~ Binomial(n_i, xi_D)                                 (2)  how many of its answers are diligent
@@ -12,8 +11,7 @@ Model (section 6 of the paper; it numbers no equations).
     Pr(x_i | t)     = sum over r = 0..n of (2) times (3)
                     = Binomial(x_i; n_i, xi_D p_t + xi_L p_L),  xi_L = 1 - xi_D          (4)
 
-The paper's sum begins at r = 1, and leaves out xi_L^n.  The likelihood of an item is that of its answers in their
-order, without C(n, x), as in `binomial_mixture`.
+The paper's sum begins at r = 1, and leaves out xi_L^n.  The likelihood is without C(n, x), as in `binomial_mixture`.
 
 Symbols.
     theta    weight       (item_type)
@@ -31,7 +29,7 @@ Priors and what they imply.
 
 Identifiability.  The data identify only theta and the mixed rates xi_D p_t + xi_L p_L: k numbers for k + 2 unknown
 ones.  Only the prior of `rate` separates `rate` from `diligence`, and the fit warns of this.  With known rates of two
-types or more, both are identified.  As diligence nears 1, lazy_rate is not.  The prior means of the rates must ascend.
+types or more, both are identified.  The prior means of the rates must ascend.
 
 Use when types were learnt elsewhere and a new crowd answered the same kind of question.  Avoid when it is known who
 gave which answer: then use `mace`, which estimates each annotator's competence.

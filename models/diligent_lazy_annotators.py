@@ -1,9 +1,9 @@
 """Diligent and lazy annotators, one by one: some read the items, others flip the same coin for all of them.
 
-Generative process.  Items are of types as in `binomial_mixture`, each with its rate of positive answers.  Annotator j
-answers either diligently, from the coin of the item's type, or lazily, from a coin that is the same for every item.  In
-Beigman Klebanov and Beigman (2010, section 6) all answers are equally likely to be lazy, since the data are counts
-(`diligent_lazy`).  Here it is known who gave which answer, and each annotator has a diligence.  This model is ours.
+Generative process.  Items are of types as in `binomial_mixture`.  Annotator j answers either diligently, from the coin
+of the item's type, or lazily, from a coin that is the same for every item.  In Beigman Klebanov and Beigman (2010,
+section 6; `diligent_lazy`) all answers are equally likely to be lazy.  This model is ours: each annotator has a
+diligence.
 
 Model.
 
@@ -23,8 +23,6 @@ Symbols.
     p_L      lazy_rate   (), a number
              hard        (item), a view: P(t_i is the type whose rate is nearest to one half in the draw)
 
-Read off: `bayesanno.low_competence_table(fit)` gives P(delta_j < 1/2), that annotator j is lazy.
-
 Priors and what they imply.
     weight ~ Dirichlet(weight_prior), 1 by default.
     rate: its gaps are Dirichlet as in `binomial_mixture`, rate_prior is (outer, inner).  (3, 3) by default: rates are
@@ -39,7 +37,7 @@ annotators fully diligent: "lazy" means lazy compared with the best, or contrary
 spammer is diligent and all others are lazy, or the rates are mirrored; `bayesanno.combine_modes(fit)` weighs them.
 
 Use when answers are yes or no, annotators are many, items differ in difficulty, and the question is which annotators do
-not read the items.  Avoid when each item has one true label that a good annotator finds: `mace` is more direct.
+not read the items (`bayesanno.low_competence_table`).  Avoid when each item has one true label: take `mace`.
 
 References.
     B. Beigman Klebanov and E. Beigman (2010), Some empirical evidence for annotation noise in a benchmarked dataset,

@@ -1,9 +1,8 @@
 """Easy and hard items: all agree on an easy one, on a hard one each flips a coin (Beigman Klebanov and Beigman 2009).
 
-Generative process.  An item is easy or hard.  On an easy item every annotator sees the label, and says it.  On a hard
-one nobody does, and annotator j flips a coin of their own, which may favour a label.  So all items with disagreement
-are hard; some items with agreement are hard too, and agreed on by chance: they are the annotation noise of a gold
-standard of agreed items.
+Generative process.  On an easy item every annotator sees the label, and says it.  On a hard one annotator j flips a
+coin of their own, which may favour a label.  So items with disagreement are hard; some items with agreement are hard
+too, and agreed on by chance: they are the annotation noise of a gold standard of agreed items.
 
 Model (section 2 of the paper; it numbers no equation before its eq. 1, which is in `bayesanno.agreement.noise`).
 
@@ -25,26 +24,22 @@ Symbols.
     s    slip              (annotator), only with easy_error="learnt"
          hard              (item), a view: p(H_i = 1 | X_i), which is the last state's probability
 
-Read off: how many items are hard, how many of those agreed on, and gamma, the noise level of the agreed set
-(`bayesanno.noise.noise_posterior`; `bayesanno.noise.bound_noise_of` takes the coins as known).
-
 Priors and what they imply.
     hard_fraction ~ Beta(1, 1): any number of hard items is equally likely, the P(B_h) of the paper.
-    coin ~ Dirichlet(coin_prior): 10 by default, nearly even until seen otherwise, as the habits of `mace`.  Of two
-    annotators and two labels, 100 brings back the paper's p = 1/2; 1 makes every coin equally likely, so that p is
-    nearly unknown, and gamma is then several times as large.
+    coin ~ Dirichlet(coin_prior): 10 by default, nearly even until seen otherwise.  Of two annotators and two labels,
+    100 brings back the paper's p = 1/2; with 1, p is nearly unknown, and the noise level several times as large.
     easy_prevalence ~ Dirichlet(easy_prevalence_prior): 1 by default.
     slip ~ Beta(1, 9): one in ten on average.  Samplers see Phi^-1(s), whose tails are those of a normal.
 
 Controls.  A known true label excludes the other labels if the item is easy, and is assumed to be drawn from q in either
-case.  It does not show whether the item is hard.  (In the paper, hard items have no label that could be known.)
+case.  (In the paper, hard items have no label that could be known.)
 
 Identifiability.  Answers of two annotators do not distinguish a small share of hard items with fair coins from a large
-share with coins that agree: h and gamma then depend on coin_prior.  Answers of three or more do.  With "none", one slip
-makes an item hard; with "learnt", coins that nearly always fall the same way can take the place of an easy label.
+share with coins that agree: h then depends on coin_prior.  Answers of three or more do.  With "none", one slip makes an
+item hard; with "learnt", coins that nearly always fall the same way can take the place of an easy label.
 
-Use when few annotators (two to five) label all items with care, and the question is how clean the agreed part is.
-Avoid for crowds, who slip and spam, and where hard items need a label too: `mace` and `model_b` give one.
+Use when few annotators (two to five) label all items with care, and the question is how clean the agreed part is
+(`bayesanno.noise.noise_posterior`).  Avoid for crowds, who slip and spam, and where hard items need a label too.
 
 References.
     B. Beigman Klebanov and E. Beigman (2009), From annotator agreement to noise models, Computational Linguistics

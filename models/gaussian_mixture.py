@@ -1,9 +1,8 @@
 """Two normal humps: what counts would look like if annotators differed and items were of two types only.
 
 Generative process.  Items are of two types, but every annotator has coins of their own (Beigman Klebanov and Beigman
-2010, section 5).  The paper argues, by the central limit theorem, that the number of positive answers to items of one
-type is then nearly normal, with a spread that does not depend on its mean.  If this model fits, differences between
-annotators explain what `binomial_mixture` explains by types of items; if it does not, they do not.
+2010, section 5).  By the central limit theorem, the paper argues, the number of positive answers to items of one type
+is then nearly normal.  If this model fits, annotators explain what `binomial_mixture` explains by types of items.
 
 Model (section 5 of the paper; it numbers no equations).
 
@@ -13,9 +12,8 @@ Model (section 5 of the paper; it numbers no equations).
     Pr(x | t)       = Phi((x + 1/2 - mu_t) / sigma_t) - Phi((x - 1/2 - mu_t) / sigma_t)          (4)
     Pr(x)           = sum_t theta_t Pr(x | t)                             (5), t summed out
 
-In (4) the tails belong to 0 and n; the paper's curve, the density at whole numbers, loses the mass outside 0..n.  The
-likelihood of an item is (5) divided by C(n, x), as if all orders of its answers were equally likely: the scale of
-`binomial_mixture`.  To compare it with the likelihood of a histogram, add log C(n, x).
+In (4) the tails belong to 0 and n; the paper's curve, the density at whole numbers, loses them.  The likelihood of an
+item is (5) divided by C(n, x), as if all orders of its answers were equally likely: the scale of `binomial_mixture`.
 
 Symbols.
     theta    weight    (item_type)

@@ -1,7 +1,7 @@
 """Item difficulty: abler annotators are right more often, and more often on easier items (GLAD and 2PL).
 
 Generative process.  An item has one true class and a difficulty of its own.  An able annotator gives the true class of
-most items; the harder the item, the closer all are to guessing.  Who guesses leans to labels by habits of their own.
+most items; the harder the item, the closer all are to guessing, by habits of their own.
 
 Model.
 
@@ -33,17 +33,15 @@ Priors and what they imply.
                  two labels four times as often as the other.
     spread       ~ HalfNormal(1): at 1, one item in six is e times harder than the average, and one as much easier.
     slope_spread ~ HalfNormal(0.5).         prevalence ~ Dirichlet(3), as in model B.
-    One annotator alone is then right in .76 of the cases on average of two labels, in .55 of five; nine in ten are
-    better than chance.
+    One annotator alone is then right in .76 of the cases on average of two labels, in .55 of five.
 
 Identifiability.  With two labels, negative abilities and swapped classes explain answers equally well; the prior of the
 ability, centred above 0, decides.  A habit that all annotators have looks like a common class.  With "1pl" and "2pl"
 all are wrong about an item that is hard enough, so that a majority may be explained as a trap, and with two classes
 labels can be worse than the vote.  Items with one answer each do not identify difficulties.
 
-Use when some items are harder than others for everybody, and the question is which.  Avoid when annotators confuse
-particular classes: `hierarchical_dawid_skene` and `model_b` have confusion matrices, without difficulties.  Avoid with
-two annotators, from whom chains mix slowly.
+Use when some items are harder than others for everybody, and the question is which.  Avoid with two annotators (chains
+mix slowly), and when annotators confuse particular classes: `hierarchical_dawid_skene` and `model_b` have confusions.
 
 References.
     J. Whitehill, P. Ruvolo, T. Wu, J. Bergsma and J. Movellan (2009), Whose vote should count more: optimal integration
@@ -112,12 +110,10 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
     habit_prior: Positive = 1.0
 
     @property
-    @override
     def has_slopes(self) -> bool:
         return self.form == "2pl"
 
     @property
-    @override
     def reach(self) -> float:
         return FAR_REACH if self.form in ("1pl", "2pl") else REACH
 

@@ -9,15 +9,11 @@ Model.
     A_ia      ~ Categorical(theta_a)
     p(A_i)    = prod_a theta_a[A_ia]                                  one state of each item, nothing to sum out
 
-The posterior is known: theta_a | A ~ Dirichlet(alpha + n_a), n_a the numbers of a's answers of each label.  NUTS must
-agree with it.
+The posterior is known: theta_a | A ~ Dirichlet(alpha + n_a), with n_a the numbers of a's answers of each label.
 
 Symbols.
     theta   usage   (annotator, response)
     alpha   habit   (response), with centre="common"; or usage_prior for every label
-
-Read off (`bayesanno.behaviour_table`): leverage, Kullback-Leibler and Jensen-Shannon divergence of each annotator from
-the others, as Anveshan has them, with intervals; and the probability that an annotator differs most.
 
 Priors and what they imply.
     centre="common"  alpha = s m: m is the share of each label among all answers, and s, how alike annotators are, is
@@ -29,8 +25,8 @@ Priors and what they imply.
 
 Identifiability.  Each annotator's usage is learnt from their own answers, and from what is common.
 
-Use when the question is which annotators behave unlike the others, before any model of the truth.  Avoid when the
-question is who is right: a good annotator who was given other items also uses labels differently.
+Use when the question is which annotators behave unlike the others (`bayesanno.behaviour_table`), before any model of
+the truth.  Avoid when the question is who is right: good annotators of other items also use labels differently.
 
 References.
     V. Bhardwaj, R. J. Passonneau, A. Salleb-Aouissi and N. Ide (2010), Anveshan: a framework for analysis of multiple

@@ -1,10 +1,8 @@
 """Model A: an annotator is right or wrong, and agreement between annotators shows which (Rzhetsky et al. 2008).
 
-Generative process.  An item has a true value.  Annotator x finds it with probability theta_x, the accuracy; an
-annotator who misses it gives another label.  The model keeps only the pattern, who agrees with whom; the values
-themselves are then drawn from the label frequencies omega, under the sole condition that the same annotators agree.  So
-the pattern of the answers shows who is right: three annotators who agree are all right or make the same error, which is
-rare if labels are many.
+Generative process.  Annotator x finds an item's true value with probability theta_x, the accuracy, and otherwise gives
+another label.  The model keeps only the pattern, who agrees with whom; the values themselves are then drawn from the
+label frequencies omega, under the sole condition that the same annotators agree.
 
 Model.  Equation and table numbers are those of the supplement to Rzhetsky et al. (2008), which has k = 3 annotations
 per item; here k is anything from 1 to 8.  lambda is the sizes of the blocks of annotators who agree.
@@ -17,18 +15,15 @@ per item; here k is anything from 1 to 8.  lambda is the sizes of the blocks of 
     p(block b is right, V)    = beta  prod_(j in b) theta_j  prod_(j not in b) (1 - theta_j)  alpha(lambda without n_b)
     p(nobody is right, V)     = beta  prod_j (1 - theta_j)  alpha(lambda)
 
-    D_lambda(w) sums prod_b w[x_b]^n_b over all ways to give the blocks different labels x_b (`recurrence.py`).
+    D_lambda(w) sums prod_b w[x_b]^n_b over all ways to give the blocks different labels x_b (`_correctness/blocks.py`).
 
-Given the answers, the correct annotators are exactly one block, or nobody: these are the states that are summed out.
-An annotator who answers an item twice has two annotations with the same accuracy, each right or wrong for itself.
+The correct annotators are exactly one block, or nobody ("none of those said"): these states are summed out.
 
 Symbols.
-    theta    accuracy    (annotator)
-    omega    frequency   (response), or (annotator, response) where each has its own
-
-Read off: `correct`, the probability that each annotation is correct; the posterior of the true label, with a state for
-"none of those said", and as `label_probability`, by convention, with that state spread over the labels not said in
-proportion to omega.  `correctness_table` lists an item's patterns (Table 8, 6).
+    theta    accuracy            (annotator)
+    omega    frequency           (response), or (annotator, response) where each has its own
+             correct             (annotation), a view: P(T_j = 1), see `correctness_table` (Table 8, 6)
+             label_probability   (item, response), a view: "none of those said" is spread in proportion to omega
 
 Priors and what they imply.
     accuracy ~ Beta(2, 1): density 2 theta, rather right than wrong (5).
@@ -36,18 +31,15 @@ Priors and what they imply.
     frequency="shared"     omega ~ Dirichlet(frequency_prior), one for all.
     frequency="annotator"  omega_j ~ Dirichlet(frequency_prior), the paper's second flavour: annotator j draws from
                            omega_j, Psi from their mean by numbers of annotations (our choice: the truth must not depend
-                           on who is asked).  alpha and beta run over blocks, with weights prod_(j in b) omega_j[x].
-    alpha="unnormalised"   wrong annotators draw from all of omega, and two of them who hit Psi count as agreeing: how
-                           the data of Table 9 were made.  Defined for three annotations per item only.
+                           on who is asked).  Blocks then have weights prod_(j in b) omega_j[x].
+    alpha="unnormalised"   wrong annotators draw from all of omega, and two of them who hit Psi count as agreeing.
 
-Identifiability.  omega is not the frequency of labels in the data, except where items have one annotation: beta raises
-it to the size of blocks, so that `shared` differs widely from the pooled shares.  There are two modes, accuracies high
-and accuracies low, far apart in density unless labels are few.  With two labels the likelihood does not change under
-theta -> 1 - theta, and only the prior distinguishes the two: on @table15 the mirrored mode holds 12.7% of the mass; a
-fit has chains in both, and `combine_modes` weights them.  An item with one annotation does not inform accuracies.
+Identifiability.  omega is not the frequency of labels in the data: beta raises it to the size of blocks.  There are two
+modes, accuracies high and accuracies low, far apart in density unless labels are few.  With two labels only the prior
+distinguishes theta and 1 - theta.  An item with one annotation does not inform accuracies.
 
-Use when items have few annotations each, and accuracy is one number per annotator.  Where annotators confuse particular
-labels `model_b` scores higher: 123 nats on Table 9.  Avoid for more than eight annotations per item.
+Use when items have few annotations each, and accuracy is one number per annotator.  Avoid where annotators confuse
+particular labels (`model_b`), and for more than eight annotations per item.
 
 References.
     A. Rzhetsky, H. Shatkay and W. J. Wilbur (2008), How to get the most out of your curation effort,
@@ -79,7 +71,7 @@ from bayesanno.models._correctness.process import Process
 class ModelA(
     AnnotationModel, can.HasCaveats, can.HasIndexArrays, can.HasKnownParameters, can.HasViews, can.ConstrainsStates
 ):
-    """Rzhetsky's model A: an accuracy per annotator, learnt from who agrees with whom.
+    """An accuracy per annotator, learnt from who agrees with whom.
 
     Parameters
     ----------
@@ -121,7 +113,7 @@ class ModelA(
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         pm.Beta("accuracy", prior.accuracy_prior[0], prior.accuracy_prior[1], dims="annotator")
         if self.frequency != "empirical":
-            dims = ("annotator", "response") if self.frequency == "annotator" else "response"
+            dims = ("annotator", "response") if self.frequency == "annotator" else ("response",)
             pm.Dirichlet("frequency", prior.frequency_prior * np.ones(data.n_labels), dims=dims)
 
     def known_parameters(self, data: AnnotationData) -> dict[str, can.Known]:

@@ -1,8 +1,8 @@
 """Model A in several dimensions: being right in one is correlated with being right in another (Rzhetsky et al. 2008).
 
-Generative process.  The same fragments are annotated for several dimensions at once (evidence, focus, polarity).  Each
-dimension on its own is `model_a`.  Being right in dimension x and being right in dimension y are correlated, with the
-same correlation rho_xy for every annotator l; different annotators are independent.
+Generative process.  The same fragments are annotated for several dimensions at once.  Each dimension on its own is
+`model_a`.  Being right in dimension x and being right in dimension y are correlated, with the same correlation rho_xy
+for every annotator l; different annotators are independent.
 
 Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008); x, y are dimensions, l is an annotator.
 
@@ -18,8 +18,7 @@ The sum over all 8^N correctness patterns factorises.  With c_l^x = P(T_l^x righ
                                         + sum_(y<z, neither x) rho_yz sum_l g_l^y g_l^z]
                        / [1 + sum_(x<y) rho_xy sum_l g_l^x g_l^y]
 
-linear in N but for the pairs.  With all rho = 0 it is N separate models A, exactly.  An answer that an annotator left
-out in a dimension gives no information on their correctness there.
+With all rho = 0 it is N separate models A, exactly.
 
 Symbols.
     theta    accuracy                (annotator, dimension)
@@ -29,16 +28,15 @@ Symbols.
 
 Priors and what they imply.
     accuracy, frequency: as in `model_a`, in every dimension.
-    Xi must not be negative in any state, which confines rho to a region that depends on theta and on which annotators
-    share items: with three annotators of accuracy 0.8 and two dimensions, [-0.083, 0.333].  gamma(rho) is the largest
-    value of 1 - Xi; rho is admissible exactly where gamma(rho) <= 1, and the wall in direction d is at d / gamma(d).
+    Xi must not be negative in any state, which confines rho to a region: with three annotators of accuracy 0.8 and two
+    dimensions, [-0.083, 0.333].  gamma(rho) is the largest value of 1 - Xi; the wall in direction d is at d / gamma(d).
     direction ~ Normal(0, I); rho = extent * direction / gamma(direction), with extent a function of the length of
-    direction so that extent^n is uniform on (0, 1) for n pairs.  So the prior is proper for every theta, and rho never
-    leaves the region; with two dimensions rho is uniform on either side of 0, the sides equally likely.  With more it
-    is not flat on the region, and does not favour zero correlation: the median of extent is 0.79 for three.
+    direction so that extent^n is uniform on (0, 1) for n pairs.  With two dimensions rho is uniform on either side of
+    0, the sides equally likely; with more it does not favour zero correlation.
 
-Identifiability.  As in `model_a`; items with one annotation say nothing about rho.  The region is narrow where
-annotators are good and share many items, so that data often show little of rho except its sign.
+Identifiability.  As in `model_a`.  The region is narrow where annotators are good and share many items, so that data
+often show little of rho except its sign; items with one annotation, and answers left out, do not inform it.
+
 Use when the dimensions of a fragment may be hard together.  Avoid for one dimension: that is `model_a`.
 
 References.

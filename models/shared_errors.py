@@ -98,7 +98,6 @@ class SharedErrors(DifficultyModel, HasCaveats):
     prevalence_prior: Positive = 3.0
 
     @property
-    @override
     def reach(self) -> float:
         return FAR_REACH
 

@@ -54,10 +54,14 @@ class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
         return self._log_answers(p, answers.names_class, z, slope)
 
     def _log_answers(self, p: Parameters, names_class: np.ndarray, z: Any, slope: Any) -> pt.TensorVariable:
-        gain = self.gain(p, np.s_[:, None], z, slope, len(names_class))  # (annotator, node)
-        score = names_class.T[:, :, None] * gain[:, None, None]  # (annotator, response, true_class, node)
+        is_right = names_class.T[:, :, None]  # (response, true_class, 1)
         habit = p.get("habit")
-        return pt.special.log_softmax(score if habit is None else habit[:, :, None, None] + score, axis=1)
+        each = pt.zeros((1, len(is_right), 1, 1)) if habit is None else habit[:, :, None, None]
+        log_others = pt.log((pt.exp(each) * ~is_right).sum(axis=1))  # (annotator, true_class, 1)
+        gain = self.gain(p, np.s_[:, None], z, slope, len(names_class))[:, None]  # (annotator, 1, node)
+        odds = gain + (each * is_right).sum(axis=1) - log_others  # (annotator, true_class, node), log odds of right
+        wrong = each - log_others[:, None] - pt.softplus(odds)[:, None]
+        return pt.switch(is_right, -pt.softplus(-odds)[:, None], wrong)  # the log of 1 - p keeps its digits
 
     def declare_accuracy(self, data: AnnotationData, prevalence: pt.TensorVariable, p: Parameters) -> None:
         """Declare `accuracy` (annotator): P(right) on an item drawn from all, its difficulty integrated out."""

@@ -18,7 +18,7 @@ lists the states S that occur, closed under leaving a block out; `distinct_sums`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -177,22 +177,11 @@ def find_recurrence(occurring: Iterable[Kinds]) -> Recurrence:
         tuple(sorted(part)) for kinds in occurring for n in range(len(kinds) + 1) for part in combinations(kinds, n)
     }
     number = {state: code for code, state in enumerate(sorted(states, key=lambda state: (len(state), state)))}
-    terms = [
-        [(kind, number[_without(state, kind)], state.count(kind)) for kind in sorted(set(state))] for state in number
-    ]
-    return _pack(number, terms)
-
-
-def _without(kinds: Kinds, kind: int) -> Kinds:
-    left = list(kinds)
-    left.remove(kind)
-    return tuple(left)
-
-
-def _pack(number: Mapping[tuple[int, ...], int], terms: Sequence[Sequence[tuple[int, int, int]]]) -> Recurrence:
-    widest = max(1, *(len(row) for row in terms))
-    packed = np.zeros((len(terms), widest, 3), dtype=np.int64)  # (state, term, [part, child, times])
-    for state, row in enumerate(terms):
-        packed[state, : len(row)] = np.array(row).reshape(len(row), 3)
-    part, child, times = (np.ascontiguousarray(packed[:, :, column]) for column in range(3))
+    widest = max(1, *(len(set(state)) for state in states))
+    part, child, times = np.zeros((3, len(number), widest), dtype=np.int64)
+    for state, row in number.items():
+        for term, kind in enumerate(sorted(set(state))):
+            left = list(state)
+            left.remove(kind)
+            part[row, term], child[row, term], times[row, term] = kind, number[tuple(left)], state.count(kind)
     return Recurrence(number, part, child, times)

@@ -162,19 +162,15 @@ def test_with_two_classes_chance_is_glad(rng):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByOdds(ItemDifficulty):
-    """An annotator is right or wrong, and if wrong gives another label by habit: the same by another formula."""
+class ByScores(ItemDifficulty):
+    """Responses in proportion to exp(habit + [right] gain): the same by another formula."""
 
-    name: ClassVar[str] = "item_difficulty_by_odds"
+    name: ClassVar[str] = "item_difficulty_by_scores"
 
     def log_answers(self, answers, p, z, slope):
-        right = answers.names_class.T[:, :, None]  # (response, true_class, 1)
-        habit = p.habit[:, :, None, None]
-        log_others = pt.log((pt.exp(habit) * ~right).sum(axis=1))  # (annotator, true_class, 1)
-        gain = self.gain(p, np.s_[:, None], z, slope, answers.n_classes)[:, None]
-        odds = gain + (habit * right).sum(axis=1) - log_others  # (annotator, true_class, node), in logs
-        wrong = habit - log_others[:, None] - pt.softplus(odds)[:, None]
-        return pt.switch(right, -pt.softplus(-odds)[:, None], wrong)
+        gain = self.gain(p, np.s_[:, None], z, slope, answers.n_classes)[:, None, None]
+        score = p.habit[:, :, None, None] + answers.names_class.T[:, :, None] * gain
+        return score - pt.log(pt.exp(score).sum(axis=1, keepdims=True))
 
 
 def values_for(model, rng):
@@ -187,9 +183,9 @@ def values_for(model, rng):
 @pytest.mark.parametrize("form", ["chance", "2pl"])
 def test_responses_are_in_proportion_to_habit_and_gain(form, rng):
     """By a model with answers of its own, which `log_answers` says; and of habits of 0 nothing is to be seen."""
-    own, by_odds, none = ItemDifficulty(form=form), ByOdds(form=form), ItemDifficulty(form=form, habits=False)
+    own, scores, none = ItemDifficulty(form=form), ByScores(form=form), ItemDifficulty(form=form, habits=False)
     at = values_for(own, rng)
-    close(Graph(own, TINY).item_logp(at), Graph(by_odds, TINY).item_logp(at))
+    close(Graph(own, TINY).item_logp(at), Graph(scores, TINY).item_logp(at))
     at["habit"] = np.zeros((3, 3))
     close(Graph(own, TINY).item_logp(at), Graph(none, TINY).item_logp(at))
 
