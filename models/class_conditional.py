@@ -1,9 +1,6 @@
 """Class conditional: an annotator is right with one probability per class (rater's class-conditional Dawid-Skene).
 
-Generative process.  An item has one true class.  Annotator x, shown an item of class psi, gives that class with a
-probability that is theirs for psi; otherwise another label, each as likely as the others.
-
-Model.
+Generative process.
 
     C_n                 ~ Categorical(gamma)                          the true class of item n
     V_nx = C_n            with probability theta_x[C_n]               x is right,
@@ -66,11 +63,9 @@ class ClassConditional(ConjugateModel, HasCaveats):
 
     Examples
     --------
-    >>> import bayesanno as ba
-    >>> data = ba.read_annotations("@crowd")
-    >>> fit = ba.fit("class_conditional", data, method="em", random_seed=1, progressbar=False)
-    >>> fit["posterior"]["class_accuracy"].dims
-    ('chain', 'draw', 'annotator', 'true_class')
+    >>> from bayesanno.models import ClassConditional
+    >>> ClassConditional().class_accuracy_prior
+    (4.8, 3.2)
     """
 
     name: ClassVar[str] = "class_conditional"

@@ -1,10 +1,7 @@
 """Hierarchical Dawid-Skene: annotators' confusion matrices are drawn around a population's (after Paun et al. 2018).
 
-Generative process.  There is a typical annotator, with a confusion matrix.  An abler annotator makes all of its errors
-less often, and each annotator's own matrix differs from that, row by row, by as much as annotators differ in that
-class.  Items and answers are those of `model_b`.
-
-Model.  eta is the log odds of a wrong response v against the right one, log(lambda[psi, v] / lambda[psi, psi]).
+Generative process.  eta is the log odds of a wrong response v against the right one, log(lambda[psi, v] / lambda[psi,
+psi]).  Items and answers are those of `model_b`.
 
     alpha_x             ~ Normal(0, tau)                              how much abler annotator x is than the typical one
     eta_x[psi, v]       ~ Normal(mu[psi, v] - alpha_x, sigma_psi)     annotator x, around the typical one

@@ -1,13 +1,10 @@
 """MACE: an annotator either knows the answer or spams (Hovy et al. 2013).
 
-Generative process.  Annotator j, on item i, knows with probability theta_j and then reports the true class; otherwise
-the report comes from j's own habit xi_j, independent of the truth.  A spammer can be right by chance.
-
-Model (Hovy et al. 2013, figure 2 and section 2.1).
+Generative process (Hovy et al. 2013, figure 2 and section 2.1).  A spammer can be right by chance.
 
     T_i                    ~ Categorical(prevalence)                  uniform in the paper, learnt here
     S_ij                   ~ Bernoulli(1 - theta_j)                   1: j spams on item i
-    A_ij                   = T_i if S_ij = 0, else ~ Categorical(xi_j)
+    A_ij                   = T_i if S_ij = 0, else ~ Categorical(xi_j)      the truth, or j's own habit
     p(A_ij = a | T_i = k)  = theta_j [a = k] + (1 - theta_j) xi_j[a]                       S is summed out
     p(A_i)                 = sum_k prevalence_k prod_j p(A_ij | T_i = k)                 the likelihood; T is summed out
     p(S_ij = 1 | A_i)      = 1 - p(T_i = a | A_i) theta_j / (theta_j + (1 - theta_j) xi_j[a])     with a = A_ij

@@ -1,12 +1,9 @@
 """Model B: every annotator has a confusion matrix (Dawid and Skene 1979; Rzhetsky et al. 2008).
 
-Generative process.  An item has one true class.  Annotator x, shown an item of class psi, gives label v with a
-probability that depends only on x, psi and v; given the true class, annotators are independent.
-
-Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008).
+Generative process, with equation numbers of the supplement to Rzhetsky et al. (2008).
 
     C_n                 ~ Categorical(gamma)                          the true class of item n
-    V_nx | C_n = psi    ~ Categorical(lambda^x[psi, :])               what annotator x says of it
+    V_nx | C_n = psi    ~ Categorical(lambda^x[psi, :])               what annotator x says of it, by x and class alone
     p(C_n = psi, V_n)   = gamma_psi  prod_x lambda^x[psi, v_x]        (33)
     p(V_n)              = sum_psi p(C_n = psi, V_n)                   (35), the likelihood; C is summed out
     p(C_n = psi | V_n)  = p(C_n = psi, V_n) / p(V_n)                  (37), read off after the fit

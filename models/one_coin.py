@@ -1,9 +1,6 @@
 """One coin: an annotator is right with one probability, the same for all classes (after Dawid and Skene 1979).
 
-Generative process.  An item has one true class.  Annotator x tosses a coin of their own: on heads they give the true
-class; on tails another one, each equally likely or in proportion to its prevalence.
-
-Model.
+Generative process.
 
     C_n                 ~ Categorical(gamma)                              the true class of item n
     V_nx = C_n            with probability theta_x                        x is right,

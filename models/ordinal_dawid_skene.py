@@ -1,9 +1,7 @@
 """Ordinal Dawid-Skene: grades in order, which severe and lenient annotators perceive with noise of their own.
 
-Generative process.  An item has a true grade.  Annotators perceive it too high or too low: each by a severity of their
-own, the same for all items, and by noise.  All report the grade in whose interval, between common thresholds, it falls.
-
-Model.  The grades are 0 ... K - 1, in the order of the labels.
+Generative process.  The grades are 0 ... K - 1, in the order of the labels.  Annotators perceive an item's grade too
+high or too low, and report the grade in whose interval, between common thresholds, it falls.
 
     C_i            ~ Categorical(prevalence)                                the true grade of item i
     perceived_ij   = C_i + severity_j + sd_j noise_ij                       noise has mean 0 and standard deviation 1

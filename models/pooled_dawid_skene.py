@@ -1,9 +1,7 @@
 """Pooled Dawid-Skene: one confusion matrix for all annotators, model B's opposite (after Dawid and Skene 1979).
 
-Generative process.  An item has one true class.  An annotator, shown an item of class psi, gives label v with a
-probability that depends only on psi and v: all annotators are alike.
-
-Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008), whose model B has a matrix for each x.
+Generative process, with equation numbers of the supplement to Rzhetsky et al. (2008), whose model B has a matrix for
+each annotator x; here all annotators are alike.
 
     C_n                 ~ Categorical(gamma)                          the true class of item n
     V_nx | C_n = psi    ~ Categorical(lambda[psi, :])                 the same lambda for every annotator x
@@ -59,11 +57,9 @@ class PooledDawidSkene(ModelB):
 
     Examples
     --------
-    >>> import bayesanno as ba
-    >>> data = ba.read_annotations("@crowd")
-    >>> fit = ba.fit("pooled_dawid_skene", data, method="em", random_seed=1, progressbar=False)
-    >>> fit["posterior"]["confusion"].dims
-    ('chain', 'draw', 'true_class', 'response')
+    >>> from bayesanno.models import PooledDawidSkene
+    >>> PooledDawidSkene().confusion_strength
+    30.0
     """
 
     name: ClassVar[str] = "pooled_dawid_skene"
