@@ -78,7 +78,7 @@ class Votes:
 
 
 @dataclass(frozen=True)
-class Block:
+class PatternBlock:
     """Items, those with equal answers taken together as one pattern.
 
     Attributes
@@ -142,13 +142,13 @@ def find_posterior(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     weight, total, highest = _scale(joint)
     weight /= total[..., None]
-    return weight, _add_logs(highest, total)
+    return weight, _log_of_sum(highest, total)
 
 
 def sum_classes(joint: np.ndarray) -> np.ndarray:
     """Return log p(answers), of log p(class, answers) with the classes last."""
     _, total, highest = _scale(joint)
-    return _add_logs(highest, total)
+    return _log_of_sum(highest, total)
 
 
 def _scale(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -162,7 +162,7 @@ def _scale(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return weight, weight.sum(axis=-1), highest
 
 
-def _add_logs(highest: np.ndarray, total: np.ndarray) -> np.ndarray:
+def _log_of_sum(highest: np.ndarray, total: np.ndarray) -> np.ndarray:
     return np.where(np.isneginf(highest), -np.inf, highest + np.log(total))
 
 
@@ -197,7 +197,7 @@ class Items(AddsUp):
 
     Attributes
     ----------
-    blocks : tuple of Block
+    blocks : tuple of PatternBlock
         At least one.
     names_class : array of bool, shape (true_class, response)
         Whether a response names a class.
@@ -205,7 +205,7 @@ class Items(AddsUp):
         The pattern of each item, numbered through all blocks.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[PatternBlock, ...]
     names_class: np.ndarray
     pattern: np.ndarray
 
@@ -243,7 +243,7 @@ def make_blocks(data: Coded, size: int = BLOCK) -> Items:
     blocks = []
     for start in range(0, max(1, layout.n_patterns), size):
         rows = slice(start, start + size)
-        blocks.append(Block(said[rows], weight[rows], control[rows], data.n_labels))
+        blocks.append(PatternBlock(said[rows], weight[rows], control[rows], data.n_labels))
     names_class = np.equal.outer(data.class_codes, np.arange(data.n_labels))
     return Items(tuple(blocks), names_class, layout.pattern)
 
@@ -276,7 +276,7 @@ def expect(model: HasLaw, items: AddsUp, shares: Shares, *, epsilon: float = 0.0
 
 
 def expect_of_block(
-    block: Block, log_class: np.ndarray, log_answer: np.ndarray, epsilon: float, names_class: np.ndarray
+    block: PatternBlock, log_class: np.ndarray, log_answer: np.ndarray, epsilon: float, names_class: np.ndarray
 ) -> Expected:
     """Return what a block adds to an E-step."""
     joint = block.weigh_classes(log_class, log_answer)
@@ -300,7 +300,7 @@ def _lean(joint: np.ndarray, votes: np.ndarray, control: np.ndarray, epsilon: fl
     return leant
 
 
-def count_votes(block: Block, names_class: np.ndarray) -> Votes:
+def count_votes(block: PatternBlock, names_class: np.ndarray) -> Votes:
     """Return what a block adds to the votes; an answer that names no class is none."""
     of_class = names_class.any(axis=0)  # (response,)
     votes = block.votes * of_class
@@ -312,14 +312,14 @@ def count_votes(block: Block, names_class: np.ndarray) -> Votes:
     return Votes(shares.sum(axis=0), answers, given)
 
 
-def count_differing(block: Block, logs: Sequence[Logs]) -> np.ndarray:
+def count_differing(block: PatternBlock, logs: Sequence[Logs]) -> np.ndarray:
     """Return how many items have under each of several points another most probable class than under the first."""
     labels = [block.weigh_classes(*each).argmax(axis=1) for each in logs]
     return np.array([block.weight @ (each != labels[0]) for each in labels])
 
 
-def sum_log_likelihood(block: Block, log_class: np.ndarray, log_answer: np.ndarray) -> np.ndarray:
-    """Return the log likelihood of a block's items, of one or several draws; see `Block.weigh_classes`."""
+def sum_log_likelihood(block: PatternBlock, log_class: np.ndarray, log_answer: np.ndarray) -> np.ndarray:
+    """Return the log likelihood of a block's items, of one or several draws; see `PatternBlock.weigh_classes`."""
     total: np.ndarray = block.weight @ sum_classes(block.weigh_classes(log_class, log_answer))
     return total
 

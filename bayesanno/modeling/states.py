@@ -110,7 +110,7 @@ def _by_class(model: AnnotationModel, data: AnnotationData, posterior: xr.Datase
         prior, possible = once[0], np.isfinite(once[0])
         log_answer = np.where(possible, once[1:] - np.where(possible, prior, 0.0), -np.log(data.n_labels))
         if draw == 0:
-            _check_independence(model, data, joint, prior + _add_logs(counts, log_answer))
+            _check_independence(model, data, joint, prior + _sum_over_answers(counts, log_answer))
         state = np.exp(joint - joint.max(axis=1, keepdims=True))  # (item, class)
         state /= state.sum(axis=1, keepdims=True)
         yield _short(state[..., None]), _short(np.exp(log_answer).reshape(shape)[..., None])
@@ -139,7 +139,7 @@ def _count_answers(data: AnnotationData) -> Any:
     return csr_array((np.ones(cell.size), (data.item, cell)), shape=(data.n_items, data.n_annotators * data.n_labels))
 
 
-def _add_logs(counts: Any, logs: np.ndarray) -> np.ndarray:
+def _sum_over_answers(counts: Any, logs: np.ndarray) -> np.ndarray:
     """Add up logs (cell, class) over an item's answers; what is impossible once is impossible: (item, class)."""
     impossible = np.isneginf(logs)
     total: np.ndarray = counts @ np.where(impossible, 0.0, logs)

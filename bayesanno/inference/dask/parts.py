@@ -15,7 +15,7 @@ from bayesanno.agreement.skew import LabelCounts, count_labels
 from bayesanno.data.totals import CodedPart
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
-from bayesanno.modeling.expectation import Block, Items, make_blocks
+from bayesanno.modeling.expectation import Items, PatternBlock, make_blocks
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def describe_part(part: Part) -> PartTotals:
     )
 
 
-def count_block_labels(block: Block) -> LabelCounts:
+def count_block_labels(block: PatternBlock) -> LabelCounts:
     """Return what the skew of the answers is found from."""
     return count_labels(block.votes, block.weight)
 

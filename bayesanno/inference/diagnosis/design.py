@@ -14,7 +14,7 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.labelled import Labelled
 from bayesanno.ground.errors import IdentifiabilityWarning, warn
-from bayesanno.modeling.expectation import Block
+from bayesanno.modeling.expectation import PatternBlock
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def link_annotators(item: np.ndarray, annotator: np.ndarray, n_items: int, n_ann
     return Links(leader, bool(links.any()))
 
 
-def link_block(block: Block) -> Links:
+def link_block(block: PatternBlock) -> Links:
     """Return who is linked to whom by the items of a block."""
     said = block.answers.tocoo()
     pattern, cell = (part.astype(np.int64) for part in said.coords)
