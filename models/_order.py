@@ -27,5 +27,5 @@ def explain_order(data: AnnotationData | AnnotationTotals) -> list[str]:
     return [
         f"nobody declared the order of the labels, and it is that of the alphabet: {enumerated(data.classes)}; the "
         "model takes it for that of the grades, lowest first: declare the true order, with labels=[...] where data are "
-        "read (--labels A,B,...)"
+        "read"
     ]

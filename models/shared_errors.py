@@ -108,7 +108,7 @@ class SharedErrors(DifficultyModel, HasCaveats):
         if data.n_classes == 2 and not data.controls:
             return [
                 "with two labels, answers alone hardly show whether annotators who agree share the truth or an error: "
-                "give the true labels of some items as controls (--controls; twenty or more), or compare with model_b"
+                "give the true labels of some items with controls=... (twenty or more), or compare with model_b"
             ]
         return []
 

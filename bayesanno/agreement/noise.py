@@ -190,13 +190,11 @@ def bound_noise_of(
     found = count_disagreement(data)
     p = found.p if chance is None else chance
     if p is None:
-        raise DataError(
-            "no item is disagreed on, so the chance of agreement cannot be estimated: give chance (--chance)"
-        )
+        raise DataError("no item is disagreed on, so the chance of agreement cannot be estimated: give chance=...")
     if chance is None and not 0 < p < 1:
         raise DataError(
             f"from {counted(found.d, 'item')} disagreed on the chance of agreement is {p:g}, not a reliable estimate: "
-            "give it as chance (--chance)"
+            "give the chance of agreement with chance=..."
         )
     bound = bound_noise(found.n, found.d, p, confidence=confidence, prior=prior)
     return replace(bound, kappa=found.kappa)

@@ -53,7 +53,7 @@ def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None
     view = view_for_table(fit)
     parts = [part for part in parts_of(view) if part.gold]
     if not parts:
-        raise FitError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
+        raise FitError("no gold label is known: read the data with a gold column, or with gold_file=...")
     if any(part.is_of_types for part in parts):
         raise FitError(f"{view.model.name} gives types of items, not their labels")
     return concat_parts(parts, lambda part: _cover_part(part, shares))

@@ -185,9 +185,7 @@ def _warn_of_strange_gold(data: AnnotationData) -> None:
 def check_least(min_probability: float) -> None:
     """Raise a DataError unless this is a probability."""
     if not 0 <= min_probability <= 1:
-        raise DataError(
-            f"min_probability is {min_probability}: it must be at least 0 and at most 1 (--min-probability)"
-        )
+        raise DataError(f"min_probability is {min_probability}: it must be at least 0 and at most 1")
 
 
 def name_agent(view: FitView) -> str:
@@ -199,13 +197,13 @@ def _explain_none(tool: Tool, item: str, tasks: Tasks) -> NoReturn:
     """Raise a DataError that says why the tasks have none of the items, of which this is one."""
     if item.rpartition(" / ")[0] in tasks.by_item:
         raise DataError(
-            f"item {item!r} is a task with one of its labels, as --multi-label makes them, and {tool.name} takes one "
-            "label for each task: export these to soft-labels or cleanlab"
+            f"item {item!r} is a task with one of its labels, as multi_label=True makes them, and {tool.name} takes "
+            "one label for each task: export these to soft-labels or cleanlab"
         )
     named = next(iter(tasks.by_item))
     raise DataError(
         f"{tasks.name} has none of the items of this fit: {tasks.item!r} has names such as {named!r}, and the items "
-        f"are called {item!r} and so on: name another field with item=... (--item)"
+        f"are called {item!r} and so on: name another field with item=..."
     )
 
 
@@ -220,7 +218,7 @@ def _write(tool: Tool, labels: Labels, path: Path, least: float, known: np.ndarr
     if not sure.row.size:
         raise DataError(
             f"no label is as probable as {least}, the most probable one is {shown.score.max():.4g}: lower "
-            "min_probability (--min-probability)"
+            "min_probability=..."
         )
     tool.write(sure, path)
     n_unsure, n_without_task = shown.row.size - sure.row.size, labels.row.size - shown.row.size

@@ -167,7 +167,7 @@ def order_classes(data: AnnotationData, order: Sequence[str] | None = None, dime
     if not data.labels_are_ordered:
         raise DataError(
             f"nobody declared the order of the labels{of} {listed(data.classes)}, which were sorted by the alphabet: "
-            "give it, lowest first, with labels=[...] (--labels A,B,...) where data are read, or with order=[...]"
+            "give it, lowest first, with labels=[...] where data are read, or with order=[...]"
         )
     return data.classes
 

@@ -265,8 +265,8 @@ def _find_known(part: FitPart, *, use_gold: bool) -> Codes:
     if strange is not None:
         raise DataError(
             f"gold label {data.gold[strange]!r} of item {strange!r} is not among the labels {listed(data.classes)}, so "
-            "its group has no share of it: declare it where annotations are read, with labels=... (--labels), or leave "
-            "gold out with use_gold=False (--ignore-gold)"
+            "its group has no share of it: declare it where annotations are read, with labels=..., or leave "
+            "gold out with use_gold=False"
         )
     return data.known_codes
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import gc
 import io
+import re
 import sys
 import warnings
 from typing import Annotated, Any
@@ -24,6 +25,7 @@ from bayesanno.cli.fit import fit
 from bayesanno.cli.groups import groups
 from bayesanno.cli.modes import modes
 from bayesanno.cli.noise import noise
+from bayesanno.cli.options import DATA_OPTIONS
 from bayesanno.cli.plan import plan
 from bayesanno.cli.recalibrate import recalibrate
 from bayesanno.cli.report import report
@@ -43,6 +45,17 @@ app = typer.Typer(
 )
 
 INTERRUPTED = 130
+# what the command line has for an argument of the library whose option has another name or form
+OTHER_OPTIONS = {
+    r"labels=\{'([^']*)': \[\.\.\.\]\}": r"--labels \1=A,B,...",
+    r"labels=\[\.\.\.\]": "--labels A,B,...",
+    r"dimensions=\[\.\.\.\]": "--label A --label B",
+    r"method_options=\{'(\w+)': \.\.\.\}": r"--method-option \1=...",
+    r"client=\.\.\.": "--dask local",
+    "use_gold=False": "--ignore-gold",
+    r"data\.without_unsure\(\)": "--drop-unsure",
+    r"data\.binarise\(positive=\.\.\.\)": "--positive",
+}
 NEW_OBJECTS = 50_000  # between two searches for garbage: what is imported and compiled stays, and is no garbage
 
 
@@ -58,7 +71,7 @@ def main() -> None:
         with lose_no_interrupt():
             app(standalone_mode=True)
     except BayesannoError as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"error: {name_options(str(error))}", err=True)
         sys.exit(1)
     except OSError as error:
         if error.errno not in OF_DISKS:
@@ -75,7 +88,32 @@ def main() -> None:
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Print our own warnings as one line each; leave out libraries' warnings for programmers."""
     if category.__module__.startswith("bayesanno."):
-        typer.echo(f"warning: {message}", err=True)
+        typer.echo(f"warning: {name_options(str(message))}", err=True)
+
+
+def name_options(message: str) -> str:
+    """Return a message of the library with options in place of arguments: `--labels` for `labels=...`.
+
+    Examples
+    --------
+    >>> from bayesanno.cli.app import name_options
+    >>> name_options("name it with item=..., or say format='wide'; leave out predictions=True")
+    'name it with --item, or say --format wide; leave out --predictions'
+    """
+    options = {name: f"--{name.replace('_', '-')}" for name in DATA_OPTIONS}
+    command = typer.main.get_group(app).commands.get(next(iter(sys.argv[1:]), ""))
+    options |= {str(each.name): each.opts[0] for each in command.params if each.opts[0][:2] == "--"} if command else {}
+
+    def name_option(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if name not in options:
+            return found[0]
+        plain = re.fullmatch(r"'([\w-]+)'", value)
+        return options[name] if value in ("...", "True") else f"{options[name]} {plain[1] if plain else value}"
+
+    for argument, option in OTHER_OPTIONS.items():
+        message = re.sub(argument, option, message)
+    return re.sub(r"\b([a-z_]+)=(\.\.\.|True|'[^']*')", name_option, message)
 
 
 def _version(value: bool) -> None:

@@ -319,7 +319,7 @@ def _scored_parts(view: FitView) -> list[FitPart]:
     scored = [part for part in parts if part.gold and _predict(part).right.size]
     if not scored:
         but = " of an item whose label was not given as a control" if any(part.gold for part in parts) else ""
-        raise FitError(f"no gold label is known{but}: read the data with a gold column, or gold_file (--gold-file)")
+        raise FitError(f"no gold label is known{but}: read the data with a gold column, or with gold_file=...")
     return scored
 
 

@@ -293,7 +293,7 @@ def _check(data: AnnotationData, function: str, random_seed: int | None) -> None
     require_kind(data, AnnotationData, function)
     check_seed(random_seed)
     if not (data.gold_codes >= 0).any():
-        raise DataError("no gold label is known: read the data with a gold column, or gold_file (--gold-file)")
+        raise DataError("no gold label is known: read the data with a gold column, or with gold_file=...")
 
 
 def _cover_by_votes(data: AnnotationData) -> pd.DataFrame:

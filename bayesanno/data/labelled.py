@@ -127,14 +127,14 @@ class Labelled(Described):
         if len(self.labels) < 2:
             raise DataError(
                 f"only one label, {self.labels[0]!r}: a model needs at least two; "
-                "if others were possible but never used, declare them (labels=..., --labels)"
+                "if others were possible but never used, declare them with labels=..."
             )
         if len(self.classes) < 2:
             left = f"only one class is left, {self.classes[0]!r}" if self.classes else "no class is left"
             verb = "is" if len(self.unsure) == 1 else "are"
             raise DataError(
                 f"{left}, since {listed(self.unsure)} {verb} declared as no class: a model needs at least two; if "
-                "others were possible but never used, declare them (labels=..., --labels)"
+                "others were possible but never used, declare them with labels=..."
             )
 
     def _facts(self) -> list[tuple[str, str]]:

@@ -81,8 +81,8 @@ def check_unsure(unsure: Sequence[str], labels: Sequence[str]) -> None:
     odd = next((name for name in unsure if name not in labels), None)
     if odd is not None:
         raise DataError(
-            f"unsure: {odd!r} is not among the labels {listed(labels)}; declare one that nobody used with labels=... "
-            f"(--labels){nearest(odd, labels)}"
+            f"unsure: {odd!r} is not among the labels {listed(labels)}; declare one that nobody used with labels=..."
+            f"{nearest(odd, labels)}"
         )
 
 

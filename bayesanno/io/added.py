@@ -52,7 +52,7 @@ def add_annotations(data: AnnotationData, source: Source) -> AnnotationData:
         if labels[row] not in data.labels:
             raise DataError(
                 f"{table.where(row)}: label {labels[row]!r} is not among those of the data, {listed(data.labels)}"
-                f"{nearest(labels[row], data.labels)}; declare all that there are with labels=... (--labels)"
+                f"{nearest(labels[row], data.labels)}; declare all that there are with labels=..."
             )
         if pair in given:
             raise DataError(f"{table.where(row)}: {pair[1]!r} has answered item {pair[0]!r} already: leave the row out")

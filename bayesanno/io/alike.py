@@ -43,7 +43,7 @@ def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[s
         strange = listed(sorted(set(gold.values())))
         warn(
             f"{table}: no true label, of {strange}, is among the labels {listed(labels)}, so none counts as right: "
-            "name the column of the labels (--label), or that of the true ones (--gold)",
+            "name the column of the labels with label=..., or that of the true ones with gold=...",
             NamesWarning,
         )
 

@@ -79,7 +79,7 @@ def check_distinct(table: TextTable, columns: Mapping[str, int | None]) -> None:
         if column in role_of:
             raise DataError(
                 f"{table.name}: column {table.header[column]!r} cannot be both {role_of[column]} and {role}: name "
-                f"another with {role}=... (--{role})"
+                f"another with {role}=..."
             )
         role_of[column] = role
 
@@ -234,7 +234,6 @@ def read_known(
         if labels is not None and label not in labels:
             raise DataError(
                 f"{table.where(row)}: label {label!r} of item {item!r} is not among the labels {listed(labels)}"
-                f"{nearest(label, labels)}; declare one that nobody used where annotations are read, with labels=... "
-                "(--labels)"
+                f"{nearest(label, labels)}; declare one that nobody used where annotations are read, with labels=..."
             )
     return collect_gold(table, names, known, what="labels")

@@ -77,7 +77,7 @@ def check_dimensions(options: ReadOptions) -> None:
     """Raise a DataError unless the options name several label columns, and labels of these alone."""
     names = options.label
     if len(names) < 2:
-        raise DataError("several dimensions need several label columns: name each of them (--label A --label B)")
+        raise DataError("several dimensions need several label columns: name each of them with dimensions=[...]")
     if len(set(names)) < len(names):
         raise DataError(f"a label column is named twice among {listed(names)}")
     odd = next((name for name in options.labels_by_dimension if name not in names), None)
@@ -116,7 +116,7 @@ def _read_dimension(
     if len(labels) == 1:
         raise DataError(
             f"{table.name}: only one label, {labels[0]!r}: a model needs at least two; if others were possible but "
-            f"never used, declare them (labels={{{name!r}: [...]}}, --labels {name}=A,B,...)"
+            f"never used, declare them with labels={{{name!r}: [...]}}"
         )
     data = make_annotations(table, answers, labels, gold=answers.gold, order_declared=declared is not None)
     if not warn_of_alike(table.name, labels=() if declared is not None else (*labels, *answers.gold.values())):

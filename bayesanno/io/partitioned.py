@@ -21,7 +21,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.io.columns import check_rows
 from bayesanno.io.formats.long import find_long_columns
-from bayesanno.io.text_table import TextTable, as_text, is_whole
+from bayesanno.io.text_table import as_text, header_only, is_whole
 
 
 def require_dask() -> None:
@@ -129,8 +129,8 @@ def _kind_of(kind: Any) -> str:
 
 def _find_columns(name: str, header: Sequence[str], options: Mapping[str, str | None]) -> dict[str, str]:
     """Return the column of each role, found as in any long table."""
-    table = TextTable(name=name, header=tuple(header), columns=(), lines=(), unit="row")
-    return {role: header[column] for role, column in find_long_columns(table, options).items()}
+    found = find_long_columns(header_only(name, header), options)
+    return {role: header[column] for role, column in found.items()}
 
 
 def _check_alike(

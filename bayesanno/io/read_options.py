@@ -84,7 +84,7 @@ class ReadOptions:
             )
         if self.drop_unsure and not self.unsure:
             raise DataError(
-                "--drop-unsure leaves out answers that are no class: say with --unsure LABEL which these are"
+                "drop_unsure=True leaves out answers that are no class: say with unsure=... which these are"
             )
 
     @property

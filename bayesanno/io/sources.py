@@ -137,12 +137,11 @@ def choose_export(document: Document, options: ReadOptions) -> Export | None:
     chosen = found if options.format == "auto" else exports.get(options.format)
     if chosen is not None and not chosen.looks_like(document, options):
         raise DataError(
-            f"{document.name} is not what --format {chosen.name} reads, {chosen.form}: {_instead(document, found)}"
+            f"{document.name} is not what format={chosen.name!r} reads, {chosen.form}: {_instead(document, found)}"
         )
     if chosen is None and document.table is None:
-        no_table = (
-            f", and --format {options.format} reads tables (CSV, TSV, Parquet)" if options.format != "auto" else ""
-        )
+        named = options.format != "auto"
+        no_table = f", and format={options.format!r} reads tables (CSV, TSV, Parquet)" if named else ""
         raise DataError(f"{document.name} is {_kind(document)}{no_table}: {_instead(document, found)}")
     _refuse_unused(document.name, chosen, options)
     return chosen
@@ -159,7 +158,7 @@ def _kind(document: Document) -> str:
 def _instead(document: Document, found: Export | None) -> str:
     """Return what to do with a document that is not what it was taken for."""
     if found is not None:
-        return f"it looks like {found.name}, {found.form}; leave out --format"
+        return f"it looks like {found.name}, {found.form}; leave out format=..."
     is_table = document.table is not None
     known = [f"{each.name} ({each.form})" for each in load_all(EXPORTS).values() if each.of_tables == is_table]
     return f"known exports are {', '.join(known)}"
@@ -172,6 +171,6 @@ def _refuse_unused(name: str, export: Export | None, options: ReadOptions) -> No
             users = [each.name for each in load_all(EXPORTS).values() if option in each.uses]
             what = "a plain table" if export is None else f"read as {export.name}"
             raise DataError(
-                f"{name} is {what}, which has no use for --{option.replace('_', '-')} ({option}=...): leave it out"
+                f"{name} is {what}, which has no use for {option}=...: leave it out"
                 + (f"; it is for {', '.join(users)}" if export is None else "")
             )

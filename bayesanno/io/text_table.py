@@ -14,7 +14,7 @@ import io
 import os
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,7 @@ class TextTable:
             names = " and ".join(repr(self.header[column]) for column in matching)
             raise DataError(
                 f"{self.name}: the columns {names} could each be the {role}: say which is"
-                + (f" with {role}=... (--{role})" if role != "count" else " by renaming the other")
+                + (f" with {role}=..." if role != "count" else " by renaming the other")
             )
         return next(iter(canonical or matching), None)
 
@@ -122,9 +122,14 @@ class TextTable:
         if column is None:
             raise DataError(
                 f"{self.name}: no column for the {role}: looked for {listed(ALIASES[role])} among {listed(self.header)}"
-                + (f"; name it with {role}=... (--{role})" if may_be_named and role != "count" else "")
+                + (f"; name it with {role}=..." if may_be_named and role != "count" else "")
             )
         return column
+
+
+def header_only(name: str, header: Iterable[Any]) -> TextTable:
+    """Return a table without rows, in whose header columns are looked for."""
+    return TextTable(name=name, header=tuple(map(str, header)), columns=(), lines=(), unit="row")
 
 
 def open_table(source: Source) -> TextTable:
@@ -153,7 +158,7 @@ def open_table(source: Source) -> TextTable:
     if is_json(raw) or raw.startswith(ZIP_MAGIC):
         raise DataError(
             f"{path} is {'JSON' if is_json(raw) else 'a zip'}, and a table in CSV, TSV or Parquet is expected here: "
-            "exports of tools are read as annotations only (DATA, read_annotations)"
+            "exports of tools are read as annotations only"
         )
     return table_from_text(raw, path)
 
@@ -213,7 +218,7 @@ def read_bytes(path: Path) -> bytes:
     except IsADirectoryError:
         raise DataFileError(
             f"{str(path)!r} is a folder: give the path of a file in it, or fit a folder of Parquet "
-            "files by em or vb on Dask: client=... (--dask local)"
+            "files by em or vb on Dask: client=..."
         ) from None
     except (OSError, ValueError) as error:  # ValueError: a path that no file system takes, as one with a zero byte
         reason = error.strerror if isinstance(error, OSError) else error

@@ -152,12 +152,12 @@ def require_data(model: AnnotationModel, data: Any) -> None:
     if not model.takes_other_labels and (unsure := getattr(data, "unsure", ())):
         raise DataError(
             f"{model.name} takes each label as a class, and {listed(unsure)} {'is' if len(unsure) == 1 else 'are'} not "
-            "one: leave those answers out with data.without_unsure() (--drop-unsure), or fit model_b or mace"
+            "one: leave those answers out with data.without_unsure(), or fit model_b or mace"
         )
     if model.two_labels and data.n_labels > 2:
         raise DataError(
             f"{model.name} takes two labels, not {data.n_labels}: {listed(data.labels)}; compare one of them with "
-            "all others: data.binarise(positive=...) (--positive)"
+            "all others: data.binarise(positive=...)"
         )
     of_classes = model.state_dim == "true_class" or isinstance(model, ConstrainsStates)
     if getattr(data, "controls", None) and not (model.takes_controls and of_classes):

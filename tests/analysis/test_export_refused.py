@@ -31,23 +31,23 @@ NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
     ("options", "message"),
     [
         ({"to": "labelstudio"}, "exported to 'labelstudio': there are 'label-studio', .*; did you mean 'label-studio'"),
-        ({"to": "label-studio"}, r"two names of the labeling interface.*\(--question, --to-name\), or tasks"),
+        ({"to": "label-studio"}, r"two names of the labeling interface.*question='topic' and to_name='text', or tasks"),
         ({"to": "label-studio", "question": "q"}, "two names of the labeling interface"),
         ({"to": "label-studio", "tasks": "two"}, r"annotated with 'topic', 'tone': say which it is with question="),
         (
             {"to": "label-studio", "tasks": "one", "question": "topics"},
             "annotated with 'topic': .*did you mean 'topic'",
         ),
-        ({"to": "argilla"}, r"argilla shows the text or other data .* with tasks=\.\.\. \(--tasks\)"),
+        ({"to": "argilla"}, r"argilla shows the text or other data .* with tasks=\.\.\."),
         ({"to": "prodigy"}, "prodigy shows the text"),
         ({"to": "doccano"}, "doccano shows the text"),
         ({"to": "prodigy", "tasks": "one"}, "has nothing that prodigy shows: it needs a field text or html or image"),
         ({"to": "doccano", "tasks": "one"}, r"one\.json has nothing that doccano shows: .* a field text or data"),
         ({"to": "argilla", "tasks": "one"}, "argilla needs the name of the question, and .* has answers to none"),
-        ({"to": "doccano", "tasks": "one", "question": "q"}, r"doccano takes no question \(--question\): leave it out"),
-        ({"to": "argilla", "tasks": "one", "to_name": "q"}, r"argilla takes no to_name \(--to-name\)"),
-        ({"to": "cleanlab", "tasks": "one"}, r"cleanlab takes no tasks \(--tasks\)"),
-        ({"to": "soft-labels", "agent": "we"}, r"soft-labels takes no agent \(--agent\)"),
+        ({"to": "doccano", "tasks": "one", "question": "q"}, r"doccano takes no question=\.\.\.: leave it out"),
+        ({"to": "argilla", "tasks": "one", "to_name": "q"}, r"argilla takes no to_name="),
+        ({"to": "cleanlab", "tasks": "one"}, r"cleanlab takes no tasks="),
+        ({"to": "soft-labels", "agent": "we"}, r"soft-labels takes no agent="),
         ({**NAMED, "item": "id"}, "item names a field of tasks, and there are none"),
         ({**NAMED, "tasks": "other"}, "has none of the items of this fit: 'id' has names such as '99', .* called '11'"),
         ({**NAMED, "tasks": "one", "item": "ident"}, "there is no field 'ident' among 'id', 'data', 'meta'"),
@@ -85,7 +85,7 @@ def test_what_cannot_be_exported_is_one_line_and_nothing_is_written(fit, tmp_pat
 
 def test_items_that_are_no_ids_and_labels_that_are_no_ratings_are_refused(data, fit, tmp_path, refuses):
     named = fit_by_em(replace(data, items=tuple("abcdefg"), gold={}))
-    with refuses(DataError, r"item 'a' is no id of a task, .* give tasks=\.\.\. \(--tasks\)"):
+    with refuses(DataError, r"item 'a' is no id of a task, .* give tasks=\.\.\."):
         ba.export_labels(named, tmp_path / "x.json", **NAMED)
     each = fit_by_em(replace(data, items=tuple(f"{item} / tea" for item in ITEMS), gold={}))
     with refuses(DataError, "'11 / tea' is a task with one of its labels, .* label-studio takes one label for each"):

@@ -138,9 +138,7 @@ def test_a_loss_or_an_order_that_cannot_be_is_refused(refuses, mace_fit, words):
     with refuses(DataError, "order is for the losses 'absolute' and 'squared'"):
         ba.decide_labels(mace_fit, {}, order=ORDER)
     for function in (ba.grade_table, lambda fit, **more: ba.decide_labels(fit, "squared", **more)):
-        with refuses(
-            DataError, r"nobody declared the order of the labels 'excellent', .*labels=\[...\] \(--labels A,B"
-        ):
+        with refuses(DataError, r"nobody declared the order of the labels 'excellent', .*labels=\[\.\.\.\]"):
             function(words)
         with refuses(DataError, "order: 'god' is not among the labels .*; did you mean 'good'"):
             function(words, order=["poor", "fair", "god", "excellent"])

@@ -93,7 +93,7 @@ def test_the_coverage_table_counts_only_items_whose_gold_is_known(tiny_fit):
 def test_a_coverage_table_needs_gold(refuses, tiny_fit):
     bare = tiny_fit.copy()
     bare["constant_data"] = bare["constant_data"].to_dataset().assign(gold=("item", [""] * 6))
-    with refuses(FitError, "no gold label is known: .*--gold-file"):
+    with refuses(FitError, "no gold label is known: .*gold_file="):
         ba.coverage_table(bare)
 
 

@@ -61,7 +61,7 @@ FILES = {
     "no item, only an annotator": (LONG + ",bo,\n", "line 5: annotator 'bo' has no item"),
     "no annotator": (LONG + "s3, ,no\n", "line 5: label 'no' of item 's3' has no annotator: fill in the column"),
     "no answers": ("item,annotator,label\ns1,ada,\n", r"answers\.csv: there is no annotation: the table has no row"),
-    "one label": ("item,user,label\n1,a,no\n", r"answers\.csv: only one label, 'no': .*declare them \(labels="),
+    "one label": ("item,user,label\n1,a,no\n", r"answers\.csv: only one label, 'no': .*declare them with labels="),
     "two gold labels": ("item,user,label,gold\n1,a,x,x\n2,a,y,\n1,b,y,y\n", "line 4: item '1' has two gold labels"),
     "wide, no item": (WIDE + ",no,\n", "line 4: answers without an item: fill in the column 'item'"),
     "wide, two gold labels": ("item,a,b,gold\n1,x,y,x\n1,x,,y\n", "line 3: item '1' has two gold labels, 'x' and 'y'"),

@@ -45,7 +45,7 @@ def test_controls_and_gold_are_classes(tmp_path, refuses):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"unsure": "skipp"}, r"unsure: 'skipp' is not among the labels .*--labels\); did you mean 'skip'\?"),
+        ({"unsure": "skipp"}, r"unsure: 'skipp' is not among the labels .*labels=\.\.\.; did you mean 'skip'\?"),
         ({"unsure": "maybe", "labels": ["2", "10", "skip", "can't say"]}, "unsure: 'maybe' is not among the labels"),
         ({"unsure": "skip", "labels": ["2", "10"]}, "label \"can't say\" of item 's1' is not among those declared"),
         ({"unsure": [*UNSURE, "2"]}, "only one class is left, '10'"),

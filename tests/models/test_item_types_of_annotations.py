@@ -92,7 +92,7 @@ def test_low_is_below_a_number_between_0_and_1(refuses, mace_fit):
 
 
 def test_three_labels_are_refused_with_what_to_do(refuses):
-    with refuses(DataError, "takes two labels, not 3: 'no', 'perhaps', 'yes'; compare .* data.binarise.*--positive"):
+    with refuses(DataError, "takes two labels, not 3: 'no', 'perhaps', 'yes'; compare .* data.binarise\\(positive="):
         DiligentLazyAnnotators().build(TINY)
     DiligentLazyAnnotators().build(TINY.binarise(positive="yes"))
 

@@ -110,7 +110,7 @@ def explain(diagnostics: dict[str, Any]) -> list[str]:
     if diagnostics.get("converged") is False:
         problems.append(
             f"the approximation was still improving after {diagnostics.get('steps')} steps: allow more, by "
-            "method_options={'steps': ...} (--method-option steps=...)"
+            "method_options={'steps': ...}"
         )
     return problems
 
@@ -121,13 +121,13 @@ def _explain_climb(found: dict[str, Any]) -> list[str]:
     if not found["converged"]:
         problems.append(
             f"{method} was still moving after {found['steps']} steps, by {found['change']:.1g} in the last one: allow "
-            "more, by method_options={'steps': ...} (--method-option steps=...), or a larger tolerance"
+            "more, by method_options={'steps': ...}, or a larger tolerance"
         )
     if found["restarts"] > 1 and found["agreed"] == 1:
         problems.append(
             f"of {found['restarts']} starts only one ended at the best point that {method} found, the next "
             f"{found['others'][0]['nats_lower']:.2g} nats lower: a better one may be there; take more restarts "
-            "(--method-option restarts=...)"
+            "by method_options={'restarts': ...}"
         )
     if "elbo" in found:  # e to the difference is, roughly, how the posterior's mass is divided between the two
         near = [other for other in found["others"] if other["nats_lower"] < HARDLY_LOWER and other["items_differ"]]

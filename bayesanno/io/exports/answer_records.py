@@ -11,12 +11,11 @@ from typing import Any
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.exports.answers import Answer, known_true
+from bayesanno.io.exports.answers import Answer, introduce
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_labels, as_object, fill_in, look_up
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.text_table import TextTable
+from bayesanno.io.text_table import header_only
 
 _ALSO = {"item": "id", "label": "score"}
 
@@ -26,37 +25,31 @@ def looks_like_records(document: Document, options: ReadOptions) -> bool:
     if document.kind == "table":
         return options.annotator is not None and "{" in options.annotator
     named = {"item": options.item, "label": options.label}
+    header = header_only(document.name, document.first)
     return document.kind != "zip" and all(
-        named[role] or _matching(document.first, role) or also in document.first for role, also in _ALSO.items()
+        named[role] or header.matching(role) or also in document.first for role, also in _ALSO.items()
     )
 
 
 def read_records(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the answer of each record, or with several label fields an answer for each."""
     fields: dict[str, str] = {}
-    for place, record in document.records():
-        answer = as_object(record, place)
-        fields = fields or _find_fields(document.name, answer, options)
-        item = fill_in(fields["item"], answer, "item", place)
-        for label in options.label or (fields["label"],):
-            labels = as_labels(look_up(answer, label, place), f"{place}, {label}")
-            annotator = fill_in(fields["annotator"], answer, "annotator", place) if labels is not None else ""
-            if labels is not None and not (item and annotator):
-                lacking = "annotator" if item else "item"
-                raise DataError(
-                    f"{place}: label {listed(labels)} has no {lacking}: fill in the field {fields[lacking]!r}"
-                )
-            yield Answer(place, item, annotator, label, labels)
+    for record in document.records():
+        fields = fields or _find_fields(document.name, record.as_object(), options)
+        item = record.fill_in(fields["item"], "item")
+        for question in options.label or (fields["label"],):
+            labels = record.look_up(question).as_labels()
+            annotator = record.fill_in(fields["annotator"], "annotator") if labels is not None else ""
+            yield Answer(record.place, item, annotator, question, labels)
         gold = fields.get("gold")
-        if gold is not None and (options.gold is not None or gold in answer):
-            yield from known_true(answer, item, place, gold)
+        yield from introduce(record, item, gold if options.gold is not None or gold in record.as_object() else None)
 
 
 def _find_fields(name: str, first: Mapping[str, Any], options: ReadOptions) -> dict[str, str]:
     """Return the fields of item, annotator, label and, where there is one, gold: as named, or known by their names."""
     found = {"item": options.item, "annotator": options.annotator, "gold": options.gold}
     found["label"] = options.label[0] if options.label else None
-    table = TextTable(name=name, header=tuple(map(str, first)), columns=(), lines=(), unit="row")
+    table = header_only(name, first)
     for role, also in (*_ALSO.items(), ("gold", None), ("annotator", None)):
         if found[role] is None:
             column = table.find(role)
@@ -67,18 +60,13 @@ def _find_fields(name: str, first: Mapping[str, Any], options: ReadOptions) -> d
         others = [field for field in table.header if field not in found.values()]
         example = "{" + "}/{".join(others[:2]) + "}"
         raise DataError(
-            f"{name}: no field says who gave an answer: name it, or a template over fields, with --annotator"
-            + (f", as in --annotator {example!r}; the fields are {listed(table.header)}" if others else "")
+            f"{name}: no field says who gave an answer: name it, or a template over fields, with annotator=..."
+            + (f", as in annotator={example!r}; the fields are {listed(table.header)}" if others else "")
         )
     missing = next((role for role in ("item", "label") if found[role] is None), None)
     if missing is not None:
-        raise DataError(f"{name}: no field for the {missing} among {listed(table.header)}: name it with --{missing}")
+        raise DataError(f"{name}: no field for the {missing} among {listed(table.header)}: name it with {missing}=...")
     return {role: field for role, field in found.items() if field is not None}
-
-
-def _matching(first: Mapping[str, Any], role: str) -> bool:
-    header = tuple(map(str, first))
-    return bool(TextTable(name="", header=header, columns=(), lines=(), unit="row").matching(role))
 
 
 RECORDS = Export(

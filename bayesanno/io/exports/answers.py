@@ -5,13 +5,13 @@ The invariant: one row is one answer, and its place is that in the export; a que
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.exports.records import as_labels, look_up
+from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
@@ -35,12 +35,18 @@ class Answer(NamedTuple):
     known: str = ""
 
 
-def known_true(record: Mapping[str, Any], item: str, place: str, field: str | None) -> Iterator[Answer]:
-    """Yield what a field, if one is named, says is true of an item."""
-    if field is not None:
-        labels = as_labels(look_up(record, field, place), place)
+def introduce(record: Value, item: str, gold: str | None) -> Iterator[Answer]:
+    """Yield that there is an item, and what the field of gold labels, if there is one, says is true of it."""
+    yield Answer(record.place, item, "", "", None)
+    if gold is not None and item:
+        labels = record.look_up(gold).as_labels()
         if labels:
-            yield Answer(place, item, "", "", labels, GOLD)
+            yield Answer(record.place, item, "", "", labels, GOLD)
+
+
+def name_as_asked(question: str, prefix: str, options: ReadOptions) -> str:
+    """Return a question as the options name it: with the prefix of its column or without."""
+    return next((each for each in options.label if each.removeprefix(prefix) == question), question)
 
 
 def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tuple[TextTable, ReadOptions]:
@@ -53,29 +59,24 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
     Raises
     ------
     DataError
-        If the question is not chosen among several, there is no such question, or an answer has several labels and
-        these are not asked for.
+        If the question is not chosen among several, there is no such question, an answer has several labels and these
+        are not asked for, or it lacks its item or annotator.
     """
     given = list(answers)
     questions = _choose(name, list(dict.fromkeys(each.question for each in given if each.question)), options.label)
-    read_as = replace(options, format="long", item=None, annotator=None, gold=None, multi_label=False)
-    if len(questions) > 1:
+    used: dict[str, Any] = dict.fromkeys(("item", "annotator", "gold"))  # in what the table says
+    if len(questions) > 1 and options.multi_label:
+        raise DataError(f"{name}: several labels an item are read of one question at a time: name one with label=...")
+    if len(questions) <= 1:
+        given = [each for each in given if each.question in ("", *questions)]
+        used["label"] = ()
         if options.multi_label:
-            raise DataError(f"{name}: several labels an item are read of one question at a time: name one (--label)")
-        return _lay_out(name, list(_one_label(given)), questions), read_as
-    asked = [each for each in given if each.question in ("", *questions)]
-    read_as = replace(read_as, label=())
-    if options.multi_label:
-        if options.labels is None:
-            labels = tuple(sorted({label for each in asked for label in each.labels or ()}))
-        else:
-            labels = options.labels
-        read_as = replace(read_as, labels=(NO, YES))
-        asked = list(_one_item_each(asked, labels))
-    asked = list(_one_label(asked))
-    if options.controls is None:
-        read_as = replace(read_as, controls=_find_controls(asked) or None)
-    return _lay_out(name, asked, questions), read_as
+            found = sorted({label for each in given for label in each.labels or ()})
+            given = list(_one_item_each(given, found if options.labels is None else options.labels))
+            used["labels"] = (NO, YES)
+        if options.controls is None:
+            used["controls"] = _find_controls(given) or None
+    return _lay_out(name, given, questions), replace(options, format="long", multi_label=False, **used)
 
 
 def _find_controls(answers: Iterable[Answer]) -> dict[str, str]:
@@ -100,21 +101,10 @@ def _choose(name: str, questions: Sequence[str], asked: Sequence[str]) -> list[s
             )
     if not asked and len(questions) > 1:
         raise DataError(
-            f"{name}: there are {len(questions)} questions, {listed(questions)}: choose one, as in --label "
-            f"{questions[0]!r} (label={questions[0]!r})"
+            f"{name}: there are {len(questions)} questions, {listed(questions)}: choose one, as in "
+            f"label={questions[0]!r}"
         )
     return list(asked or questions)
-
-
-def _one_label(answers: Iterable[Answer]) -> Iterator[Answer]:
-    """Yield the answers, if none of them has several labels."""
-    for each in answers:
-        if len(each.labels or ()) > 1:
-            raise DataError(
-                f"{each.place}: item {each.item!r} has {len(each.labels or ())} labels, {listed(each.labels or ())}, "
-                "in one answer: ask for a yes or no to each label with --multi-label (multi_label=True)"
-            )
-        yield each
 
 
 def _one_item_each(answers: Iterable[Answer], labels: Sequence[str]) -> Iterator[Answer]:
@@ -134,16 +124,30 @@ def _one_item_each(answers: Iterable[Answer], labels: Sequence[str]) -> Iterator
 
 
 def _lay_out(name: str, answers: Sequence[Answer], questions: Sequence[str]) -> TextTable:
-    several = len(questions) > 1
     if not answers:
         raise DataError(f"{name}: there is no answer in it")
-    # (answer,) each, and below of one question; what is known of a field is of any
-    said = [each.labels[0] if each.labels else "" for each in answers]
+    said = [_only_label(each) for each in answers]  # (answer,)
     header, columns = ["item", "annotator"], [[each.item for each in answers], [each.annotator for each in answers]]
     for question in questions or ("",):
+        several = len(questions) > 1
+        # what is known of a field is of any question
         here = [label if each.question in ("", question) else "" for each, label in zip(answers, said, strict=True)]
         header += [question, f"gold_{question}"] if several else ["label", "gold"]
         columns.append([label if each.annotator else "" for each, label in zip(answers, here, strict=True)])
         columns.append([label if each.known == GOLD else "" for each, label in zip(answers, here, strict=True)])
     places = [each.place for each in answers]
     return TextTable(name=name, header=tuple(header), columns=tuple(columns), lines=places, unit="row")
+
+
+def _only_label(answer: Answer) -> str:
+    """Return the label of an answer, "" where there is none; an answer has an item, and an annotator unless known."""
+    labels = answer.labels or ()
+    if len(labels) > 1:
+        raise DataError(
+            f"{answer.place}: item {answer.item!r} has {len(labels)} labels, {listed(labels)}, in one answer: ask for "
+            "a yes or no to each label with multi_label=True"
+        )
+    if labels and not (answer.item and (answer.annotator or answer.known)):
+        lacking = "annotator" if answer.item else "item"
+        raise DataError(f"{answer.place}: label {labels[0]!r} has no {lacking}: fill it in")
+    return labels[0] if labels else ""

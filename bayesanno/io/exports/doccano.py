@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import Any
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, known_true
+from bayesanno.io.exports.answers import Answer, introduce
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_labels, as_list, as_object, as_text, check_new, fill_in
+from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import ALIASES
 
@@ -42,25 +41,22 @@ def read_doccano(document: Document, options: ReadOptions) -> Iterator[Answer]:
         )
     for name, file in document.files.items():
         seen: dict[str, str] = {}
-        for place, record in file.records():
-            example = as_object(record, place)
-            item = fill_in(options.item or "id", example, "item", place)
-            if not item:
-                raise DataError(f"{place}: this example has no {options.item or 'id'}: name its items with --item")
-            if options.item is None:
-                check_new(item, seen, place)
-            yield from known_true(example, item, place, options.gold)
-            for field in filter(example.__contains__, _LABEL_FIELDS):
-                labels = _read_labels(example[field], field, place)
-                # whoever has not annotated an example is no annotator of it, and need not be one at all
-                yield Answer(place, item, members[name] if labels else "", field, labels or None)
+        for record in file.records():
+            item = record.name_item(options.item or "id", seen if options.item is None else None)
+            yield from introduce(record, item, options.gold)
+            for field in filter(record.as_object().__contains__, _LABEL_FIELDS):
+                labels = _read_labels(record.get(field))
+                # who has not annotated an example is no annotator of it, and need not be one at all
+                yield Answer(record.place, item, members[name] if labels else "", field, labels or None)
 
 
-def _read_labels(value: Any, field: str, place: str) -> tuple[str, ...] | None:
-    labels = as_list(value, field, place) if not isinstance(value, str) else [value]
+def _read_labels(given: Value) -> tuple[str, ...] | None:
+    labels = [given.given] if isinstance(given.given, str) else given.as_list()
     if any(isinstance(each, list | dict) for each in labels):
-        raise DataError(f"{place}: {field} has spans: only labels of whole texts or images are answers about an item")
-    return as_labels([as_text(each, "a label", place) for each in labels], place)
+        raise DataError(
+            f"{given.place}: {given.name} has spans: only labels of whole texts or images are answers about an item"
+        )
+    return given.as_labels()
 
 
 DOCCANO = Export(

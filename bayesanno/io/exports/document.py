@@ -15,13 +15,14 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, listed
+from bayesanno.io.exports.records import Value
 from bayesanno.io.text_table import TextTable, decode, table_from_frame
 
 MOST_BYTES = 500 * 2**20  # of JSON, alone or unpacked
@@ -29,13 +30,6 @@ MOST_FILES = 1000  # in a zip
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
-
-
-class Record(NamedTuple):
-    """A value, and where it stands: the file, and a line, a row, or a path inside the JSON."""
-
-    place: str
-    value: Any
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,7 +52,7 @@ class Document:
 
     name: str
     kind: str
-    records: Callable[[], Iterator[Record]]
+    records: Callable[[], Iterator[Value]]
     table: Callable[[], TextTable] | None = None
     files: Mapping[str, Document] = field(default_factory=dict)
 
@@ -67,7 +61,7 @@ class Document:
         """The first record, empty if there is none or it is no object; of a zip, that of its first file with one."""
         if self.files:
             return next((each.first for each in self.files.values() if each.first), {})
-        value = next((each.value for each in self.records()), None)
+        value = next((each.given for each in self.records()), None)
         return value if isinstance(value, Mapping) else {}
 
 
@@ -121,22 +115,22 @@ def document_from_list(values: list[Any], name: str) -> Document:
     return Document(
         name=name,
         kind="records",
-        records=lambda: (Record(f"{name}, [{position}]", plain(value)) for position, value in enumerate(values)),
+        records=lambda: (Value(f"{name}, [{position}]", plain(value)) for position, value in enumerate(values)),
     )
 
 
 def document_from_object(value: Mapping[str, Any], name: str) -> Document:
     """Return the document of one object in memory."""
-    return Document(name=name, kind="object", records=lambda: iter([Record(name, plain(value))]))
+    return Document(name=name, kind="object", records=lambda: iter([Value(name, plain(value))]))
 
 
 def document_from_frame(frame: pd.DataFrame, name: str) -> Document:
     """Return the document of a DataFrame, whose cells may be nested."""
     names = [str(column) for column in frame.columns]
 
-    def records() -> Iterator[Record]:
+    def records() -> Iterator[Value]:
         for row, cells in enumerate(frame.itertuples(index=False, name=None), 1):
-            yield Record(f"{name}, row {row}", {each: plain(cell) for each, cell in zip(names, cells, strict=True)})
+            yield Value(f"{name}, row {row}", {each: plain(cell) for each, cell in zip(names, cells, strict=True)})
 
     return Document(name=name, kind="table", records=records, table=lambda: table_from_frame(frame, name))
 
@@ -144,9 +138,9 @@ def document_from_frame(frame: pd.DataFrame, name: str) -> Document:
 def document_from_table(table: TextTable) -> Document:
     """Return the document of a table of text."""
 
-    def records() -> Iterator[Record]:
+    def records() -> Iterator[Value]:
         for row, cells in enumerate(zip(*table.columns, strict=True)):
-            yield Record(table.where(row), dict(zip(table.header, cells, strict=True)))
+            yield Value(table.where(row), dict(zip(table.header, cells, strict=True)))
 
     return Document(name=table.name, kind="table", records=records, table=lambda: table)
 
@@ -238,13 +232,13 @@ def _decode_value(text: str, position: int, name: str) -> tuple[Any, int]:
         ) from None
 
 
-def _read_list(text: str, start: int, name: str) -> Iterator[Record]:
+def _read_list(text: str, start: int, name: str) -> Iterator[Value]:
     """Yield the elements of a list in JSON."""
     position, number = _skip(text, start + 1), 0
     closed = text.startswith("]", position)
     while not closed:
         value, end = _decode_value(text, position, name)
-        yield Record(f"{name}, [{number}]", value)
+        yield Value(f"{name}, [{number}]", value)
         end = _skip(text, end)
         closed = text.startswith("]", end)
         if not closed and not text.startswith(",", end):
@@ -260,12 +254,12 @@ def _read_list(text: str, start: int, name: str) -> Iterator[Record]:
         )
 
 
-def _read_lines(text: str, name: str) -> Iterator[Record]:
+def _read_lines(text: str, name: str) -> Iterator[Value]:
     """Yield the values of JSONL, with the lines that they begin in."""
     position, line, counted_to = _skip(text, 0), 1, 0
     while position < len(text):
         line += text.count("\n", counted_to, position)
         counted_to = position
         value, end = _decode_value(text, position, name)
-        yield Record(f"{name}, line {line}", value)
+        yield Value(f"{name}, line {line}", value)
         position = _skip(text, end)

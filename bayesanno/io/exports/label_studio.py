@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from bayesanno.ground.errors import DataError, ExportWarning, warn
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.exports.answers import GOLD, Answer, known_true
+from bayesanno.io.exports.answers import GOLD, Answer, introduce
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_flag, as_labels, as_list, as_object, as_text, check_new, fill_in
+from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 
 # the kinds of questions about whole tasks, and where in their value the answer is
@@ -43,39 +44,33 @@ def read_label_studio(document: Document, options: ReadOptions) -> Iterator[Answ
     other_kinds: dict[str, str] = {}
     seen: dict[str, str] = {}
     n_answers = n_predictions = 0
-    for where, record in document.records():
-        task = as_object(record, where)
-        place = f"{document.name}, task {as_text(task.get('id'), 'id', where)}" if "id" in task else where
-        item = fill_in(options.item or "id", task, "item", place)
-        if not item:
-            raise DataError(f"{where}: this task has no {options.item or 'id'}: name its items by a field with --item")
-        if options.item is None:
-            check_new(item, seen, where)
-        yield Answer(place, item, "", "", None)
-        yield from known_true(task, item, place, options.gold)
-        predictions = as_list(task.get("predictions"), "predictions", place)
+    for record in document.records():
+        item = record.name_item(options.item or "id", seen if options.item is None else None)
+        has_id = "id" in record.as_object()
+        task = record._replace(place=f"{document.name}, task {record.get('id').as_text()}") if has_id else record
+        yield from introduce(task, item, options.gold)
+        predictions = list(task.get("predictions").elements())
         n_predictions += len(predictions)
-        answers = _read_annotations(task, item, place, options, other_kinds)
-        for answer in (*answers, *(_read_predictions(predictions, item, place, options, other_kinds))):
+        said = [_read_annotations(task, item, options, other_kinds)]
+        said += [_read_prediction(each, item, options, other_kinds) for each in predictions if options.predictions]
+        for answer in chain.from_iterable(said):
             n_answers += bool(answer.labels)
             yield answer
     if options.predictions and not n_predictions:
-        raise DataError(f"{document.name}: there are no predictions in it: leave out --predictions (predictions=True)")
+        raise DataError(f"{document.name}: there are no predictions in it: leave out predictions=True")
     if not n_answers and not options.label:
         raise DataError(f"{document.name}: {_explain_nothing(other_kinds, n_predictions, options)}")
 
 
-def _read_annotations(
-    task: Mapping[str, Any], item: str, place: str, options: ReadOptions, other_kinds: dict[str, str]
-) -> Iterator[Answer]:
-    what = "completions" if task.get("annotations") is None and "completions" in task else "annotations"
-    for number, each in enumerate(as_list(task.get(what), what, place)):
-        here = f"{place}, {what}[{number}]"
-        annotation = as_object(each, here)
-        annotator = _name_annotator(annotation, here)
-        is_gold = as_flag(annotation.get("ground_truth"), "ground_truth", here)
-        cancelled = any(as_flag(annotation.get(name), name, here) for name in ("was_cancelled", "skipped"))
-        answers = [] if cancelled else list(_read_result(annotation, item, annotator, here, options, other_kinds))
+def _read_annotations(task: Value, item: str, options: ReadOptions, other_kinds: dict[str, str]) -> Iterator[Answer]:
+    annotations = task.get("annotations")
+    if annotations.given is None:
+        annotations = task.get("completions")
+    for annotation in annotations.elements():
+        annotator, here = _name_annotator(annotation), annotation.place
+        is_gold = annotation.get("ground_truth").as_flag()
+        cancelled = any(annotation.get(name).as_flag() for name in ("was_cancelled", "skipped"))
+        answers = [] if cancelled else list(_read_result(annotation, item, annotator, options, other_kinds))
         if annotator and not any(answer.labels is not None for answer in answers):
             yield Answer(here, item, annotator, "", None if cancelled else ())
         for answer in answers:
@@ -87,37 +82,29 @@ def _read_annotations(
             yield answer._replace(known=GOLD if is_gold else "")
 
 
-def _read_predictions(
-    predictions: list[Any], item: str, place: str, options: ReadOptions, other_kinds: dict[str, str]
+def _read_prediction(
+    prediction: Value, item: str, options: ReadOptions, other_kinds: dict[str, str]
 ) -> Iterator[Answer]:
-    for number, each in enumerate(predictions if options.predictions else ()):
-        here = f"{place}, predictions[{number}]"
-        if isinstance(each, int) and not isinstance(each, bool):
-            raise DataError(
-                f"{here}: this is the number of a prediction, not the prediction: export a snapshot of the project "
-                'with {"predictions": {"only_id": false}}'
-            )
-        prediction = as_object(each, here)
-        model = as_text(prediction.get("model_version"), "model_version", here) or "prediction"
-        yield from _read_result(prediction, item, model, here, options, other_kinds)
+    if isinstance(prediction.given, int):
+        raise DataError(
+            f"{prediction.place}: this is the number of a prediction, not the prediction: export a snapshot of the "
+            'project with {"predictions": {"only_id": false}}'
+        )
+    model = prediction.get("model_version").as_text() or "prediction"
+    yield from _read_result(prediction, item, model, options, other_kinds)
 
 
 def _read_result(
-    annotation: Mapping[str, Any],
-    item: str,
-    annotator: str,
-    place: str,
-    options: ReadOptions,
-    other_kinds: dict[str, str],
+    annotation: Value, item: str, annotator: str, options: ReadOptions, other_kinds: dict[str, str]
 ) -> Iterator[Answer]:
     """Yield the answers to the questions about the whole task; the kinds of others are noted by question."""
     seen = set()
-    for number, each in enumerate(as_list(annotation.get("result"), "result", place)):
-        here = f"{place}.result[{number}]"
-        result = as_object(each, here)
-        question, kind = (as_text(result.get(name), name, here) for name in ("from_name", "type"))
-        value = as_object(result.get("value") or {}, f"{here}.value")
-        of_region = not _OF_REGION.isdisjoint(value)
+    for result in annotation.get("result").elements():
+        question, kind = (result.get(name).as_text() for name in ("from_name", "type"))
+        value, here = result.get("value"), result.place
+        if not value.given:
+            value = value._replace(given={})
+        of_region = not _OF_REGION.isdisjoint(value.as_object())
         if of_region and question in options.label:
             raise DataError(f"{here}: {question!r} is about a region: only answers about the whole task are read")
         if of_region or kind not in _ANSWER_IN or not question:
@@ -130,27 +117,28 @@ def _read_result(
         if question in seen:
             raise DataError(
                 f"{here}: {question!r} is answered twice in one annotation, as questions about regions are: only "
-                "answers about the whole task are read; choose another question with --label"
+                "answers about the whole task are read; choose another question with label=..."
             )
         seen.add(question)
-        if _ANSWER_IN[kind] not in value:
-            raise DataError(f"{here}.value: there is no {_ANSWER_IN[kind]!r} in it, where the answer would be")
-        said = value[_ANSWER_IN[kind]]
+        if _ANSWER_IN[kind] not in value.as_object():
+            raise DataError(f"{value.whole_place}: there is no {_ANSWER_IN[kind]!r} in it, where the answer would be")
+        said = value.get(_ANSWER_IN[kind])
         if kind == "taxonomy":
-            said = [_join_path(path, f"{here}.value.taxonomy") for path in as_list(said, "taxonomy", here)]
-        yield Answer(here, item, annotator, question, as_labels(said, f"{here}.value"))
+            said = said._replace(given=[_join_path(path) for path in said.elements()])
+        yield Answer(here, item, annotator, question, said._replace(name="").as_labels())
 
 
-def _join_path(path: Any, place: str) -> str:
-    return "/".join(as_text(each, "a name", place) for each in as_list(path, "a path", place))
+def _join_path(path: Value) -> str:
+    return "/".join(name.as_text() for name in path.elements())
 
 
-def _name_annotator(annotation: Mapping[str, Any], place: str) -> str:
+def _name_annotator(annotation: Value) -> str:
     """Return who gave an annotation: an email address where there is one, else a number."""
-    given = annotation.get("completed_by", annotation.get("created_username"))
-    if isinstance(given, Mapping):
-        given = next((given[name] for name in ("email", "username", "id") if given.get(name) is not None), None)
-    return as_text(given, "completed_by", place)
+    given = annotation.get("completed_by" if "completed_by" in annotation.as_object() else "created_username")
+    if isinstance(given.given, Mapping):
+        named = (given.get(name) for name in ("email", "username", "id"))
+        given = next((each for each in named if each.given is not None), given._replace(given=None))
+    return given.as_text("completed_by")
 
 
 def _explain_nothing(other_kinds: Mapping[str, str], n_predictions: int, options: ReadOptions) -> str:
@@ -158,7 +146,9 @@ def _explain_nothing(other_kinds: Mapping[str, str], n_predictions: int, options
         kinds = listed([f"{question} ({kind})" for question, kind in other_kinds.items()])
         return f"none of its questions is answered by {', '.join(_ANSWER_IN)}: it has {kinds}"
     if n_predictions and not options.predictions:
-        return f"there is no annotation in it, but {counted(n_predictions, 'prediction')}: read them with --predictions"
+        return (
+            f"there is no annotation in it, but {counted(n_predictions, 'prediction')}: read them with predictions=True"
+        )
     return "there is no answer in it: annotate some tasks, and export again"
 
 
@@ -170,33 +160,36 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the answers of JSON_MIN and CSV: of the first, questions stand between the task's id and the annotator."""
     form = "CSV" if document.kind == "table" else "JSON_MIN"
     if options.predictions:
-        raise DataError(f"{document.name} is {form}, which has no predictions: export JSON, or drop --predictions")
+        raise DataError(
+            f"{document.name} is {form}, which has no predictions: export JSON, or leave out predictions=True"
+        )
     if form == "CSV" and not options.label:
         raise DataError(
             f"{document.name} is CSV of Label Studio, whose columns do not say which are questions: name one of "
-            f"{listed(list(document.first))} with --label, or export JSON"
+            f"{listed(list(document.first))} with label=..., or export JSON"
         )
     warn(
         f"{document.name}: {form} of Label Studio has no skipped tasks, ground truth or predictions: export JSON to "
         "have them",
         ExportWarning,
     )
-    for where, record in document.records():
-        row = as_object(record, where)
-        item = fill_in(options.item or "id", row, "item", where)
-        annotator = as_text(row.get("annotator"), "annotator", where)
-        yield Answer(where, item, annotator, "", None)
-        yield from known_true(row, item, where, options.gold)
-        names = list(row)
-        begin = names.index("id") + 1 if "id" in row else 0
-        questions = names[begin : names.index("annotator") if "annotator" in row else None]
+    for row in document.records():
+        item = row.fill_in(options.item or "id", "item")
+        annotator = row.get("annotator").as_text()
+        yield Answer(row.place, item, annotator, "", None)
+        yield from introduce(row, item, options.gold)
+        names = list(row.as_object())
+        begin = names.index("id") + 1 if "id" in names else 0
+        questions = names[begin : names.index("annotator") if "annotator" in names else None]
         for question in names if form == "CSV" else questions:
-            if options.label and question not in options.label:
-                yield Answer(where, item, annotator, question, None)
-                continue
-            value = _plain_value(_unpack(row[question]) if form == "CSV" else row[question])
-            if value is not None or options.label:
-                yield Answer(where, item, annotator, question, as_labels(value, f"{where}, {question}"))
+            labels, is_read = None, not options.label or question in options.label
+            if is_read:
+                cell = row.get(question)
+                labels = cell._replace(
+                    given=_plain_value(_unpack(cell.given) if form == "CSV" else cell.given)
+                ).as_labels()
+            if labels is not None or options.label:
+                yield Answer(row.place, item, annotator, question, labels)
 
 
 def _unpack(cell: Any) -> Any:

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, known_true
+from bayesanno.io.exports.answers import Answer, introduce, name_as_asked
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_labels, as_object, as_text, fill_in, is_rejected, kind_of
+from bayesanno.io.exports.records import Value, is_rejected
 from bayesanno.io.read_options import ReadOptions
 
 _ITEM, _ANNOTATOR, _STATUS, _ANSWER = "HITId", "WorkerId", "AssignmentStatus", "Answer."
@@ -32,25 +32,17 @@ def looks_like_mturk(document: Document, _: ReadOptions) -> bool:
 def read_mturk(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the answers of each assignment, an answer for each question."""
     boxes = _find_boxes(document)
-    for place, row in document.records():
-        if options.drop_rejected and is_rejected(row, _STATUS, place):
+    for row in document.records():
+        if options.drop_rejected and is_rejected(row, _STATUS):
             continue
-        item, annotator = (
-            fill_in(named or usual, row, role, place)
-            for role, named, usual in (("item", options.item, _ITEM), ("annotator", options.annotator, _ANNOTATOR))
-        )
-        yield Answer(place, item, annotator, "", None)
-        if item:
-            yield from known_true(row, item, place, options.gold)
-        for question, value in _questions(row, boxes, place):
-            asked = next((each for each in options.label if each.removeprefix(_ANSWER) == question), question)
-            if options.label and asked not in options.label:
-                yield Answer(place, item, annotator, question, None)
-                continue
-            labels = as_labels(_choices(value, f"{place}, {question}"), f"{place}, {question}")
-            if labels is not None and not (item and annotator):
-                raise DataError(f"{place}: this answer has no {'worker' if item else 'HIT'}: fill it in")
-            yield Answer(place, item, annotator, asked, labels)
+        item = row.fill_in(options.item or _ITEM, "item")
+        annotator = row.fill_in(options.annotator or _ANNOTATOR, "annotator")
+        yield Answer(row.place, item, annotator, "", None)
+        yield from introduce(row, item, options.gold)
+        for question, value in _questions(row, boxes):
+            asked = name_as_asked(question, _ANSWER, options)
+            is_read = not options.label or asked in options.label
+            yield Answer(row.place, item, annotator, asked, _choices(value).as_labels() if is_read else None)
 
 
 def _is_answer(name: str) -> bool:
@@ -61,51 +53,50 @@ def _find_boxes(document: Document) -> frozenset[str]:
     """Return the columns of check boxes: `Answer.<question>.<label>`, with nothing but true and false in them."""
     maybe = {name for name in document.first if _is_answer(name) and "." in name.removeprefix(_ANSWER)}
     used = set()
-    for _, row in document.records() if maybe else ():
-        maybe = {name for name in maybe if row[name] in _CHECKED}
-        used |= {name for name in maybe if row[name] not in ("", None)}
+    for row in document.records() if maybe else ():
+        maybe = {name for name in maybe if row.given[name] in _CHECKED}
+        used |= {name for name in maybe if row.given[name] not in ("", None)}
     return frozenset(maybe & used)
 
 
-def _questions(row: Mapping[str, Any], boxes: frozenset[str], place: str) -> Iterator[tuple[str, Any]]:
+def _questions(row: Value, boxes: frozenset[str]) -> Iterator[tuple[str, Value]]:
     """Yield each question and what was said to it: a cell, a value of JSON, or the boxes that were checked or not."""
     checked: dict[str, dict[str, bool]] = {}
-    for name in filter(_is_answer, row):
-        question, cell = name.removeprefix(_ANSWER), row[name]
+    for name, cell in row.fields():
+        question = name.removeprefix(_ANSWER)
         if name == _TASK_ANSWERS:
-            yield from _read_json(as_text(cell, name, place), place)
-            continue
-        if name in boxes:
+            for given in _read_json(cell):
+                yield from Value(row.place, given).fields()
+        elif name in boxes:
             group, _, label = question.rpartition(".")
-            checked.setdefault(group, {})[label] = cell in ("true", True)
-        else:
-            yield question, cell
-    yield from checked.items()
+            checked.setdefault(group, {})[label] = cell.given in ("true", True)
+        elif _is_answer(name):
+            yield question, cell._replace(name=question)
+    for group, labels in checked.items():
+        yield group, Value(row.place, labels, group)
 
 
-def _read_json(text: str, place: str) -> Iterator[tuple[str, Any]]:
-    """Yield the questions in `Answer.taskAnswers`: a list of one object."""
-    if not text:
-        return
-    here = f"{place}, {_TASK_ANSWERS}"
+def _read_json(cell: Value) -> list[Any]:
+    """Return the objects in `Answer.taskAnswers`: a list of one."""
+    text = cell.as_text()
     try:
-        answers = json.loads(text)
+        answers = json.loads(text or "[]")
     except (ValueError, RecursionError):
-        raise DataError(f"{here}: this is not JSON: {text[:60]!r}; download the batch again") from None
-    for each in answers if isinstance(answers, list) else [answers]:
-        yield from as_object(each, here).items()
+        raise DataError(f"{cell.whole_place}: this is not JSON: {text[:60]!r}; download the batch again") from None
+    return answers if isinstance(answers, list) else [answers]
 
 
-def _choices(value: Any, place: str) -> Any:
+def _choices(value: Value) -> Value:
     """Return the label or labels: of an object those that are true, or what a classifier calls its label."""
-    if not isinstance(value, Mapping):
+    given = value.given
+    if not isinstance(given, Mapping):
         return value
-    if set(value) <= {"label", "labels"}:
-        return value.get("label", value.get("labels"))
-    if all(isinstance(each, bool) for each in value.values()):
-        return [name for name, checked in value.items() if checked]
+    if set(given) <= {"label", "labels"}:
+        return value._replace(given=given.get("label", given.get("labels")))
+    if all(isinstance(each, bool) for each in given.values()):
+        return value._replace(given=[name for name, checked in given.items() if checked])
     raise DataError(
-        f"{place}: this answer is {kind_of(value)}: only labels are read; choose another question with --label"
+        f"{value.whole_place}: this answer is an object: only labels are read; choose another question with label=..."
     )
 
 

@@ -8,15 +8,14 @@ that is rejected as a whole, is missing. Format: https://prodi.gy/docs/api-inter
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from bayesanno.ground.errors import DataError, ExportWarning, warn
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.exports.answers import Answer, known_true
+from bayesanno.io.exports.answers import Answer, introduce
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_labels, as_list, as_object, as_text, fill_in
+from bayesanno.io.exports.records import Value
 from bayesanno.io.read_options import ReadOptions
 
 ANSWERS = ("accept", "reject", "ignore")
@@ -35,21 +34,13 @@ def looks_like_prodigy(document: Document, _: ReadOptions) -> bool:
 def read_prodigy(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the answer of each line."""
     anonymous: dict[str, None] = {}
-    for place, record in document.records():
-        task = as_object(record, place)
-        item = fill_in(options.item or "_input_hash", task, "item", place)
-        annotator = _name_annotator(task, options, place)
+    for record in document.records():
+        item = record.name_item(options.item or "_input_hash")
+        annotator = _name_annotator(record, options)
         if _TIMESTAMP.fullmatch(annotator):
             anonymous[annotator] = None
-        answer = as_text(task.get("answer"), "answer", place)
-        if answer not in ANSWERS:
-            raise DataError(f"{place}: answer is {answer!r}: it is one of {listed(ANSWERS)}")
-        if not item or not annotator:
-            raise DataError(
-                f"{place}: the {'annotator' if item else 'item'} is missing: fill it in or leave the line out"
-            )
-        yield Answer(place, item, annotator, *_read_answer(task, answer, place))
-        yield from known_true(task, item, place, options.gold)
+        yield Answer(record.place, item, annotator, *_read_answer(record))
+        yield from introduce(record, item, options.gold)
     if anonymous:
         warn(
             f"{document.name}: {counted(len(anonymous), 'session')} named by the time alone, as "
@@ -59,40 +50,39 @@ def read_prodigy(document: Document, options: ReadOptions) -> Iterator[Answer]:
         )
 
 
-def _name_annotator(task: Mapping[str, Any], options: ReadOptions, place: str) -> str:
+def _name_annotator(record: Value, options: ReadOptions) -> str:
     if options.annotator is not None:
-        return fill_in(options.annotator, task, "annotator", place)
-    given = (as_text(task.get(name), name, place) for name in ("_annotator_id", "_session_id"))
-    annotator = next(filter(None, given), None)
-    if annotator is None:
+        annotator = record.fill_in(options.annotator, "annotator")
+    else:
+        annotator = record.get("_annotator_id").as_text() or record.get("_session_id").as_text()
+    if not annotator:
         raise DataError(
-            f"{place}: there is neither _annotator_id nor _session_id, so that nobody gave this answer: name the "
-            "field of who did with --annotator"
+            f"{record.place}: there is neither _annotator_id nor _session_id, so that nobody gave this answer: name "
+            "the field of who did with annotator=..."
         )
     return annotator
 
 
-def _read_answer(task: Mapping[str, Any], answer: str, place: str) -> tuple[str, tuple[str, ...] | None]:
+def _read_answer(record: Value) -> tuple[str, tuple[str, ...] | None]:
     """Return the question and the labels."""
-    if task.get("accept") is not None or task.get("options") is not None:
+    answer = record.get("answer").as_text()
+    if answer not in ANSWERS:
+        raise DataError(f"{record.place}: answer is {answer!r}: it is one of {listed(ANSWERS)}")
+    accepted, offered, label = (record.get(name) for name in ("accept", "options", "label"))
+    if accepted.given is not None or offered.given is not None:
         if answer != "accept":
             return CHOICE, None
-        chosen = task.get("accept")
-        labels = as_labels(as_list(chosen, "accept", place) if not isinstance(chosen, str | int) else chosen, place)
-        given = [
-            as_object(each, f"{place}, options").get("id") for each in as_list(task.get("options"), "options", place)
-        ]
-        known = {as_text(each, "an option", place) for each in given}
+        labels = accepted.as_labels() if isinstance(accepted.given, str | int) or accepted.as_list() else ()
+        known = {each.get("id").as_text("an option") for each in offered.elements()}
         odd = next((label for label in labels or () if known and label not in known), None)
         if odd is not None:
-            raise DataError(f"{place}: {odd!r} in accept is none of the options {listed(sorted(known))}")
+            raise DataError(f"{record.place}: {odd!r} in accept is none of the options {listed(sorted(known))}")
         return CHOICE, labels
-    if task.get("spans") is not None and task.get("label") is None:
+    if label.given is None and record.get("spans").given is not None:
         raise DataError(
-            f"{place}: this line marks spans: only choices, and accept or reject, are answers about an item"
+            f"{record.place}: this line marks spans: only choices, and accept or reject, are answers about an item"
         )
-    question = as_text(task.get("label"), "label", place) or "answer"
-    return question, None if answer == "ignore" else (answer,)
+    return label.as_text() or "answer", None if answer == "ignore" else (answer,)
 
 
 PRODIGY = Export(

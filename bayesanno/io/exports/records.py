@@ -1,4 +1,4 @@
-"""The values of a record: names and labels as text, lists and objects as such, and fields by their path.
+"""A value of JSON with its place: names and labels as text, lists and objects as such, and fields by their path.
 
 The invariant: what is not of the kind that is expected is refused with its place, and no value is made up.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
@@ -17,26 +17,162 @@ _FIELD = re.compile(r"\{([^{}]*)\}")
 _LONGEST = 100_000
 
 
-def as_text(value: Any, what: str, place: str) -> str:
-    """Return a name or a label as text, "" where it is missing: numbers as they are written, true and false as words.
+class Value(NamedTuple):
+    """A value, and where it is.
 
-    Raises
-    ------
-    DataError
-        If it is a list or an object, a number that is none (NaN), or text that is not Unicode.
+    Attributes
+    ----------
+    place : str
+        The file, and a line, a row, or a path inside the JSON; of a field, the place of the object that has it.
+    given : object
+        The value itself.
+    name : str
+        The name of a field; "" of anything else.
     """
-    if isinstance(value, str):
-        return _checked(value, what, place)
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return _number_as_text(value, what, place)
-    raise DataError(f"{place}: {what} is {kind_of(value)}, where a text or a number is expected")
+
+    place: str
+    given: Any
+    name: str = ""
+
+    @property
+    def whole_place(self) -> str:
+        """The place with the name of a field."""
+        between = ", " if self.place[-1:].isdigit() else "."
+        return f"{self.place}{between}{self.name}" if self.name else self.place
+
+    @property
+    def kind(self) -> str:
+        """What kind of a value this is, in words."""
+        kinds = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
+        if self.given is None or isinstance(self.given, Mapping):
+            return "null" if self.given is None else "an object"
+        return kinds.get(type(self.given), f"a {type(self.given).__name__}")
+
+    def refuse(self, expected: str) -> DataError:
+        """Return the error that this is not what is expected."""
+        return DataError(f"{self.place}: {self.name or 'this'} is {self.kind}, where {expected} is expected")
+
+    def as_object(self) -> Mapping[str, Any]:
+        """Return an object: a value with names for its parts."""
+        if not isinstance(self.given, dict | Mapping):  # a dict most often, which is seen at once
+            raise Value(self.whole_place, self.given).refuse("an object, {...},")
+        return self.given
+
+    def get(self, name: str) -> Value:
+        """Return a field of an object, whose value is None where it is missing."""
+        return Value(self.whole_place, self.as_object().get(name), name)
+
+    def fields(self) -> Iterator[tuple[str, Value]]:
+        """Yield the fields of an object, by name; none where it is missing."""
+        for name in self.as_object() if self.given is not None else ():
+            yield name, self.get(name)
+
+    def as_list(self) -> list[Any]:
+        """Return a list, empty where it is missing."""
+        if self.given is not None and not isinstance(self.given, list):
+            raise self.refuse("a list")
+        return self.given or []
+
+    def elements(self) -> Iterator[Value]:
+        """Yield the elements of a list; none where it is missing."""
+        for number, each in enumerate(self.as_list()):
+            yield Value(f"{self.whole_place}[{number}]", each)
+
+    def as_flag(self) -> bool:
+        """Return true or false; what is missing is false."""
+        if self.given is not None and not isinstance(self.given, bool):
+            raise self.refuse("true or false")
+        return bool(self.given)
+
+    def as_text(self, what: str = "") -> str:
+        """Return a name or a label as text, "" where it is missing.
+
+        Numbers are as they are written, true and false are words. Messages call it `what`, if not by its name.
+
+        Raises
+        ------
+        DataError
+            If it is a list or an object, a number that is none (NaN), or text that is not Unicode.
+        """
+        value, what = self.given, what or self.name or "this"
+        if isinstance(value, str):
+            return _check_text(value, what, self.place)
+        if value is None:
+            return ""
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int | float):
+            return _number_as_text(value, what, self.place)
+        raise self._replace(name=what).refuse("a text or a number")
+
+    def as_labels(self) -> tuple[str, ...] | None:
+        """Return the labels of an answer, one value or several, without blank ones; None where there is none."""
+        here = Value(self.whole_place, self.given)
+        if isinstance(self.given, list):
+            labels = (here._replace(given=each).as_text("a label") for each in self.given)
+            return tuple(dict.fromkeys(filter(None, labels)))
+        label = here.as_text("the label")
+        return (label,) if label else None
+
+    def look_up(self, path: str) -> Value:
+        """Return a field of an object by its name, or by the names on the way to it, as in `data.id`.
+
+        Raises
+        ------
+        DataError
+            If there is no such field.
+        """
+        record = self.as_object()
+        value: Any = record
+        for name in [path] if path in record else path.split("."):
+            if not isinstance(value, Mapping) or name not in value:
+                names = [str(each) for each in record]
+                raise DataError(f"{self.place}: there is no field {path!r} among {listed(names)}{nearest(path, names)}")
+            value = value[name]
+        return Value(self.place, value, path)
+
+    def fill_in(self, template: str, what: str) -> str:
+        """Return the text of a field, or of a template such as `{model}/{prompt}` over fields.
+
+        Raises
+        ------
+        DataError
+            As for `look_up`; if one of several fields is missing.
+        """
+        fields = _FIELD.findall(template)
+        if not fields:
+            return self.look_up(template).as_text(what)
+        values = {name: self.look_up(name.strip()).as_text(what) for name in fields}
+        missing = next((name for name, value in values.items() if not value), None)
+        if missing is not None:
+            raise DataError(f"{self.place}: field {missing!r} of the {what} {template!r} is missing: fill it in")
+        return _FIELD.sub(lambda found: values[found[1]], template)
+
+    def name_item(self, field: str, seen: dict[str, str] | None = None) -> str:
+        """Return the item that a record is about, by a field or a template; with `seen`, each item comes once.
+
+        Raises
+        ------
+        DataError
+            As for `fill_in`; if it is missing, or is there already: `seen` has the places of items.
+        """
+        item = self.fill_in(field, "item")
+        if not item:
+            raise DataError(f"{self.place}: there is no {field} in it: fill it in, or name another field with item=...")
+        if seen is not None and seen.setdefault(item, self.place) != self.place:
+            raise DataError(
+                f"{self.place}: item {item!r} is there already, at {seen[item]}: keep one, or name a field that tells "
+                "items apart with item=..."
+            )
+        return item
 
 
-def _checked(text: str, what: str, place: str) -> str:
+def is_rejected(record: Value, status: str) -> bool:
+    """Return whether this field, if the record has it, says that the answer was rejected."""
+    return record.get(status).as_text().casefold() == "rejected"
+
+
+def _check_text(text: str, what: str, place: str) -> str:
     if not text.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in text):
         raise DataError(f"{place}: {what} {text[:40]!r} is no Unicode text: it has half of a pair of characters")
     if "\0" in text or len(text) > _LONGEST:
@@ -52,101 +188,3 @@ def _number_as_text(value: float, what: str, place: str) -> str:
         return str(int(value)) if float(value).is_integer() else str(value)
     except (OverflowError, ValueError):
         raise DataError(f"{place}: {what} is a number of hundreds of digits: write it as text") from None
-
-
-def is_rejected(record: Mapping[str, Any], status: str, place: str) -> bool:
-    """Return whether this field, if the record has it, says that the answer was rejected."""
-    return as_text(record.get(status), status, place).casefold() == "rejected"
-
-
-def as_labels(value: Any, place: str) -> tuple[str, ...] | None:
-    """Return the labels of an answer, None where there is none: one value, or a list of them; blank ones left out."""
-    if value is None:
-        return None
-    if isinstance(value, list):
-        return tuple(dict.fromkeys(filter(None, (as_text(each, "a label", place) for each in value))))
-    label = as_text(value, "the label", place)
-    return (label,) if label else None
-
-
-def as_list(value: Any, what: str, place: str) -> list[Any]:
-    """Return a list, empty where it is missing."""
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise DataError(f"{place}: {what} is {kind_of(value)}, where a list is expected")
-    return value
-
-
-def as_object(value: Any, place: str) -> Mapping[str, Any]:
-    """Return an object: a value with names for its parts."""
-    if not isinstance(value, dict | Mapping):  # a dict most often, which is seen at once
-        raise DataError(f"{place}: this is {kind_of(value)}, where an object, {{...}}, is expected")
-    return value
-
-
-def as_flag(value: Any, what: str, place: str) -> bool:
-    """Return true or false; what is missing is false."""
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    raise DataError(f"{place}: {what} is {kind_of(value)}, where true or false is expected")
-
-
-def kind_of(value: Any) -> str:
-    """Return what kind of a value in JSON this is, in words."""
-    if value is None:
-        return "null"
-    kinds = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list"}
-    return kinds.get(type(value), "an object" if isinstance(value, Mapping) else f"a {type(value).__name__}")
-
-
-def check_new(item: str, seen: dict[str, str], place: str) -> None:
-    """Raise a DataError if an item is there already; what is seen of items are their places.
-
-    Raises
-    ------
-    DataError
-        If it is.
-    """
-    if seen.setdefault(item, place) != place:
-        raise DataError(
-            f"{place}: item {item!r} is there already, at {seen[item]}: keep one, or name items by a field that tells "
-            "them apart with --item"
-        )
-
-
-def look_up(record: Mapping[str, Any], path: str, place: str) -> Any:
-    """Return the field of a record: by its name, or by the names on the way to it, as in `data.id`.
-
-    Raises
-    ------
-    DataError
-        If it has no such field.
-    """
-    if path in record:
-        return record[path]
-    value: Any = record
-    for name in path.split("."):
-        if not isinstance(value, Mapping) or name not in value:
-            names = [str(each) for each in record]
-            raise DataError(f"{place}: there is no field {path!r} among {listed(names)}{nearest(path, names)}")
-        value = value[name]
-    return value
-
-
-def fill_in(template: str, record: Mapping[str, Any], what: str, place: str) -> str:
-    """Return the text of a field, or of a template such as `{model}/{prompt}` over fields.
-
-    Raises
-    ------
-    DataError
-        As for `look_up`; if one of several fields is missing.
-    """
-    fields = _FIELD.findall(template)
-    if not fields:
-        return as_text(look_up(record, template, place), what, place)
-    values = {name: as_text(look_up(record, name.strip(), place), what, place) for name in fields}
-    missing = next((name for name, value in values.items() if not value), None)
-    if missing is not None:
-        raise DataError(f"{place}: field {missing!r} of the {what} {template!r} is missing: fill it in")
-    return _FIELD.sub(lambda found: values[found[1]], template)

@@ -1,7 +1,7 @@
 """Toloka: the TSV of a pool, a row for each answer to a task.
 
 The annotator is `ASSIGNMENT:worker_id`, the item `ASSIGNMENT:task_id`, and each `OUTPUT:*` a question. What `GOLDEN:*`
-says of control tasks are controls, which models take as known, unless --gold names that column: then it is gold.
+says of control tasks are controls, which models take as known, unless `gold` names that column: then it is gold.
 Format: https://toloka.ai/docs/guide/result-of-eval
 """
 
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.exports.answers import CONTROL, Answer, known_true
+from bayesanno.io.exports.answers import CONTROL, Answer, introduce, name_as_asked
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
-from bayesanno.io.exports.records import as_labels, fill_in, is_rejected
+from bayesanno.io.exports.records import is_rejected
 from bayesanno.io.read_options import ReadOptions
 
 _OUTPUT, _GOLDEN, _INPUT = "OUTPUT:", "GOLDEN:", "INPUT:"
@@ -30,27 +30,20 @@ def looks_like_toloka(document: Document, _: ReadOptions) -> bool:
 def read_toloka(document: Document, options: ReadOptions) -> Iterator[Answer]:
     """Yield the answers of each row, an answer for each output, and what is known of control tasks."""
     item_field = options.item or _find_item(document)
-    for place, row in document.records():
-        if options.drop_rejected and is_rejected(row, _STATUS, place):
+    for row in document.records():
+        if options.drop_rejected and is_rejected(row, _STATUS):
             continue
-        item = fill_in(item_field, row, "item", place)
-        annotator = fill_in(options.annotator or _ANNOTATOR, row, "annotator", place)
-        if item:
-            yield from known_true(row, item, place, options.gold)
-        for name in row:
-            if not name.startswith((_OUTPUT, _GOLDEN)) or (name == options.gold):
+        item = row.fill_in(item_field, "item")
+        annotator = row.fill_in(options.annotator or _ANNOTATOR, "annotator")
+        yield from introduce(row, item, options.gold)
+        for name, cell in row.fields():
+            if name == options.gold or not name.startswith((_OUTPUT, _GOLDEN)):
                 continue
-            question = name.partition(":")[2]
-            asked = next((each for each in options.label if each.removeprefix(_OUTPUT) == question), question)
-            labels = as_labels(row[name], f"{place}, {name}")
+            asked = name_as_asked(name.partition(":")[2], _OUTPUT, options)
             if name.startswith(_OUTPUT):
-                if labels is not None and not (item and annotator):
-                    raise DataError(f"{place}: this answer has no {'worker' if item else 'task'}: fill it in")
-                yield Answer(place, item, annotator, asked, labels)
-            elif labels is not None and not item:
-                raise DataError(f"{place}: {name} is of no task: fill in {item_field!r}")
-            elif labels is not None and options.gold is None:
-                yield Answer(place, item, "", asked, labels, CONTROL)
+                yield Answer(row.place, item, annotator, asked, cell.as_labels())
+            elif options.gold is None:
+                yield Answer(row.place, item, "", asked, cell.as_labels(), CONTROL)
 
 
 def _find_item(document: Document) -> str:
@@ -61,7 +54,7 @@ def _find_item(document: Document) -> str:
     if len(inputs) == 1:
         return inputs[0]
     raise DataError(
-        f"{document.name}: there is no column {_ITEM!r}: name another that tells tasks apart with --item, one of "
+        f"{document.name}: there is no column {_ITEM!r}: name another that tells tasks apart with item=..., one of "
         f"{listed(inputs or list(document.first))}"
     )
 

@@ -35,8 +35,8 @@ def looks_long(table: TextTable, options: ReadOptions) -> bool:
     if lacking:
         raise DataError(
             f"{table.name}: it looks like a long table, but has no column for the {' and the '.join(lacking)} among "
-            f"{listed(table.header)}: name it with {lacking[0]}=... (--{lacking[0]}), or say format='wide' (--format "
-            "wide) if each column is an annotator"
+            f"{listed(table.header)}: name it with {lacking[0]}=..., or say format='wide' "
+            "if each column is an annotator"
         )
     return True
 

@@ -42,8 +42,7 @@ def looks_wide(table: TextTable, options: ReadOptions) -> bool:
     if len(used[0]) >= _ROWS_TO_JUDGE and len(used[0]) == len(list(filter(None, table.columns[answers[0]]))):
         raise DataError(
             f"{table.name}: no value of column {table.header[answers[0]]!r} occurs twice in it: if it names the "
-            f"items, say item={table.header[answers[0]]!r} (--item); if it is an annotator, say format='wide' "
-            "(--format wide)"
+            f"items, say item={table.header[answers[0]]!r}; if it is an annotator, say format='wide'"
         )
     several = sum(map(bool, used)) > 1
     if several and table.n_rows >= _ROWS_TO_JUDGE and sum(map(len, used)) == len(set().union(*used)):
@@ -67,14 +66,14 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
         if options.columns[role] is not None:
             raise DataError(
                 f"{table.name}: {role}={options.columns[role]!r} names a column of a long table, but this one is read "
-                "as wide: drop the option or say format='long' (--format long)"
+                "as wide: drop the option or say format='long'"
             )
     first_is_item = options.item is None and 0 in table.matching("item")
     item_column = 0 if first_is_item else None if options.item is None else table.need("item", options.item)
     if count_column is not None and item_column is not None:
         raise DataError(
             f"{table.name}: a row with a count stands for many items, but column {table.header[item_column]!r} names "
-            "one: drop one of the two, or say format='wide' (--format wide) if 'count' is an annotator"
+            "one: drop one of the two, or say format='wide' if 'count' is an annotator"
         )
     gold_column = table.find("gold", options.gold)
     check_distinct(table, {"item": item_column, "gold": gold_column, "count": count_column})

@@ -46,7 +46,7 @@ def _find_question(tasks: Tasks, named: str | None) -> str:
     if len(asked) != 1:
         raise DataError(
             f"argilla needs the name of the question, and {tasks.name} has answers to {listed(asked) or 'none'}: "
-            "name it with question=... (--question)"
+            "name it with question=..."
         )
     return asked[0]
 

@@ -55,15 +55,13 @@ def _find_control(labels: Labels) -> Control:
     if question is not None and used:
         raise DataError(
             f"question is {question!r}, and the tasks were annotated with {listed(names)}: name one of these, or say "
-            f"what it labels with to_name=... (--to-name){nearest(question, names)}"
+            f"what it labels with to_name=...{nearest(question, names)}"
         )
     if len(used) > 1:
-        raise DataError(
-            f"the tasks were annotated with {listed(names)}: say which it is with question=... (--question)"
-        )
+        raise DataError(f"the tasks were annotated with {listed(names)}: say which it is with question=...")
     raise DataError(
         'label-studio needs two names of the labeling interface, as of <Choices name="topic" toName="text">: give '
-        "question='topic' and to_name='text' (--question, --to-name), or tasks that were annotated (--tasks)"
+        "question='topic' and to_name='text', or tasks that were annotated with tasks=..."
     )
 
 
@@ -103,7 +101,7 @@ def _task_id(item: str) -> int:
     if not (item.isdecimal() and item.isascii()):
         raise DataError(
             f"item {item!r} is no id of a task, by which Label Studio knows its tasks: to make tasks of a new project, "
-            "give tasks=... (--tasks)"
+            "give tasks=..."
         )
     return int(item)
 

@@ -9,7 +9,6 @@ from typing import Any
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.io.exports.argilla import records_of
-from bayesanno.io.exports.records import as_object, fill_in
 from bayesanno.io.sources import open_document
 from bayesanno.io.text_table import ALIASES
 
@@ -69,16 +68,13 @@ def read_tasks(source: Any, *, usual: str, item: str | None = None) -> Tasks:
     """
     document = open_document(source)
     documents = document.files.values() or [document]
-    records = [(place, as_object(value, place)) for each in documents for place, value in records_of(each)]
+    records = [record for each in documents for record in records_of(each)]
     if not records:
         raise DataError(f"{document.name} holds no tasks: give the tool's own export, or a table of items")
-    field = _find_item(records[0][1], usual, document.name) if item is None else item
+    field = _find_item(records[0].as_object(), usual, document.name) if item is None else item
     by_item: dict[str, list[Record]] = {}
-    for place, record in records:
-        name = fill_in(field, record, "item", place)
-        if not name:
-            raise DataError(f"{place}: field {field!r} of the item is empty: fill it in, or leave the task out")
-        by_item.setdefault(name, []).append(record)
+    for record in records:
+        by_item.setdefault(record.name_item(field), []).append(record.as_object())
     return Tasks(document.name, by_item, field)
 
 
@@ -90,6 +86,6 @@ def _find_item(record: Record, usual: str, name: str) -> str:
     if found is None:
         raise DataError(
             f"{name}: no field names the item: looked for {listed(names)} among {listed([*record])}; name it with "
-            "item=... (--item)"
+            "item=..."
         )
     return found

@@ -128,16 +128,14 @@ class Tool:
         """Raise a DataError if an option is given that the tool does not take, or its tasks are lacking."""
         for name, value in vars(options).items():
             if value is not None and name not in self.takes:
-                raise DataError(f"{self.name} takes no {name} (--{name.replace('_', '-')}): leave it out")
+                raise DataError(f"{self.name} takes no {name}=...: leave it out")
         if self.needs_tasks and options.tasks is None:
             raise DataError(
                 f"{self.name} shows the text or other data of an item, which a fit does not have: give the tool's own "
-                "export, or a table of items, with tasks=... (--tasks)"
+                "export, or a table of items, with tasks=..."
             )
         if options.item is not None and options.tasks is None:
-            raise DataError(
-                "item names a field of tasks, and there are none: leave it out, or give tasks=... (--tasks)"
-            )
+            raise DataError("item names a field of tasks, and there are none: leave it out, or give tasks=...")
 
     def read_tasks(self, options: ToolOptions) -> Tasks:
         """Read the tasks, if there are any.

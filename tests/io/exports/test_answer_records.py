@@ -65,13 +65,13 @@ def test_several_labels_and_several_dimensions(said):
 
 
 WRONG = {
-    "nobody": (JUDGES[:1], {}, r"no field says who gave an answer: .* --annotator '\{model\}/\{prompt\}'"),
+    "nobody": (JUDGES[:1], {}, r"no field says who gave an answer: .* annotator='\{model\}/\{prompt\}'"),
     "no field": (JUDGES, {"annotator": "modle"}, r"line 1: there is no field 'modle' among .*; did you mean 'model'"),
     "no field of a template": (JUDGES, {"annotator": "{model}/{promt}"}, "line 1: there is no field 'promt' among"),
     "empty field": ([judged("q", "m", "A"), judged("q", "m", "A", None)], {"annotator": "{model}/{prompt}"},
                     r"line 2: field 'prompt' of the annotator '\{model\}/\{prompt\}' is missing"),
     "no item": ([judged("q", "m", "A"), judged(None, "m", "A")], {"annotator": "model"}, "label 'A' has no item"),
-    "no annotator": ([judged("q", None, "A")], {"annotator": "model"}, "label 'A' has no annotator: .*'model'"),
+    "no annotator": ([judged("q", None, "A")], {"annotator": "model"}, "label 'A' has no annotator"),
     "object": ([judged("q", "m", {"x": 1})], {"annotator": "model"}, "line 1, label: the label is an object, where"),
     "list": ([judged("q", "m", ["A", "B"])], {"annotator": "model"}, "line 1: item 'q' has 2 labels, 'A', 'B', in one"),
     "item is a list": ([judged(["q"], "m", "A")], {"annotator": "model"}, "line 1: item is a list, where a text"),

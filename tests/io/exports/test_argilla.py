@@ -116,7 +116,7 @@ WRONG = {
     "a value": ([flat("a", [{"x": 1}])], r"\[0\]\.label\.responses\[0\]: the label is an object"),
     "ragged": ({**by_names(FLAT), "id": ["a"]}, "'id' is shorter than other lists: each has a value for every record"),
     "no object": ([FLAT[0], 7], r"\[1\]: this is a number, where an object"),
-    "twice": (FLAT + FLAT[:1], r"\[3\]: item 'a' is there already, at .*\[0\]: keep one, or name items by a field"),
+    "twice": (FLAT + FLAT[:1], r"\[3\]: item 'a' is there already, at .*\[0\]: keep one, or name a field"),
     "only drafts": ([flat("a", ["pos"], status=["draft"])], "no submitted response in it, but 1 suggestion: read them"),
     "nothing": ([absent("a")], "there is no annotation: "),
 }  # fmt: skip
@@ -130,5 +130,5 @@ def test_what_is_wrong_is_named_with_its_place(keep, refuses, which):
 
 
 def test_suggestions_that_are_not_there(refuses):
-    with refuses(DataError, "there are no suggestions in it: leave out --predictions"):
+    with refuses(DataError, "there are no suggestions in it: leave out predictions=True"):
         read_annotations([{**NESTED[0], "suggestions": {}}], predictions=True)

@@ -67,8 +67,8 @@ def test_check_boxes_are_columns(keep, said, refuses):
 
 WRONG = {
     "two questions": (BATCH.replace('"Approve"', '"Answer.why"').replace(",,\n", ",x,\n"), "there are 2 questions"),
-    "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3: this answer has no worker: fill it in"),
-    "no HIT": (BATCH.replace('"3CD","T1"', '"","T1"', 1), "line 4: this answer has no HIT: fill it in"),
+    "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3: label '.*' has no annotator: fill it in"),
+    "no HIT": (BATCH.replace('"3CD","T1"', '"","T1"', 1), "line 4: label '.*' has no item: fill it in"),
     "no JSON": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{"\n', "line 2, Answer.taskAnswers: this is not JSON"),
     "no label": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{""q"":{""x"":1}}]"\n', "line 2, q: this answer is an"),
     "truncated": (BATCH[:-60], "line 5: (a cell cannot be read|.* columns? where)"),
@@ -115,7 +115,7 @@ def test_controls_of_a_pool_reach_a_model(keep):
 WRONG_POOL = {
     "two outputs": (POOL.replace("HINT:text", "OUTPUT:sure"), "there are 2 questions, 'result', 'sure': choose one"),
     "no task": (POOL.replace("ASSIGNMENT:task_id", "x").replace("HINT:text", "INPUT:y"), "no column 'ASSIGN"),
-    "no worker": (POOL.replace("\tw2\tREJ", "\t\tREJ"), "line 3: this answer has no worker: fill it in"),
+    "no worker": (POOL.replace("\tw2\tREJ", "\t\tREJ"), "line 3: label '.*' has no annotator: fill it in"),
     "two controls": (POOL.replace("b.jpg\t\tdog", "b.jpg\t\tcat"), "line 5: item 't2' has two known labels"),
 }  # fmt: skip
 

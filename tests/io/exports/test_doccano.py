@@ -79,7 +79,7 @@ WRONG = {
     "CSV": (packed(ada__csv="id,label\n1,a\n"), r"is a zip without a file of JSON or JSONL: it holds 'ada\.csv'"),
     "password": (packed(password=True, ada__jsonl=ADA), "is a zip with a password: unpack it"),
     "line": (packed(ada__jsonl='{"id": 1, "text": "x", "label": []}\n{"id":'), "ada.jsonl, line 2: this is not JSON"),
-    "no id": (packed(ada__jsonl=[{**example(1, "a"), "id": None}]), "line 1: this example has no id: name its items"),
+    "no id": (packed(ada__jsonl=[{**example(1, "a"), "id": None}]), "line 1: there is no id in it: fill it in"),
     "label is an object": (packed(ada__jsonl=[example(1), {**example(2), "label": {}}]), "line 2: label is an object"),
     "Latin-1": (packed(ada__jsonl=b'{"id": 1, "text": "\xe9"}'), "ada.jsonl, line 1: byte 0xe9 is not UTF-8"),
     "twice": (packed(ada__jsonl=ADA + ADA[:1]), "ada.jsonl, line 4: item '1' is there already, at .*line 1"),

@@ -63,12 +63,12 @@ def test_a_file_is_known_by_its_content_alone(keep, said):
 def test_a_format_that_does_not_fit_is_refused(keep, refuses):
     path = keep(LINES)
     with refuses(
-        DataError, "is not what --format prodigy reads, JSONL .*: it looks like records, .*; leave out --format"
+        DataError, "is not what format='prodigy' reads, JSONL .*: it looks like records, .*; leave out format"
     ):
         read_annotations(path, format="prodigy")
-    with refuses(DataError, r"is JSON of 'item', .*, and --format long reads tables \(CSV, .*it looks like records"):
+    with refuses(DataError, r"is JSON of 'item', .*, and format='long' reads tables \(CSV, .*it looks like records"):
         read_annotations(path, format="long")
-    with refuses(DataError, "is not what --format toloka reads, .*: known exports are mturk .*, toloka"):
+    with refuses(DataError, "is not what format='toloka' reads, .*: known exports are mturk .*, toloka"):
         read_annotations(keep("item,judge,label\na,x,p\n", "x.csv"), format="toloka")
     with refuses(
         DataError, "there is no format 'label_studio': there are 'auto', .*'records'; did you mean 'label-studio'"
@@ -79,9 +79,7 @@ def test_a_format_that_does_not_fit_is_refused(keep, refuses):
 
 @pytest.mark.parametrize("option", ["predictions", "multi_label", "drop_rejected"])
 def test_a_plain_table_has_no_use_for_options_of_exports(refuses, option):
-    match = (
-        rf"the DataFrame is a plain table, which has no use for --{option.replace('_', '-')} \({option}=\.\.\.\): leave"
-    )
+    match = rf"the DataFrame is a plain table, which has no use for {option}=\.\.\.: leave"
     with refuses(DataError, match):
         read_annotations(FRAME, **{option: True})
 

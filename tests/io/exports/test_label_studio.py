@@ -93,7 +93,7 @@ def test_kinds_of_questions(said, result, label):
 
 def test_several_questions_are_listed_and_one_is_chosen(keep, said, refuses):
     path = keep([task(n, annotation(1, GOOD, choice(3, "stars", "rating")), annotation(2, BAD)) for n in (1, 2)])
-    with refuses(DataError, "there are 2 questions, 'sentiment', 'stars': choose one, as in --label 'sentiment'"):
+    with refuses(DataError, "there are 2 questions, 'sentiment', 'stars': choose one, as in label='sentiment'"):
         read_annotations(path)
     with refuses(DataError, "there is no question 'star': the questions are .*; did you mean 'stars'"):
         read_annotations(path, label="star")
@@ -170,13 +170,13 @@ def test_csv_is_read_where_the_question_is_named(keep, said, refuses):
         ("12 / Negative", "no"), ("12 / Positive", "yes")
     ]  # fmt: skip
     with refuses(
-        DataError, "is CSV of Label Studio, whose columns do not say which are questions: name one of .* --label"
+        DataError, "is CSV of Label Studio, whose columns do not say which are questions: name one of .* label="
     ):
         read_annotations(path)
 
 
 WRONG = {
-    "no id": ([{**task(1, annotation(1, GOOD)), "id": None}], r"\[0\]: this task has no id: name its items by a field"),
+    "no id": ([{**task(1, annotation(1, GOOD)), "id": None}], r"\[0\]: there is no id in it: fill it in, or"),
     "task is a list": ([PROJECT[0], []], r"\[1\]: this is a list, where an object, \{\.\.\.\}, is expected"),
     "annotations is text": ([PROJECT[0], {**PROJECT[1], "annotations": "x"}], "task 13: annotations is a text, wh"),
     "annotation is a number": ([task(4, 7)], r"task 4, annotations\[0\]: this is a number, where an object"),
@@ -191,7 +191,7 @@ WRONG = {
     "a region": ([task(4, annotation(1, REGION))], r"its questions.*has 'sentiment \(choices of regions\)'"),
     "only spans": ([task(4, annotation(1, choice([], "ner", "labels")))], r"its questions.*has 'ner \(labels\)'"),
     "nothing": ([task(4)], "there is no answer in it: annotate some tasks, and export again"),
-    "only predictions": ([task(4, predictions=[PREDICTED])], "but 1 prediction: read them with --predictions"),
+    "only predictions": ([task(4, predictions=[PREDICTED])], "but 1 prediction: read them with predictions=True"),
     "prediction ids": ([task(4, annotation(1, GOOD), predictions=[8])], r"predictions\[0\]: this is the number of a"),
     "two golds": ([task(4, annotation(1, GOOD, ground_truth=True), annotation(2, BAD, ground_truth=True))],
                   r"task 4, annotations\[1\]\.result\[0\]: item '4' has two gold labels, 'Positive' and 'Negative'"),
@@ -209,9 +209,9 @@ def test_what_is_wrong_is_named_with_its_place(keep, refuses, which):
 
 def test_options_without_a_use_are_refused(keep, refuses):
     path = keep(PROJECT)
-    with refuses(DataError, "is read as label-studio, which has no use for --drop-rejected"):
+    with refuses(DataError, "is read as label-studio, which has no use for drop_rejected="):
         read_annotations(path, drop_rejected=True)
-    with refuses(DataError, "is read as label-studio, which has no use for --annotator"):
+    with refuses(DataError, "is read as label-studio, which has no use for annotator="):
         read_annotations(path, annotator="completed_by")
-    with refuses(DataError, "there are no predictions in it: leave out --predictions"):
+    with refuses(DataError, "there are no predictions in it: leave out predictions=True"):
         read_annotations(keep([PROJECT[1]]), predictions=True)

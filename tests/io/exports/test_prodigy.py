@@ -48,7 +48,7 @@ def test_without_options_the_answer_is_yes_or_no_to_a_label(said, refuses):
     assert said(lines)[1] == [("97", "x-ada", "accept"), ("97", "x-bo", "reject")]
     assert said([binary("a", "x-ada", "accept", None), binary("b", "x-ada", "reject", None)])[0].n_annotations == 2
     several = [*lines, binary("a", "x-ada", "reject", "MUSIC"), binary("b", "x-ada", "accept", "MUSIC")]
-    with refuses(DataError, "there are 2 questions, 'SPORTS', 'MUSIC': choose one, as in --label 'SPORTS'"):
+    with refuses(DataError, "there are 2 questions, 'SPORTS', 'MUSIC': choose one, as in label='SPORTS'"):
         read_annotations(several)
     assert said(several, label="MUSIC")[0].n_annotations == 2
 
@@ -71,7 +71,7 @@ def test_of_sessions_without_a_name_it_warns(keep, said, session):
 
 WRONG = {
     "nobody": (line("a", None, [0]), "line 2: there is neither _annotator_id nor _session_id, so that nobody"),
-    "no hash": ({**line("a", "x", [0]), "_input_hash": None}, "line 2: the item is missing: fill it in"),
+    "no hash": ({**line("a", "x", [0]), "_input_hash": None}, "line 2: there is no _input_hash in it: fill it in"),
     "answer": (line("a", "x", [0], "yes"), "line 2: answer is 'yes': it is one of 'accept', 'reject', 'ignore'"),
     "no option": (line("a", "x", [7]), "line 2: '7' in accept is none of the options '0', 'NEGATIVE', 'POSITIVE'"),
     "accept is an object": (line("a", "x", {"a": 1}), "line 2: accept is an object, where a list is expected"),
