@@ -15,7 +15,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.running import status
 from bayesanno.ground.wording import counted
-from bayesanno.io.text_table import open_table
+from bayesanno.io.sources import open_table
 
 SHOWN = 10  # rows on the screen
 

@@ -16,7 +16,8 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.running import status
 from bayesanno.ground.validate import check_share
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.text_table import TextTable, open_table
+from bayesanno.io.sources import open_table
+from bayesanno.io.text_table import TextTable
 
 GROUP = "group"
 

@@ -10,7 +10,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.text_table import Source, open_table
+from bayesanno.io.sources import Source, open_table
 
 
 def add_annotations(data: AnnotationData, source: Source) -> AnnotationData:

@@ -16,8 +16,8 @@ from bayesanno.io.columns import make_annotations, read_known
 from bayesanno.io.formats.format import Format
 from bayesanno.io.read_options import ReadOptions, label_names
 from bayesanno.io.registry import FORMATS, load_all
-from bayesanno.io.sources import open_source
-from bayesanno.io.text_table import Source, TextTable
+from bayesanno.io.sources import Source, open_source
+from bayesanno.io.text_table import TextTable
 
 
 def read_annotations(

@@ -17,7 +17,8 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
-from bayesanno.io.text_table import ALIASES, TextTable, open_table
+from bayesanno.io.sources import open_table
+from bayesanno.io.text_table import ALIASES, TextTable
 
 _MOST_ITEMS = 10_000_000
 

@@ -8,7 +8,8 @@ from bayesanno.data.counts import CountData
 from bayesanno.ground.errors import DataError
 from bayesanno.io.columns import check_distinct, expand_rows, filled, whole_numbers
 from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.text_table import Source, TextTable, open_table
+from bayesanno.io.sources import Source, open_table
+from bayesanno.io.text_table import TextTable
 
 
 def read_counts(

@@ -13,8 +13,8 @@ from bayesanno.io.alike import warn_of_alike, warn_of_strange_gold
 from bayesanno.io.columns import make_annotations
 from bayesanno.io.formats.long import find_long_columns, read_rows
 from bayesanno.io.read_options import ReadOptions, label_names
-from bayesanno.io.sources import open_source
-from bayesanno.io.text_table import Source, TextTable
+from bayesanno.io.sources import Source, open_source
+from bayesanno.io.text_table import TextTable
 
 
 def read_multi_annotations(

@@ -6,14 +6,18 @@ that suit it.
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bayesanno.ground.errors import DataError, DataFileError
-from bayesanno.ground.wording import listed
+from bayesanno.ground.lazy import pd
+from bayesanno.ground.wording import listed, name_error
+from bayesanno.io.datasets import load_named
 from bayesanno.io.exports.answers import tabulate
 from bayesanno.io.exports.document import (
     MOST_BYTES,
@@ -29,26 +33,20 @@ from bayesanno.io.exports.document import (
 from bayesanno.io.exports.export import Export
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.registry import EXPORTS, load_all
-from bayesanno.io.text_table import (
-    FRAME_NAME,
-    PARQUET_MAGIC,
-    ZIP_MAGIC,
-    TextTable,
-    as_frame,
-    find_file,
-    is_json,
-    read_bytes,
-    read_parquet,
-    table_from_text,
-)
+from bayesanno.io.text_table import TextTable, table_from_text
+
+type Source = Any  # a path, "@name", or data in memory: what `as_frame` takes, or a list or dict of records
 
 STANDARD_INPUT = "-"
 _OF_EXPORTS = {"predictions": False, "multi_label": False, "drop_rejected": False}
 _OF_MANY = {**_OF_EXPORTS, "item": None, "annotator": None, "gold": None}
+PARQUET_MAGIC = b"PAR1"
+ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty one
+_JSON = re.compile(rb"""(?:\xef\xbb\xbf)?\s*(?:\{\s*["'}]|\[\s*[\[\]{"'0-9tfn-]|[\[{]\s*\Z)""")
 _HEAD = 4096  # bytes that tell a file of JSON
 
 
-def open_source(source: Any, options: ReadOptions) -> tuple[TextTable, ReadOptions]:
+def open_source(source: Source, options: ReadOptions) -> tuple[TextTable, ReadOptions]:
     """Return the table of annotations in a source, and the options that remain for it.
 
     Of a plain table both are as they are; of an export the table is a long one, and the options that chose what is in
@@ -67,8 +65,30 @@ def open_source(source: Any, options: ReadOptions) -> tuple[TextTable, ReadOptio
     return document.table(), options
 
 
-def open_document(source: Any) -> Document:
+def open_table(source: Source) -> TextTable:
+    """Return the table in a source that may be no export.
+
+    Raises
+    ------
+    DataFileError
+        If there is no such file or it cannot be opened or fetched.
+    DataError
+        If there is no data set of that name, or the source is no table, or one that cannot be read.
+    """
+    document = open_document(source)
+    if document.table is None:
+        what = "a zip" if document.kind == "zip" else "JSON"
+        raise DataError(
+            f"{document.name} is {what}, and a table in CSV, TSV or Parquet is expected here: exports of tools are "
+            "read as annotations only"
+        )
+    return document.table()
+
+
+def open_document(source: Source) -> Document:
     """Return what is in a source, before it is known what that is.
+
+    A file is what its first bytes say that it is: Parquet, a zip, JSON, or else a table of text.
 
     Raises
     ------
@@ -84,11 +104,11 @@ def open_document(source: Any) -> Document:
             )
         return document_from_object(source, "the dict")
     if not isinstance(source, str | os.PathLike):
-        return document_from_frame(as_frame(source), FRAME_NAME)
+        return document_from_frame(as_frame(source), "the DataFrame")
     if source == STANDARD_INPUT:
         path, raw = Path("standard input"), _read_standard_input()
     else:
-        path = find_file(source)
+        path = load_named(source) if isinstance(source, str) and source.startswith("@") else Path(source)
         _refuse_large(path)
         raw = read_bytes(path)
     name = str(path)
@@ -96,9 +116,72 @@ def open_document(source: Any) -> Document:
         return document_from_frame(read_parquet(raw, name), name)
     if raw.startswith(ZIP_MAGIC):
         return document_from_zip(raw, name)
-    if is_json(raw):
+    if _JSON.match(raw):
         return document_from_json(raw, name)
-    return document_from_table(table_from_text(raw, path))
+    if path.suffix.lower() in (".parquet", ".pq"):
+        raise DataError(f"{name} is not a Parquet file: it does not begin with {PARQUET_MAGIC.decode()}")
+    return document_from_table(table_from_text(raw, name))
+
+
+def as_frame(source: Any) -> pd.DataFrame:
+    """Return a table in memory as a DataFrame of pandas.
+
+    It may be one of polars, a Dataset of Hugging Face, or whatever has `to_pandas` or is given as a stream of Arrow.
+
+    Raises
+    ------
+    DataError
+        If it is none of these.
+    """
+    if isinstance(source, pd.DataFrame):
+        return source
+    frame, reason = None, ""
+    try:
+        if callable(getattr(source, "to_pandas", None)):
+            frame = source.to_pandas()
+        elif hasattr(source, "__arrow_c_stream__"):
+            import pyarrow as pa
+
+            frame = pa.RecordBatchReader.from_stream(source).read_all().to_pandas()
+    except Exception as error:
+        reason = f" ({name_error(error)})"
+    if not isinstance(frame, pd.DataFrame):
+        raise DataError(
+            f"cannot read annotations from {type(source).__name__}{reason}: give a path, '@name', a DataFrame of "
+            "pandas or polars, a Dataset of Hugging Face, or a list of records"
+        )
+    return frame
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what is in a file.
+
+    Raises
+    ------
+    DataFileError
+        If there is no such file, or it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise DataFileError(f"there is no file {str(path)!r}: check the path, or give a data set by '@name'") from None
+    except IsADirectoryError:
+        raise DataFileError(
+            f"{str(path)!r} is a folder: give the path of a file in it, or fit a folder of Parquet "
+            "files by em or vb on Dask: client=..."
+        ) from None
+    except (OSError, ValueError) as error:  # ValueError: a path that no file system takes, as one with a zero byte
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DataFileError(f"{str(path)!r} cannot be read: {reason}") from None
+
+
+def read_parquet(raw: bytes, name: str) -> pd.DataFrame:
+    """Return the DataFrame in a Parquet file."""
+    try:
+        return pd.read_parquet(io.BytesIO(raw))
+    except (OSError, ValueError) as error:  # pyarrow's errors derive from these
+        reason = " ".join(str(error).split())
+        raise DataError(f"{name} cannot be read as Parquet: {reason}") from None
 
 
 def _read_standard_input() -> bytes:
@@ -118,7 +201,7 @@ def _refuse_large(path: Path) -> None:
             head = file.read(_HEAD)
     except (OSError, ValueError):
         return
-    if is_json(head) or head.startswith(ZIP_MAGIC):
+    if _JSON.match(head) or head.startswith(ZIP_MAGIC):
         raise DataError(explain_size(str(path), size))
 
 

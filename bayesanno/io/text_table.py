@@ -11,22 +11,16 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from bayesanno.ground.errors import DataError, DataFileError
+from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.wording import listed, name_error, nearest
-from bayesanno.io.datasets import load_named
+from bayesanno.ground.wording import listed, nearest
 
-type Source = Any  # a path, "@name", or what `as_frame` takes
-
-FRAME_NAME = "the DataFrame"
 SEPARATORS = ",\t;|"
 
 ALIASES = {
@@ -38,12 +32,9 @@ ALIASES = {
     "trials": ("trials", "n", "total"),
     "count": ("count",),
 }
-
-PARQUET_MAGIC = b"PAR1"
-ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty one
-_JSON = re.compile(rb"""(?:\xef\xbb\xbf)?\s*(?:\{\s*["'}]|\[\s*[\[\]{"'0-9tfn-]|[\[{]\s*\Z)""")
-# One header cell: quoted (and then up to a separator or the end of the line), or whatever stands between separators.
-_HEADER_CELL = re.compile(r' *"[^"]*(?:""[^"]*)*"(?=[,\t;|\r\n]|\Z)|[^,\t;|\r\n]*')
+# one cell: quoted, and then up to a separator or the end of the line, or whatever is between separators
+_CELL = rf' *"[^"]*(?:""[^"]*)*"(?=[{SEPARATORS}\r\n]|\Z)|[^{SEPARATORS}\r\n]*'
+_HEADER = re.compile(rf"(?:{_CELL})(?:[{SEPARATORS}](?:{_CELL}))*")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -132,99 +123,6 @@ def header_only(name: str, header: Iterable[Any]) -> TextTable:
     return TextTable(name=name, header=tuple(map(str, header)), columns=(), lines=(), unit="row")
 
 
-def open_table(source: Source) -> TextTable:
-    """Read a CSV, TSV or Parquet file, the file of a named data set ("@name"), or a DataFrame, as text.
-
-    A text file is UTF-8 (a byte order mark is allowed), its first line that is not blank is the header, and its
-    separator is the one of comma, tab, semicolon and bar that the header has most of outside quotes. Blank lines are
-    skipped. A file is taken for Parquet by its first bytes. The index levels of a DataFrame that have names are
-    columns too. Numbers of a DataFrame are written as Python does, except that a column of floats that are all whole
-    is written without decimals: pandas makes such a column from whole numbers among which one is missing.
-
-    Raises
-    ------
-    DataFileError
-        If there is no such file or it cannot be opened or fetched.
-    DataError
-        If there is no data set of that name, or the file is not UTF-8 text (or Parquet), is empty, has only a header,
-        has rows of unequal width or two columns of one name.
-    """
-    if not isinstance(source, str | os.PathLike):
-        return table_from_frame(as_frame(source), FRAME_NAME)
-    path = find_file(source)
-    raw = read_bytes(path)
-    if raw.startswith(PARQUET_MAGIC):
-        return table_from_frame(read_parquet(raw, str(path)), str(path))
-    if is_json(raw) or raw.startswith(ZIP_MAGIC):
-        raise DataError(
-            f"{path} is {'JSON' if is_json(raw) else 'a zip'}, and a table in CSV, TSV or Parquet is expected here: "
-            "exports of tools are read as annotations only"
-        )
-    return table_from_text(raw, path)
-
-
-def is_json(head: bytes) -> bool:
-    """Return whether a file that begins with these bytes is one of JSON or JSONL, or is meant to be one."""
-    return _JSON.match(head) is not None
-
-
-def find_file(source: str | os.PathLike[str]) -> Path:
-    """Return the path of a file or of a named data set."""
-    return load_named(source) if isinstance(source, str) and source.startswith("@") else Path(source)
-
-
-def as_frame(source: Any) -> pd.DataFrame:
-    """Return a table in memory as a DataFrame of pandas.
-
-    It may be one of polars, a Dataset of Hugging Face, or whatever has `to_pandas` or is given as a stream of Arrow.
-
-    Raises
-    ------
-    DataError
-        If it is none of these.
-    """
-    if isinstance(source, pd.DataFrame):
-        return source
-    frame, reason = None, ""
-    try:
-        if callable(getattr(source, "to_pandas", None)):
-            frame = source.to_pandas()
-        elif hasattr(source, "__arrow_c_stream__"):
-            import pyarrow as pa
-
-            frame = pa.RecordBatchReader.from_stream(source).read_all().to_pandas()
-    except Exception as error:
-        reason = f" ({name_error(error)})"
-    if not isinstance(frame, pd.DataFrame):
-        raise DataError(
-            f"cannot read annotations from {type(source).__name__}{reason}: give a path, '@name', a DataFrame of "
-            "pandas or polars, a Dataset of Hugging Face, or a list of records"
-        )
-    return frame
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return what is in a file.
-
-    Raises
-    ------
-    DataFileError
-        If there is no such file, or it cannot be read.
-    """
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise DataFileError(f"there is no file {str(path)!r}: check the path, or give a data set by '@name'") from None
-    except IsADirectoryError:
-        raise DataFileError(
-            f"{str(path)!r} is a folder: give the path of a file in it, or fit a folder of Parquet "
-            "files by em or vb on Dask: client=..."
-        ) from None
-    except (OSError, ValueError) as error:  # ValueError: a path that no file system takes, as one with a zero byte
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise DataFileError(f"{str(path)!r} cannot be read: {reason}") from None
-
-
 def decode(raw: bytes, name: str) -> str:
     """Return the text of a file in UTF-8.
 
@@ -248,14 +146,19 @@ def decode(raw: bytes, name: str) -> str:
         ) from None
 
 
-def table_from_text(raw: bytes, path: Path) -> TextTable:
-    """Return the table in a text file; see `open_table`."""
-    name = str(path)
-    if path.suffix.lower() in (".parquet", ".pq"):
-        raise DataError(f"{name} is not a Parquet file: it does not begin with {PARQUET_MAGIC.decode()}")
+def table_from_text(raw: bytes, name: str) -> TextTable:
+    """Return the table in a text file.
+
+    The first line that is not blank is the header, and the separator is the one of comma, tab, semicolon and bar that
+    it has most of, outside quotes. Blank lines are skipped.
+
+    Raises
+    ------
+    DataError
+        If it is not UTF-8 text, is empty, has only a header, has rows of unequal width or two columns of one name.
+    """
     text = decode(raw, name)
-    begin = re.search(r"[^\r\n]*\S", text)  # the first line that is not blank
-    separator = _separator(text, begin.start() if begin else 0)
+    separator = _find_separator(text)
     # newline="" leaves a line break inside a quoted cell as it is
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True)
     records: list[list[str]] = []
@@ -285,15 +188,12 @@ def table_from_text(raw: bytes, path: Path) -> TextTable:
     )
 
 
-def _separator(text: str, position: int) -> str:
-    counts = dict.fromkeys(SEPARATORS, 0)
-    while True:
-        cell = _HEADER_CELL.match(text, position)
-        position = cell.end() if cell else len(text)
-        if position == len(text) or text[position] not in counts:
-            return max(SEPARATORS, key=counts.__getitem__)
-        counts[text[position]] += 1
-        position += 1
+def _find_separator(text: str) -> str:
+    """Return the separator that the header has most of, outside quotes."""
+    first = re.search(r"[^\r\n]*\S", text)  # of the lines that are not blank
+    header = _HEADER.match(text, first.start() if first else 0)
+    marks = re.sub(_CELL, "", header[0] if header else "")
+    return max(SEPARATORS, key=marks.count)
 
 
 def _width_error(record: list[str], header: list[str], separator: str, line: int) -> str:
@@ -305,17 +205,18 @@ def _width_error(record: list[str], header: list[str], separator: str, line: int
     return f"{message}: give every line as many, and put a cell that holds the separator in quotes"
 
 
-def read_parquet(raw: bytes, name: str) -> pd.DataFrame:
-    """Return the DataFrame in a Parquet file."""
-    try:
-        return pd.read_parquet(io.BytesIO(raw))
-    except (OSError, ValueError) as error:  # pyarrow's errors derive from these
-        reason = " ".join(str(error).split())
-        raise DataError(f"{name} cannot be read as Parquet: {reason}") from None
-
-
 def table_from_frame(frame: pd.DataFrame, name: str) -> TextTable:
-    """Return a DataFrame as a table of text; see `open_table`."""
+    """Return a DataFrame as a table of text.
+
+    The index levels that have names are columns too. Numbers are written as Python does, except that a column of floats
+    that are all whole is written without decimals: pandas makes such a column from whole numbers among which one is
+    missing.
+
+    Raises
+    ------
+    DataError
+        If there is no row, or two columns have one name.
+    """
     levels = [level for level, level_name in enumerate(frame.index.names) if level_name is not None]
     header = [str(frame.index.names[level]) for level in levels] + [str(column) for column in frame.columns]
     columns = [as_text(frame.index.get_level_values(level).to_series()) for level in levels]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from functools import singledispatch
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, singledispatch
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from bayesanno.io.text_table import ALIASES, SEPARATORS
 
 # A column of a wide table may not have one of these names: it would be read as something else.
 _RESERVED = frozenset(name for role in ("item", "annotator", "label", "gold", "count") for name in ALIASES[role])
+_SPECIAL = frozenset(SEPARATORS + '"\r\n')
 
 
 @singledispatch
@@ -88,10 +89,9 @@ def write_annotations(
     _check_names_survive(names)
     if format == "wide":
         _save(path, _wide_rows(data))
-        return
-    labels = _quoted(data.labels)
-    answers = [(item, annotator, [labels[label]]) for item, annotator, label in _triples(data)]
-    _save(path, _long_rows(data, answers, ["label"], {"gold": data.gold} if data.gold else {}))
+    else:
+        answers = [(item, annotator, [data.labels[label]]) for item, annotator, label in _triples(data)]
+        _save(path, _long_rows(data, answers, ["label"], {"gold": data.gold} if data.gold else {}))
 
 
 def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
@@ -118,8 +118,8 @@ def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
     require_kind(data, CountData, "write_counts")
     path = _text_path(path)
     _check_names_survive({"item": data.items})
-    rows = zip(_quoted(data.items), data.successes.tolist(), data.trials.tolist(), strict=True)
-    _save(path, [["item", "successes", "trials"], *([name, str(x), str(n)] for name, x, n in rows)])
+    counts = (map(str, each.tolist()) for each in (data.successes, data.trials))
+    _save(path, [("item", "successes", "trials"), *zip(data.items, *counts, strict=True)])
 
 
 def write_multi_annotations(data: MultiAnnotationData, path: str | os.PathLike[str]) -> None:
@@ -173,7 +173,7 @@ def write_multi_annotations(data: MultiAnnotationData, path: str | os.PathLike[s
     }
     cells = sorted({cell: None for of_dimension in said.values() for cell in of_dimension}, key=lambda cell: cell[0])
     answers = [(*cell, [of_dimension.get(cell, "") for of_dimension in said.values()]) for cell in cells]
-    _save(path, _long_rows(data, answers, _quoted(data.dimensions), gold))
+    _save(path, _long_rows(data, answers, data.dimensions, gold))
 
 
 write_data.register(AnnotationData, write_annotations)
@@ -204,10 +204,15 @@ def _text_path(path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _save(path: Path, rows: Iterable[list[str]]) -> None:
+def _save(path: Path, rows: Iterable[Sequence[str]]) -> None:
     """Write rows of cells, the header first, whole or not at all."""
-    separator = "\t" if path.suffix.lower() == ".tsv" else ","
-    write_text(path, "".join(f"{separator.join(row)}\n" for row in rows))
+    separator, quoted = "\t" if path.suffix.lower() == ".tsv" else ",", cache(_quote)
+    write_text(path, "".join(f"{separator.join(map(quoted, row))}\n" for row in rows))
+
+
+def _quote(cell: str) -> str:
+    """Quote a cell with anything that a reader may take for a separator, whichever the file's own is."""
+    return cell if _SPECIAL.isdisjoint(cell) else '"' + cell.replace('"', '""') + '"'
 
 
 def write_text(path: Path, text: str) -> None:
@@ -235,48 +240,36 @@ def _check_names_survive(named: Mapping[str, Iterable[str]]) -> None:
     """Raise a DataError if a name would not read back the same; the keys say what the names are of."""
     for what, names in named.items():
         for name in names:
-            if not name or name != name.strip() or "\0" in name or not _is_text(name):
+            text = name.encode(errors="ignore").decode()  # without halves of surrogate pairs
+            if not name or "\0" in name or name != text.strip():
                 raise DataError(
                     f"{what} {name!r} would not read back the same: names in a file are UTF-8 text, not empty, without "
                     "whitespace around them"
                 )
 
 
-def _is_text(name: str) -> bool:
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return False
-    return True
-
-
 def _long_rows(
     data: AnnotationData | MultiAnnotationData,
-    answers: Sequence[tuple[int, int, list[str]]],
+    answers: Sequence[tuple[int, int, Sequence[str]]],
     columns: Sequence[str],
     gold: Mapping[str, Mapping[str, str]],
-) -> list[list[str]]:
-    """Return a header, and a row of each item's answer by an annotator, of each silent item and silent annotator.
+) -> Iterator[Sequence[str]]:
+    """Yield a header, and a row of each item's answer by an annotator, of each silent item and silent annotator.
 
-    Answers are labels, one for each of the columns; these and the labels are quoted.
+    Answers have a label, or "", for each of the columns.
     """
-    items, annotators = _quoted(data.items), [*_quoted(data.annotators), ""]  # nobody, -1, is ""
-    known = [_quoted([of_item.get(name, "") for name in data.items]) for of_item in gold.values()]
+    yield ["item", "annotator", *columns, *gold]
+    annotators = [*data.annotators, ""]  # nobody, -1, is ""
+    known = [[of_item.get(name, "") for of_item in gold.values()] for name in data.items]
     answered, active = ({answer[place] for answer in answers} for place in (0, 1))
     nothing = [""] * len(columns)
     silent = [(item, -1, nothing) for item in range(data.n_items) if item not in answered]
     silent += [(answers[0][0], one, nothing) for one in range(data.n_annotators) if one not in active]
-    header = ["item", "annotator", *columns, *_quoted([*gold])]
-    return [
-        header,
-        *(
-            [items[item], annotators[annotator], *said, *(of_item[item] for of_item in known)]
-            for item, annotator, said in (*answers, *silent)
-        ),
-    ]
+    for item, annotator, said in (*answers, *silent):
+        yield [data.items[item], annotators[annotator], *said, *known[item]]
 
 
-def _wide_rows(data: AnnotationData) -> Iterable[list[str]]:
+def _wide_rows(data: AnnotationData) -> Iterator[Sequence[str]]:
     taken = next((name for name in data.annotators if name.casefold() in _RESERVED), None)
     if taken is not None:
         raise DataError(
@@ -284,27 +277,19 @@ def _wide_rows(data: AnnotationData) -> Iterable[list[str]]:
             "table: write format='long'"
         )
     cells = _cells(data, "more than once, and a wide table has one cell for it: write format='long'")
-    gold = _quoted([data.gold.get(name, "") for name in data.items])
-    rows = [["item", *_quoted(data.annotators), "gold"]]
-    for item, name in enumerate(_quoted(data.items)):
-        rows.append([name, *(cells.get((item, one), "") for one in range(data.n_annotators)), gold[item]])
-    return rows if data.gold else [row[:-1] for row in rows]
-
-
-def _quoted(names: Sequence[str]) -> list[str]:
-    """Quote the names that hold anything a reader may take for a separator, whichever the file's own is."""
-    special = frozenset(SEPARATORS + '"\r\n')
-    return [name if special.isdisjoint(name) else '"' + name.replace('"', '""') + '"' for name in names]
+    yield ["item", *data.annotators, *(["gold"] if data.gold else [])]
+    for item, name in enumerate(data.items):
+        gold = [data.gold.get(name, "")] if data.gold else []
+        yield [name, *(cells.get((item, one), "") for one in range(data.n_annotators)), *gold]
 
 
 def _cells(data: AnnotationData, twice: str) -> dict[tuple[int, int], str]:
-    """Return the label, quoted, that each annotator gave to each item, by the numbers of the item and the annotator."""
+    """Return the label that each annotator gave to each item, by the numbers of the item and the annotator."""
     cells: dict[tuple[int, int], str] = {}
-    labels = _quoted(data.labels)
     for item, annotator, label in _triples(data):
         if (item, annotator) in cells:
             raise DataError(f"annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} {twice}")
-        cells[item, annotator] = labels[label]
+        cells[item, annotator] = data.labels[label]
     return cells
 
 

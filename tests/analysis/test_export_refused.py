@@ -55,7 +55,7 @@ NAMED = {"to": "label-studio", "question": "topic", "to_name": "text"}
         ({**NAMED, "tasks": "empty"}, "empty.json holds no tasks"),
         ({**NAMED, "tasks": "broken"}, "broken.json, line 2: this is not JSON"),
         ({**NAMED, "tasks": "list"}, r"list.json, \[0\]: this is a number, where an object"),
-        ({**NAMED, "tasks": "void"}, r"void.json, \[1\]: field 'id' of the item is empty"),
+        ({**NAMED, "tasks": "void"}, r"void.json, \[1\]: there is no id in it: fill it in"),
         (
             {"to": "soft-labels", "min_probability": 1.5},
             r"min_probability is 1\.5: it must be at least 0 and at most 1",

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from bayesanno.ground.errors import BayesannoError
 from bayesanno.io.annotations import read_annotations
 from bayesanno.io.registry import TOOLS
-from bayesanno.io.text_table import open_table
+from bayesanno.io.sources import open_table
 from tests.cli.within import run
 
 TRIED = int(os.environ.get("BAYESANNO_EXAMPLES", "0"))

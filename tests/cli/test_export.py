@@ -78,7 +78,7 @@ def test_what_is_there_is_replaced_only_when_asked(at, folder):
         (("--to", "label-studio"), "label-studio needs two names of the labeling interface"),
         (NAMED, "item 'ticket001' is no id of a task"),
         (("--to", "prodigy", "--tasks", "none.jsonl"), "there is no file 'none.jsonl'"),
-        (("--to", "doccano", "--tasks", "texts.csv", "--from-name", "x"), "doccano takes no question (--question)"),
+        (("--to", "doccano", "--tasks", "texts.csv", "--from-name", "x"), "doccano takes no --question: leave it out"),
         (("--to", "soft-labels", "--min-probability", "2"), "min_probability is 2.0"),
         (("--to", "soft-labels", "--dimension", "tone"), "this fit has no dimensions: leave out --dimension tone"),
     ],

@@ -55,12 +55,12 @@ def test_predictions_are_annotators(project):
 @pytest.mark.parametrize(
     ("given", "match"),
     [
-        ({"label": None}, "there are 2 questions, 'mood', 'stars': choose one, as in --label 'mood'"),
+        ({"label": None}, "there are 2 questions, 'mood', 'stars': choose one, as in label='mood'"),
         ({"label": "mod"}, "there is no question 'mod': .*did you mean 'mood'"),
-        ({"drop_rejected": True}, "which has no use for --drop-rejected"),
-        ({"format": "toloka"}, "is not what --format toloka reads, .*: it looks like label-studio"),
-        ({"format": "long"}, "and --format long reads tables"),
-        ({"item": "data.id"}, "task 1: there is no field 'data.id' among 'id', 'data'"),
+        ({"drop_rejected": True}, "which has no use for drop_rejected="),
+        ({"format": "toloka"}, "is not what format='toloka' reads, .*: it looks like label-studio"),
+        ({"format": "long"}, "and format='long' reads tables"),
+        ({"item": "data.id"}, r"\[0\]: there is no field 'data.id' among 'id', 'data'"),
     ],
 )
 def test_what_is_wrong_is_one_line(project, refuses, given, match):

@@ -97,7 +97,7 @@ def test_columns_of_counts_are_named_by_options(read, refuses):
     assert data.items == ("s1", "s2", "s3")
     data, _ = read(LONG_WITH_COUNTS.replace("item", "what"), successes="x", trials="n")
     assert (data.successes.tolist(), data.trials.tolist()) == ([0] * 5, [9] * 5)
-    with refuses(DataError, "no column for the trials: .*name it with trials=... "):
+    with refuses(DataError, r"no column for the trials: .*name it with trials=\.\.\."):
         read(NAMED, successes="yes")
     with refuses(DataError, "'x' and 'positives' could each be the successes: say which is with .*--successes"):
         read("item,x,positives,n\ns1,1,2,3\n")

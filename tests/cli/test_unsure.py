@@ -54,7 +54,7 @@ def test_a_model_without_such_labels_takes_the_rest(command, table, tmp_path):
         (["fit", "model_b", "--unsure", "unsur"], "'unsur' is not among the labels .* did you mean 'unsure'"),
         (["fit", "model_b", "--unsure", "unsure", "--unsure", "no"], "only one class is left, 'yes'"),
         (["fit", "model_b", "--unsure", "unsure", "--labels", "no,maybe"], "label 'yes' of item .* is not among"),
-        (["fit", "model_b", "--drop-unsure"], "--drop-unsure leaves out .* say with --unsure LABEL which"),
+        (["fit", "model_b", "--drop-unsure"], "--drop-unsure leaves out .* say with --unsure which"),
         (["fit", "mace", "--unsure", "unsure", "--dask", "local", "--method", "em"], "--unsure is for data in memory"),
         (["fit", "model_a_multi", "--unsure", "x", "--label", "label", "--label", "gold"], "--unsure is for one label"),
         (
