@@ -99,7 +99,7 @@ def test_columns_of_counts_are_named_by_options(read, refuses):
     assert (data.successes.tolist(), data.trials.tolist()) == ([0] * 5, [9] * 5)
     with refuses(DataError, r"no column for the trials: .*name it with trials=\.\.\."):
         read(NAMED, successes="yes")
-    with refuses(DataError, "'x' and 'positives' could each be the successes: say which is with .*--successes"):
+    with refuses(DataError, "'x' and 'positives' could each be the successes: say which is with successes="):
         read("item,x,positives,n\ns1,1,2,3\n")
     with refuses(DataError, "--successes and --trials name columns of counts, .*: give those of one kind"):
         read(NAMED, successes="yes", trials="asked", label=("x",))
