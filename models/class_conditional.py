@@ -10,14 +10,10 @@ Generative process.
 
 That is model B with rows of one number each.  With two classes it is model B: sensitivity and specificity.
 
-Symbols.
-    gamma    prevalence       (true_class)
-    theta    class_accuracy   (annotator, true_class)
+Symbols, and priors.
+    gamma    prevalence       (true_class)              ~ Dirichlet(3): as if each class had been seen three times
+    theta    class_accuracy   (annotator, true_class)   ~ Beta(4.8, 3.2): eight answers, 60% right, as in model B's rows
              accuracy         (annotator), a deterministic
-
-Priors and what they imply.
-    class_accuracy ~ Beta(4.8, 3.2): eight answers of which 60% are right, as the diagonal of model B's rows.
-    prevalence     ~ Dirichlet(3): as if each class had been seen three times.
 
 Identifiability.  "Right" ties each class to the label of the same name, so the classes cannot be permuted.  With two
 classes, annotators who are right in less than half of the cases mirror those who are not, and only the prior

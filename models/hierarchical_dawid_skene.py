@@ -10,23 +10,17 @@ psi]).  Items and answers are those of `model_b`.
     V_nx | C_n = psi    ~ Categorical(lambda^x[psi, :])               what annotator x says of it
     p(C_n = psi, V_n)   = gamma_psi  prod_x lambda^x[psi, v_x]        the likelihood is its sum over psi
 
-Symbols.
-    gamma    prevalence   (true_class)
+Symbols, and priors.
+    gamma    prevalence   (true_class)   ~ Dirichlet(3)
     lambda   confusion    (annotator, true_class, response): rows are the truth, columns what was said
-    mu       population   (true_class, response): the confusion matrix whose log odds are mu, of the typical annotator
+    mu       population   (true_class, response): the typical annotator's matrix, whose log odds are mu
+                          ~ Normal(log odds of a row with 0.75 right and all errors alike, 0.5)
     alpha    ability      (annotator): 0 is that of the typical annotator; it is taken from all log odds
-    tau      ability_spread, ()
-    sigma    spread       (true_class): how much equally able annotators differ, in log odds
+    tau      ability_spread, ()          ~ Gamma(2, 2 / 0.5), with mean 0.5
+    sigma    spread       (true_class)   ~ Gamma(2, 2), with mean 1: how much equally able ones differ, in log odds
     theta    accuracy     (annotator), a deterministic: sum_psi gamma_psi lambda^x[psi, psi]
-
-Priors and what they imply.
-    prevalence ~ Dirichlet(3).
-    population: log odds ~ Normal(those of a row with p = confusion_accuracy (0.75) right and all errors alike,
-                confusion_spread (0.5)).
-    spread     ~ Gamma(2, 2 / spread_prior), with mean spread_prior (1); density 0 at 0, where all annotators are equal.
-    ability_spread ~ Gamma(2, 2 / ability_spread_prior), with mean ability_spread_prior (0.5).
-    One annotator alone is then right in .70 of the cases on average of two labels, in .63 of five (94% of annotators:
-    .32 to .94, and .35 to .86); in model B in .60, for any number of labels.
+One annotator alone is then right in .70 of the cases on average of two labels, in .63 of five (94% of annotators: .32
+to .94, and .35 to .86); in model B in .60, for any number of labels.
 
 Identifiability.  Only `population` ties classes to labels, by its prior: classes of few items may be swapped in modes
 of their own, more easily than in `model_b`.  A fit names the classes that the typical annotator calls by other names:

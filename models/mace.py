@@ -9,20 +9,14 @@ Generative process (Hovy et al. 2013, figure 2 and section 2.1).  A spammer can 
     p(A_i)                 = sum_k prevalence_k prod_j p(A_ij | T_i = k)                 the likelihood; T is summed out
     p(S_ij = 1 | A_i)      = 1 - p(T_i = a | A_i) theta_j / (theta_j + (1 - theta_j) xi_j[a])     with a = A_ij
 
-Symbols.
-    theta    competence   (annotator)
-    xi       strategy     (annotator, response)
-             prevalence   (true_class), with class_prior="learnt"
+Symbols, and priors.
+    theta    competence   (annotator)             ~ Beta(0.5, 0.5): one tries or does not
+    xi       strategy     (annotator, response)   ~ Dirichlet(10): habits are nearly even
+             prevalence   (true_class)            ~ Dirichlet(10), or uniform and fixed, as in the paper
     S        spam         (annotation), a view: the posterior probability that this annotation is spam
-
-Priors and what they imply.
-    competence ~ Beta(0.5, 0.5) by default: one tries or does not.  strategy ~ Dirichlet(10): habits are nearly even.
-    prevalence ~ Dirichlet(10) (class_prior="learnt"), or uniform and fixed, as in the paper (class_prior="uniform").
-    The uniform one takes a common class for a habit, the learnt one a common habit for a class.  Where answers lean so
-    far to one label that both are possible, a fit warns before it samples: then fit both; where their labels differ,
-    the true labels of a few items show which holds.
-    competence_prior="learnt": competence ~ Beta(c m, c (1 - m)) with mean m ~ Beta(2, 2) and concentration c ~ Gamma(2,
-    1/2), 4 on average; not by EM and VB.
+The uniform prevalence takes a common class for a habit, the learnt one a common habit for a class.  Where answers lean
+so far to one label that both are possible, a fit warns before it samples: then fit both.  competence_prior="learnt":
+competence ~ Beta(c m, c (1 - m)), m ~ Beta(2, 2), c ~ Gamma(2, 1/2), 4 on average; not by EM and VB.
 
 Identifiability.  "Knowing" ties each class to its label, so the classes cannot be permuted.  An annotator of competence
 near 0 does not inform the true classes; one near 1 has a strategy that follows its prior.  With fewer than three

@@ -11,15 +11,12 @@ Generative process, with equation numbers of the supplement to Rzhetsky et al. (
 
 A label that is no class ("unsure") is a column of lambda but not a row.
 
-Symbols.
-    gamma    prevalence   (true_class)
-    lambda   confusion    (annotator, true_class, response): rows are the truth, columns what was said
+Symbols, and priors: those of the R package rater.
+    gamma    prevalence   (true_class)    ~ Dirichlet(3): as if each class had been seen three times
+    lambda   confusion    (annotator, true_class, response): rows are the truth, columns what was said; each row
+                          ~ Dirichlet(s p, s (1 - p) / (K - 1), ...): s = 8 answers, of which p = 0.6 are right; a label
+                          that is no class has the concentration of a wrong one in addition
     theta    accuracy     (annotator), a deterministic
-
-Priors and what they imply.  They are those of the R package rater.
-    prevalence ~ Dirichlet(3): as if each class had been seen three times.
-    each row of confusion ~ Dirichlet(s p, s (1 - p) / (K - 1), ...): s = confusion_strength (8) answers, of which
-    p = confusion_accuracy (0.6) are right.  A label that is no class has the concentration of a wrong one in addition.
 
 Identifiability.  The likelihood does not change when the classes are permuted (53); the prior distinguishes them when
 p > 1/K.  When p = 1/K, `bayesanno.relabel` chooses the permutation under which annotators are right most often (56).

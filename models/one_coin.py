@@ -11,13 +11,9 @@ Generative process.
 
 That is model B with confusion matrices of one number each.  With two classes both kinds of error are the same.
 
-Symbols.
-    theta    accuracy     (annotator)
-    gamma    prevalence   (true_class)
-
-Priors and what they imply.
-    accuracy   ~ Beta(2, 1): rather right than wrong, as in model A.
-    prevalence ~ Dirichlet(3): as if each class had been seen three times, as in model B.
+Symbols, and priors.
+    theta    accuracy     (annotator)    ~ Beta(2, 1): rather right than wrong, as in model A
+    gamma    prevalence   (true_class)   ~ Dirichlet(3): as if each class had been seen three times, as in model B
 
 Identifiability.  "Right" ties each class to the label of the same name, so the classes cannot be permuted.  With two
 classes, annotators who are right in half of the cases or less mirror those who are not: only the prior distinguishes a

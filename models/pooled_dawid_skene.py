@@ -7,13 +7,11 @@ each annotator x; here all annotators are alike.
     V_nx | C_n = psi    ~ Categorical(lambda[psi, :])                 the same lambda for every annotator x
     p(C_n = psi, V_n)   = gamma_psi  prod_x lambda[psi, v_x]          (33); the likelihood is its sum over psi
 
-Symbols.
+Symbols, and priors: model B's, with 30 answers in each row of lambda instead of 8.
     gamma    prevalence   (true_class)
     lambda   confusion    (true_class, response): rows are the truth, columns what was said
-
-Priors and what they imply.  They are model B's, with 30 answers in each row instead of 8: few compared with the answers
-of a crowd, and enough to distinguish the classes.  With 8, two classes that a crowd distinguishes four times in five
-are swapped in 1 or 2% of the posterior, for any amount of data; with 30, in 1e-7 of it.
+With 8, two classes that a crowd distinguishes four times in five are swapped in 1 or 2% of the posterior, for any
+amount of data; with 30, which are few compared with the answers of a crowd, in 1e-7 of it.
 
 Identifiability.  As in model B: the prior distinguishes the classes when confusion_accuracy > 1/K; when it is 1/K,
 `bayesanno.relabel` does.  Annotators need not be known: three answers to an item, by any annotators, are enough.
