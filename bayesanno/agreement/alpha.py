@@ -1,9 +1,9 @@
 """Krippendorff's alpha: of any data, of some of the annotators, of a pair, of one label against all others.
 
     o_cd = sum over items of (how often c and d were both said of it) / (how many answers it has - 1)    coincidences
-    alpha = 1 - (n - 1) sum_cd o_cd far_cd / sum_cd n_c n_d far_cd            with n_c = sum_d o_cd and n = sum_c n_c
+    alpha = 1 - (n - 1) sum_cd o_cd d_cd / sum_cd n_c n_d d_cd            with n_c = sum_d o_cd and n = sum_c n_c
 
-An item with one answer is ignored. The distance `far` of labels depends on the level of measurement: equal or not, or
+An item with one answer is ignored. The distance d of two labels depends on the level of measurement: equal or not, or
 the difference of two numbers.
 
 References
@@ -36,13 +36,13 @@ def count_coincidences(votes: np.ndarray, weight: np.ndarray | float = 1.0) -> n
     return together
 
 
-def measure_alpha(coincidences: np.ndarray, far: np.ndarray | None = None) -> np.ndarray:
+def measure_alpha(coincidences: np.ndarray, distance: np.ndarray | None = None) -> np.ndarray:
     """Return alpha of coincidences (..., label, label), nan where it is not defined; (...).
 
     Parameters
     ----------
     coincidences : array, shape (..., label, label)
-    far : array, shape (..., label, label), optional
+    distance : array, shape (..., label, label), optional
         Squared distances of labels; by default 1 for any two (nominal alpha).
 
     Examples
@@ -51,10 +51,10 @@ def measure_alpha(coincidences: np.ndarray, far: np.ndarray | None = None) -> np
     >>> round(float(measure_alpha(count_coincidences(np.array([[3, 0], [2, 1], [0, 3], [1, 0]])))), 3)
     0.6
     """
-    far = 1 - np.eye(coincidences.shape[-1]) if far is None else far
+    distance = 1 - np.eye(coincidences.shape[-1]) if distance is None else distance
     n = coincidences.sum(axis=-1)  # (..., label)
-    observed = (coincidences * far).sum(axis=(-2, -1)) * (n.sum(axis=-1) - 1)
-    expected = (n[..., :, None] * n[..., None, :] * far).sum(axis=(-2, -1))
+    observed = (coincidences * distance).sum(axis=(-2, -1)) * (n.sum(axis=-1) - 1)
+    expected = (n[..., :, None] * n[..., None, :] * distance).sum(axis=(-2, -1))
     alpha: np.ndarray = 1 - divide(observed, np.where(expected > 0, expected, 0))
     return alpha
 

@@ -21,13 +21,14 @@ import math
 
 import numpy as np
 
+from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.resampling import split_rows
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
-OUTLYING = 3.5  # of a modified z-score, as Iglewicz and Hoaglin (1993) recommend
+OUTLIER_SCORE = 3.5  # of a modified z-score, as Iglewicz and Hoaglin (1993) recommend
 
 
 def count_usage(data: AnnotationData) -> np.ndarray:
@@ -48,9 +49,7 @@ def usage_shares(data: AnnotationData, smoothing: float = 0.0) -> np.ndarray:
     if not (smoothing >= 0 and math.isfinite(smoothing)):
         raise DataError(f"smoothing is {smoothing}: it must be 0 or more")
     counts = count_usage(data) + smoothing
-    total = counts.sum(axis=1, keepdims=True)
-    shares: np.ndarray = np.divide(counts, total, out=np.full_like(counts, np.nan), where=total > 0)
-    return shares
+    return divide(counts, counts.sum(axis=1, keepdims=True))
 
 
 def find_leverage(shares: np.ndarray) -> np.ndarray:
@@ -96,11 +95,8 @@ def find_divergence(shares: np.ndarray, base: float = math.e) -> np.ndarray:
     """
     from scipy.special import rel_entr
 
-    known = np.isfinite(shares).all(axis=-1, keepdims=True)
-    n = known.sum(axis=-2, keepdims=True)
-    total = np.where(known, shares, 0).sum(axis=-2, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        others = np.clip((total - shares) / (n - 1), 0, None)
+    n = np.isfinite(shares[..., :1]).sum(axis=-2, keepdims=True)
+    others = divide(np.nansum(shares, axis=-2, keepdims=True) - shares, n - 1)  # (..., annotator, label)
     others = np.where(others < 1e-12, 0, others)  # rounding errors, of a label that nobody else gave
     divergence: np.ndarray = rel_entr(shares, others).sum(axis=-1) / math.log(base)
     return divergence
@@ -204,7 +200,7 @@ def find_outliers(values: np.ndarray) -> np.ndarray:
     known = values[np.isfinite(values)]
     if not known.size:
         return np.isposinf(values)
-    outlying: np.ndarray = values - np.median(known) > OUTLYING * median_abs_deviation(known, scale="normal")
+    outlying: np.ndarray = values - np.median(known) > OUTLIER_SCORE * median_abs_deviation(known, scale="normal")
     return outlying
 
 

@@ -64,7 +64,7 @@ class Kappa:
     kappa: float | None
 
 
-def find_scale(data: AnnotationData, ordered: bool | None) -> tuple[np.ndarray | None, bool]:
+def find_label_scale(data: AnnotationData, ordered: bool | None) -> tuple[np.ndarray | None, bool]:
     """Return the labels as numbers, if they are numbers, and whether they are ordered: numbers are by default."""
     numbers = read_numbers(data.classes)
     return numbers, numbers is not None if ordered is None else ordered
@@ -120,7 +120,7 @@ def agreement_table(
     """
     check_resampling(confidence, resamples, random_seed)
     data = require_shared(data, "agreement_table")
-    (numbers, is_ordered), pairs, sums = find_scale(data, ordered), find_pairs(data), count_sums(data)
+    (numbers, is_ordered), pairs, sums = find_label_scale(data, ordered), find_pairs(data), count_sums(data)
     reasons = _explain_undefined(data, numbers, is_ordered)
     found = measure_all(sums, pairs, numbers, np.ones((data.n_items, 1)))
     values = np.array([math.nan if name in reasons else float(value[0]) for name, value in found.items()])

@@ -63,12 +63,12 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
         raise DataError(f"groups is {groups}: it must be 1 to {n}, as there are {n} annotators with annotations")
     if n > MOST_GROUPED:
         raise DataError(f"{n:,} annotators have annotations: groups are found among {MOST_GROUPED:,} at most")
-    far = np.sqrt(find_distances(usage_shares(data, smoothing)[answered]))
-    np.fill_diagonal(far, 0)
-    tree = linkage(squareform(far, checks=False), method="average", optimal_ordering=True)
+    distance = np.sqrt(find_distances(usage_shares(data, smoothing)[answered]))
+    np.fill_diagonal(distance, 0)
+    tree = linkage(squareform(distance, checks=False), method="average", optimal_ordering=True)
     tried = [groups] if groups else range(2, min(10, n - 1) + 1)
     cuts = [fcluster(tree, wanted, criterion="maxclust") for wanted in tried]
-    silhouettes = [measure_silhouette(far, cut) for cut in cuts]
+    silhouettes = [measure_silhouette(distance, cut) for cut in cuts]
     best = int(np.argmax([silhouette.mean() for silhouette in silhouettes]))
     order = leaves_list(tree)
     number = pd.factorize(cuts[best][order])[0] + 1
@@ -77,12 +77,12 @@ def group_annotators(data: AnnotationData, *, groups: int | None = None, smoothi
     return table.assign(group=number, silhouette=silhouettes[best][order])
 
 
-def measure_silhouette(far: np.ndarray, group: np.ndarray) -> np.ndarray:
+def measure_silhouette(distance: np.ndarray, group: np.ndarray) -> np.ndarray:
     """Return the silhouette of each member, from distances (member, member) and groups (member,)."""
     own = group[:, None] == np.unique(group)  # (member, group)
     if own.shape[1] == 1:
         return np.zeros(group.size)
-    size, total = own.sum(axis=0), far @ own  # (group,), (member, group)
+    size, total = own.sum(axis=0), distance @ own  # (group,), (member, group)
     within = total[own] / np.maximum(size - 1, 1)[own.argmax(axis=1)]
     nearest = np.where(own, np.inf, total / size).min(axis=1)
     silhouette = np.nan_to_num(divide(nearest - within, np.maximum(within, nearest)))

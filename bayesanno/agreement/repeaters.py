@@ -22,13 +22,13 @@ import numpy as np
 from bayesanno.agreement.behaviour import count_usage
 from bayesanno.data.annotations import AnnotationData
 
-LEAST = 10  # answers: of fewer, that they are all the same is no evidence
-OFTEN = 0.9  # the share of an annotator's answers that have one label
-RARE = 0.75  # the share that it has at most among the answers of others to the same items
-SURE = 3.0  # standard errors, of the difference between the two
-KEPT = 0.8  # of another's other answers to the same items: the share against which the annotator gives the label
-AGREED = 0.1  # of the other answers of one who repeats it: the share that another such has as well if they agree,
-FAR = 4.0  # and that share is so many standard errors above chance
+MIN_ANSWERS = 10  # fewer answers that are all the same are no evidence
+MIN_SHARE = 0.9  # of an annotator's answers have one label
+MAX_OF_OTHERS = 0.75  # of the answers of others to the same items have it
+MIN_ERRORS = 3.0  # standard errors, of the difference between the two
+MIN_KEPT = 0.8  # of the others' answers with another label are to items to which the annotator gives the label
+MIN_AGREED = 0.1  # of one repeater's answers with another label are matched by another repeater, where the two agree,
+MIN_ERRORS_ABOVE_CHANCE = 4.0  # and that share is so many standard errors above chance
 
 
 class Repeaters(NamedTuple):
@@ -64,7 +64,7 @@ def find_repeaters(data: AnnotationData) -> Repeaters:
     sure = data.without_unsure()
     counts = count_usage(sure)  # (annotator, label)
     given, usual = counts.sum(axis=1), counts.argmax(axis=1)  # (annotator,)
-    often = (given >= LEAST) & (counts.max(axis=1) >= OFTEN * given)  # (annotator,)
+    often = (given >= MIN_ANSWERS) & (counts.max(axis=1) >= MIN_SHARE * given)  # (annotator,)
     found = np.zeros_like(often)
     for label in np.unique(usual[often]).tolist():
         found |= _find_unlike_others(sure, label, often & (usual == label))
@@ -91,8 +91,10 @@ def _find_unlike_others(data: AnnotationData, label: int, group: np.ndarray) -> 
     more, error = add_up(said - chance), np.sqrt(add_up(chance * (1 - chance)))
     others, theirs = add_up(n), add_up(n_said)  # (annotator,)
     kept = add_up(said * (n - n_said))
-    unlike: np.ndarray = group & (others > 0) & (theirs <= RARE * others) & (kept >= KEPT * (others - theirs))
-    unlike &= more >= SURE * error
+    unlike: np.ndarray = (
+        group & (others > 0) & (theirs <= MAX_OF_OTHERS * others) & (kept >= MIN_KEPT * (others - theirs))
+    )
+    unlike &= more >= MIN_ERRORS * error
     return np.zeros_like(unlike) if _agree(data, said, unlike[data.annotator]) else unlike
 
 
@@ -104,4 +106,4 @@ def _agree(data: AnnotationData, said: np.ndarray, within: np.ndarray) -> bool:
     together, all_of_them = float((other * against).sum()), float(against.sum())
     by_chance = all_of_them * other.mean() if other.size else 0.0
     error = np.sqrt(2 * by_chance)  # of a count in which every pair is twice
-    return together > AGREED * all_of_them and together > by_chance + FAR * error
+    return together > MIN_AGREED * all_of_them and together > by_chance + MIN_ERRORS_ABOVE_CHANCE * error

@@ -19,9 +19,9 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 
-ALL = 15  # annotators up to which all subsets are searched
-WIDTH = 50  # subsets of each size that the search goes on with
-LARGEST = 10  # annotators of a subset that the search ends with
+MAX_EXHAUSTIVE = 15  # annotators up to which all subsets are searched
+BEAM_WIDTH = 50  # subsets of each size that the search goes on with
+LARGEST_OF_SEARCH = 10  # annotators of a subset that the search ends with
 
 
 def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | None = None) -> pd.DataFrame:
@@ -64,13 +64,13 @@ def subset_table(data: AnnotationData, *, least_items: int = 30, largest: int | 
     if largest is not None and not 2 <= largest <= n:
         raise DataError(f"largest is {largest}: it must be 2 to {n}, the number of annotators")
     counts = _count_answers(data)
-    if n <= ALL:
+    if n <= MAX_EXHAUSTIVE:
         sizes = range(2, (largest or n) + 1)
         table = _measure(counts, [subset for size in sizes for subset in combinations(range(n), size)], least_items)
     else:
-        table = _search(counts, largest or min(LARGEST, n), least_items)
+        table = _search(counts, largest or min(LARGEST_OF_SEARCH, n), least_items)
     names = ["; ".join(data.annotators[who] for who in subset) for subset in table["annotators"]]
-    table = table.assign(annotators=pd.Series(names, dtype="str"), search="all" if n <= ALL else "beam")
+    table = table.assign(annotators=pd.Series(names, dtype="str"), search="all" if n <= MAX_EXHAUSTIVE else "beam")
     return table.sort_values(["size", "alpha"], ascending=[True, False], kind="stable", ignore_index=True)
 
 
@@ -113,7 +113,7 @@ def _search(counts: np.ndarray, largest: int, least_items: int) -> pd.DataFrame:
     everyone = range(len(counts))
     found, subsets = [], list(combinations(everyone, 2))
     for _ in range(2, largest + 1):
-        best = _measure(counts, subsets, least_items).nlargest(WIDTH, "alpha")
+        best = _measure(counts, subsets, least_items).nlargest(BEAM_WIDTH, "alpha")
         found.append(best.dropna(subset="alpha"))
         grown = ((*subset, who) for subset in found[-1]["annotators"] for who in everyone if who not in subset)
         subsets = sorted({tuple(sorted(subset)) for subset in grown})

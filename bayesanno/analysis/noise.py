@@ -22,7 +22,7 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.validate import check_share
 from bayesanno.modeling.posterior import compile_formula
 
-_CHUNK = 2**21  # how many complex numbers are in memory at a time
+MAX_CELLS = 2**21  # how many complex numbers are in memory at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +155,7 @@ def count_successes(probability: np.ndarray, times: np.ndarray) -> np.ndarray:
     width = int((end - begin).max()) + 1
     turn = np.exp(2j * np.pi * np.arange(width // 2 + 1) / width)  # (frequency,)
     total = np.zeros(n + width + 1)
-    per_chunk = max(1, _CHUNK // turn.size)
+    per_chunk = max(1, MAX_CELLS // turn.size)
     for chunk in (slice(first, first + per_chunk) for first in range(0, len(p), per_chunk)):
         characteristic = turn[None, :] ** -begin[chunk, None]  # (sample, frequency)
         for kind, count in enumerate(times):

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from bayesanno.agreement.behaviour import find_distance, usage_shares, usage_table
-from bayesanno.agreement.coefficients import agreement_table, find_scale
+from bayesanno.agreement.coefficients import agreement_table, find_label_scale
 from bayesanno.agreement.groups import MOST_GROUPED, confusable_labels, group_annotators
 from bayesanno.agreement.pairs import annotator_agreement, pair_table
 from bayesanno.agreement.subsets import alpha_without_each, subset_table
@@ -84,7 +84,7 @@ def agreement(
             "command": "agreement",
             "data": describe_data(answers) | {"hash": answers.hash},
             "seed": chosen,
-            "ordered": find_scale(answers, ordered)[1],
+            "ordered": find_label_scale(answers, ordered)[1],
             "resamples": resamples,
             "posterior": posterior,
             **({"unsure_left_out": int(answers.unsure_by_annotator.sum())} if answers.unsure else {}),

@@ -308,8 +308,7 @@ def _cover_by_votes(data: AnnotationData) -> pd.DataFrame:
 
 def draw_annotations(data: AnnotationData, n: int, rng: np.random.Generator) -> AnnotationData:
     """Keep a number of annotations of each item, drawn at random, or all if there are fewer."""
-    order = np.lexsort([rng.random(data.n_annotations), data.item])  # items together, each one's answers shuffled
-    begin = np.searchsorted(data.item[order], np.arange(data.n_items))
-    place = np.arange(data.n_annotations) - begin[data.item[order]]  # of an answer among those of its item
+    order = np.argsort(rng.random(data.n_annotations))
+    place = pd.Series(order).groupby(data.item[order]).cumcount()  # of an answer among those of its item
     kept = np.sort(order[place < n])
     return replace(data, item=data.item[kept], annotator=data.annotator[kept], label=data.label[kept])

@@ -12,7 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 import bayesanno as ba
-from bayesanno.agreement.coefficients import count_sums, find_scale, measure_all
+from bayesanno.agreement.coefficients import count_sums, find_label_scale, measure_all
 from bayesanno.agreement.pairs import find_pairs, measure_tables
 from bayesanno.agreement.resampling import bound, resample_items
 from bayesanno.ground.errors import DataError, FitError
@@ -229,7 +229,7 @@ def test_a_resample_counts_every_item_as_often_as_it_was_drawn(crowd):
         annotators=data.annotators,
         labels=data.labels,
     )
-    numbers, _ = find_scale(data, True)
+    numbers, _ = find_label_scale(data, True)
     drawn = measure_all(count_sums(data), find_pairs(data), numbers, weights)
     for name, value in values_of(again, ordered=True).items():
         if name in ("fleiss_kappa", "krippendorff_alpha_interval"):
