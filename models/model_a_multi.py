@@ -52,7 +52,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.dimensions import MultiAnnotationData, name_own
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import capabilities as can
@@ -106,11 +106,11 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
     def check(self, data: MultiAnnotationData) -> None:
         super().check(data)
         for name, part in data.by_dimension.items():
-            cox.check_dimension(self.name, name, part)
+            cox.check_dimension(self, name, part)
 
     def latents(self, data: MultiAnnotationData) -> tuple[can.Latent, ...]:
         states = {name: self.single.states(part) for name, part in data.by_dimension.items()}
-        return tuple(can.Latent(f"true_class_{name}", of, name) for name, of in states.items())
+        return tuple(can.Latent("true_class", of, name) for name, of in states.items())
 
     def coords(self, data: MultiAnnotationData) -> dict[str, list[Any]]:
         return data.coords(dimension_pair=[", ".join(pair) for pair in combinations(data.dimensions, 2)])
@@ -120,7 +120,8 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
         accuracy = pm.Beta("accuracy", right[0], right[1], dims=("annotator", "dimension"))
         if self.frequency == "shared":
             for x, part in data.by_dimension.items():
-                pm.Dirichlet(f"frequency_{x}", prior.frequency_prior * np.ones(part.n_labels), dims=f"response_{x}")
+                of_each = prior.frequency_prior * np.ones(part.n_labels)
+                pm.Dirichlet(name_own("frequency", x), of_each, dims=name_own("response", x))
         if self.correlated:
             direction = pm.Normal("direction", dims="dimension_pair")
             together = pm.Data("together", cox.maximal_sets(data), dims=("annotator_set", "annotator"))
@@ -131,8 +132,8 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
     def known_parameters(self, data: MultiAnnotationData) -> dict[str, can.Known]:
         if self.frequency == "shared":
             return {}
-        parts = data.by_dimension.items()
-        return {f"frequency_{name}": can.Known(pooled_shares(part), (f"response_{name}",)) for name, part in parts}
+        known = {x: can.Known(pooled_shares(part), (name_own("response", x),)) for x, part in data.by_dimension.items()}
+        return {name_own("frequency", x): one for x, one in known.items()}
 
     def without_data(self) -> ModelAMulti:
         return replace(self, frequency="shared")
@@ -146,7 +147,7 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
     def generate(self, design: DimensionsDesign, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         n_dimensions, parts = len(design.by_dimension), design.by_dimension.items()
         rho = p.correlation if self.correlated else pt.zeros(n_dimensions * (n_dimensions - 1) // 2)
-        each = [array for name, part in parts for array in (p[f"frequency_{name}"], part.annotator, part.item)]
+        each = [array for name, part in parts for array in (p[name_own("frequency", name)], part.annotator, part.item)]
         inputs = [p.accuracy, rho, *each, pt.zeros(design.n_items)]  # the last one only says how many items there are
         n = sum(part.item.shape[0] for _, part in parts)
         return generate_in_numpy(generate_together, inputs, n_states=n_dimensions * design.n_items, n_annotations=n)
@@ -157,16 +158,15 @@ class ModelAMulti(AnnotationModel, can.HasIndexArrays, can.HasKnownParameters, c
     def latent_posterior(self, answers: Dimensions, p: Parameters) -> can.LatentPosterior:
         together = cox.put_together(self.single, answers, p)
         log_probability: dict[str, pt.TensorVariable] = {}
-        views: dict[str, can.View] = {}
+        views: dict[str, dict[str, can.View]] = {}
         for x, (name, part) in enumerate(answers.by_dimension.items()):
             log_probability[name] = together.log_probability(x)
-            found = self.single.views(part, pt.exp(log_probability[name]), cox.of_dimension(name, x, p))
-            views |= {f"{what}_{name}": view.of_dimension(name) for what, view in found.items()}
+            views[name] = self.single.views(part, pt.exp(log_probability[name]), cox.of_dimension(name, x, p))
         return can.LatentPosterior(log_probability, views)
 
     def start(self, data: MultiAnnotationData) -> dict[str, np.ndarray]:
         alone = {name: self.single.start(part) for name, part in data.by_dimension.items()}
         values = {"accuracy": np.stack([one["accuracy"] for one in alone.values()], axis=1)}  # (annotator, dimension)
         if self.frequency == "shared":
-            values |= {f"frequency_{name}": one["frequency"] for name, one in alone.items()}
+            values |= {name_own("frequency", name): one["frequency"] for name, one in alone.items()}
         return values | ({"direction": np.zeros(len(alone) * (len(alone) - 1) // 2)} if self.correlated else {})

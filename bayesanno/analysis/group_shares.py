@@ -308,7 +308,7 @@ def _draw_labels(
 def _log_posteriors(view: FitView, part: FitPart) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
     """Yield the log posterior of labels (item, class) in each draw, and the log of its prevalence if it has one."""
     formula = compile_formula(view.model, view.data, view.posterior, view.known)
-    back = formula.patterns.back["item"]
+    back = formula.patterns.of_item
     prevalences = iter(np.log(formula.draws.get("prevalence", np.ones(0)).clip(1e-300)))
     for one in formula.evaluate():
         yield log_label_posterior(part, one.log_probability[part.dimension][back]), next(prevalences, None)

@@ -24,7 +24,7 @@ from bayesanno.ground.wording import listed
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, HasPopulation
 
-# The variables of a fit's latent that tables read. Of several dimensions there is one of each, <name>_<dimension>.
+# The variables that a fit's latent has of each dimension, or of the only table, and that tables read.
 PROBABILITY = "probability"  # (item, state)
 LOG_PROBABILITY = "log_probability"  # (item, state); where the probability is 1 as a double, its log is not 0
 PROBABILITY_MCSE = "probability_mcse"  # (item, state)
@@ -33,12 +33,6 @@ LABEL_PROBABILITY = "label_probability"  # (item, label), where the last state i
 HARD = "hard"  # (item,), P(the item is of the hard type)
 CORRECT = "correct"  # (annotation,), P(the annotator is right), of models that say so
 DIFFICULTY = "difficulty"  # (item,), the expected difficulty, where items have one
-OF_DIMENSIONS = (PROBABILITY, LOG_PROBABILITY, PROBABILITY_MCSE, ENTROPY, LABEL_PROBABILITY, CORRECT, HARD)
-
-
-def name_of(what: str, dimension: str) -> str:
-    """Return the name of a variable that is of a dimension, or where there are none its plain name."""
-    return f"{what}_{dimension}" if dimension else what
 
 
 def measure_entropy(probability: np.ndarray) -> np.ndarray:
@@ -152,29 +146,24 @@ class CountPart(FitPart):
 
 
 @singledispatch
-def split_data(data: Any, latent: xr.Dataset) -> list[FitPart]:
-    """Return the parts of a fit's data, or of new data, each with its own of the latent."""
+def split_data(data: Any, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
+    """Return the parts of a fit's data, or of new data, each with the posterior of its own items."""
     raise NotImplementedError(f"{type(data).__name__} has no tables: register it here")  # abstract
 
 
 @split_data.register(AnnotationData)
-def _(data: AnnotationData, latent: xr.Dataset) -> list[FitPart]:
-    return [FitPart(data, latent)]
+def _(data: AnnotationData, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
+    return [FitPart(data, latents[""])]
 
 
 @split_data.register(CountData)
-def _(data: CountData, latent: xr.Dataset) -> list[FitPart]:
-    return [CountPart(data, latent)]
+def _(data: CountData, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
+    return [CountPart(data, latents[""])]
 
 
 @split_data.register(MultiAnnotationData)
-def _(data: MultiAnnotationData, latent: xr.Dataset) -> list[FitPart]:
-    parts: list[FitPart] = []
-    for dimension, table in data.by_dimension.items():
-        names = {name_of(name, dimension): name for name in OF_DIMENSIONS}
-        own = {name: plain for name, plain in names.items() if name in latent}
-        parts.append(FitPart(table, latent[list(own)].rename_vars(own), dimension))
-    return parts
+def _(data: MultiAnnotationData, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
+    return [FitPart(table, latents[dimension], dimension) for dimension, table in data.by_dimension.items()]
 
 
 @singledispatch
@@ -252,7 +241,7 @@ def parts_of(view: FitView, *, need_items: bool = True) -> list[FitPart]:
     """
     if not need_items and isinstance(view.named_data, AnnotationTotals):
         return [FitPart(view.named_data, xr.Dataset())]
-    return split_data(view.data, view.latent)
+    return split_data(view.data, view.latents)
 
 
 def part_of(view: FitView, dimension: str | None, *, need_items: bool = True) -> FitPart:

@@ -102,7 +102,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
         view.model, recoded, posterior, view.known, with_log_likelihood=False, weigh_draws=True, copies=copies
     )
     _check_weights(recoded.items, found.ess_weights, view.posterior.sizes["chain"] * view.posterior.sizes["draw"])
-    table = tabulate_labels(recalibrate_new(view, split_data(recoded, found.latent)))
+    table = tabulate_labels(recalibrate_new(view, split_data(recoded, found.latents)))
     table["ess_weights"] = table["item"].map(dict(zip(recoded.items, found.ess_weights, strict=True)))
     return table
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,24 +18,22 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.parts import (
     LOG_PROBABILITY,
-    OF_DIMENSIONS,
     PROBABILITY,
     FitPart,
     concat_parts,
-    name_of,
     parts_of,
-    split_data,
 )
 from bayesanno.analysis.recalibrated import (
     BEFORE,
     DRAW,
     is_given,
     log_label_posterior,
+    parts_before,
     recalibrate_part,
     tabulate_recalibration,
 )
 from bayesanno.analysis.temperature import Recalibration, find_scale, score_shares, weigh
-from bayesanno.fits.storage import is_on_dask
+from bayesanno.fits.storage import groups_by_dimension, is_on_dask, read_by_dimension
 from bayesanno.fits.view import RECALIBRATION, FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
@@ -121,25 +120,20 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     view = view_for_table(fit)
     parts = {part.dimension: part for part in parts_to_recalibrate(view)}
     known = read_gold(parts, gold)
-    latent, groups, found = view.tree[_group_before(view)].to_dataset(), [], {}
-    if _needs_logs(parts):  # a fit by an earlier version
-        latent = _add_logs(view, latent, list(parts))
-        parts = {part.dimension: part for part in split_data(view.data, latent)}
-    after = latent
+    if any(LOG_PROBABILITY not in part.latent for part in parts.values()):  # a fit by an earlier version
+        parts = _with_logs(view, parts)
+    before = {dimension: part.latent for dimension, part in parts.items()}
+    after, learnt, found = dict(before), {}, {}
     for dimension, labels in known.items():
-        part = parts[dimension]
-        done, learnt, about = _recalibrate_one(part, labels)
-        own = {name: name_of(name, dimension) for name in OF_DIMENSIONS if name in done.latent}
-        after = after.drop_vars(list(own.values()), errors="ignore")
-        after = after.drop_vars(name_of("probability_mcse", dimension), errors="ignore")
-        after = after.assign({to: done.latent[name].variable for name, to in own.items()})
-        groups.append(tabulate_recalibration(part, learnt, list(labels)))
-        found[dimension] = about
+        done, temperature, found[dimension] = _recalibrate_one(parts[dimension], labels)
+        after[dimension] = done.latent
+        learnt[dimension] = tabulate_recalibration(parts[dimension], temperature, list(labels))
     whole = view.tree.copy()
-    whole["latent"] = xr.DataTree(after)
-    whole[BEFORE] = xr.DataTree(latent)
-    whole[RECALIBRATION] = xr.DataTree(xr.merge(groups, compat="equals", join="outer"))
     whole["constant_data"] = xr.DataTree(_with_gold(view.tree["constant_data"].to_dataset(), known))
+    for name, of_dimensions in (("latent", after), (BEFORE, before), (RECALIBRATION, learnt)):
+        whole[name] = xr.DataTree()  # in place of what was there, with all of its dimensions
+        for path, group in groups_by_dimension(name, of_dimensions).items():
+            whole[path] = xr.DataTree(group)
     whole.attrs = dict(view.tree.attrs) | {RECALIBRATION: json.dumps(found)}
     for said in (remark for about in found.values() for remark in about["remarks"]):
         warn(said, PredictionWarning)
@@ -175,10 +169,9 @@ def recalibration_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     """
     view = view_for_table(fit, from_draws=True)
     require_recalibrated(view)
-    group = view.tree[RECALIBRATION].to_dataset()
-    recalibrated = about_recalibration(view)
-    parts = [part for part in parts_of(view) if part.dimension in recalibrated]
-    return concat_parts(parts, lambda part: _tabulate(group, part))
+    groups = read_by_dimension(view.tree, RECALIBRATION)
+    parts = [part for part in parts_of(view) if part.dimension in groups]
+    return concat_parts(parts, lambda part: _tabulate(groups[part.dimension], part))
 
 
 def about_recalibration(view: FitView) -> dict[str, dict[str, Any]]:
@@ -203,25 +196,17 @@ def parts_to_recalibrate(view: FitView) -> list[FitPart]:
     """
     if is_on_dask(view.tree):
         raise FitError("this fit was made on Dask and holds no items to recalibrate: fit annotations in memory")
-    parts = split_data(view.data, view.tree[_group_before(view)].to_dataset())
+    parts = list(parts_before(view).values())
     if any(part.is_of_types for part in parts):
         refuse_types(view.model)
     return parts
 
 
-def _group_before(view: FitView) -> str:
-    _ = view.latent  # says what is wrong, if this is no fit
-    return BEFORE if view.is_recalibrated else "latent"
-
-
-def _needs_logs(parts: Mapping[str, FitPart]) -> bool:
-    return any(LOG_PROBABILITY not in part.latent for part in parts.values())
-
-
-def _add_logs(view: FitView, latent: xr.Dataset, dimensions: list[str]) -> xr.Dataset:
-    anew = recover(view.model, view.data, view.posterior, view.known, with_log_likelihood=False).latent
-    names = [name_of(LOG_PROBABILITY, dimension) for dimension in dimensions]
-    return latent.assign({name: anew[name].variable for name in names})
+def _with_logs(view: FitView, parts: Mapping[str, FitPart]) -> dict[str, FitPart]:
+    """Return the parts with the log probabilities that are computed from the draws."""
+    found = recover(view.model, view.data, view.posterior, view.known, with_log_likelihood=False).latents
+    logs = {dimension: {LOG_PROBABILITY: found[dimension][LOG_PROBABILITY]} for dimension in parts}
+    return {name: replace(part, latent=part.latent.assign(logs[name])) for name, part in parts.items()}
 
 
 # ---------------------------------------------------------------------------------------------- the known labels
@@ -267,7 +252,7 @@ def check_gold(model: AnnotationModel, data: Any, gold: Any) -> None:
         refuse_types(model)
     parts = {}
     for latent in kinds:
-        own = data.by_dimension[latent.name] if latent.name else data
+        own = latent.data_of(data)
         empty = xr.Dataset({PROBABILITY: (("item", latent.dim), np.empty((0, own.n_classes)))})
         parts[latent.name] = FitPart(own, empty.assign_coords({latent.dim: list(own.classes)}), latent.name)
     read_gold(parts, gold)
@@ -360,8 +345,8 @@ def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> lis
 
 def _tabulate(group: xr.Dataset, part: FitPart) -> pd.DataFrame:
     drawn = group.rename({DRAW: "draw"}).expand_dims("chain")
-    temperature = describe_draws(drawn[name_of("temperature", part.dimension)])
-    shift = describe_draws(drawn[name_of("shift", part.dimension)].transpose("chain", "draw", ...))
+    temperature = describe_draws(drawn["temperature"])
+    shift = describe_draws(drawn["shift"].transpose("chain", "draw", ...))
     names = ["temperature", *(f"shift[{label}]" for label in part.states)]
     columns = {what: np.concatenate([[values], shift[what]]) for what, values in temperature.items()}
     return pd.DataFrame({"parameter": pd.Series(names, dtype="str"), **columns})

@@ -21,10 +21,10 @@ from bayesanno.analysis.parts import (
     PROBABILITY_MCSE,
     FitPart,
     measure_entropy,
-    name_of,
     split_data,
 )
 from bayesanno.analysis.temperature import Recalibration, Scale
+from bayesanno.fits.storage import read_by_dimension
 from bayesanno.fits.view import RECALIBRATION, FitView
 from bayesanno.ground.lazy import xr
 
@@ -140,7 +140,7 @@ def each_recalibrated(view: FitView, part: FitPart, n: int, rng: np.random.Gener
 def view_before(view: FitView) -> FitView:
     """Return a recalibrated fit as it was, but for the gold that it has now."""
     tree = view.tree.copy()
-    tree["latent"] = tree[BEFORE].copy()
+    tree["latent"] = tree[BEFORE].copy()  # with the groups of dimensions in it
     del tree[BEFORE], tree[RECALIBRATION]
     del tree.attrs[RECALIBRATION]
     return FitView(tree)
@@ -148,14 +148,13 @@ def view_before(view: FitView) -> FitView:
 
 def parts_before(view: FitView) -> dict[str, FitPart]:
     """Return the parts of a fit by dimension, with the posterior as it was before any recalibration."""
-    latent = view.tree[BEFORE].to_dataset() if view.is_recalibrated else view.latent
-    return {part.dimension: part for part in split_data(view.data, latent)}
+    latents = read_by_dimension(view.tree, BEFORE) if view.is_recalibrated else view.latents
+    return {part.dimension: part for part in split_data(view.data, latents)}
 
 
 def tabulate_recalibration(part: FitPart, learnt: Recalibration, known: Sequence[str]) -> xr.Dataset:
     """Return a recalibration as variables of the group that holds it."""
-    dim, name = str(part.posterior.dims[1]), part.dimension
-    item = name_of("known_item", name)
+    dim = str(part.posterior.dims[1])
     variables: dict[str, Any] = {
         "temperature": ((DRAW,), learnt.temperature),
         "shift": ((DRAW, dim), learnt.shift),
@@ -163,25 +162,21 @@ def tabulate_recalibration(part: FitPart, learnt: Recalibration, known: Sequence
         "log_odds_size": ((), learnt.scale.size),
         "least_log_probability": ((), learnt.scale.least),
     }
-    coords = {dim: part.states, item: list(known)}
-    return xr.Dataset({name_of(what, name): values for what, values in variables.items()}, coords=coords)
+    return xr.Dataset(variables, coords={dim: part.states, "known_item": list(known)})
 
 
 def recalibrations_of(view: FitView) -> dict[str, Recalibration]:
     """Return the recalibration of each dimension that has one, of "" where there are no dimensions."""
     if not view.is_recalibrated:
         return {}
-    group, found = view.tree[RECALIBRATION].to_dataset(), {}
-    for name in (str(name) for name in group.data_vars):
-        what, _, dimension = name.partition("_")
-        if what == "temperature":
-            values = {of: group[name_of(of, dimension)].values for of in ("temperature", "shift", "log_share")}
-            size, least = (float(group[name_of(of, dimension)]) for of in ("log_odds_size", "least_log_probability"))
-            scale = Scale(values["log_share"], size, least)
-            found[dimension] = Recalibration(scale, np.log(size / values["temperature"]), values["shift"])
+    found = {}
+    for dimension, group in read_by_dimension(view.tree, RECALIBRATION).items():
+        size, least = (float(group[of]) for of in ("log_odds_size", "least_log_probability"))
+        scale = Scale(group["log_share"].values, size, least)
+        found[dimension] = Recalibration(scale, np.log(size / group["temperature"].values), group["shift"].values)
     return found
 
 
 def known_items(view: FitView, dimension: str) -> list[str]:
     """Return the items whose true labels a recalibration learnt from."""
-    return [str(item) for item in view.tree[RECALIBRATION].to_dataset()[name_of("known_item", dimension)].values]
+    return [str(item) for item in read_by_dimension(view.tree, RECALIBRATION)[dimension]["known_item"].values]

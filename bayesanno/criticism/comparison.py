@@ -136,9 +136,13 @@ def _check_fits(fits: Mapping[str, xr.DataTree | FitView]) -> dict[str, FitView]
         if view.data.hash != one.data.hash:
             raise FitError(f"{first!r} and {name!r} are fits of different data: fit all models to the same")
     for (first, one), (name, view) in combinations(views.items(), 2):
-        if one.model == view.model and one.posterior.equals(view.posterior) and one.latent.equals(view.latent):
+        if one.model == view.model and one.posterior.equals(view.posterior) and _have_equal_labels(one, view):
             raise FitError(f"{first!r} and {name!r} are the same fit: leave one of them out")
     return views
+
+
+def _have_equal_labels(one: FitView, other: FitView) -> bool:
+    return all(latent.equals(other.latents[name]) for name, latent in one.latents.items())
 
 
 def _leave_one_out(name: str, view: FitView) -> Any:

@@ -89,9 +89,10 @@ def sbc(
         `ranked` names these. `warned`: whether the fit warned that it is not reliable. `several_modes`: whether chains
         were in several modes, whose draws were weighted by mass (`combine_modes`), where masses are known. Where items
         have several states, their labels or types, `probability` (simulation, item, state), in single precision, and
-        `state` (simulation, item), the number of the true one; of several dimensions, one of each,
-        `probability_<dimension>`. Items whose label is a control are left out of these. The data do not name
-        exchangeable classes, so that all are equally probable, and tables of labels are not informative.
+        `state` (simulation, item), the number of the true one; of several dimensions, these are (simulation, dimension,
+        item, ...), the states are those of all of them, and the probability of a state that a dimension lacks is 0.
+        Items whose label is a control are left out of these. The data do not name exchangeable classes, so that all are
+        equally probable, and tables of labels are not informative.
 
     Raises
     ------
@@ -189,15 +190,19 @@ def _keep_states(view: FitView, state: np.ndarray) -> xr.Dataset:
     """Return what the fit says of the items' states, and which are true, of items that are no controls."""
     each, given = latents(view.model, view.data), getattr(view.data, "controls", {})
     free = [number for number, item in enumerate(view.data.items) if item not in given]
-    kept = xr.Dataset()
+    names = list(dict.fromkeys(name for latent in each for name in latent.states))
+    if len(names) == 1:
+        return xr.Dataset()
+    kept = []
     for latent, true in zip(each, state.reshape(len(each), -1), strict=True):
-        if len(latent.states) > 1:
-            probability = view.latent[latent.variable(PROBABILITY)].transpose("item", latent.dim)
-            if is_exchangeable(view.model, view.data):
-                probability = _share_among_classes(probability, view.posterior["true_class"].values)
-            kept[latent.variable(PROBABILITY)] = probability.isel(item=free).astype(np.float32)
-            kept[latent.variable(STATE)] = ("item", true[free])
-    return kept
+        probability = view.latents[latent.name][PROBABILITY].transpose("item", latent.dim)
+        if is_exchangeable(view.model, view.data):
+            probability = _share_among_classes(probability, view.posterior["true_class"].values)
+        probability = probability.reindex({latent.dim: names}, fill_value=0).astype(np.float32)
+        number = np.array([names.index(name) for name in latent.states])[true]
+        kept.append(xr.Dataset({PROBABILITY: probability, STATE: ("item", number)}).isel(item=free))
+    dimensions = xr.Variable("dimension", [latent.name for latent in each])
+    return kept[0] if len(kept) == 1 else xr.concat(kept, dim=dimensions)
 
 
 def _share_among_classes(probability: xr.DataArray, classes: np.ndarray) -> xr.DataArray:

@@ -238,14 +238,9 @@ def _is_covered(ranks: np.ndarray, level: int) -> np.ndarray:
 
 def _score_labels(ranks: xr.Dataset) -> Predicted:
     """Return what fits say of all simulations' items, simulation after simulation."""
-    names = [str(name) for name in ranks.data_vars if str(name).split("_")[0] == PROBABILITY]
-    names = [name for name in names if name not in ranks.attrs["ranked"]]
-    if not names:
+    count_simulations(ranks)
+    if PROBABILITY not in ranks:
         raise FitError(f"items of {ranks.attrs['model']} are all in one state: there are no labels to score")
-    each = []
-    for name in names:
-        probability, state = ranks[name].values, ranks[STATE + name.removeprefix(PROBABILITY)].values
-        each.append(score_probabilities(probability.reshape(-1, probability.shape[-1]), state.ravel()))
-    n = count_simulations(ranks)
-    values = {of: [getattr(one, of).reshape(n, -1) for one in each] for of in Predicted.__annotations__}
-    return Predicted(*(np.concatenate(one, axis=1).ravel() for one in values.values()))
+    state = ranks[STATE].transpose("simulation", ...)  # (simulation, item), or with dimensions between
+    probability = ranks[PROBABILITY].transpose(*state.dims, ...).values
+    return score_probabilities(probability.reshape(state.size, -1), state.values.ravel())

@@ -17,6 +17,14 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated, listed
 
 
+def name_own(what: str, dimension: str) -> str:
+    """Return the name in a graph of what each dimension has of its own, as `frequency_focus` or `response_focus`.
+
+    It is made here only, and looked up, never taken apart.
+    """
+    return f"{what}_{dimension}"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MultiAnnotationData(Described):
     """Annotations of several dimensions over shared items and annotators.
@@ -60,8 +68,9 @@ class MultiAnnotationData(Described):
         for name in parts:
             if not name.strip():
                 raise DataError("a dimension has no name: give every one a name that is not empty")
-            if "/" in name:  # parameters and groups of a fit are named by it
-                raise DataError(f"dimension {name!r} has a slash in its name, which a fit cannot store: rename it")
+            if "/" in name or name in (".", ".."):  # parameters and groups of a fit are named by it
+                what = "has a slash in its name" if "/" in name else "is called like a folder"
+                raise DataError(f"dimension {name!r} {what}, which a fit cannot store: rename it")
         for name, part in parts.items():
             if part.unsure:
                 raise DataError(
@@ -121,7 +130,7 @@ class MultiAnnotationData(Described):
         """Return the named coordinates of a model of these annotations, and `more`."""
         named = {"item": self.items, "annotator": self.annotators, "dimension": self.dimensions, **more}
         for name, part in self.by_dimension.items():
-            named[f"response_{name}"] = part.labels
+            named[name_own("response", name)] = part.labels
         return {dim: list(names) for dim, names in named.items()} | {"annotation": list(range(self.n_annotations))}
 
     @cached_property

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.dimensions import MultiAnnotationData, name_own
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
@@ -55,7 +55,7 @@ def _(data: MultiAnnotationData) -> dict[str, xr.Dataset]:
     names, parts = data.dimensions, list(data.by_dimension.values())
     of = np.repeat(np.arange(len(parts)), [part.n_annotations for part in parts])
     known = {name: (("dimension", "item"), [_known_of(part, field) for part in parts]) for name, field in KNOWN.items()}
-    responses = {f"response_{name}": list(part.labels) for name, part in data.by_dimension.items()}
+    responses = {name_own("response", name): list(part.labels) for name, part in data.by_dimension.items()}
     variables: dict[str, Any] = {"annotation_dimension": ("annotation", of), **known}
     if any(part.order_declared for part in parts):
         variables[IN_ORDER] = ("dimension", [part.order_declared for part in parts])
@@ -112,7 +112,7 @@ def _read_dimensions(observed: xr.Dataset, constant: xr.Dataset) -> MultiAnnotat
     parts = {}
     for code, name in enumerate(_names(constant, "dimension")):
         own = {"annotation": np.flatnonzero(dimension == code)}
-        labels = _names(constant, f"response_{name}")
+        labels = _names(constant, name_own("response", name))
         parts[name] = _read_table(observed.isel(own), constant.isel(own | {"dimension": code}), labels)
     return MultiAnnotationData(by_dimension=parts)
 
@@ -150,6 +150,17 @@ READERS: dict[type, Callable[[xr.Dataset, xr.Dataset], Any]] = {
     MultiAnnotationData: _read_dimensions,
     CountData: _read_counts,
 }
+
+
+def groups_by_dimension(group: str, parts: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Return the groups of a tree that hold one dataset of each dimension, or the only one, which is under ""."""
+    return {f"{group}/{name}" if name else group: part for name, part in parts.items()}
+
+
+def read_by_dimension(fit: xr.DataTree, group: str) -> dict[str, xr.Dataset]:
+    """Return what a group of a fit holds of each dimension by its name, or under "" where there are none."""
+    node = fit.children[group]
+    return {name: part.to_dataset() for name, part in node.children.items()} or {"": node.to_dataset()}
 
 
 def data_of(fit: xr.DataTree) -> Any:
@@ -328,6 +339,11 @@ def require_fit(fit: xr.DataTree) -> None:
     missing = [group for group in groups if group not in fit.children]
     if missing or "model" not in fit.attrs:
         raise FitError(f"this is not a fit by bayesanno: it lacks {', '.join(missing) or 'the name of its model'}")
+    if "annotation_dimension" in fit["constant_data"] and not fit["latent"].children:
+        raise FitError(
+            "this fit is by an older version of bayesanno, whose names of variables had those of dimensions in them: "
+            "fit the data again"
+        )
 
 
 def log_likelihood_group(model: AnnotationModel, data: Data, posterior: xr.Dataset, values: np.ndarray) -> xr.Dataset:

@@ -17,6 +17,7 @@ from bayesanno.fits.storage import (
     diagnostics_of,
     is_on_dask,
     model_of,
+    read_by_dimension,
     refuse_items,
     require_fit,
     require_tree,
@@ -64,11 +65,17 @@ class FitView:
         return self._group("posterior")
 
     @cached_property
-    def latent(self) -> xr.Dataset:
-        """The posterior of the items' states, and what else is read off."""
+    def latents(self) -> dict[str, xr.Dataset]:
+        """The posterior of the items' states, and what else is read off, by dimension; "" where there are none."""
+        require_fit(self.tree)
         if is_on_dask(self.tree):
             refuse_items()
-        return self._group("latent")
+        return read_by_dimension(self.tree, "latent")
+
+    @property
+    def latent(self) -> xr.Dataset:
+        """The same of a fit without dimensions."""
+        return self.latents[""]
 
     @cached_property
     def known(self) -> dict[str, np.ndarray]:

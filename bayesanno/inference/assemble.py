@@ -13,6 +13,7 @@ from bayesanno.fits.storage import (
     MAX_GROUP_BYTES,
     data_groups,
     free_old_fits,
+    groups_by_dimension,
     hyperparameters,
     log_likelihood_group,
     versions,
@@ -76,7 +77,7 @@ def compute(
     groups = {"posterior": posterior, "sample_stats": sample_stats, "log_prior": compute_log_prior(graph, posterior)}
     if recovered.log_likelihood is not None:
         groups["log_likelihood"] = log_likelihood_group(model, data, posterior, recovered.log_likelihood)
-    groups |= {"latent": recovered.latent} | data_groups(data)
+    groups |= groups_by_dimension("latent", recovered.latents) | data_groups(data)
     for name, value in hyperparameters(graph, model).items():
         groups["constant_data"][name] = ([f"{name}_dim_{axis}" for axis in range(value.ndim)], value)
     for name, parameter in known.items():

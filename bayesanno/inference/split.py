@@ -249,14 +249,8 @@ def _stack(view: FitView, weighed: Weighed) -> tuple[np.ndarray, list[dict[str, 
 def _select(view: FitView, mode: ModeMass) -> xr.DataTree:
     """Return what leave-one-out reads of the chains of a mode."""
     groups = ("posterior", "log_likelihood", "latent", "observed_data", "constant_data")
-    chosen = {}
-    for name in groups:
-        if name in view.tree.children:
-            group = view.tree[name].to_dataset()
-            chosen[name] = group.isel(chain=list(mode.chains)) if "chain" in group.dims else group
-    tree = xr.DataTree.from_dict(chosen)
-    tree.attrs = view.tree.attrs
-    return tree
+    chosen = {name: group for name, group in view.tree.children.items() if name in groups}
+    return xr.DataTree(xr.Dataset(attrs=view.tree.attrs), children=chosen).isel(chain=list(mode.chains))
 
 
 def _share_draws(share: np.ndarray, available: Sequence[int]) -> np.ndarray:

@@ -44,9 +44,9 @@ class Latent(NamedTuple):
     states: tuple[str, ...]
     name: str = ""
 
-    def variable(self, what: str) -> str:
-        """Return the name under which a fit holds `what` of this latent, as "probability" or "entropy"."""
-        return f"{what}_{self.name}" if self.name else what
+    def data_of(self, data: Any) -> Any:
+        """Return the table of annotations, or the counts, that this latent is of."""
+        return data.by_dimension[self.name] if self.name else data
 
 
 class View(NamedTuple):
@@ -55,21 +55,16 @@ class View(NamedTuple):
     dims: tuple[str, ...]
     values: pt.TensorVariable
 
-    def of_dimension(self, name: str) -> View:
-        """Return the view of one dimension among several, whose annotations and labels are its own."""
-        own = {"response": f"response_{name}", "annotation": f"annotation_{name}"}
-        return View(tuple(own.get(dim, dim) for dim in self.dims), self.values)
-
 
 @dataclass(frozen=True)
 class LatentPosterior:
-    """What can be read off per draw: the log posterior of each latent's states, (item, state) each, and the views.
+    """What can be read off per draw, by the name of the latent: its log posterior (item, state), and the views.
 
     Logs, since a probability near 1 is 1 as a double, and of many answers to an item the others are 0.
     """
 
-    log_probability: Mapping[str, pt.TensorVariable]  # by the name of the latent
-    views: Mapping[str, View]
+    log_probability: Mapping[str, pt.TensorVariable]
+    views: Mapping[str, Mapping[str, View]]
 
 
 NONE_SAID = "(none of those said)"
@@ -240,7 +235,7 @@ def latent_posterior(model: Any, answers: Any, p: Parameters) -> LatentPosterior
     logp = _known_state_logp(model, answers, p)  # (item, state)
     total, probability = sum_out_states(logp)  # (item,), (item, state)
     views = model.views(answers, probability, p) if isinstance(model, HasViews) else {}
-    return LatentPosterior({"": subtract_total(logp, total)}, views)
+    return LatentPosterior({"": subtract_total(logp, total)}, {"": views})
 
 
 def subtract_total(logp: pt.TensorVariable, total: pt.TensorVariable) -> pt.TensorVariable:

@@ -70,25 +70,26 @@ class Patterns:
         The layout of each table of annotations; a single one is under "".
     first : array of int, shape (pattern,)
         The first item of each pattern.
-    back : mapping of dimension name to array of int
-        For each item, and each annotation, the position of its equal among the patterns'.
-    of : mapping of dimension name to array of int
-        The other way: for each item, and each annotation, among the patterns', the pattern that it is of; ascending.
+    of_item : array of int, shape (item,)
+        The pattern of each item.
     """
 
     layouts: Mapping[str, Layout]
     first: np.ndarray
-    back: Mapping[str, np.ndarray]
-    of: Mapping[str, np.ndarray]
+    of_item: np.ndarray
 
     @property
     def n_patterns(self) -> int:
         """Number of distinct patterns."""
         return int(self.first.size)
 
-    def rows(self, dim: str, chunk: slice) -> np.ndarray:
+    def back(self, dim: str, dimension: str = "") -> np.ndarray:
+        """Return for each item, or annotation of a dimension, the position of its equal among the patterns'."""
+        return self.of_item if dim == "item" else self.layouts[dimension].source
+
+    def rows(self, dim: str, chunk: slice, dimension: str = "") -> np.ndarray:
         """Return the pattern of each item, or annotation, of a chunk of patterns, numbered from the chunk's first."""
-        of = self.of[dim]
+        of = np.arange(self.n_patterns) if dim == "item" else self.layouts[dimension].kept_pattern
         begin, end = np.searchsorted(of, [chunk.start, chunk.stop])
         rows: np.ndarray = of[begin:end] - chunk.start
         return rows
@@ -130,9 +131,7 @@ class AnnotationKind(Kind):
 
     def find_patterns(self, data: AnnotationData, *, collapse: bool = True) -> Patterns:
         layout = lay_out(data, None if collapse else np.arange(data.n_items))
-        back = {"item": layout.pattern, "annotation": layout.source}
-        of = {"item": np.arange(layout.n_patterns), "annotation": layout.kept_pattern}
-        return Patterns({"": layout}, layout.first, back, of)
+        return Patterns({"": layout}, layout.first, layout.pattern)
 
     def arrays(self, data: AnnotationData, patterns: Patterns) -> Arrays:
         arrays = {RESPONSE: IndexArray(data.label), **_of_patterns(patterns), **_of_annotations(data, patterns.layout)}
@@ -153,7 +152,7 @@ class CountKind(Kind):
     def find_patterns(self, data: CountData, *, collapse: bool = True) -> Patterns:
         pattern = find_joint_patterns([data.successes, data.trials]) if collapse else np.arange(data.n_items)
         first = np.unique(pattern, return_index=True)[1]
-        return Patterns({}, first, {"item": pattern}, {"item": np.arange(first.size)})
+        return Patterns({}, first, pattern)
 
     @override
     def arrays(self, data: CountData, patterns: Patterns) -> Arrays:
@@ -180,10 +179,8 @@ class DimensionsKind(Kind):
         if collapse:
             pattern = find_joint_patterns([find_patterns(part) for part in data.by_dimension.values()])
         layouts = {name: lay_out(part, pattern) for name, part in data.by_dimension.items()}
-        back = {f"annotation_{name}": layout.source for name, layout in layouts.items()}
-        of = {f"annotation_{name}": layout.kept_pattern for name, layout in layouts.items()}
         first = np.unique(pattern, return_index=True)[1]
-        return Patterns(layouts, first, {"item": pattern, **back}, {"item": np.arange(first.size), **of})
+        return Patterns(layouts, first, pattern)
 
     @override
     def arrays(self, data: MultiAnnotationData, patterns: Patterns) -> Arrays:
@@ -232,7 +229,7 @@ def cut(arrays: Mapping[Key, IndexArray], chunk: slice) -> dict[Key, np.ndarray]
 
 
 def _of_patterns(patterns: Patterns) -> Arrays:
-    return {ITEM_PATTERN: IndexArray(patterns.back["item"]), PATTERN_ITEM: IndexArray(patterns.first, Per.PATTERN)}
+    return {ITEM_PATTERN: IndexArray(patterns.of_item), PATTERN_ITEM: IndexArray(patterns.first, Per.PATTERN)}
 
 
 def _of_annotations(data: AnnotationData, layout: Layout, dimension: str = "", begin: int = 0) -> Arrays:

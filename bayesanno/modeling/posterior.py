@@ -21,6 +21,8 @@ from bayesanno.modeling.functions import DrawsFunction, compile_draws
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 from bayesanno.modeling.weighing import average_logs, effective_number, normalise_weights, weighted_mean
 
+Reading = tuple[str, str]  # what is read off: the name of the latent, and what it is
+OF_STATES = ("probability", "log_probability", "probability_mcse", "entropy")
 CHUNK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
 
 
@@ -30,9 +32,9 @@ class Recovered:
 
     Attributes
     ----------
-    latent : xarray.Dataset
-        `probability`, its log `log_probability` and `probability_mcse` (item, state), `entropy` (item) in nats, and the
-        model's views. A model with several latents has one of each, `probability_<name>` and so on.
+    latents : mapping of str to xarray.Dataset
+        Of each latent, by its name: `probability`, its log `log_probability` and `probability_mcse` (item, state),
+        `entropy` (item) in nats, and the model's views.
     log_likelihood : array, shape (chain, draw, item), or None
         Log p(the item's answers | parameters), its state summed out; None if it was not asked for.
     by_chain : list of xarray.DataArray
@@ -43,10 +45,16 @@ class Recovered:
         times counting once; empty where they are not.
     """
 
-    latent: xr.Dataset
+    latents: Mapping[str, xr.Dataset]
     log_likelihood: np.ndarray | None
     by_chain: list[xr.DataArray]
     ess_weights: np.ndarray
+
+    @property
+    def latent(self) -> xr.Dataset:
+        """What is said of the only latent."""
+        (latent,) = self.latents.values()
+        return latent
 
 
 def recover(
@@ -89,13 +97,19 @@ def recover(
     n_samples, patterns = n_chains * n_draws, formula.patterns
     log_likelihood = np.empty((n_samples, patterns.n_patterns)) if with_log_likelihood else None  # (sample, pattern)
     of = {latent.name: latent for latent in latents(model, data)}
-    parts: dict[str, list[np.ndarray]] = {}  # what is averaged over draws, chunk after chunk
+    dims: dict[Reading, tuple[str, ...]] = {
+        (name, what): ("item", latent.dim) for name, latent in of.items() for what in OF_STATES
+    }
+    dims |= {(name, "entropy"): ("item",) for name in of}
+    dims |= formula.view_dims
+    parts: dict[Reading, list[np.ndarray]] = {reading: [] for reading in dims}  # averaged over draws, chunk after chunk
     effective: list[np.ndarray] = []  # numbers of draws, chunk after chunk
     means: dict[str, list[np.ndarray]] = {name: [] for name in of}  # of each chain, chunk after chunk
 
     n_numbers = sum(len(latent.states) for latent in of.values())  # of an item, that are held for all draws
     if weigh_draws:
-        rows = [patterns.rows(dims[0], slice(0, patterns.n_patterns)) for dims in formula.view_dims.values()]
+        whole = slice(0, patterns.n_patterns)
+        rows = [patterns.rows(first, whole, name) for (name, _), (first, *_) in formula.view_dims.items()]
         n_numbers += sum(map(len, rows)) // max(1, patterns.n_patterns)
     per_chunk = max(1, int(CHUNK_BYTES // (8 * n_samples * n_numbers)))
     for begin in range(0, patterns.n_patterns, per_chunk):
@@ -106,54 +120,53 @@ def recover(
         if weigh_draws:
             weight = normalise_weights(log_weight)  # (sample, pattern)
             effective.append(effective_number(weight, copies))
-            rows_of = {name: patterns.rows(dims[0], chunk) for name, dims in formula.view_dims.items()}
-            averaged = {name: weighted_mean(weight[:, rows], views[name])[0] for name, rows in rows_of.items()}
+            for reading, (first, *_) in formula.view_dims.items():
+                each = weight[:, patterns.rows(first, chunk, reading[0])]
+                parts[reading].append(weighted_mean(each, views[reading])[0])
         else:
-            averaged = {name: total / n_samples for name, total in views.items()}
-        for name, latent in of.items():
+            for reading, total in views.items():
+                parts[reading].append(total / n_samples)
+        for name in of:
             logs = log_probability[name]  # (sample, pattern, state)
             log_mean = average_logs(logs, log_weight if weigh_draws else None)
             p = np.exp(logs, out=logs)
             mean, spread = weighted_mean(weight, p) if weigh_draws else (p.sum(axis=0) / n_samples, p)
             by_chain = spread.reshape(n_chains, n_draws, *p.shape[1:])
             means[name].append(by_chain.mean(axis=1))
-            found_of = {"probability": mean, "log_probability": log_mean, "probability_mcse": _mcse(by_chain)}
-            averaged |= {latent.variable(what): values for what, values in found_of.items()}
-        for name, values in averaged.items():
-            parts.setdefault(name, []).append(values)
+            found = zip(OF_STATES, (mean, log_mean, _mcse(by_chain), entr(mean).sum(axis=1)), strict=True)
+            for what, values in found:
+                parts[name, what].append(values)
 
-    found: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
-    for latent in of.values():
-        for what in ("probability", "log_probability", "probability_mcse"):
-            values = np.concatenate(parts[latent.variable(what)])
-            found[latent.variable(what)] = (("item", latent.dim), values)
-        entropy = entr(found[latent.variable("probability")][1]).sum(axis=1)
-        found[latent.variable("entropy")] = (("item",), entropy)
-    found |= {name: (dims, np.concatenate(parts[name])) for name, dims in formula.view_dims.items()}
-    named = model.coords(data) | {latent.dim: list(latent.states) for latent in of.values()}
-    used = {dim for dims, _ in found.values() for dim in dims} - {"annotation"}  # these have numbers, no names
-    latent_dataset = xr.Dataset(
-        {name: (dims, values[patterns.back[dims[0]]]) for name, (dims, values) in found.items()},
-        coords={dim: names for dim, names in named.items() if dim in used},
-    )
+    averaged = {}
+    for name, latent in of.items():
+        own = {what: of_what for (latent_name, what), of_what in dims.items() if latent_name == name}
+        named = latent.data_of(data).coords() | model.coords(data) | {latent.dim: list(latent.states)}
+        used = {dim for each in own.values() for dim in each} - {"annotation"}  # these have numbers, no names
+        averaged[name] = xr.Dataset(
+            {
+                what: (of_what, np.concatenate(parts[name, what])[patterns.back(of_what[0], name)])
+                for what, of_what in own.items()
+            },
+            coords={dim: names for dim, names in named.items() if dim in used},
+        )
     if log_likelihood is not None:
-        log_likelihood = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.back["item"]]
+        log_likelihood = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.of_item]
     chains = [
         xr.DataArray(
-            np.concatenate(means[name], axis=1)[:, patterns.back["item"]],
+            np.concatenate(means[name], axis=1)[:, patterns.of_item],
             dims=("chain", "item", latent.dim),
             coords={"item": list(data.items), latent.dim: list(latent.states)},
         )
         for name, latent in of.items()
         if not weigh_draws
     ]
-    ess = np.concatenate(effective)[patterns.back["item"]] if weigh_draws else np.empty(0)
-    return Recovered(latent=latent_dataset, log_likelihood=log_likelihood, by_chain=chains, ess_weights=ess)
+    ess = np.concatenate(effective)[patterns.of_item] if weigh_draws else np.empty(0)
+    return Recovered(latents=averaged, log_likelihood=log_likelihood, by_chain=chains, ess_weights=ess)
 
 
 def _evaluate_all(
     formula: Formula, chunk: slice, n_samples: int, *, keep_views: bool
-) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
+) -> tuple[np.ndarray, dict[str, np.ndarray], dict[Reading, np.ndarray]]:
     """Evaluate a formula for a chunk of patterns in every draw.
 
     Returns
@@ -165,7 +178,7 @@ def _evaluate_all(
     """
     log_likelihood = np.empty((n_samples, chunk.stop - chunk.start))
     log_probability: dict[str, np.ndarray] = {}
-    views: dict[str, np.ndarray] = {}
+    views: dict[Reading, np.ndarray] = {}
     for sample, one in enumerate(formula.evaluate(chunk)):
         if not sample:
             log_probability = {name: np.empty((n_samples, *logs.shape)) for name, logs in one.log_probability.items()}
@@ -174,11 +187,11 @@ def _evaluate_all(
         log_likelihood[sample] = one.log_likelihood
         for name, logs in one.log_probability.items():
             log_probability[name][sample] = logs
-        for name, each in one.views.items():
+        for reading, each in one.views.items():
             if keep_views:
-                views[name][sample] = each
+                views[reading][sample] = each
             else:
-                views[name] += each
+                views[reading] += each
     return log_likelihood, log_probability, views
 
 
@@ -207,7 +220,7 @@ class Evaluated:
 
     log_likelihood: np.ndarray
     log_probability: dict[str, np.ndarray]
-    views: dict[str, np.ndarray]
+    views: dict[Reading, np.ndarray]
 
     @property
     def probability(self) -> dict[str, np.ndarray]:
@@ -223,7 +236,7 @@ class Formula:
     ----------
     patterns : Patterns
         What an item is to the formula.
-    view_dims : mapping of name to tuple of str
+    view_dims : mapping of latent and name to tuple of str
         The dimensions of each view.
     """
 
@@ -237,7 +250,7 @@ class Formula:
     item_axis: Mapping[str, int]  # of the parameters that items have: where among their axes the items are
     known: Mapping[str, np.ndarray]
     latents: tuple[str, ...]
-    view_dims: Mapping[str, tuple[str, ...]]
+    view_dims: Mapping[Reading, tuple[str, ...]]
 
     def evaluate(self, chunk: slice | None = None) -> Iterator[Evaluated]:
         """Evaluate for every draw, for a chunk of patterns or all of them."""
@@ -251,7 +264,7 @@ class Formula:
 
     def log_likelihood(self) -> np.ndarray:
         """Return log p(the item's answers | parameters) of every draw and item, (chain, draw, item)."""
-        return self._by_chain([one.log_likelihood[self.patterns.back["item"]] for one in self.evaluate()])
+        return self._by_chain([one.log_likelihood[self.patterns.of_item] for one in self.evaluate()])
 
     def log_joint(self, latent: str = "") -> Iterator[np.ndarray]:
         """Yield log p(the item's answers, its state | parameters) of each draw, (item, state), chain after chain.
@@ -260,7 +273,7 @@ class Formula:
         """
         for one in self.evaluate():
             joint = one.log_likelihood[:, None] + one.log_probability[latent]  # (pattern, state)
-            yield joint[self.patterns.back["item"]]
+            yield joint[self.patterns.of_item]
 
     def draw_states(self, latent: str = "", random_seed: int | np.random.Generator | None = None) -> xr.DataArray:
         """Draw every item's state once per posterior draw: indices of states, dims (chain, draw, item).
@@ -271,7 +284,7 @@ class Formula:
         (chosen,) = (one for one in latents(self.model, self.data) if one.name == latent)
         states = []  # (item,) each
         for one in self.evaluate():
-            below = one.probability[latent].cumsum(axis=1)[self.patterns.back["item"]]  # (item, state)
+            below = one.probability[latent].cumsum(axis=1)[self.patterns.of_item]  # (item, state)
             u = rng.uniform(size=(len(below), 1)) * below[:, -1:]
             states.append((u >= below).sum(axis=1))
         return self._as_array(states, "item", self.data.items).rename(chosen.dim)
@@ -279,7 +292,7 @@ class Formula:
     def count_states(self) -> xr.DataArray:
         """Return how many items are expected in each state, given the answers and one draw: (chain, draw, state)."""
         (latent,) = latents(self.model, self.data)
-        n_items = np.bincount(self.patterns.back["item"], minlength=self.patterns.n_patterns)  # (pattern,)
+        n_items = np.bincount(self.patterns.of_item, minlength=self.patterns.n_patterns)  # (pattern,)
         counts = [n_items @ one.probability[""] for one in self.evaluate()]
         return self._as_array(counts, latent.dim, latent.states)
 
@@ -288,15 +301,15 @@ class Formula:
         total = 0.0
         for sample, one in enumerate(self.evaluate()):
             total = total + weights[:, sample, None, None] * one.probability[""]
-        return np.asarray(total)[:, self.patterns.back["item"]]
+        return np.asarray(total)[:, self.patterns.of_item]
 
     def view(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return a view of items in every draw, instead of its mean over draws.
+        """Return a view of items in every draw, instead of its mean over draws; of a model with one latent.
 
         Items with the same answers have the same value, so that it is given per pattern: shape (sample, pattern, ...),
         and the pattern of each item, shape (item,). The samples are the draws, chain after chain.
         """
-        return np.stack([one.views[name] for one in self.evaluate()]), self.patterns.back["item"]
+        return np.stack([one.views["", name] for one in self.evaluate()]), self.patterns.of_item
 
     def _by_chain(self, each: Sequence[np.ndarray]) -> np.ndarray:
         return np.stack(each).reshape(self.posterior.sizes["chain"], self.posterior.sizes["draw"], -1)
@@ -346,8 +359,12 @@ def compile_formula(
     }
     answers, p = KINDS[model.data_class].answers(data, given), Parameters(drawn | beforehand)
     latent = latent_posterior(model, answers, p)
-    views = latent.views.values()
-    outputs = [item_logp(model, answers, p), *latent.log_probability.values(), *(view.values for view in views)]
+    views = {(name, what): view for name, of in latent.views.items() for what, view in of.items()}
+    outputs = [
+        item_logp(model, answers, p),
+        *latent.log_probability.values(),
+        *(view.values for view in views.values()),
+    ]
     values = {drawn[name]: each for name, each in draws.items()}
     rest = {beforehand[name]: each for name, each in known.items()} | {given[key]: arrays[key].values for key in given}
     return Formula(
@@ -361,5 +378,5 @@ def compile_formula(
         item_axis=item_axis,
         known=known,
         latents=tuple(latent.log_probability),
-        view_dims={name: view.dims for name, view in latent.views.items()},
+        view_dims={reading: view.dims for reading, view in views.items()},
     )

@@ -14,7 +14,7 @@ from itertools import combinations, product
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.dimensions import MultiAnnotationData, name_own
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pt
 from bayesanno.modeling.arguments import Answers, Dimensions, Parameters
@@ -112,7 +112,7 @@ def put_together(alone: AnnotationModel, answers: Dimensions, p: Parameters) -> 
 
 def of_dimension(name: str, x: int, p: Parameters) -> Parameters:
     """Return the parameters of one dimension, as model A names them."""
-    return Parameters({"accuracy": p.accuracy[:, x], "frequency": p[f"frequency_{name}"]})
+    return Parameters({"accuracy": p.accuracy[:, x], "frequency": p[name_own("frequency", name)]})
 
 
 def _deviation(theta: pt.TensorVariable) -> pt.TensorVariable:
@@ -181,15 +181,18 @@ def maximal_sets(data: MultiAnnotationData) -> np.ndarray:
     return sets
 
 
-def check_dimension(model: str, name: str, data: AnnotationData) -> None:
-    """Raise a DataError if a dimension has repeats, controls or too many annotations of an item."""
-    check_blocks(f"{model}, dimension {name!r}", data)
+def check_dimension(model: AnnotationModel, name: str, data: AnnotationData) -> None:
+    """Raise a DataError if a dimension has repeats, controls or too many annotations of an item, or a prior's name."""
+    where = f"{model.name}, dimension {name!r}"
+    check_blocks(where, data)
+    if (parameter := name_own("frequency", name)) in model.to_fields():
+        raise DataError(f"{model.name} has a prior {parameter!r}: rename dimension {name!r}")
     if data.controls:
-        raise DataError(f"{model}, dimension {name!r}: known labels cannot be used as controls: take model_a, or gold")
+        raise DataError(f"{where}: known labels cannot be used as controls: take model_a, or gold")
     pairs, counts = np.unique(np.stack([data.item, data.annotator]), axis=1, return_counts=True)
     if counts.max() > 1:
         item, annotator = pairs[:, counts.argmax()]
         raise DataError(
-            f"{model}, dimension {name!r}: annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} "
+            f"{where}: annotator {data.annotators[annotator]!r} answered item {data.items[item]!r} "
             f"{counts.max()} times: keep one answer, as it is not known which goes with which in other dimensions"
         )

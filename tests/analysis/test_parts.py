@@ -280,9 +280,9 @@ def test_drawn_labels_of_a_dimension_have_the_frequencies_of_its_own_posterior(m
         assert drawn.dims == ("chain", "draw", "item")
         assert drawn["item"].values.tolist() == list(several.items)
         flat = drawn.values.reshape(-1, several.n_items)
-        assert frequencies_agree(flat, multi_fit["latent"][f"probability_{name}"].values)
+        assert frequencies_agree(flat, multi_fit["latent"][name]["probability"].values)
     focus = own["focus"].values.reshape(-1, several.n_items)
-    assert not frequencies_agree(focus, multi_fit["latent"]["probability_polarity"].values)
+    assert not frequencies_agree(focus, multi_fit["latent"]["polarity"]["probability"].values)
     again = ba.sample_labels(multi_fit, dimension="focus", random_seed=seed)
     np.testing.assert_array_equal(again, own["focus"])
 

@@ -132,7 +132,7 @@ def test_chunks_of_items_are_weighed_as_all_at_once(mace_fit, crowd, monkeypatch
     spam, pattern = formula.view("spam")  # (sample, pattern..)
     logp = formula.log_likelihood().reshape(500, -1)  # (sample, item)
     assert pattern.size == data.n_items
-    source = formula.patterns.back["annotation"]
+    source = formula.patterns.back("annotation")
     for annotation in range(0, data.n_annotations, 97):
         weight = np.exp(logp[:, data.item[annotation]])
         expected = np.average(spam[:, source[annotation]], weights=weight)

@@ -387,9 +387,9 @@ def test_each_dimension_has_a_recalibration_of_its_own(refuses):
     gold = data.by_dimension["polarity"].gold
     one = ba.recalibrate(fit, {"polarity": gold})
     for name in labels:
-        expected = (done if name == "polarity" else fit)["latent"][f"probability_{name}"]
-        np.testing.assert_allclose(one["latent"][f"probability_{name}"], expected, atol=1e-12)
-        assert done["latent"][f"log_probability_{name}"].dims == ("item", f"true_class_{name}")
+        expected = (done if name == "polarity" else fit)["latent"][name]["probability"]
+        np.testing.assert_allclose(one["latent"][name]["probability"], expected, atol=1e-12)
+        assert done["latent"][name]["log_probability"].dims == ("item", "true_class")
     assert json.loads(one.attrs["recalibration"]).keys() == {"polarity"}
     blocks = show_recalibration(view_of(done))
     assert [block.text for block in blocks if isinstance(block, Heading)] == ["focus", "polarity"]

@@ -127,9 +127,9 @@ def test_simulations_are_drawn_again_as_wholes(rng):
 def test_dimensions_are_pooled(rng):
     probability, state = calibrated(rng)
     of_one = study(rng.integers(100, size=(300, 2)), probability, state)
-    several = of_one.rename(probability="probability_polarity", state="state_polarity").assign(
-        probability_focus=(("simulation", "item", "focus"), probability[:, :, ::-1]),
-        state_focus=(("simulation", "item"), 2 - state),
+    several = of_one.drop_vars(["probability", "state"]).assign(
+        probability=(("dimension", "simulation", "item", "label"), np.stack([probability, probability[:, :, ::-1]])),
+        state=(("dimension", "simulation", "item"), np.stack([state, 2 - state])),
     )
     both = np.concatenate([probability] * 2, axis=1), np.concatenate([state] * 2, axis=1)
     alone = study(of_one["usage"].values, *both)

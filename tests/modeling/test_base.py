@@ -13,7 +13,7 @@ from bayesanno.ground.errors import DataError
 from bayesanno.ground.fields import Fields
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import View, caveats, is_exchangeable, known_parameters, latents, remarks
+from bayesanno.modeling.capabilities import caveats, is_exchangeable, known_parameters, latents, remarks
 from tests.models.contract import TINY
 
 
@@ -58,11 +58,6 @@ def test_a_parameter_that_was_not_declared_is_named():
 
     with pytest.raises(AttributeError, match="no parameter 'competense' was declared: there are competence, strategy"):
         Misspelt().build(TINY)
-
-
-def test_a_view_of_one_dimension_has_its_own_annotations_and_labels():
-    view = View(("item", "response", "annotation"), None).of_dimension("focus")
-    assert view.dims == ("item", "response_focus", "annotation_focus")
 
 
 def test_data_of_another_kind_are_refused(refuses):

@@ -75,18 +75,18 @@ def formula():
     answers = kind.answers(DATA, arrays)
     inputs = {name: pt.tensor(name, shape=(None,) * values.ndim) for name, values in TOGETHER.items()}
     found = entry.latent_posterior(answers, Parameters(inputs))
-    back = patterns.back
-    outputs = [entry.item_logp(answers, Parameters(inputs))[back["item"]]]
-    outputs += [pt.exp(values)[back["item"]] for values in found.log_probability.values()]
-    outputs += [view.values[back[view.dims[0]]] for view in found.views.values()]
-    readings = [*(f"probability_{name}" for name in found.log_probability), *found.views]
+    of_item = patterns.of_item
+    outputs = {("", "logp"): entry.item_logp(answers, Parameters(inputs))[of_item]}
+    outputs |= {(name, "probability"): pt.exp(logs)[of_item] for name, logs in found.log_probability.items()}
+    for name, views in found.views.items():
+        outputs |= {(name, what): view.values[patterns.back(view.dims[0], name)] for what, view in views.items()}
     import pytensor
 
-    compiled = pytensor.function(list(inputs.values()), outputs, mode=FAST)
+    compiled = pytensor.function(list(inputs.values()), list(outputs.values()), mode=FAST)
 
     def evaluate(parameters):
         found = compiled(*(parameters[name] for name in inputs))
-        return dict(zip(["logp", *readings], found, strict=True))
+        return dict(zip(outputs, found, strict=True))
 
     return evaluate
 
@@ -112,13 +112,13 @@ def random_parameters(rng):
 def test_likelihood_is_the_sum_over_all_correctness_patterns(formula, rng):
     for parameters in [TOGETHER, *(random_parameters(rng) for _ in range(3))]:
         expected = [np.log(probability) for probability, _ in enumerate_items(parameters)]
-        close(formula(parameters)["logp"], expected)
+        close(formula(parameters)["", "logp"], expected)
 
 
 def test_likelihood_of_the_published_setting(formula):
     for item, (together, apart) in enumerate(oracle.COX.values()):
-        assert np.exp(formula(TOGETHER)["logp"][item]) == pytest.approx(together, rel=1e-12)
-        assert np.exp(formula(APART)["logp"][item]) == pytest.approx(apart, rel=1e-12)
+        assert np.exp(formula(TOGETHER)["", "logp"][item]) == pytest.approx(together, rel=1e-12)
+        assert np.exp(formula(APART)["", "logp"][item]) == pytest.approx(apart, rel=1e-12)
 
 
 def test_without_correlation_it_is_separate_models(formula):
@@ -128,8 +128,8 @@ def test_without_correlation_it_is_separate_models(formula):
         )
         for x, name in enumerate(DIMENSIONS)
     )
-    np.testing.assert_allclose(formula(APART)["logp"], alone, rtol=1e-13)
-    assert np.abs(formula(TOGETHER)["logp"] - alone).max() > 0.01
+    np.testing.assert_allclose(formula(APART)["", "logp"], alone, rtol=1e-13)
+    assert np.abs(formula(TOGETHER)["", "logp"] - alone).max() > 0.01
     uncorrelated = Graph(ModelAMulti(frequency="shared", correlated=False), DATA)
     np.testing.assert_allclose(uncorrelated.item_logp(TOGETHER), alone, rtol=1e-13)
 
@@ -141,7 +141,7 @@ def test_one_annotation_says_nothing_of_accuracy_or_correlation(formula, rng):
         {"accuracy": parameters["accuracy"][:, 2], "frequency": parameters["frequency_polarity"]}
     )
     single = parameters["frequency_evidence"][2] * parameters["frequency_focus"][3]
-    close(formula(parameters)["logp"][5], np.log(single) + alone[5])
+    close(formula(parameters)["", "logp"][5], np.log(single) + alone[5])
 
 
 # ------------------------------------------------------------------------------------------------- the way back
@@ -151,10 +151,10 @@ def test_states_follow_bayes_rule(formula, rng):
     for parameters in [TOGETHER, random_parameters(rng)]:
         found, expected = formula(parameters), enumerate_items(parameters)
         for x, name in enumerate(DIMENSIONS):
-            close(found[f"probability_{name}"], [posterior[x] for _, posterior in expected])
+            close(found[name, "probability"], [posterior[x] for _, posterior in expected])
             said = DATA.by_dimension[name]
             correct = [expected[i][1][x][label] for i, label in zip(said.item, said.label, strict=True)]
-            close(found[f"correct_{name}"], correct)
+            close(found[name, "correct"], correct)
 
 
 def test_recovered_states_are_averages_over_draws(rng):
@@ -169,10 +169,11 @@ def test_recovered_states_are_averages_over_draws(rng):
     close(found.log_likelihood.reshape(4, -1), [[np.log(p) for p, _ in items] for items in each])
     for x, name in enumerate(DIMENSIONS):
         expected = np.mean([[posterior[x] for _, posterior in items] for items in each], axis=0)
-        close(found.latent[f"probability_{name}"].values, expected)
-        assert found.latent[f"probability_{name}"].dims == ("item", f"true_class_{name}")
-        assert found.latent[f"label_probability_{name}"].dims == ("item", f"response_{name}")
-        close(found.latent[f"label_probability_{name}"].sum(f"response_{name}").values, 1.0)
+        latent = found.latents[name]
+        close(latent["probability"].values, expected)
+        assert latent["probability"].dims == ("item", "true_class")
+        assert latent["label_probability"].dims == ("item", "response")
+        close(latent["label_probability"].sum("response").values, 1.0)
 
 
 # ------------------------------------------------------------------------------------------------- the graph

@@ -238,7 +238,7 @@ def _compare(model: AnnotationModel, data: Data, values: xr.Dataset) -> list[dic
 def _probable_states(model: AnnotationModel, data: Data, points: xr.Dataset) -> np.ndarray:
     """Return the most probable state of each item in each draw, for the first of several latents: (draw, item)."""
     formula = compile_formula(model, data, points)
-    back = formula.patterns.back["item"]
+    back = formula.patterns.of_item
     first = formula.latents[0]
     return np.stack([one.probability[first].argmax(axis=1)[back] for one in formula.evaluate()])
 

@@ -107,7 +107,7 @@ def _by_probabilities(view: FitView) -> np.ndarray:
     probability = np.empty((n_samples, kept.size, len(latent.states)))  # (sample, pattern, class)
     for sample, one in enumerate(formula.evaluate()):
         probability[sample] = one.probability[latent.name][kept]
-    n_items = np.bincount(formula.patterns.back["item"], minlength=n_patterns)[kept]  # (pattern,)
+    n_items = np.bincount(formula.patterns.of_item, minlength=n_patterns)[kept]  # (pattern,)
     _, start = align_classes(posterior)
     found = minimise_divergence(probability, n_items, start.values.reshape(n_samples, -1))
     return _name_classes(posterior, found)
