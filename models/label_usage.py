@@ -41,7 +41,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from bayesanno.agreement.behaviour import count_usage, usage_shares
+from bayesanno.agreement.behaviour import usage_shares
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.fields import Positive
 from bayesanno.ground.lazy import pm, pt
@@ -107,7 +107,7 @@ def find_common_habit(data: AnnotationData) -> np.ndarray:
     from scipy.optimize import minimize_scalar
     from scipy.special import gammaln
 
-    counts = count_usage(data)  # (annotator, response)
+    counts = data.usage  # (annotator, response)
     n = counts.sum(axis=1)
     share = (counts.sum(axis=0) + 1) / (n.sum() + data.n_labels)
 

@@ -65,7 +65,7 @@ def test_every_name_the_package_offers_can_be_had():
             assert getattr(room, name).__doc__.strip(), name
 
 
-def test_every_name_the_package_offers_has_a_place_in_the_guide_or_a_notebook():
+def test_every_public_name_has_a_place_in_the_guide_or_a_notebook():
     pages = [ROOT / "README.md", *(ROOT / "notebooks").glob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
     words = set(re.findall(r"\w+", "".join(page.read_text(encoding="utf-8") for page in pages)))
     assert {name for room in ROOMS for name in room.__all__} <= words

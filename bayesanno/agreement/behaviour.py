@@ -31,12 +31,6 @@ from bayesanno.ground.lazy import pd
 OUTLIER_SCORE = 3.5  # of a modified z-score, as Iglewicz and Hoaglin (1993) recommend
 
 
-def count_usage(data: AnnotationData) -> np.ndarray:
-    """Return how often each annotator gave each label, shape (annotator, label)."""
-    counts = np.bincount(data.annotator * data.n_labels + data.label, minlength=data.n_annotators * data.n_labels)
-    return counts.reshape(data.n_annotators, data.n_labels).astype(float)
-
-
 def usage_shares(data: AnnotationData, smoothing: float = 0.0) -> np.ndarray:
     """Return the share of each label among each annotator's answers, shape (annotator, label).
 
@@ -48,7 +42,7 @@ def usage_shares(data: AnnotationData, smoothing: float = 0.0) -> np.ndarray:
     """
     if not (smoothing >= 0 and math.isfinite(smoothing)):
         raise DataError(f"smoothing is {smoothing}: it must be 0 or more")
-    counts = count_usage(data) + smoothing
+    counts = data.usage + smoothing
     return divide(counts, counts.sum(axis=1, keepdims=True))
 
 

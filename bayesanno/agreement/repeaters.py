@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayesanno.agreement.behaviour import count_usage
 from bayesanno.data.annotations import AnnotationData
 
 MIN_ANSWERS = 10  # fewer answers that are all the same are no evidence
@@ -62,7 +61,7 @@ def find_repeaters(data: AnnotationData) -> Repeaters:
     if data.unsure_by_annotator.sum() == data.n_annotations:
         return Repeaters((), (), ())
     sure = data.without_unsure()
-    counts = count_usage(sure)  # (annotator, label)
+    counts = sure.usage  # (annotator, label)
     given, usual = counts.sum(axis=1), counts.argmax(axis=1)  # (annotator,)
     often = (given >= MIN_ANSWERS) & (counts.max(axis=1) >= MIN_SHARE * given)  # (annotator,)
     found = np.zeros_like(often)

@@ -23,7 +23,7 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import is_remote
 from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.dask.annotations import DaskAnnotations, require_distributed
-from bayesanno.inference.dask.cluster import quiet
+from bayesanno.inference.dask.cluster import allow_large_tasks
 from bayesanno.inference.dask.parts import Part
 from bayesanno.modeling.expectation import Logs, read_posterior
 
@@ -134,7 +134,7 @@ def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], Writt
     logs = model.log_probabilities(shares, data.on_workers.names_class)
 
     def write(folder: Path) -> WrittenLabels:
-        with quiet():
+        with allow_large_tasks():
             written = data.on_workers.add_up_parts(write_part, logs, data.labels, folder)
         for left in folder.glob(".*.tmp"):  # by workers that were killed while they wrote
             left.unlink(missing_ok=True)

@@ -221,6 +221,12 @@ class AnnotationData(Labelled):
         return freeze(cells.reshape(self.n_items, self.n_labels).astype(float))
 
     @cached_property
+    def usage(self) -> np.ndarray:
+        """How often each annotator gave each label; shape (annotator, label)."""
+        cells = np.bincount(self.annotator * self.n_labels + self.label, minlength=self.n_annotators * self.n_labels)
+        return freeze(cells.reshape(self.n_annotators, self.n_labels).astype(float))
+
+    @cached_property
     def class_shares(self) -> np.ndarray:
         """The share of an item's annotations for a class that each class got, even where none is; (item, true_class).
 

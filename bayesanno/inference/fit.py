@@ -203,9 +203,9 @@ def fit(
 def _expect_large_tasks(data: Any) -> AbstractContextManager[None]:
     if not isinstance(data, AnnotationTotals):
         return nullcontext()
-    from bayesanno.inference.dask.cluster import quiet
+    from bayesanno.inference.dask.cluster import allow_large_tasks
 
-    return quiet()
+    return allow_large_tasks()
 
 
 def _require_answers(model: AnnotationModel, data: Any, method: str, client: Client | None) -> Any:

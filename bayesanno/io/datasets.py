@@ -94,7 +94,7 @@ def load_named(name: str) -> Path:
     if entry.sha256 is None:
         path = Path(__file__).parent / "named_data" / entry.file
         if not path.is_file():
-            raise DataFileError(f"the file of {name}, {str(path)!r}, is missing: install bayesanno anew")
+            raise DataFileError(f"the file of {name}, {str(path)!r}, is missing: install bayesanno again")
         return path
     return _local_copy(entry.file, entry.sha256) or _fetch(name, entry.file, entry.sha256)
 

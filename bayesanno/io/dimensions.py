@@ -64,7 +64,7 @@ def read_multi_annotations(
     if isinstance(dimensions, str):
         raise DataError(f"dimensions must be a sequence of names, not the text {dimensions!r}: write [{dimensions!r}]")
     if labels is not None and not isinstance(labels, Mapping):
-        raise DataError("labels of several dimensions must say of which: write {dimension: [label, ...]}")
+        raise DataError("labels of several dimensions must be a mapping: write {dimension: [label, ...]}")
     declared = {
         str(name): label_names(f"labels of dimension {name!r}", given) for name, given in (labels or {}).items()
     }
@@ -110,7 +110,7 @@ def _read_dimension(
     table: TextTable, shared: Mapping[str, str], name: str, declared: tuple[str, ...] | None
 ) -> AnnotationData:
     named = {**shared, "label": name, "gold": f"gold_{name}"}
-    # A column that is just called gold does not say of which dimension it is.
+    # A column that is just called gold does not name its dimension.
     answers = read_rows(table, find_long_columns(table, named, with_gold=named["gold"] in table.header))
     labels = sort_labels(answers.label) if declared is None else declared
     if len(labels) == 1:

@@ -183,7 +183,7 @@ def find_whole(frame: pd.DataFrame) -> dict[str, bool]:
 
 
 def has_floats(table: PartitionedTable) -> bool:
-    """Whether a column of annotations holds floats, of which all parts together say how they are written."""
+    """Whether a column of annotations holds floats: how they are written depends on all parts together."""
     return any(kind.kind == "f" for kind in table.frame.dtypes)
 
 

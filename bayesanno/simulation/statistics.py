@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno.agreement.histograms import count_histogram
 from bayesanno.agreement.pairs import match_answers
 from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.data.annotations import AnnotationData
@@ -244,6 +243,8 @@ OF_ANNOTATIONS = {
 
 def histogram(data: CountData) -> Statistic:
     """Count the items that have 0, 1, 2, ... successes, where all have the same number of trials."""
+    from bayesanno.agreement.histograms import count_histogram
+
     n_bins = count_histogram(data).size
     return Statistic(
         tuple(map(str, range(n_bins))), lambda successes: np.bincount(successes, minlength=n_bins).astype(float)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import beta, kstest
 
 import bayesanno as ba
-from bayesanno.agreement.behaviour import count_usage, find_distances, find_leverage
+from bayesanno.agreement.behaviour import find_distances, find_leverage
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.models.label_usage import LabelUsage, find_common_habit
 from tests.samples import SETTINGS, tiny_data
@@ -36,7 +36,7 @@ def usage_fit(crowd):
 def test_nuts_agrees_with_the_known_posterior(usage_fit, crowd):
     data = crowd[0]
     draws = usage_fit["posterior"]["usage"]
-    alpha = find_common_habit(data) + count_usage(data)  # (annotator, response)
+    alpha = find_common_habit(data) + data.usage  # (annotator, response)
     total = alpha.sum(axis=1, keepdims=True)
     mean = alpha / total
     sd = np.sqrt(mean * (1 - mean) / (total + 1))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.agreement.behaviour import count_usage
 from bayesanno.criticism.power_scaling import _adjust_p
 from bayesanno.ground.errors import FitError
 from bayesanno.models.label_usage import LabelUsage
@@ -172,7 +171,7 @@ def test_both_slopes_of_a_dirichlet_are_known():
     data = tiny_data()
     fit = ba.fit(LabelUsage(centre="even", usage_prior=3.0), data, **SETTINGS)
     table = ba.power_scaling_table(fit)
-    counts = count_usage(data)
+    counts = data.usage
 
     def mean(prior, n):
         return (prior + n) / (prior + n).sum(axis=1, keepdims=True)

@@ -119,7 +119,7 @@ def test_a_data_error_is_a_value_error_and_one_of_ours():
     assert issubclass(DataError, BayesannoError)
 
 
-def test_classes_are_the_labels_and_gold_and_controls_are_placed_among_them():
+def test_gold_and_controls_are_placed_among_the_classes():
     data = AnnotationData(**{**FIELDS, "labels": ("no", "yes", "never")}, gold={"s1": "never"}, controls={"s2": "yes"})
     assert (data.classes, data.n_classes) == (("no", "yes", "never"), 3)
     assert data.gold_codes.tolist() == [2, -1, -1]

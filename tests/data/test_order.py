@@ -52,7 +52,7 @@ def test_every_reader_keeps_what_was_declared():
     assert ba.make_loop_design(items=3, annotators=3, labels=ORDER).order_declared
 
 
-def test_data_made_from_data_keep_the_order_and_the_hash_does_not_depend_on_it():
+def test_data_made_from_data_keep_the_order_and_the_hash_ignores_it():
     data = ba.read_annotations(TABLE, labels=[*ORDER, "skip"], unsure="skip")
     for made in (data.without_unsure(), replace(data, controls={"s1": "no"}), again(data)):
         assert made.order_declared

@@ -50,7 +50,7 @@ def answers_of(data, item):
 
 
 @given(tables())
-def test_items_are_one_pattern_exactly_if_their_answers_and_controls_are_equal(data):
+def test_items_are_one_pattern_if_their_answers_and_controls_are_equal(data):
     layout = lay_out(data)
     answers = [answers_of(data, item) for item in range(N_ITEMS)]
     for one in range(N_ITEMS):

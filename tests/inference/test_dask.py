@@ -231,7 +231,7 @@ class TestDesign:
         assert [one.split(" ")[0] for one in said[0]] == ["labels", "annotators"]
 
 
-def test_a_cluster_of_this_machine_has_a_worker_for_each_core_and_keeps_memory(folder):
+def test_a_local_cluster_has_a_worker_for_each_core_and_keeps_memory(folder):
     with of_cluster.connect("local") as local:
         assert set(local.nthreads().values()) == {1}
         assert len(local.nthreads()) == os.cpu_count()

@@ -88,7 +88,7 @@ class TestWorkers:
         assert {path.suffix for path in (tmp_path / "labels").iterdir()} == {".parquet"}
 
     def test_steps_that_are_waited_for_long_leave_no_tasks(self, folder, of_processes, monkeypatch):
-        monkeypatch.setattr(of_cluster, "LOOK", 1e-3)
+        monkeypatch.setattr(of_cluster, "LOOK_EVERY", 1e-3)
         there = ba.distribute_annotations(folder, of_processes)
         ba.fit("mace", there, method="em", **SETTINGS)
 
@@ -112,8 +112,8 @@ class TestWorkers:
             there.on_workers.add_up_parts(leave)
 
     def test_none_that_runs(self, folder, monkeypatch, refuses):
-        monkeypatch.setattr(of_cluster, "LOOK", 0.05)
-        monkeypatch.setattr(of_cluster, "PATIENCE", 0.2)
+        monkeypatch.setattr(of_cluster, "LOOK_EVERY", 0.05)
+        monkeypatch.setattr(of_cluster, "LONGEST_WAIT", 0.2)
         # without a limit nothing looks at memory, and lets them go on
         with cluster(processes=False, memory_limit=None) as made, distributed.Client(made) as client:
             there = ba.distribute_annotations(folder, client)
@@ -131,7 +131,7 @@ class TestWorkers:
 
 class TestScheduler:
     def test_one_that_is_killed_within_an_iteration(self, folder, monkeypatch, refuses, tmp_path):
-        monkeypatch.setattr(of_cluster, "LOOK", 0.05)
+        monkeypatch.setattr(of_cluster, "LOOK_EVERY", 0.05)
         script = (
             "import distributed, time\n"
             "made = distributed.LocalCluster(1, processes=False, protocol='tcp', dashboard_address='127.0.0.1:0')\n"
@@ -177,7 +177,7 @@ class TestScheduler:
             (P2POutOfDiskError(), "annotations of each item together: P2P ran out of available disk space"),
             (RuntimeError("P2P 12 failed during transfer phase"), "together: P2P 12 failed"),
         ):
-            with refuses(FitError, match), of_cluster.clear_errors():
+            with refuses(FitError, match), of_cluster.explain_errors():
                 raise error
-        with pytest.raises(RuntimeError, match="of ours"), of_cluster.clear_errors():
+        with pytest.raises(RuntimeError, match="of ours"), of_cluster.explain_errors():
             raise RuntimeError("of ours")

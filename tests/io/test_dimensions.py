@@ -17,7 +17,7 @@ s3,cy,,,nothing said,-
 
 
 def triples(data):
-    """Who said what of which item."""
+    """Return the answers as triples of item, annotator and label."""
     return sorted(map(tuple, data.to_frame()[["item", "annotator", "label"]].to_numpy()))
 
 
@@ -98,7 +98,7 @@ def test_a_dimension_with_one_label_is_read_once_its_others_are_declared(table, 
 
 WRONG_LABELS = {
     "of no dimension": ({"polarty": ["+", "-"]}, "labels are given of 'polarty', .*did you mean 'polarity'"),
-    "of none in particular": (["+", "-"], "labels of several dimensions must say of which"),
+    "of none in particular": (["+", "-"], "labels of several dimensions must be a mapping"),
     "as text": ({"polarity": "+-"}, "labels of dimension 'polarity' must be a sequence of names, not the text"),
     "without order": ({"polarity": {"+", "-"}}, "labels of dimension 'polarity' .*, in order, not a set"),
     "none": ({"polarity": []}, "labels of dimension 'polarity': there is none"),

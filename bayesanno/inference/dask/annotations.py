@@ -2,7 +2,7 @@
 
 Each item's annotations are brought together once, by Dask's shuffle, and laid out there. After that what travels is
 parameters, to the workers, and sums over blocks, from them; annotations do not. A worker that is lost takes parts with
-it, which Dask makes anew from what it reads them from.
+it, which Dask reads and lays out again.
 
 The invariant: every task has what it needs in its graph, so that no result is held nowhere else; sums are added in one
 order, so that the place of a block changes no digit.
@@ -24,7 +24,7 @@ from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.validate import is_remote
 from bayesanno.inference.climbing.climb import items_of
-from bayesanno.inference.dask.cluster import add_all, check_client, clear_errors, quiet, wait_for
+from bayesanno.inference.dask.cluster import add_all, allow_large_tasks, check_client, explain_errors, wait_for
 from bayesanno.inference.dask.parts import (
     PartTotals,
     add_up_part,
@@ -83,7 +83,7 @@ class DaskItems(AddsUp):
     def add_up_parts[T](self, of_part: Callable[..., T], *arguments: Any) -> T:
         """Return the sum over parts of `of_part(part, *arguments)`, a function of a module."""
         n = len(self.parts)
-        with clear_errors():
+        with explain_errors():
             # an argument of one task, and not scattered data: what only workers hold is lost with them
             sent = self.client.submit(itself, arguments, pure=False)
             found: T = add_all(self.client, self.client.map(_call, self.parts, [of_part] * n, [sent] * n, pure=False))
@@ -160,7 +160,7 @@ def distribute_annotations(
     check_client(client)
     declared = None if labels is None else label_names("labels", labels)
     table = open_partitions(source, {"item": item, "annotator": annotator, "label": label, "gold": gold})
-    with clear_errors(), quiet():
+    with explain_errors(), allow_large_tasks():
         if has_floats(table):
             tasks = client.map(find_whole, client.compute(table.frame.to_delayed()), pure=False)
             found_whole = [wait_for(client, task) for task in tasks]
@@ -238,7 +238,7 @@ def _map_frames(client: Client, frame: Any, of_frame: Callable[..., Any], *argum
 def _bring_together(
     client: Client, table: Any, annotators: Sequence[str], labels: Sequence[str], n_rows: int
 ) -> list[Future]:
-    """Return the futures of the parts, each of which has all annotations of its items."""
+    """Return the futures of the parts: each part has all annotations of its items."""
     from dask import delayed
 
     numbers = delayed(_number)(tuple(annotators))

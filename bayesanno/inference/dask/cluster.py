@@ -1,7 +1,7 @@
 """A Dask cluster as its client sees it: reaching it, adding up there, and saying why it cannot go on.
 
 The invariant: what waits for a cluster ends, with a result or an error of one line. A worker that is lost is no error:
-Dask makes what it held anew, elsewhere.
+Dask computes what it held again, elsewhere.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 FAN_IN = 8  # sums that one task adds up
 TIMEOUT = "10 s"  # to reach a scheduler
-LOOK = 10.0  # seconds between looks at workers, while a result is waited for
+LOOK_EVERY = 10.0  # seconds between looks at workers, while a result is waited for
 # Of glibc: to keep the memory of a block of items for the next one. By Dask's default it is given back, and having it
 # again, page by page, takes longer than what is computed in it.
-KEEP = {"MALLOC_MMAP_THRESHOLD_": 2**25, "MALLOC_TRIM_THRESHOLD_": 2**28}
+MALLOC_SETTINGS = {"MALLOC_MMAP_THRESHOLD_": 2**25, "MALLOC_TRIM_THRESHOLD_": 2**28}
 STOPPED = (
     "the Dask cluster cannot go on: its scheduler has stopped or restarted, or the client is closed, and what was read "
     "there is gone: see that it runs, and read the data again"
 )
-PATIENCE = 300.0  # seconds without a running worker, after which none is expected any more
+LONGEST_WAIT = 300.0  # seconds without a running worker, after which none is expected any more
 
 
 def check_client(client: Any) -> None:
@@ -66,7 +66,7 @@ def connect(address: str) -> Iterator[Client]:
     with quiet_logger("distributed", logging.CRITICAL), quiet_logger("distributed.client", logging.CRITICAL):
         if address == "local":
             with dask.config.set(
-                {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in KEEP.items()}
+                {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in MALLOC_SETTINGS.items()}
             ):
                 client = Client(
                     n_workers=os.cpu_count() or 1,
@@ -97,7 +97,7 @@ def add_all(client: Client, sums: Sequence[Future]) -> Any:
         If the cluster fails.
     """
     level = list(sums)
-    with clear_errors():
+    with explain_errors():
         while len(level) > 1:
             n_groups = math.ceil(len(level) / FAN_IN)
             ends = [len(level) * at // n_groups for at in range(n_groups + 1)]
@@ -120,21 +120,21 @@ def wait_for(client: Client, task: Future) -> Any:
     done = Event()
     task.add_done_callback(lambda _: done.set())
     running = time.monotonic()
-    while not done.wait(LOOK):  # and not for a TimeoutError of Dask's, which holds on to all tasks of this step
+    while not done.wait(LOOK_EVERY):  # and not for a TimeoutError of Dask's, which holds on to all tasks of this step
         if client.status != "running":  # it tries to connect again, but to a scheduler that has lost the task
             raise FitError(STOPPED)
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
         if any(worker["status"] == "running" for worker in workers):
             running = time.monotonic()
-        elif time.monotonic() - running > PATIENCE:
+        elif time.monotonic() - running > LONGEST_WAIT:
             why = "all workers were paused, as Dask does when memory is full: give them more of it, or take more"
             why = why if workers else "there was no worker: start some"
-            raise FitError(f"the Dask cluster cannot go on: for {PATIENCE:.0f} s {why}")
+            raise FitError(f"the Dask cluster cannot go on: for {LONGEST_WAIT:.0f} s {why}")
     return task.result()
 
 
 @contextmanager
-def clear_errors() -> Iterator[None]:
+def explain_errors() -> Iterator[None]:
     """Say in one line what a cluster that cannot go on says in many."""
     from distributed import CancelledError, KilledWorker
     from distributed.client import ClosedClientError
@@ -157,7 +157,7 @@ def clear_errors() -> Iterator[None]:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def allow_large_tasks() -> Iterator[None]:
     """Leave out what Dask says of large arguments: parameters of many annotators are large, and travel once a step."""
     import dask
 

@@ -20,7 +20,7 @@ class Format:
         As `read_annotations(format=...)` and `--format` take it.
     looks_like : callable
         (table, options) -> whether the names of the columns fit, asked in the order of the registry if no format was
-        named. Raises a DataError about a table of which nothing else can be made either.
+        named. Raises a DataError about a table that fits no format.
     read : callable
         (table, options) -> what the rows say. Raises a DataError if it says nothing that fits together.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 from bayesanno.io.tools.tasks import Record
 from bayesanno.io.tools.tool import Labels, Tool, write_json_lines
 
-# Of an answer, not of the task; Prodigy makes the hash of the task anew, since its options may be others.
+# Fields of an answer, not of the task. Prodigy makes a new hash of the task, since its options may be others.
 OF_ANSWERS = ("accept", "answer", "label", "_task_hash", "_timestamp", "_session_id", "_annotator_id", "_view_id")
 
 

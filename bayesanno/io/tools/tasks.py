@@ -24,7 +24,7 @@ class Tasks:
     name : str
         What messages call the file.
     by_item : mapping of str to list of mappings
-        The records of each item, of which a tool that writes one for each answer has several.
+        The records of each item: several, where a tool writes one for each answer.
     item : str
         The field that names the item.
     """

@@ -114,7 +114,7 @@ class Tool:
     item : str
         The field of its own exports that names an item.
     shows : tuple of str
-        The fields of which it shows one or more.
+        The fields that it can show: a task has one or more of them.
     """
 
     name: str
