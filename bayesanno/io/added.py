@@ -8,8 +8,10 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
+from bayesanno.data.labelled import Codes
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed, nearest
+from bayesanno.io.columns import find_positions
 from bayesanno.io.sources import Source, open_table
 
 
@@ -57,20 +59,17 @@ def add_annotations(data: AnnotationData, source: Source) -> AnnotationData:
         if pair in given:
             raise DataError(f"{table.where(row)}: {pair[1]!r} has answered item {pair[0]!r} already: leave the row out")
         given.add(pair)
-    new_items, new_annotators = (
-        tuple(dict.fromkeys([*names, *(more[row] for row in rows)]))
-        for names, more in ((data.items, items), (data.annotators, annotators))
+    new_items = tuple(dict.fromkeys([*data.items, *(items[row] for row in rows)]))
+    new_annotators = tuple(dict.fromkeys([*data.annotators, *(annotators[row] for row in rows)]))
+
+    def append(codes: Codes, cells: list[str], names: tuple[str, ...]) -> Codes:
+        return np.append(codes, find_positions([cells[row] for row in rows], names))
+
+    return replace(
+        data,
+        items=new_items,
+        annotators=new_annotators,
+        item=append(data.item, items, new_items),
+        annotator=append(data.annotator, annotators, new_annotators),
+        label=append(data.label, labels, data.labels),
     )
-    codes = [
-        np.concatenate([old, np.array([place[names[row]] for row in rows], dtype=old.dtype)])
-        for old, place, names in (
-            (data.item, _places(new_items), items),
-            (data.annotator, _places(new_annotators), annotators),
-            (data.label, _places(data.labels), labels),
-        )
-    ]
-    return replace(data, items=new_items, annotators=new_annotators, item=codes[0], annotator=codes[1], label=codes[2])
-
-
-def _places(names: tuple[str, ...]) -> dict[str, int]:
-    return {name: place for place, name in enumerate(names)}

@@ -169,7 +169,7 @@ def annotations_from(table: TextTable, options: ReadOptions) -> AnnotationData:
         controls = read_known(controls, ("label", "gold"), answers.items, labels)
     declared = options.labels is not None
     data = make_annotations(
-        table, answers, labels, gold=gold, unsure=options.unsure, order_declared=declared, controls=controls
+        answers, labels, gold=gold, unsure=options.unsure, order_declared=declared, controls=controls
     )
     of_labels = () if declared else (*labels, *gold.values())
     if not warn_of_alike(table.name, labels=of_labels, annotators=answers.annotators):

@@ -25,8 +25,9 @@ _MOST_ITEMS = 10_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NamedAnswers:
-    """What the rows say: every answer by item, annotator and label name, and the row it came from."""
+    """What the rows of a long table say: every answer by item, annotator and label name, and the row it came from."""
 
+    table: TextTable
     item: Codes  # (annotation,)
     annotator: Codes  # (annotation,)
     label: list[str]  # (annotation,)
@@ -136,7 +137,6 @@ def find_positions(cells: Sequence[str], names: tuple[str, ...]) -> Codes:
 
 
 def make_annotations(
-    table: TextTable,
     answers: NamedAnswers,
     labels: tuple[str, ...],
     *,
@@ -155,9 +155,9 @@ def make_annotations(
     undeclared = set(answers.label) - set(labels)
     if undeclared:
         first = next(position for position, label in enumerate(answers.label) if label in undeclared)
-        label = answers.label[first]
+        label, item = answers.label[first], answers.items[answers.item[first]]
         raise DataError(
-            f"{table.where(int(answers.row[first]))}: label {label!r} of item {answers.items[answers.item[first]]!r} "
+            f"{answers.table.where(int(answers.row[first]))}: label {label!r} of item {item!r} "
             f"is not among those declared, {listed(labels)}{nearest(label, labels)}"
         )
     try:
@@ -174,18 +174,13 @@ def make_annotations(
             controls=controls or {},
         )
     except DataError as error:
-        raise DataError(f"{table.name}: {error}") from None
+        raise DataError(f"{answers.table.name}: {error}") from None
 
 
 def collect_gold(
-    table: TextTable,
-    items: Sequence[str],
-    gold: Sequence[str],
-    rows: np.ndarray | None = None,
-    *,
-    what: str = "gold labels",
+    table: TextTable, items: Sequence[str], gold: Sequence[str], *, what: str = "gold labels"
 ) -> dict[str, str]:
-    """Return the true labels of items, each row of the table (those in `rows`) saying one or none.
+    """Return the true labels of items, of which each row of the table says one or none.
 
     Raises
     ------
@@ -196,8 +191,9 @@ def collect_gold(
     for item, label in dict.fromkeys(zip(items, gold, strict=True)):
         if label and known.setdefault(item, label) != label:
             first = next(row for row, pair in enumerate(zip(items, gold, strict=True)) if pair == (item, label))
-            place = table.where(first if rows is None else int(rows[first]))
-            raise DataError(f"{place}: item {item!r} has two {what}, {known[item]!r} and {label!r}: keep one")
+            raise DataError(
+                f"{table.where(first)}: item {item!r} has two {what}, {known[item]!r} and {label!r}: keep one"
+            )
     return known
 
 

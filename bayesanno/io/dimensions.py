@@ -118,7 +118,7 @@ def _read_dimension(
             f"{table.name}: only one label, {labels[0]!r}: a model needs at least two; if others were possible but "
             f"never used, declare them with labels={{{name!r}: [...]}}"
         )
-    data = make_annotations(table, answers, labels, gold=answers.gold, order_declared=declared is not None)
+    data = make_annotations(answers, labels, gold=answers.gold, order_declared=declared is not None)
     if not warn_of_alike(table.name, labels=() if declared is not None else (*labels, *answers.gold.values())):
         warn_of_strange_gold(table.name, answers.gold, labels)
     return data

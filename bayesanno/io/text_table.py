@@ -59,7 +59,7 @@ class TextTable:
     name: str
     header: tuple[str, ...]
     columns: tuple[list[str], ...]
-    lines: Sequence[int] | Sequence[str]
+    lines: Sequence[int | str]
     unit: str
 
     def where(self, row: int) -> str:

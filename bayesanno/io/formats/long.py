@@ -79,6 +79,7 @@ def read_rows(table: TextTable, columns: Mapping[str, int]) -> NamedAnswers:
     items, annotators = (tuple(dict.fromkeys(filter(None, cells[role]))) for role in ("item", "annotator"))
     row = np.flatnonzero(answered)  # (annotation,)
     return NamedAnswers(
+        table=table,
         item=find_positions(cells["item"], items)[row],
         annotator=find_positions(cells["annotator"], annotators)[row],
         label=list(filter(None, cells["label"])),

@@ -9,8 +9,9 @@ import numpy as np
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.columns import NamedAnswers, check_distinct, collect_gold, expand_rows, filled, find_positions
+from bayesanno.io.columns import NamedAnswers, check_distinct, expand_rows, filled
 from bayesanno.io.formats.format import Format
+from bayesanno.io.formats.long import ROLES, read_rows
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.text_table import TextTable
 
@@ -78,9 +79,8 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
     gold_column = table.find("gold", options.gold)
     check_distinct(table, {"item": item_column, "gold": gold_column, "count": count_column})
     answer_columns = _find_answer_columns(table, (item_column, gold_column, count_column))
-    cells = np.array([table.columns[column] for column in answer_columns], dtype=object).T  # (row, annotator)
     gold = [""] * table.n_rows if gold_column is None or options.gold_file is not None else table.columns[gold_column]
-    said = (cells != "").any(axis=1)  # (row,)
+    said = np.any([filled(table.columns[column]) for column in answer_columns], axis=0)  # (row,)
     rows = np.arange(table.n_rows)  # (item row,): the table's row that each item was read from
     if item_column is not None:
         item = table.columns[item_column]
@@ -93,20 +93,24 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
         rows = np.flatnonzero(filled(item))
     elif count_column is not None:
         rows = expand_rows(table, count_column, ~filled(table.columns[count_column]) & ~said)
-    numbers = map(str, range(1, rows.size + 1))
-    names = list(numbers) if item_column is None else [table.columns[item_column][row] for row in rows]
-    items = tuple(dict.fromkeys(names))
-    cells = cells[rows]  # (item row, annotator)
-    answered, answered_by = np.nonzero(cells != "")  # (annotation,) each
-    return NamedAnswers(
-        item=find_positions(names, items)[answered],
-        annotator=answered_by.astype(np.int64),
-        label=cells[answered, answered_by].tolist(),
-        row=rows[answered],
-        items=items,
-        annotators=tuple(table.header[column] for column in answer_columns),
-        gold=collect_gold(table, names, [gold[row] for row in rows], rows),
+    kept: list[int] = rows.tolist()
+    names = map(str, range(1, rows.size + 1))
+    if item_column is not None:
+        names = map(table.columns[item_column].__getitem__, kept)
+    n = len(answer_columns)
+    long = TextTable(
+        name=table.name,
+        header=(*ROLES, "gold"),
+        columns=(
+            [name for name in names for _ in range(n)],
+            [table.header[column] for column in answer_columns] * len(kept),
+            [table.columns[column][row] for row in kept for column in answer_columns],
+            [gold[row] for row in kept for _ in range(n)],
+        ),
+        lines=[table.lines[row] for row in kept for _ in range(n)],
+        unit=table.unit,
     )
+    return read_rows(long, {role: column for column, role in enumerate(long.header)})
 
 
 def _find_answer_columns(table: TextTable, others: tuple[int | None, ...]) -> list[int]:
