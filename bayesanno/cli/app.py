@@ -56,17 +56,17 @@ OTHER_OPTIONS = {
     r"data\.without_unsure\(\)": "--drop-unsure",
     r"data\.binarise\(positive=\.\.\.\)": "--positive",
 }
-NEW_OBJECTS = 50_000  # between two searches for garbage: what is imported and compiled stays, and is no garbage
+NEW_OBJECTS = 50_000  # between two searches for garbage, of which imports and compilation make little
 
 
 def main() -> None:
     """Run the command line; turn errors of ours into one line and an exit code."""
     warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # with a code page of Windows a name may have what that has not
+        if isinstance(stream, io.TextIOWrapper):  # a code page of Windows may lack characters of a name
             stream.reconfigure(errors="backslashreplace")
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
-    atexit.register(gc.freeze)  # nor is there a last search
+    atexit.register(gc.freeze)  # there is no last search either
     try:
         with lose_no_interrupt():
             app(standalone_mode=True)

@@ -1,4 +1,4 @@
-"""What `bayesanno compare` does: models of the same data, fitted with the same settings, compared.
+"""What `bayesanno compare` does: it fits models to the same data with the same settings, and compares them.
 
 The invariant: errors in options, models and data are found before anything is sampled.
 """
@@ -8,16 +8,23 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+import bayesanno as ba
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
+from bayesanno.cli.for_model import read_for
+from bayesanno.criticism.predictive import check_replicates
+from bayesanno.fits.storage import MAX_GROUP_BYTES
+from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import known_seed
+from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
 from bayesanno.modeling.base import AnnotationModel
@@ -46,9 +53,6 @@ def compare(
 ) -> None:
     """Fit models to DATA and write loo.csv, ppc.csv, run.json, figures and, with gold, calibration.csv to DIR."""
     begin, show = time.perf_counter(), sys.stderr.isatty()
-    from bayesanno.criticism.predictive import check_replicates
-    from bayesanno.inference.fit import fit
-
     models = parse_models(model)
     sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
     check_method(method, models, sampling)
@@ -61,10 +65,9 @@ def compare(
         fits = {}
         for spec, one in models.items():
             typer.echo(f"fitting {spec}", err=True)
-            fits[spec] = fit(one, answers, method=method, random_seed=seed, progressbar=show, **sampling)
-        tables = write_comparison(fits, folder, replicates=replicates, seed=seed, began=begin)
-        files = sorted(path.name for path in folder.iterdir())
-    print_result(describe_comparison(tables), out, files)
+            fits[spec] = ba.fit(one, answers, method=method, random_seed=seed, progressbar=show, **sampling)
+        tables, files = write_comparison(fits, folder, replicates=replicates, seed=seed, began=begin)
+    print_result(describe_comparison(tables), out, sorted(files))
 
 
 def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
@@ -77,12 +80,10 @@ def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
     FitError
         If there are fewer than two, or two are the same.
     """
-    from bayesanno.modeling.registry import get_model
-
     models: dict[str, AnnotationModel] = {}
     for spec in specs:
         name, *settings = (part.strip() for part in spec.split(","))
-        found = get_model(name, opt.parse_settings(settings, option="--model", example="mace,strategy_prior=3"))
+        found = ba.get_model(name, opt.parse_settings(settings, option="--model", example="mace,strategy_prior=3"))
         same = next((other for other, known in models.items() if known == found), None)
         if same is not None:
             raise FitError(f"--model {spec} is the same as --model {same}: leave one of them out")
@@ -94,8 +95,6 @@ def parse_models(specs: list[str]) -> dict[str, AnnotationModel]:
 
 def check_method(method: str, models: dict[str, AnnotationModel], sampling: dict[str, Any]) -> None:
     """Raise a FitError unless a method exists, fits all these models, and gives draws to compare them by."""
-    from bayesanno.inference.climbing.climb import require_updates
-
     chosen, _ = choose_method(method, **sampling)
     if chosen.yields == "point":
         raise FitError(f"--method {method} gives one point, and models are compared by draws: take {WITH_DRAWS}")
@@ -116,22 +115,16 @@ def read_for_all(
     DataFileError, DataError
         As for the readers; if a model takes other data than the first; if a model cannot take them.
     """
-    from bayesanno.cli.for_model import read_for
-
     read: dict[Any, tuple[Any, str]] = {}
-    (first, _), *_ = models.items()
-    answers, described = None, ""
     for spec, model in models.items():
         kind = (model.data_class, model.two_labels)
         if kind not in read:
             read[kind] = read_for(model, source, options)
-        own = read[kind][0]
-        if answers is None:
-            answers, described = read[kind]
-        elif own.hash != answers.hash:
+        own, (answers, described) = read[kind][0], next(iter(read.values()))
+        if own.hash != answers.hash:
             raise DataError(
-                f"--model {spec} takes other data than --model {first} ({own.describe()}, not {described}): compare "
-                "models of the same data"
+                f"--model {spec} takes other data than --model {next(iter(models))} ({own.describe()}, not "
+                f"{described}): compare models of the same data"
             )
         model.check(own)
     return answers, described
@@ -139,8 +132,6 @@ def read_for_all(
 
 def check_size(n_items: int, n_draws: int) -> None:
     """Raise a FitError if the log-likelihoods of so many draws would be left out of a fit for their size."""
-    from bayesanno.fits.storage import MAX_GROUP_BYTES
-
     most = MAX_GROUP_BYTES // (8 * n_items)
     if n_draws > most:
         raise FitError(
@@ -151,28 +142,23 @@ def check_size(n_items: int, n_draws: int) -> None:
 
 def write_comparison(
     fits: dict[str, xr.DataTree], folder: Path, *, replicates: int, seed: int, began: float
-) -> dict[str, pd.DataFrame]:
-    """Write the files of a comparison to a folder and return its tables by their names."""
-    from bayesanno.criticism.calibration import calibration_table
-    from bayesanno.criticism.comparison import compare as compare_fits
-    from bayesanno.criticism.predictive import predictive_check
-    from bayesanno.fits.view import view_of
-    from bayesanno.report.plots.criticism import plot_calibration, plot_predictive_check
-
+) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Write the files of a comparison to a folder; return its tables by their names, and the names of all files."""
     views = {spec: view_of(fit) for spec, fit in fits.items()}
-    tables, drawn = {"loo.csv": compare_fits(views, random_seed=seed)}, {}
-    checks = {spec: predictive_check(view, replicates=replicates, random_seed=seed) for spec, view in views.items()}
-    tables["ppc.csv"] = _put_together({spec: check.table for spec, check in checks.items()})
+    first = next(iter(views.values()))
+    tables, drawn = {"loo.csv": ba.compare(views, random_seed=seed)}, {}
+    checks = {spec: ba.predictive_check(view, replicates=replicates, random_seed=seed) for spec, view in views.items()}
+    tables["ppc.csv"] = _concat({spec: check.table for spec, check in checks.items()})
     if "n_gold" in tables["loo.csv"]:
         scored = tables["loo.csv"].set_index("name")["n_gold"]
         of_labels = {spec: view for spec, view in views.items() if scored[spec] > 0}  # those of types have none
-        tables["calibration.csv"] = _put_together({spec: calibration_table(view) for spec, view in of_labels.items()})
-        drawn["calibration.png"] = plot_calibration(of_labels)
+        tables["calibration.csv"] = _concat({spec: ba.calibration_table(view) for spec, view in of_labels.items()})
+        drawn["calibration.png"] = ba.plot_calibration(of_labels)
     figures = {}
     for number, (spec, check) in enumerate(checks.items(), start=1):
         figures[spec] = f"ppc_{number}_{views[spec].model.name}.png"
-        drawn[figures[spec]] = plot_predictive_check(check)
-    attrs = next(iter(views.values())).tree.attrs
+        drawn[figures[spec]] = ba.plot_predictive_check(check)
+    attrs = first.tree.attrs
     run = {
         "command": "compare",
         "models": {
@@ -189,38 +175,32 @@ def write_comparison(
         "replicates": replicates,
         "seed": seed,
         "versions": json.loads(attrs["versions"]),
-        "data": describe_data(next(iter(views.values())).data) | {"hash": attrs["data_hash"]},
+        "data": describe_data(first.data) | {"hash": attrs["data_hash"]},
         "seconds": {"total": time.perf_counter() - began},
     }
-    write_results(folder, tables, drawn, run)
-    return tables
+    return tables, write_results(folder, tables, drawn, run)
 
 
-def _put_together(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
-
+def _concat(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return tables as one, with a first column that names the model of each row."""
     return pd.concat([table.assign(name=spec)[["name", *table]] for spec, table in tables.items()], ignore_index=True)
 
 
-def describe_comparison(tables: dict[str, pd.DataFrame]) -> list[str]:
+def describe_comparison(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
     """Return a comparison in words: a line for each model, and the statistics that it does not predict."""
     loo, ppc = tables["loo.csv"], tables["ppc.csv"]
     width = max(4, *map(len, loo["name"]))
     header = f"{'model':<{width}} {'elpd_loo':>10} {'elpd_diff':>10} {'se_diff':>8} {'weight':>6} {'k > 0.7':>7}"
     scored = "accuracy" in loo
-    lines = [header + ("  accuracy  log_score" if scored else "")]
+    yield header + ("  accuracy  log_score" if scored else "")
     for row in loo.to_dict("records"):
         line = f"{row['name']:<{width}} {row['elpd_loo']:>10.1f} {row['elpd_diff']:>10.1f} {row['se_diff']:>8.1f} "
         line += f"{row['weight']:>6.2f} {row['n_high_pareto_k']:>7}"
-        if scored and row["accuracy"] == row["accuracy"]:
-            line += f"  {row['accuracy']:>8.4f}  {row['log_score']:>9.4f}"
-        lines.append(line)
+        known = scored and row["accuracy"] == row["accuracy"]
+        yield line + (f"  {row['accuracy']:>8.4f}  {row['log_score']:>9.4f}" if known else "")
     whole = ppc[ppc["of"] == ""]
+    of = [f" of {name}" for name in whole["dimension"]] if "dimension" in whole else ""
+    whole = whole.assign(said=whole["statistic"] + of + whole["p"].map(" (p = {:.3f})".format))
     for name in loo["name"]:
-        low = whole[(whole["name"] == name) & (whole["p"] < SMALL)].sort_values("p", kind="stable")
-        failed = [f"{_name_statistic(row)} (p = {row['p']:.3f})" for row in low.to_dict("records")]
-        lines.append(f"{name} does not predict {', '.join(failed)}" if failed else f"{name} predicts all statistics")
-    return lines
-
-
-def _name_statistic(row: dict[Any, Any]) -> str:
-    return f"{row['statistic']} of {row['dimension']}" if "dimension" in row else str(row["statistic"])
+        low = whole[(whole["name"] == name) & (whole["p"] < SMALL)].sort_values("p", kind="stable")["said"]
+        yield f"{name} does not predict {', '.join(low)}" if len(low) else f"{name} predicts all statistics"

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+import bayesanno as ba
+from bayesanno.analysis.export_labels import check_least
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_dimension, check_out
 from bayesanno.ground.wording import counted
@@ -61,13 +63,10 @@ def export(
     """  # noqa: D301  (the escape keeps the lines as they are)
     check_out(out, overwrite=overwrite)
     find_tool(to).check(ToolOptions(question=question, to_name=to_name, tasks=tasks, item=item, agent=agent))
-    from bayesanno.analysis.export_labels import check_least, export_labels
-    from bayesanno.fits.storage import load
-
     check_least(min_probability)
-    fit = load(folder)
+    fit = ba.load(folder)
     check_dimension(fit, dimension)
-    written = export_labels(
+    written = ba.export_labels(
         fit,
         out,
         to=to,
@@ -80,13 +79,10 @@ def export(
         dimension=dimension,
         use_gold=not ignore_gold,
     )
-    said = {
-        f" less probable than {min_probability}": written.n_unsure,
-        f" of items that {tasks} does not have": written.n_without_task,
-    }
     known = f", of which {written.n_known:,} are known to be true (--ignore-gold)" if written.n_known else ""
     typer.echo(f"{counted(written.n_items, 'label')} for {to}{known}")
-    for reason, number in said.items():
-        if number:
-            typer.echo(f"left out: {counted(number, 'label')}{reason}")
+    if written.n_unsure:
+        typer.echo(f"left out: {counted(written.n_unsure, 'label')} less probable than {min_probability}")
+    if written.n_without_task:
+        typer.echo(f"left out: {counted(written.n_without_task, 'label')} of items that {tasks} does not have")
     typer.echo(out)

@@ -12,30 +12,35 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import bayesanno as ba
+from bayesanno.analysis.accuracy import score
+from bayesanno.analysis.recalibrate import about_recalibration
 from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.fits.view import FitView
+from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.explain_misfit import describe_misfit, explain_misfit
+from bayesanno.io.write import write_data, write_table
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.data_kinds import Data
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_OTHERS = 3  # ends of EM or VB, besides the best, that are listed
-NUMBERS = "%.6g"  # how tables are written: six significant digits
+SIX_DIGITS = "%.6g"  # significant ones, of numbers in tables
 
 
 @contextmanager
 def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Give a temporary folder next to `path` that takes its place on success and is removed on failure.
+    """Yield a temporary folder next to `path` that takes its place on success and is removed on failure.
 
     Raises
     ------
@@ -51,8 +56,10 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
         yield unfinished
 
 
-def check_out(path: Path, *, overwrite: bool) -> None:
-    """Raise a DataFileError if a file or folder exists and must not be overwritten, or there is no folder for it."""
+def check_out(path: Path | None, *, overwrite: bool) -> None:
+    """Raise a DataFileError if a path is given and exists and must not be overwritten, or there is no folder for it."""
+    if path is None:
+        return
     if path.exists() and not overwrite:
         raise DataFileError(f"{path} exists: choose another --out, or --overwrite")
     if not path.absolute().parent.is_dir():
@@ -75,6 +82,20 @@ def print_result(said: Iterable[str], out: Path, files: Iterable[str]) -> None:
         typer.echo(line)
 
 
+def write_if_asked(table: pd.DataFrame, out: Path | None) -> None:
+    """Write a table to the file that --out names, if it is given, and print its path."""
+    if out is not None:
+        write_table(table, out)
+        typer.echo(out)
+
+
+def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool) -> None:
+    """Print the results of a fit and its files, and write its report: the fit is safe by now, even if that fails."""
+    print_result(describe_result(run), out, run["files"])
+    if report:
+        typer.echo(ba.write_report(view, out / "report.html", checks=False))
+
+
 def write_fit(
     fit: xr.DataTree | FitView,
     folder: Path,
@@ -86,34 +107,23 @@ def write_fit(
 ) -> dict[str, Any]:
     """Write a fit's files to a folder and return what run.json holds.
 
-    Numbers in the tables have six significant digits; posterior.nc has all. Of a fit that holds no items, `labels` are
-    those that are in the folder already. The table of grades is of models of grades, and where `grades` asks for it.
+    Numbers in the tables have six significant digits; posterior.nc has all. A fit that holds no items has its `labels`
+    in the folder already. The table of grades is for models of grades, and for others if `grades` asks for it.
     """
-    from bayesanno.analysis.annotators import annotator_table
-    from bayesanno.analysis.difficulty import difficulty_table
-    from bayesanno.analysis.grades import grade_table
-    from bayesanno.analysis.labels import label_table
-    from bayesanno.analysis.parameters import summary
-    from bayesanno.analysis.population import population_table
-    from bayesanno.analysis.recalibrate import recalibration_table
-    from bayesanno.fits.storage import save
-    from bayesanno.fits.view import view_of
-    from bayesanno.modeling.capabilities import HasPopulation
-
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
-    save(view.tree, folder / "posterior.nc")
-    tables = {} if labels is not None else {"labels.csv": label_table(view, coverage=coverage)}
+    ba.save(view.tree, folder / "posterior.nc")
+    tables = {} if labels is not None else {"labels.csv": ba.label_table(view, coverage=coverage)}
     if view.model.competence is not None:
-        tables["annotators.csv"] = annotator_table(view)
+        tables["annotators.csv"] = ba.annotator_table(view)
     if isinstance(view.model, HasPopulation):
-        tables["population.csv"] = population_table(view)
+        tables["population.csv"] = ba.population_table(view)
     if view.model.has_difficulty:
-        tables["difficulty.csv"] = difficulty_table(view)
+        tables["difficulty.csv"] = ba.difficulty_table(view)
     if grades or (view.model.has_severity and view.named_data.labels_are_ordered):
-        tables["grades.csv"] = grade_table(view)
-    tables["summary.csv"] = summary(view)
+        tables["grades.csv"] = ba.grade_table(view)
+    tables["summary.csv"] = ba.summary(view)
     if view.is_recalibrated:
-        tables["recalibration.csv"] = recalibration_table(view)
+        tables["recalibration.csv"] = ba.recalibration_table(view)
     run = describe_run(view, total=time.perf_counter() - began, labels=labels)
     there = ["posterior.nc"] if labels is None else ["posterior.nc", "labels"]
     run["files"] = write_results(folder, tables, {}, run, there=there)
@@ -128,9 +138,9 @@ def write_results(
     *,
     there: Sequence[str] = (),
 ) -> list[str]:
-    """Write the results of a command, and run.json; return the names of the files, first of those that are `there`."""
+    """Write the results of a command, and run.json; return the names of the files, those already `there` first."""
     for name, table in tables.items():
-        numbers_as_text(table).to_csv(folder / name, index=False, lineterminator="\n")
+        table.to_csv(folder / name, index=False, float_format=SIX_DIGITS, lineterminator="\n")
     if figures:
         from bayesanno.report.plots.style import write_png
 
@@ -142,32 +152,13 @@ def write_results(
     return files
 
 
-def numbers_as_text(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose numbers that are not whole are text, as `NUMBERS` has them; "" where there is none.
-
-    `DataFrame.to_csv(float_format=...)` writes the same, in five times the time.
-    """
-    texts = {
-        name: pd.Series(["" if value != value else NUMBERS % value for value in column.tolist()], dtype=object)
-        for name, column in table.items()
-        if column.dtype.kind == "f"
-    }
-    return table.reset_index(drop=True).assign(**{str(name): text for name, text in texts.items()})
-
-
 def show_table(table: pd.DataFrame) -> str:
     """Return a table as text for the screen, with numbers to three decimals; "" where there is none."""
-    numbers = table.select_dtypes("float").columns
-    texts = {name: ["" if value != value else f"{value:.3f}" for value in table[name]] for name in numbers}
-    return str(table.assign(**texts).to_string(index=False))
+    return str(table.to_string(index=False, float_format="{:.3f}".format, na_rep=""))
 
 
 def describe_run(fit: xr.DataTree | FitView, *, total: float, labels: WrittenLabels | None = None) -> dict[str, Any]:
     """Return the settings and results of a run, as JSON can hold them."""
-    from bayesanno.analysis.accuracy import score
-    from bayesanno.analysis.recalibrate import about_recalibration
-    from bayesanno.fits.view import view_of
-
     view = view_of(fit)
     attrs = view.tree.attrs
     seed = attrs["random_seed"]
@@ -193,61 +184,49 @@ def _without_items(about: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in about.items() if name != "items"}  # they may be very many
 
 
-def describe_accuracy(run: Mapping[str, Any]) -> list[str]:
-    """Return accuracy against gold in words: one line, or one for each of several dimensions; none without gold."""
-    if "accuracy" not in run:
-        return []
-    known = run["data"]["gold"]
-    if "accuracy_at_90" not in run:  # that takes the entropies of all items in order
-        return [f"accuracy against gold of {counted(known, 'item')} {run['accuracy']:.4f}"]
-    found = [run[name] for name in ("accuracy", "accuracy_at_90", "accuracy_at_75")]
-    several = isinstance(run["accuracy"], dict)
-    rows = {name: [values[name] for values in found] for name in run["accuracy"]} if several else {"": found}
-    return [
-        f"accuracy against gold of {counted(known[name] if several else known, 'item')}"
-        f"{f' in {name}' if several else ''} {of_all:.4f}; of the surest 90% {of_90:.4f}, of the surest 75% {of_75:.4f}"
-        for name, (of_all, of_90, of_75) in rows.items()
-    ]
-
-
-def describe_result(run: Mapping[str, Any]) -> list[str]:
+def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
     """Return the results of a run in words: accuracy, diagnostics, and how long it took."""
-    found, seconds = run["diagnostics"], run["seconds"]
-    lines = [*describe_accuracy(run), *_describe_recalibration(run.get("recalibration", {}))]
+    found, seconds, what = run["diagnostics"], run["seconds"], "sampling"
+    yield from describe_accuracy(run)
+    yield from _describe_recalibration(run.get("recalibration", {}))
     if found["min_ess_bulk"] is not None:
         rhat = "one chain, so no R-hat" if found["max_rhat"] is None else f"max R-hat {found['max_rhat']:.4f}"
-        lines.append(
-            f"{rhat}, min ESS {found['min_ess_bulk']:.0f} (bulk) and {found['min_ess_tail']:.0f} (tail), "
-            f"{found['divergences']} divergences"
-        )
+        ess = f"min ESS {found['min_ess_bulk']:.0f} (bulk) and {found['min_ess_tail']:.0f} (tail)"
+        yield f"{rhat}, {ess}, {found['divergences']} divergences"
     if found.get("pareto_k") is not None:
-        lines.append(
-            f"Pareto k {found['pareto_k']:.2f}" + (f" after {found['steps']} steps" if "steps" in found else "")
-        )
-    what = "sampling"
+        yield f"Pareto k {found['pareto_k']:.2f}" + (f" after {found['steps']} steps" if "steps" in found else "")
     if "climb" in found:
-        lines.append(_describe_climb(found["climb"]))
+        yield _describe_climb(found["climb"])
         what = found["climb"]["method"]
-    if not explain_misfit(found):  # which was warned of
-        lines += [
-            f"the answers are as predicted: {near}" for one in found.get("misfit", ()) if (near := describe_misfit(one))
-        ]
-    return [*lines, f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"]
+    if not explain_misfit(found):  # a warning has said so
+        for near in filter(None, map(describe_misfit, found.get("misfit", ()))):
+            yield f"the answers are as predicted: {near}"
+    yield f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"
 
 
-def _describe_recalibration(found: Mapping[str, Any]) -> list[str]:
+def describe_accuracy(run: Mapping[str, Any]) -> Iterator[str]:
+    """Return accuracy against gold in words: one line, or one for each of several dimensions; none without gold."""
+    found = {name: run[name] for name in ("accuracy", "accuracy_at_90", "accuracy_at_75") if name in run}
+    several = isinstance(found.get("accuracy"), dict)
+    for dimension in found["accuracy"] if several else [""] if found else []:
+        n, *accuracy = (one[dimension] if several else one for one in (run["data"]["gold"], *found.values()))
+        where = f" in {dimension}" if several else ""
+        line = f"accuracy against gold of {counted(n, 'item')}{where} {accuracy[0]:.4f}"
+        if len(accuracy) > 1:  # which takes the entropies of all items in order
+            line += f"; of the surest 90% {accuracy[1]:.4f}, of the surest 75% {accuracy[2]:.4f}"
+        yield line
+
+
+def _describe_recalibration(found: Mapping[str, Any]) -> Iterator[str]:
     """Return the temperature of a recalibration in words, a line for each dimension."""
     each = {"": found} if "temperature" in found else {f" in {name}": about for name, about in found.items()}
-    lines = []
     for where, about in each.items():
-        temperature = about["temperature"]
-        lines.append(
-            f"temperature{where} {temperature['mean']:.3g} ({temperature['hdi94_lb']:.3g} to "
-            f"{temperature['hdi94_ub']:.3g}), of {counted(about['n_known'], 'true label')}; their log score, each left "
-            f"out, {about['log_score']:.4f}, before {about['log_score_before']:.4f}, by frequencies alone "
-            f"{about['log_score_shares']:.4f}"
+        mean, low, high = (about["temperature"][name] for name in ("mean", "hdi94_lb", "hdi94_ub"))
+        yield (
+            f"temperature{where} {mean:.3g} ({low:.3g} to {high:.3g}), of {counted(about['n_known'], 'true label')}; "
+            f"their log score, each left out, {about['log_score']:.4f}, before {about['log_score_before']:.4f}, by "
+            f"frequencies alone {about['log_score_shares']:.4f}"
         )
-    return lines
 
 
 def _describe_climb(found: Mapping[str, Any]) -> str:
@@ -257,8 +236,8 @@ def _describe_climb(found: Mapping[str, Any]) -> str:
         "labelled differently"
         for other in found["others"][:MOST_OTHERS]
     ]
-    more = len(found["others"]) - len(others)
-    others += [f"and {counted(more, 'other end')} lower still"] if more else []
+    if (more := len(found["others"]) - MOST_OTHERS) > 0:
+        others.append(f"and {counted(more, 'other end')} lower still")
     what = f"ELBO {found['elbo']:.4f}" if "elbo" in found else f"log likelihood {found['log_likelihood']:.4f}"
     return "; ".join([f"{what} after {found['steps']} steps; {starts}", *others])
 
@@ -270,8 +249,6 @@ def write_simulation(
 
     The JSON holds the parameters and, where they are no labels, the states of the items.
     """
-    from bayesanno.io.write import write_data
-
     parameters = {
         name: {
             "dims": list(variable.dims),
@@ -312,15 +289,10 @@ def _(data: AnnotationData | AnnotationTotals) -> dict[str, Any]:
 
 @describe_data.register
 def _(data: MultiAnnotationData) -> dict[str, Any]:
-    names = {name: list(part.labels) for name, part in data.by_dimension.items()}
-    return {
-        "items": data.n_items,
-        "annotators": data.n_annotators,
-        "labels": {name: len(labels) for name, labels in names.items()},
-        "annotations": data.n_annotations,
-        "label_names": names,
-        "gold": {name: len(part.gold) for name, part in data.by_dimension.items()},
-    }
+    parts = {name: describe_data(part) for name, part in data.by_dimension.items()}
+    by_dimension = ("labels", "label_names", "gold")
+    whole = {"items": data.n_items, "annotators": data.n_annotators, "annotations": data.n_annotations}
+    return whole | {key: {name: about[key] for name, about in parts.items()} for key in by_dimension}
 
 
 @describe_data.register

@@ -1,4 +1,4 @@
-"""What `bayesanno fit` does: data and options to the files of a fit."""
+"""What `bayesanno fit` does: from data and options to the files of a fit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
+import bayesanno as ba
+from bayesanno.analysis.grades import check_grades
+from bayesanno.analysis.labels import check_coverage
+from bayesanno.analysis.recalibrate import check_gold
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_result, new_folder, print_result, write_fit
-from bayesanno.ground.errors import FitError, as_line
-from bayesanno.ground.lazy import xr
+from bayesanno.cli.files import finish_fit, new_folder, write_fit
+from bayesanno.cli.for_model import read_for
+from bayesanno.cli.on_dask import fit_on_dask
+from bayesanno.fits.view import view_of
+from bayesanno.ground.errors import as_line
+from bayesanno.inference.diagnosis.explain_modes import explain_chains
 from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
+from bayesanno.inference.sampling.starts import check_initvals
 
 OPTIONS = "; ".join(
     f"of {name} " + ", ".join(f"{option}={value}" for option, value in method.options.items())
@@ -80,17 +88,7 @@ def fit(
     --label B).
     """
     begin = time.perf_counter()
-    from bayesanno.analysis.grades import check_grades
-    from bayesanno.analysis.labels import check_coverage
-    from bayesanno.cli.for_model import read_for
-    from bayesanno.cli.on_dask import fit_on_dask
-    from bayesanno.cli.recalibrate import check_before, recalibrate_by
-    from bayesanno.fits.view import view_of
-    from bayesanno.inference.diagnosis.explain_modes import explain_chains
-    from bayesanno.inference.sampling.starts import check_initvals
-    from bayesanno.modeling.registry import get_model
-
-    chosen = get_model(model, opt.parse_settings(settings))
+    chosen = ba.get_model(model, opt.parse_settings(settings))
     sampling: dict[str, Any] = {
         "draws": draws,
         "tune": tune,
@@ -107,29 +105,20 @@ def fit(
     with new_folder(out, overwrite=overwrite) as folder:
         sampling |= {"method": method, "random_seed": seed, "initvals": initvals}
         if dask is not None:
-            check_before(recalibrate, on_dask=True)
-            if grades:
-                raise FitError("--grades is for data in memory: with --dask leave it out")
-            fitted, written = fit_on_dask(chosen, data, options, dask, folder, coverage=coverage, **sampling)
+            of_items = {"--coverage": coverage, "--grades": grades, "--recalibrate": recalibrate}
+            fitted, written = fit_on_dask(chosen, data, options, dask, folder, of_items, **sampling)
         else:
             answers, described = read_for(chosen, data, options)
             typer.echo(f"{chosen.name}: {described}", err=True)
-            check_before(recalibrate, chosen, answers)
+            if recalibrate is not None:
+                check_gold(chosen, answers, recalibrate)
             if grades:
                 check_grades(chosen, answers)
-            fitted, written = recalibrate_by(recalibrate, _fit(chosen, answers, **sampling)), None
+            fitted, written = ba.fit(chosen, answers, progressbar=sys.stderr.isatty(), **sampling), None
+            if recalibrate is not None:
+                fitted = ba.recalibrate(fitted, recalibrate)
         view = view_of(fitted)
         run = write_fit(view, folder, coverage=coverage, labels=written, grades=grades, began=begin)
-    print_result(describe_result(run), out, run["files"])
     for problem in explain_chains(run["diagnostics"]):
         typer.echo(f"warning: {as_line(problem)}; in Python, fit = bayesanno.load({str(out)!r})", err=True)
-    if report:  # the fit is safe by now, whatever becomes of its pictures
-        from bayesanno.report.page import write_report
-
-        typer.echo(write_report(view, out / "report.html", checks=False))
-
-
-def _fit(*arguments: Any, **settings: Any) -> xr.DataTree:
-    from bayesanno.inference.fit import fit as fit_model
-
-    return fit_model(*arguments, progressbar=sys.stderr.isatty(), **settings)
+    finish_fit(view, run, out, report=report)

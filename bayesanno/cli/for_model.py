@@ -1,6 +1,6 @@
 """From options to data, or a design to simulate, of the kind that a model takes.
 
-The invariant: an option that the model has no use for is refused, not ignored.
+The invariant: an option that the model cannot use is refused, not ignored.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bayesanno.cli.options import DataOptions, parse_labels_by_dimension, split_names
+from bayesanno.cli.options import DataOptions, parse_label_names, parse_labels_by_dimension, split_names
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
@@ -27,8 +27,8 @@ from bayesanno.modeling.base import AnnotationModel
 def read_for(model: AnnotationModel, source: str, options: DataOptions) -> tuple[Any, str]:
     """Read the data that a model takes, and describe them in one line.
 
-    A model of counts takes a table of counts (see `read_counts`), or annotations, in which a label is counted, and
-    unsure answers are left out. For a model of two labels, one is set against all others.
+    A model of counts takes a table of counts (see `read_counts`), or annotations: one label is counted, and unsure
+    answers are left out. A model of two labels gets one label against all others.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def read_for(model: AnnotationModel, source: str, options: DataOptions) -> tuple
     source : str
         A file or a named data set.
     options : DataOptions
-        `label` has one column for each dimension; of two labels, `positive` is by default the last.
+        `label` has one column for each dimension; `positive` is by default the last of two labels.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def design_for(model: AnnotationModel, *, unsure: Sequence[str], **asked: Any) -
 def _design_annotations(*, labels: str, dimensions: str, **asked: Any) -> AnnotationData:  # noqa: ARG001 -- of one
     from bayesanno.simulation.designs import make_design
 
-    return make_design(labels=int(labels) if labels.isdecimal() else split_names(labels), **asked)
+    return make_design(labels=parse_label_names(labels), **asked)
 
 
 def _design_counts(*, items: int, per_item: int | tuple[int, int], random_seed: int, **_: Any) -> CountData:

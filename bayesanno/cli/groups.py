@@ -8,14 +8,16 @@ from typing import Annotated
 
 import typer
 
+import bayesanno as ba
+from bayesanno.analysis.group_shares import code_items
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import check_dimension, check_out, show_table
+from bayesanno.cli.files import check_dimension, check_out, show_table, write_if_asked
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.running import status
 from bayesanno.ground.validate import check_share
-from bayesanno.ground.wording import listed, nearest
+from bayesanno.ground.wording import listed
 from bayesanno.io.sources import open_table
 from bayesanno.io.text_table import TextTable
 
@@ -35,7 +37,7 @@ def groups(
         bool, typer.Option("--own-prevalence", help="Learn a prevalence of each group, near the common one.")
     ] = False,
     at_large: Annotated[
-        bool, typer.Option("--at-large", help="Shares among all items that those of a group are a sample of.")
+        bool, typer.Option("--at-large", help="Shares among all items, of which those of a group are a sample.")
     ] = False,
     ignore_gold: Annotated[
         bool, typer.Option("--ignore-gold", help="Do not count items by their known true labels.")
@@ -54,19 +56,13 @@ def groups(
     groups, with intervals.
     """
     check_share("--prob", prob)
-    if out is not None:
-        check_out(out, overwrite=overwrite)
+    check_out(out, overwrite=overwrite)
     table = read_groups(by, item=item, group=group)
-    from bayesanno.analysis.group_shares import code_items, group_table
-    from bayesanno.fits.storage import load
-    from bayesanno.io.write import write_table
-
-    fit = load(folder)
-    view = FitView(fit)
+    fit = ba.load(folder)
     check_dimension(fit, dimension)
-    code_items(table, view.data.items, where=f"--by {by}")
+    code_items(table, FitView(fit).data.items, where=f"--by {by}")
     with status("drawing labels", show=sys.stderr.isatty()):
-        found = group_table(
+        found = ba.group_table(
             fit,
             table,
             prevalence="own" if own_prevalence else "common",
@@ -78,9 +74,7 @@ def groups(
             random_seed=seed,
         )
     typer.echo(show_table(found))
-    if out is not None:
-        write_table(found, out)
-        typer.echo(out)
+    write_if_asked(found, out)
 
 
 def read_groups(path: Path, *, item: str | None = None, group: str | None = None) -> pd.DataFrame:
@@ -94,24 +88,20 @@ def read_groups(path: Path, *, item: str | None = None, group: str | None = None
     table = open_table(path)
     columns = table.need("item", item), _find_group(table, group, item)
     items, names = (table.columns[column] for column in columns)
-    nameless = next((row for row, name in enumerate(names) if name and not items[row]), None)
-    if nameless is not None:
-        raise DataError(f"{table.where(nameless)}: group {names[nameless]!r} has no item: fill it in, or leave it out")
+    for row, name in enumerate(names):
+        if name and not items[row]:
+            raise DataError(f"{table.where(row)}: group {name!r} has no item: fill it in, or leave it out")
     kept = [(one, name) for one, name in zip(items, names, strict=True) if name]
     return pd.DataFrame(kept, columns=["item", GROUP], dtype="str")
 
 
 def _find_group(table: TextTable, option: str | None, item: str | None) -> int:
-    header = table.header
     if option is not None:
-        if option not in header:
-            raise DataError(
-                f"{table.name}: there is no column {option!r} to take as group; the columns are {listed(header)}"
-                f"{nearest(option, header)}"
-            )
-        return header.index(option)
+        return table.need(GROUP, option)
+    header = table.header
     named = [column for column, name in enumerate(header) if name.casefold() == GROUP]
     others = [column for column in range(len(header)) if column != table.need("item", item)]
-    if len(named) != 1 and len(others) != 1:
-        raise DataError(f"{table.name}: no column 'group' among {listed(header)}: name the column with --group COL")
-    return (named if len(named) == 1 else others)[0]
+    for found in (named, others):
+        if len(found) == 1:
+            return found[0]
+    raise DataError(f"{table.name}: no column 'group' among {listed(header)}: name the column with --group COL")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import typer
 
+import bayesanno as ba
 from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.cli.for_model import of_one_column
 from bayesanno.cli.options import DataOptions
@@ -19,6 +21,12 @@ from bayesanno.inference.dask.cluster import connect
 from bayesanno.inference.methods import check_method_on_dask
 from bayesanno.modeling.base import AnnotationModel
 
+OF_ITEMS = {
+    "--coverage": "--coverage sorts all items by entropy, which --dask cannot do: leave it out and use the column "
+    "entropy of the labels",
+    "--grades": "--grades is for data in memory: with --dask leave it out",
+    "--recalibrate": "--recalibrate is for data in memory: a fit on Dask holds no items; leave out one of the two",
+}
 REFUSED = {
     "--unsure": "{option} is for data in memory: with --dask every label is a class; empty those cells, which are then "
     "no answers, or leave out --dask",
@@ -46,12 +54,12 @@ def fit_on_dask(
     options: DataOptions,
     address: str,
     folder: Path,
+    of_items: Mapping[str, Any],
     *,
-    coverage: float | None,
     method: str,
     **settings: Any,
 ) -> tuple[xr.DataTree, WrittenLabels]:
-    """Fit annotations on a Dask cluster, write their labels to a folder, and return the fit, and what was written.
+    """Fit annotations on a Dask cluster, write their labels to a folder, and return the fit and a record of the labels.
 
     Parameters
     ----------
@@ -60,11 +68,11 @@ def fit_on_dask(
         The folder or file of annotations.
     options : DataOptions
     address : str
-        Of a scheduler; "local" for a cluster of this machine's own cores.
+        The address of a scheduler; "local" makes a cluster of this machine's own cores.
     folder : path
-        Where labels go.
-    coverage : float or None
-        Refused: it takes the entropies of all items in order.
+        Labels are written to it.
+    of_items : mapping of option to value
+        Options that need the items in memory; they are refused.
     method, **settings
         Those of `fit`.
 
@@ -75,16 +83,11 @@ def fit_on_dask(
     ExtraError, DataFileError, DataError
         As for `distribute_annotations` and `write_labels`.
     """
-    from bayesanno.analysis.write_labels import write_labels
-    from bayesanno.inference.fit import fit
-
     check_method_on_dask(method)
     require_updates(model, method)
-    if coverage is not None:
-        raise FitError(
-            "--coverage sorts all items by entropy, which --dask cannot do: leave it out and use the column entropy "
-            "of the labels"
-        )
+    for option, value in of_items.items():
+        if value not in (None, False):
+            raise FitError(OF_ITEMS[option])
     options.refuse(REFUSED, model.name)
     options = of_one_column(model, options)
     if source.startswith("@"):
@@ -100,6 +103,6 @@ def fit_on_dask(
             labels=options.labels,
         )
         typer.echo(f"{model.name}: {data.describe()}", err=True)
-        fitted = fit(model, data, method=method, progressbar=sys.stderr.isatty(), **settings)
-        written = write_labels(fitted, data, folder / "labels")
+        fitted = ba.fit(model, data, method=method, progressbar=sys.stderr.isatty(), **settings)
+        written = ba.write_labels(fitted, data, folder / "labels")
     return fitted, written

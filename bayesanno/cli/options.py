@@ -1,7 +1,7 @@
 """Options that several commands share: a command that takes DATA reads it as every other does.
 
-A parameter `options: DataOptions` of a command stands for all options of reading, by `reads_data`: an option of them is
-one line of `DATA_OPTIONS`.
+`reads_data` gives a command all options of reading in place of its parameter `options: DataOptions`. Each of these
+options is one entry of `DATA_OPTIONS`.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -71,7 +71,7 @@ def _file(what: str) -> Any:
 
 LABEL_NAMES = ("--label", "--question")  # the second is the word of tools
 
-# by the name of the option, in the order of the help; each is None where it is not given, but for those with a default
+# By the name of the option, in the order of the help. An option that is not given is None unless DEFAULTS has it.
 DATA_OPTIONS: dict[str, Any] = {
     "format": Annotated[str, typer.Option(help=f"{name_one_of(FORMAT_NAMES)}.")],
     "item": _column("The item column, or field of an export."),
@@ -105,19 +105,19 @@ DATA_OPTIONS: dict[str, Any] = {
     "successes": _column("The column of positive answers (counts)."),
     "trials": _column("The column of all answers (counts)."),
 }
-OF_MODELS = ("controls", "add", "positive", "successes", "trials")  # which what needs no model does not have
+OF_MODELS = ("controls", "add", "positive", "successes", "trials")  # commands that need no model do not have them
 DEFAULTS = {"format": "auto", **dict.fromkeys(("drop_unsure", "predictions", "multi_label", "drop_rejected"), False)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(ReadOptions):
-    """What the options of reading say.
+    """The options of reading that a command was given.
 
     Parameters
     ----------
     declared : tuple of str
-        What was given with --labels, each time it was given: "A,B,..." once, or for several dimensions "NAME=A,B,..."
-        for each.
+        The values of --labels, one for each time it was given: "A,B,..." once, or "NAME=A,B,..." for each of several
+        dimensions.
     add : path, optional
         A file of further answers.
     positive : str, optional
@@ -134,7 +134,7 @@ class DataOptions(ReadOptions):
         return replace(self, labels=parse_labels(self.declared))
 
     def refuse(self, reasons: dict[str, str], model: str) -> None:
-        """Raise a DataError, with its reason, if an option is given that is refused; a long table is read in any case.
+        """Raise a DataError, with its reason, if a refused option is given; --format long is never refused.
 
         The reasons may name the {option} and the {model}.
         """
@@ -147,7 +147,7 @@ class DataOptions(ReadOptions):
 def reads_data(
     *, without: Collection[str] = (), several: bool = True
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of reading in place of its parameter `options`, in which it finds what they say.
+    """Give a command the options of reading; it gets their values as its parameter `options`.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def reads_data(
 def gather_options(
     *, label: str | Sequence[str] | None = None, labels: Sequence[str] | None = None, **given: Any
 ) -> DataOptions:
-    """Return what the options of reading say, of which any may be None.
+    """Return the options of reading as one value; any of them may be None.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def parse_settings(
     form: str = "FIELD=VALUE",
     example: str = "strategy_prior=5",
 ) -> dict[str, str]:
-    """Return what --set, or another option of its form, was given: names and values.
+    """Return the names and values that --set, or another option of its form, was given.
 
     Raises
     ------
@@ -236,6 +236,11 @@ def split_names(names: str) -> list[str]:
     return [name.strip() for name in names.split(",")]
 
 
+def parse_label_names(text: str) -> int | list[str]:
+    """Return a number of labels, or their names from a comma-separated list."""
+    return int(text) if text.isdecimal() else split_names(text)
+
+
 def parse_labels(given: Sequence[str]) -> tuple[str, ...] | None:
     """Return the labels that --labels declares for one label column, None where it was not given.
 
@@ -255,14 +260,14 @@ def parse_labels_by_dimension(given: Sequence[str]) -> dict[str, tuple[str, ...]
     Raises
     ------
     DataError
-        If a list does not say of which dimension it is, two are of the same, or a name is empty.
+        If a list does not name its dimension, two lists name the same one, or a name is empty.
     """
     found: dict[str, tuple[str, ...]] = {}
     for text in given:
         name, equals, names = (part.strip() for part in text.partition("="))
         if not (name and equals):
             raise DataError(
-                f"--labels {text} does not say of which dimension: write --labels NAME=A,B,..., once for each dimension"
+                f"--labels {text} does not name a dimension: write --labels NAME=A,B,..., once for each dimension"
             )
         if name in found:
             raise DataError(f"--labels {name}=... is given twice: give all labels of a dimension in one list")

@@ -10,13 +10,17 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+import bayesanno as ba
 from bayesanno.cli import options as opt
 from bayesanno.cli.ask import PerAnnotator, read_annotators
-from bayesanno.cli.files import check_out, show_table
+from bayesanno.cli.files import check_out, show_table, write_if_asked
 from bayesanno.ground.errors import DataError, DataFileError, ModelError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.running import status
 from bayesanno.ground.validate import check_share
+from bayesanno.modeling.registry import model_class
+from bayesanno.planning.before import SIMULATIONS, find_usual_method
+from bayesanno.planning.progress import find_needed
 
 
 def plan(
@@ -83,61 +87,36 @@ def plan(
     for name, share in (("--target", target), ("--sure", sure)):
         if share is not None:
             check_share(name, share)
-    if out is not None:
-        check_out(out, overwrite=overwrite)
-    aim = {"target": target, "measure": measure, "sure": sure, "random_seed": seed}
+    check_out(out, overwrite=overwrite)
+    aim: dict[str, Any] = {"target": target, "measure": measure, "sure": sure, "random_seed": seed}
     of_fit = {"--allocation": allocation, "--per-annotator": per_annotator}
     of_model = {"--items": items, "--per-item": per_item, "--labels": labels, "--like": like, "--set": settings}
     of_model |= {"--method": method, "--simulations": simulations, "--workers": workers}
     if _is_fit(what):
         _refuse(of_model, f"is for planning by a model before there are data, and {what} is a fit")
         who = read_annotators(None if annotators is None else Path(annotators), per_annotator)
-        table = _plan_by_fit(Path(what), aim | {"allocation": allocation or "evenly"} | who)
+        fit = ba.load(what)
+        with status("simulating futures", show=sys.stderr.isatty()):
+            table = ba.expected_progress(fit, allocation=allocation or "evenly", **aim | who)  # type: ignore[arg-type]
         has_costs, more = "costs" in who, " more"
     else:
         chosen = _find_model(what, settings)
         _refuse(of_fit, f"is for planning by a fit, and {what} is a model")
         if items is None or annotators is None:
             raise DataError("before there are data, say how many there will be: --items N and --annotators N")
-        asked: dict[str, Any] = {
-            "items": items,
-            "annotators": _whole(annotators, "--annotators"),
-            "like": like,
-            "method": method,
-        }
+        asked: dict[str, Any] = {"items": items, "annotators": _whole(annotators, "--annotators"), "method": method}
+        asked |= {"simulations": simulations, "like": None if like is None else ba.load(like)}
         asked["per_item"] = None if per_item is None else [_whole(n, "--per-item") for n in opt.split_names(per_item)]
         if labels is not None:
-            asked["labels"] = int(labels) if labels.isdecimal() else opt.split_names(labels)
-        table = _plan_by_model(chosen, aim | asked | {"simulations": simulations, "workers": workers})
+            asked["labels"] = opt.parse_label_names(labels)
+        if workers is None:  # a process takes seconds to begin
+            workers = 1 if (method or find_usual_method(chosen)) in SIMULATIONS else os.cpu_count() or 1
+        table = ba.plan_answers(chosen, **aim | asked, workers=workers, progressbar=sys.stderr.isatty())
         has_costs, more = False, ""
     typer.echo(show_table(table if has_costs else table.drop(columns="cost")))
     if target is not None:
         typer.echo(_describe_needed(table, target, measure, more, with_cost=has_costs))
-    if out is not None:
-        from bayesanno.io.write import write_table
-
-        write_table(table, out)
-        typer.echo(out)
-
-
-def _plan_by_fit(folder: Path, arguments: dict[str, Any]) -> pd.DataFrame:
-    from bayesanno.fits.storage import load
-    from bayesanno.planning.progress import expected_progress
-
-    fit = load(folder)
-    with status("following futures", show=sys.stderr.isatty()):
-        return expected_progress(fit, **arguments)
-
-
-def _plan_by_model(model: Any, arguments: dict[str, Any]) -> pd.DataFrame:
-    from bayesanno.fits.storage import load
-    from bayesanno.planning.before import SIMULATIONS, find_usual_method, plan_answers
-
-    if arguments["workers"] is None:  # a process takes seconds to begin
-        is_quick = (arguments["method"] or find_usual_method(model)) in SIMULATIONS
-        arguments["workers"] = 1 if is_quick else os.cpu_count() or 1
-    like = None if arguments["like"] is None else load(arguments["like"])
-    return plan_answers(model, **arguments | {"like": like}, progressbar=sys.stderr.isatty())
+    write_if_asked(table, out)
 
 
 def _is_fit(what: str) -> bool:
@@ -146,13 +125,11 @@ def _is_fit(what: str) -> bool:
 
 
 def _find_model(what: str, settings: list[str] | None) -> Any:
-    from bayesanno.modeling.registry import get_model, model_class
-
     try:
         model_class(what)
     except ModelError as error:
         raise DataFileError(f"there is no fit at {what}, and {error}") from None
-    return get_model(what, opt.parse_settings(settings))
+    return ba.get_model(what, opt.parse_settings(settings))
 
 
 def _refuse(options: dict[str, Any], why: str) -> None:
@@ -168,8 +145,6 @@ def _whole(text: str, option: str) -> int:
 
 
 def _describe_needed(table: pd.DataFrame, target: float, measure: str, more: str, *, with_cost: bool) -> str:
-    from bayesanno.planning.progress import find_needed
-
     what = f"an accuracy of {target:g}" if measure == "accuracy" else f"a share of sure labels of {target:g}"
     if table["p_reached"].iloc[0] > 0.5:
         first = table["answers"].iloc[0]

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+import bayesanno as ba
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out
 from bayesanno.ground.errors import DataFileError
@@ -31,15 +32,10 @@ def report(
 ) -> None:
     """Write the report of the fit in DIR: one HTML page that needs no network."""
     path = folder / "report.html" if out is None else out
-    if out is not None:
-        check_out(out, overwrite=overwrite)
+    check_out(out, overwrite=overwrite)
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no fit at {folder}: name a folder that `bayesanno fit` wrote")
-    from bayesanno.fits.storage import load
-
-    fit = load(folder)
-    from bayesanno.report.page import write_report
-
+    fit = ba.load(folder)
     with status("writing the report", show=sys.stderr.isatty()):
-        write_report(fit, path, checks=checks, random_seed=seed)
+        ba.write_report(fit, path, checks=checks, random_seed=seed)
     typer.echo(path)

@@ -1,23 +1,32 @@
 """What `bayesanno sensitivity` does: what a stronger prior would change, and what other priors do change."""
 
+from __future__ import annotations
+
 import os
 import sys
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
+import bayesanno as ba
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
-from bayesanno.criticism.sensitivity import Study
+from bayesanno.cli.for_model import read_for
+from bayesanno.criticism.sensitivity import Study, lay_out_grid, require_labels
 from bayesanno.ground.errors import ModelError
+from bayesanno.ground.fields import as_typed
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted
+from bayesanno.inference.methods import choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.capabilities import HasKnownParameters
 
 MOST_SHOWN = 5  # rows of a table on the screen
 
@@ -47,23 +56,8 @@ def sensitivity(
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Describe the prior of MODEL, how much its fit to DATA depends on it, and what other priors change."""
-    from bayesanno.cli.for_model import read_for
-    from bayesanno.criticism.power_scaling import label_power_scaling, power_scaling_table
-    from bayesanno.criticism.prior import describe_prior
-    from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
-    from bayesanno.criticism.sensitivity import sensitivity as study_priors
-    from bayesanno.inference.fit import fit
-    from bayesanno.inference.methods import choose_method
-    from bayesanno.modeling.registry import get_model
-    from bayesanno.report.plots.sensitivity import (
-        plot_label_power_scaling,
-        plot_power_scaling,
-        plot_prior,
-        plot_priors,
-    )
-
     began, show = time.perf_counter(), sys.stderr.isatty()
-    chosen = get_model(model, opt.parse_settings(settings))
+    chosen = ba.get_model(model, opt.parse_settings(settings))
     values = parse_grid(grid or ())
     sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
     choose_method("nuts", **sampling)
@@ -76,17 +70,17 @@ def sensitivity(
         if values:
             lay_out_grid(chosen, values, answers, drawn, sampling)  # refuses what is not possible
         typer.echo(f"{chosen.name}: {described}", err=True)
-        before = describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
-        fitted = fit(chosen, answers, random_seed=drawn, progressbar=show, **sampling)
+        before = ba.describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
+        fitted = ba.fit(chosen, answers, random_seed=drawn, progressbar=show, **sampling)
         tables = {"prior.csv": before.table}
-        tables |= {"powerscale.csv": power_scaling_table(fitted), "labels.csv": label_power_scaling(fitted)}
+        tables |= {"powerscale.csv": ba.power_scaling_table(fitted), "labels.csv": ba.label_power_scaling(fitted)}
         figures = {
-            "prior.png": plot_prior(before),
-            "powerscale.png": plot_power_scaling(tables["powerscale.csv"]),
-            "labels.png": plot_label_power_scaling(tables["labels.csv"]),
+            "prior.png": ba.plot_prior(before),
+            "powerscale.png": ba.plot_power_scaling(tables["powerscale.csv"]),
+            "labels.png": ba.plot_label_power_scaling(tables["labels.csv"]),
         }
         if values:
-            study = study_priors(
+            study = ba.sensitivity(
                 chosen,
                 answers,
                 values,
@@ -97,7 +91,7 @@ def sensitivity(
                 **sampling,
             )
             tables |= {"grid.csv": study.priors, "flips.csv": study.flips, "annotators.csv": study.annotators}
-            figures["priors.png"] = plot_priors(study)
+            figures["priors.png"] = ba.plot_priors(study)
         run = {
             "command": "sensitivity",
             "model": chosen.name,
@@ -109,11 +103,11 @@ def sensitivity(
             "seconds": time.perf_counter() - began,
         }
         files = write_results(folder, tables, figures, run)
-    lines = [*_describe_before(before.table), *_describe_scaling(tables)]
-    print_result([*lines, *(_describe_study(study, list(values)) if values else [])], out, files)
+    lines = [*_describe_before(before.table), *_describe_scaling(tables["powerscale.csv"], tables["labels.csv"])]
+    print_result([*lines, *(_describe_study(study, values) if values else [])], out, files)
 
 
-def parse_grid(given: list[str] | tuple[()]) -> dict[str, list[str]]:
+def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:
     """Return what --grid was given: the values of each field, as text."""
     parsed = opt.parse_settings(given, option="--grid", form="FIELD=V1,V2,...", example="strategy_prior=1,10,100")
     values = {field: [value.strip() for value in text.split(",")] for field, text in parsed.items()}
@@ -123,16 +117,12 @@ def parse_grid(given: list[str] | tuple[()]) -> dict[str, list[str]]:
     return values
 
 
-def name_priors(model: "AnnotationModel", grid: dict[str, list[str]]) -> dict[str, "AnnotationModel"]:
-    """Return the model and those of a grid by what is set; of one that takes parameters from data, its own variant."""
-    from bayesanno.ground.fields import as_typed
-    from bayesanno.modeling.capabilities import HasKnownParameters
-    from bayesanno.modeling.registry import get_model
-
+def name_priors(model: AnnotationModel, grid: dict[str, list[str]]) -> dict[str, AnnotationModel]:
+    """Return the model and those of a grid, by their settings; one that takes parameters from data is replaced."""
     named = {model.name: model}
     for values in product(*grid.values()):
         setting = dict(zip(grid, values, strict=True))
-        named[", ".join(f"{field}={value}" for field, value in setting.items())] = get_model(model, setting)
+        named[", ".join(f"{field}={value}" for field, value in setting.items())] = ba.get_model(model, setting)
     found: dict[str, AnnotationModel] = {}
     for name, one in named.items():
         own = one.without_data() if isinstance(one, HasKnownParameters) else one
@@ -144,7 +134,7 @@ def name_priors(model: "AnnotationModel", grid: dict[str, list[str]]) -> dict[st
     return found
 
 
-def _describe_before(table: "pd.DataFrame") -> list[str]:
+def _describe_before(table: pd.DataFrame) -> list[str]:
     accuracy = table[table["quantity"] == "accuracy"]
     return [
         f"{row['model']}: before data, an annotator is right {row['mean']:.0%} of the time ({row['low']:.0%} to "
@@ -153,32 +143,25 @@ def _describe_before(table: "pd.DataFrame") -> list[str]:
     ]
 
 
-def _describe_scaling(tables: dict[str, "pd.DataFrame"]) -> list[str]:
-    parameters, items = tables["powerscale.csv"], tables["labels.csv"]
-    said = parameters["diagnosis"].value_counts()
-    lines = [f"{said.get(what, 0)} of {len(parameters)} parameters: {what}" for what in sorted(set(said.index) - {""})]
-    if not lines:
-        lines = [f"none of {counted(len(parameters), 'parameter')} depends much on its prior"]
-    soon = items[items["doublings"].abs() < 1]
-    lines.append(
-        f"{len(soon)} of {counted(len(items), 'item')} would change their label if the prior were doubled or halved"
-    )
-    return lines
+def _describe_scaling(parameters: pd.DataFrame, items: pd.DataFrame) -> Iterator[str]:
+    said = parameters["diagnosis"][parameters["diagnosis"] != ""].value_counts().sort_index()
+    for what, number in said.items():
+        yield f"{number} of {len(parameters)} parameters: {what}"
+    if said.empty:
+        yield f"none of {counted(len(parameters), 'parameter')} depends much on its prior"
+    soon = int((items["doublings"].abs() < 1).sum())
+    yield f"{soon} of {counted(len(items), 'item')} would change their label if the prior were doubled or halved"
 
 
-def _describe_study(study: "Study", fields: list[str]) -> list[str]:
-    from bayesanno.ground.fields import as_typed
-
-    lines = []
+def _describe_study(study: Study, fields: Iterable[str]) -> Iterator[str]:
     table = study.priors.iloc[1:].sort_values("labels_changed", ascending=False)
     for row in table.head(MOST_SHOWN).to_dict("records"):
         what = ", ".join(f"{field}={as_typed(row[field])}" for field in fields)
         if row["labels_changed"] != row["labels_changed"]:
-            lines.append(f"{what}: {row['problem']}")
+            yield f"{what}: {row['problem']}"
             continue
-        move = row.get("largest_rank_move")
-        ranks = "" if move is None or move != move else f"; an annotator's rank moves by up to {int(move)}"
-        lines.append(f"{what}: {counted(int(row['labels_changed']), 'item')} with another label{ranks}")
+        move = row.get("largest_rank_move", np.nan)
+        ranks = "" if np.isnan(move) else f"; an annotator's rank moves by up to {int(move)}"
+        yield f"{what}: {counted(int(row['labels_changed']), 'item')} with another label{ranks}"
     if len(table) > MOST_SHOWN:
-        lines.append(f"and {len(table) - MOST_SHOWN} more that change less")
-    return lines
+        yield f"and {len(table) - MOST_SHOWN} more that change less"

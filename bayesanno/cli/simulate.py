@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+import bayesanno as ba
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, write_simulation
+from bayesanno.cli.for_model import design_for
 from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.validate import known_seed
 
@@ -33,11 +35,7 @@ def simulate(
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Draw parameters from the prior of MODEL and simulate answers: a CSV (with gold), and the parameters as JSON."""
-    from bayesanno.cli.for_model import design_for
-    from bayesanno.modeling.registry import get_model
-    from bayesanno.simulation.simulate import simulate as simulate_model
-
-    chosen = get_model(model, opt.parse_settings(settings))
+    chosen = ba.get_model(model, opt.parse_settings(settings))
     beside = out.with_suffix(".json")
     if beside == out:
         raise DataFileError(f"{out} is where the parameters go: give a name in .csv")
@@ -54,7 +52,7 @@ def simulate(
         unsure=tuple(unsure or ()),
         random_seed=seed,
     )
-    data, truth = simulate_model(chosen, design, random_seed=seed)
+    data, truth = ba.simulate(chosen, design, random_seed=seed)
     written = write_simulation(chosen, data, truth, out, seed=seed)
     for path in written:
         typer.echo(path)

@@ -1,7 +1,7 @@
 """Blocks of a page: a verdict, sentences, pictures, small tables, large tables, a card.
 
-The invariant: a block holds plain text and numbers; that they cannot be read as HTML or as a script is the template's
-doing, which escapes every one of them.
+The invariant: a block holds plain text and numbers. The template escapes every one of them, so that none is read as
+HTML or as a script.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ DIGITS = 4  # of numbers in tables, after the point,
 MOST_FRACTIONAL = 100.0  # unless one is above this
 
 
-class Block:
-    """What the template shows by its kind, the name of its class."""
+class PageBlock:
+    """A part of a page, which the template shows by its kind, the name of its class."""
 
     @property
     def kind(self) -> str:
@@ -33,7 +33,21 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Verdict(Block):
+class Text(PageBlock):
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Heading(PageBlock):
+    """A heading within a section."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Verdict(PageBlock):
     """One sentence that answers the question, for or against."""
 
     text: str
@@ -41,28 +55,14 @@ class Verdict(Block):
 
 
 @dataclass(frozen=True)
-class Problems(Block):
-    """What is to be known of a fit, and done about it."""
+class Problems(PageBlock):
+    """A list of what is wrong with a fit and what to do about it."""
 
     texts: Sequence[str]
 
 
 @dataclass(frozen=True)
-class Text(Block):
-    """A paragraph."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Heading(Block):
-    """A heading within a section."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Picture(Block):
+class Picture(PageBlock):
     """A figure, `png` in base64; `alt` is what it shows, for those who cannot see it."""
 
     png: str
@@ -72,7 +72,7 @@ class Picture(Block):
 
 
 @dataclass(frozen=True)
-class Table(Block):
+class SmallTable(PageBlock):
     """A small table as text; without a header the first column names the rows."""
 
     rows: Sequence[Sequence[str]]
@@ -82,15 +82,15 @@ class Table(Block):
 
 
 @dataclass(frozen=True)
-class Grid(Block):
-    """A table that sorts, filters and searches, of which the page shows some rows at a time."""
+class LargeTable(PageBlock):
+    """A table that sorts, filters and searches; the page shows some rows at a time."""
 
     name: str
     content: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Card(Block):
+class Card(PageBlock):
     """A long text that opens when asked for."""
 
     caption: str
@@ -99,11 +99,11 @@ class Card(Block):
 
 @dataclass(frozen=True)
 class Section:
-    """A question, and what answers it."""
+    """A question, and the blocks that answer it."""
 
     name: str
     question: str
-    blocks: Sequence[Block]
+    blocks: Sequence[PageBlock]
 
 
 def draw(figure: Figure, caption: str, *, alt: str = "") -> Picture:
@@ -114,35 +114,34 @@ def draw(figure: Figure, caption: str, *, alt: str = "") -> Picture:
     return Picture(png=base64.b64encode(file.getvalue()).decode(), width=width, alt=alt or caption, caption=caption)
 
 
-def table_of(table: pd.DataFrame, *, caption: str = "") -> Table:
+def small_table(table: pd.DataFrame, *, caption: str = "") -> SmallTable:
     """Return a short DataFrame as a table of text."""
-    numbers = [column.dtype.kind in "iuf" for _, column in table.items()]
-    columns = [
-        [_as_text(value) for value in column.tolist()] if number else [str(value) for value in column.tolist()]
-        for number, (_, column) in zip(numbers, table.items(), strict=True)
-    ]
-    header = [str(name) for name in table.columns]
-    return Table(caption=caption, header=header, numbers=numbers, rows=list(zip(*columns, strict=True)))
+    return SmallTable(
+        caption=caption,
+        header=[str(name) for name in table.columns],
+        numbers=[kind.kind in "iuf" for kind in table.dtypes],
+        rows=[tuple(map(_as_text, row)) for row in table.itertuples(index=False)],
+    )
 
 
-def grid_of(
+def large_table(
     table: pd.DataFrame, *, name: str, what: str, by: str, down: bool = True, choose: Sequence[str] = ()
-) -> Grid:
-    """Return a DataFrame, long as it may be, as a table that sorts, filters and searches.
+) -> LargeTable:
+    """Return a DataFrame of any length as a table that sorts, filters and searches.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Of text and numbers.
+        Its columns hold text or numbers.
     name, what : str
         The element's id, and what its rows are.
     by : str
-        The column that rows are sorted by at first, the largest on top if `down`.
+        The column that rows are sorted by at first; the largest is on top if `down`.
     choose : sequence of str
-        Columns of text whose values can be chosen from, where they are not too many.
+        Columns of text; readers can choose among their values if there are not too many.
     """
     columns = [_column(str(column), values, choose=column in choose) for column, values in table.items()]
-    return Grid(name=name, content={"what": what, "columns": columns, "sort": {"by": by, "down": down}})
+    return LargeTable(name=name, content={"what": what, "columns": columns, "sort": {"by": by, "down": down}})
 
 
 def _column(name: str, values: pd.Series, *, choose: bool) -> dict[str, Any]:
@@ -160,7 +159,7 @@ def _column(name: str, values: pd.Series, *, choose: bool) -> dict[str, Any]:
     return {"name": name, "kind": "text", **choices}
 
 
-def _as_text(value: float) -> str:
-    if isinstance(value, int):
-        return f"{value:,}"
-    return "" if value != value else f"{value:.{DIGITS}g}"
+def _as_text(value: object) -> str:
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.{DIGITS}g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -11,7 +11,7 @@ from bayesanno.ground.errors import DataFileError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import xr
 from bayesanno.report.blocks import Section
-from bayesanno.report.sections.annotators import describes_annotators, show_annotators
+from bayesanno.report.sections.annotators import show_annotators
 from bayesanno.report.sections.checks import check_model
 from bayesanno.report.sections.dependence import show_dependence
 from bayesanno.report.sections.labels import ask_of_items, show_items
@@ -41,7 +41,7 @@ def write_report(
         likelihood (`power_scaling_table`), and to look ahead (`expected_progress`, `stopping_table`): some seconds; no
         use for a fit by EM.
     random_seed : int, optional
-        Of the checks; by default the fit's own, so that the same fit has the same page.
+        The seed of the checks; by default the fit's own, so that the same fit has the same page.
 
     Returns
     -------
@@ -88,21 +88,16 @@ def write_report(
 
 
 def list_sections(view: FitView, *, checks: bool, random_seed: int) -> list[Section]:
-    """Return the sections of a fit's report, in reading order."""
-    sections = [
-        Section("trust", "Can I trust this fit?", judge_fit(view)),
-        Section("labels", ask_of_items(view), show_items(view)),
+    """Return the sections of a fit's report, in reading order; a question without an answer is left out."""
+    asked = [
+        ("trust", "Can I trust this fit?", judge_fit(view)),
+        ("labels", ask_of_items(view), show_items(view)),
+        ("recalibration", "What did recalibration change?", show_recalibration(view)),
+        ("annotators", "Who are the annotators?", show_annotators(view)),
+        ("dependence", "Do annotators err together?", show_dependence(view, random_seed=random_seed)),
+        ("progress", "What would more answers bring?", show_progress(view, random_seed=random_seed) if checks else ()),
+        ("model", "How good is the model?", check_model(view, checks=checks, random_seed=random_seed)),
+        ("made", "How was it made?", describe_origin(view)),
     ]
-    if view.is_recalibrated:
-        asked = "What did recalibration change?"
-        sections.append(Section("recalibration", asked, show_recalibration(view)))
-    if describes_annotators(view):
-        sections.append(Section("annotators", "Who are the annotators?", show_annotators(view)))
-    if together := show_dependence(view, random_seed=random_seed):
-        sections.append(Section("dependence", "Do annotators err together?", together))
-    if checks and (ahead := show_progress(view, random_seed=random_seed)):
-        sections.append(Section("progress", "What would more answers bring?", ahead))
-    said = check_model(view, checks=checks, random_seed=random_seed)
-    sections.append(Section("model", "How good is the model?", said))
-    sections.append(Section("made", "How was it made?", describe_origin(view)))
-    return sections
+    sections = [Section(name, question, list(blocks)) for name, question, blocks in asked]
+    return [section for section in sections if section.blocks]

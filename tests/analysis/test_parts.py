@@ -155,11 +155,11 @@ def test_accuracy_is_reported_in_words(multi_fit, mace_fit):
     assert first.startswith(f"accuracy against gold of 1 item in focus {found['accuracy']['focus']:.4f}; of the surest")
     assert second.startswith(f"accuracy against gold of 40 items in polarity {found['accuracy']['polarity']:.4f}; of")
     one = score(mace_fit) | {"data": {"gold": 300}}
-    assert describe_accuracy(one) == [
+    assert list(describe_accuracy(one)) == [
         f"accuracy against gold of 300 items {one['accuracy']:.4f}; of the surest 90% {one['accuracy_at_90']:.4f}, "
         f"of the surest 75% {one['accuracy_at_75']:.4f}"
     ]
-    assert describe_accuracy({}) == []
+    assert list(describe_accuracy({})) == []
 
 
 # ------------------------------------------------------------------------------------------------- prediction

@@ -108,7 +108,7 @@ def test_what_is_wrong_is_said_before_anything_is_sampled_or_written(compare, tm
     def sample(*_, **__):
         raise AssertionError("it must not come to this")
 
-    monkeypatch.setattr("bayesanno.inference.fit.fit", sample)
+    monkeypatch.setattr(ba, "fit", sample)
     before = listing(tmp_path)
     arguments, match = WRONG[wrong]
     code, out, err = compare(arguments if "--out" in arguments else f"{arguments} --out run")

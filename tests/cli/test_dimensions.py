@@ -10,7 +10,6 @@ import pytest
 
 import bayesanno as ba
 from bayesanno import MultiAnnotationData, read_multi_annotations
-from bayesanno.cli import fit as fitting
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.models.model_a_multi import ModelAMulti
 from tests.cli.within import run
@@ -120,7 +119,7 @@ def test_declared_labels_of_the_command_reach_the_data(tmp_path, monkeypatch):
         seen.append(data)
         raise FitError("that will do")
 
-    monkeypatch.setattr(fitting, "_fit", started)
+    monkeypatch.setattr(ba, "fit", started)
     (tmp_path / "a.csv").write_text(LONG)
     options = "--label focus --label polarity --labels focus=result,method,other --labels polarity=-,0,+"
     code, _, err = run(tmp_path, "fit", "model_a_multi", "a.csv", *options.split(), "--out", "run")
@@ -193,8 +192,8 @@ NOT_FITTED = {
     "gold file": (f"model_a_multi a.csv {COLUMNS} --gold-file a.csv", "--gold-file is for one label column"),
     "controls": (f"model_a_multi a.csv {COLUMNS} --controls a.csv", "--controls is for one label column"),
     "labels": (f"model_a_multi a.csv {COLUMNS} --labels +,-",
-               r"--labels \+,- does not say of which dimension: write --labels NAME=A,B"),
-    "labels of none": (f"model_a_multi a.csv {COLUMNS} --labels =a,b", "--labels =a,b does not say of which dimension"),
+               r"--labels \+,- does not name a dimension: write --labels NAME=A,B"),
+    "labels of none": (f"model_a_multi a.csv {COLUMNS} --labels =a,b", "--labels =a,b does not name a dimension"),
     "labels twice": (f"model_a_multi a.csv {COLUMNS} --labels focus=a,b --labels focus=c",
                      r"--labels focus=\.\.\. is given twice: give all labels of a dimension in one list"),
     "labels of another": (f"model_a_multi a.csv {COLUMNS} --labels focs=a,b",
@@ -218,7 +217,7 @@ def test_what_cannot_be_fitted_is_refused_in_one_line_and_nothing_is_written(tmp
     def started(*_, **__):
         raise AssertionError("a fit was started, where the request should have been refused")
 
-    monkeypatch.setattr(fitting, "_fit", started)
+    monkeypatch.setattr(ba, "fit", started)
     (tmp_path / "a.csv").write_text(LONG)
     arguments, match = NOT_FITTED[wrong]
     code, out, err = run(tmp_path, "fit", *arguments.split(), "--out", "run")

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.cli import fit as fitting
 from bayesanno.ground.errors import FitError
 from bayesanno.inference.sampling import nuts as samplers
 
@@ -99,7 +98,7 @@ def test_what_is_wrong_is_said_in_one_line_and_nothing_is_written(command, tmp_p
     def started(*_, **__):
         raise AssertionError("a fit was started, where the request should have been refused")
 
-    monkeypatch.setattr(fitting, "_fit", started)
+    monkeypatch.setattr(ba, "fit", started)
     content, arguments, match = REFUSED[wrong]
     (tmp_path / "answers.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     (tmp_path / "controls.csv").write_text("item,label\ns1,perhaps\n")
@@ -128,7 +127,7 @@ def test_a_sampler_that_is_not_installed_is_refused(command, tmp_path, monkeypat
 
 def test_a_table_with_a_byte_order_mark_and_other_line_ends_is_simply_read(command, tmp_path, tiny_fit, monkeypatch):
     seen = []
-    monkeypatch.setattr(fitting, "_fit", lambda _, data, **__: seen.append(data) or tiny_fit)
+    monkeypatch.setattr(ba, "fit", lambda _, data, **__: seen.append(data) or tiny_fit)
     (tmp_path / "answers.csv").write_bytes(b'\xef\xbb\xbfitem;annotator;label\r\n"s;1";ada;no\r\ns2;bo;"yes"\r\n')
     assert command("fit", "mace", "answers.csv", "--out", "run")[0] == 0
     assert seen[0].items == ("s;1", "s2")
@@ -138,7 +137,7 @@ def test_a_table_with_a_byte_order_mark_and_other_line_ends_is_simply_read(comma
 @pytest.mark.parametrize(("given", "reaches"), [((), "auto"), (("--initvals", "vote"), "vote")])
 def test_where_chains_start_reaches_the_fit(command, tmp_path, tiny_fit, monkeypatch, given, reaches):
     seen = []
-    monkeypatch.setattr(fitting, "_fit", lambda *_, **settings: seen.append(settings["initvals"]) or tiny_fit)
+    monkeypatch.setattr(ba, "fit", lambda *_, **settings: seen.append(settings["initvals"]) or tiny_fit)
     (tmp_path / "answers.csv").write_text(LONG)
     assert command("fit", "mace", "answers.csv", "--out", "run", *given)[0] == 0
     assert seen == [reaches]
@@ -158,7 +157,7 @@ def old_run(tmp_path):
 
 
 def test_overwrite_replaces_the_folder(command, old_run, tiny_fit, monkeypatch):
-    monkeypatch.setattr(fitting, "_fit", lambda *_, **__: tiny_fit)
+    monkeypatch.setattr(ba, "fit", lambda *_, **__: tiny_fit)
     code, out, _ = command("fit", "model_b", "answers.csv", "--out", "run", "--overwrite")
     assert code == 0
     assert "run/labels.csv" in out.splitlines()
@@ -181,7 +180,7 @@ def test_a_failed_run_leaves_the_folder_it_was_to_replace(command, old_run, monk
     def fails(*_, **__):
         raise raised
 
-    monkeypatch.setattr(fitting, "_fit", fails)
+    monkeypatch.setattr(ba, "fit", fails)
     before = listing(old_run.parent)
     found = command("fit", "mace", "answers.csv", "--out", "run", "--overwrite")
     assert (found[0], found[1]) == (code, "")
@@ -196,7 +195,7 @@ def test_a_run_whose_tables_cannot_be_written_leaves_nothing(command, tmp_path, 
         raise OSError("No space left on device")
 
     (tmp_path / "answers.csv").write_text(LONG)
-    monkeypatch.setattr(fitting, "_fit", lambda *_, **__: tiny_fit)
+    monkeypatch.setattr(ba, "fit", lambda *_, **__: tiny_fit)
     monkeypatch.setattr(bayesanno.cli.files, "describe_run", fails)
     with pytest.raises(OSError, match="No space"):
         command("fit", "mace", "answers.csv", "--out", "run")
@@ -220,7 +219,7 @@ def test_a_full_disk_is_one_line_and_nothing_is_written_by_half(command, old_run
         monkeypatch.setattr(Path, way, unless_full(getattr(Path, way)))
     to_csv = unless_full(pd.DataFrame.to_csv, lambda _, path, **__: path.name)
     monkeypatch.setattr(pd.DataFrame, "to_csv", to_csv)
-    monkeypatch.setattr(fitting, "_fit", unless_full(lambda *_, **__: tiny_fit, lambda *_, **__: "cache"))
+    monkeypatch.setattr(ba, "fit", unless_full(lambda *_, **__: tiny_fit, lambda *_, **__: "cache"))
     code, _, err = command("fit", "model_b", "answers.csv", "--out", "run", "--overwrite")
     monkeypatch.undo()  # so that files can be read
     assert code == 1
@@ -241,7 +240,7 @@ def test_a_full_disk_is_one_line_and_nothing_is_written_by_half(command, old_run
 
 def test_data_may_come_from_standard_input(command, tmp_path, tiny_fit, monkeypatch):
     seen = []
-    monkeypatch.setattr(fitting, "_fit", lambda _, data, **__: seen.append(data) or tiny_fit)
+    monkeypatch.setattr(ba, "fit", lambda _, data, **__: seen.append(data) or tiny_fit)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LONG.encode())))
     assert command("fit", "mace", "-", "--out", "run", "--no-report")[0] == 0
     (tmp_path / "answers.csv").write_text(LONG)

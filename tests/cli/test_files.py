@@ -6,11 +6,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.cli.files import NUMBERS, describe_data, numbers_as_text, write_fit
+from bayesanno.cli.files import describe_data, write_fit
 from bayesanno.fits import storage, view
 from bayesanno.io.write import write_data
 from bayesanno.modeling.data_kinds import KINDS, Data
@@ -78,11 +77,3 @@ def test_files_of_text_are_the_same_on_every_system(tiny_fit, tmp_path, monkeypa
     for name, text in written["other"].items():
         assert b"\r" not in text, name
         assert text == written["this"][name] or name == "run.json", name  # which has how long it took
-
-
-def test_numbers_are_written_as_pandas_writes_them(rng):
-    table = pd.DataFrame(
-        {"item": ["a,b", 'c"d', "e"], "p[x]": rng.uniform(size=3) ** 9, "n": [1, 2, 3]}, index=[4, 5, 6]
-    )
-    table["gap"] = [np.nan, np.inf, -1e-300]
-    assert numbers_as_text(table).to_csv(index=False) == table.to_csv(index=False, float_format=NUMBERS)

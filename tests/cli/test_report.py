@@ -5,7 +5,6 @@ import json
 import pytest
 
 import bayesanno as ba
-from bayesanno.cli import fit as fitting
 
 LONG = "item,annotator,label\ns1,ada,yes\ns1,bo,no\ns2,ada,no\ns2,cy,no\n"
 
@@ -34,7 +33,7 @@ def test_the_page_goes_beside_the_fit_or_where_it_is_asked_for(command, run):
 
 def test_a_fit_can_do_without(command, tiny_fit, tmp_path, monkeypatch):
     (tmp_path / "answers.csv").write_text(LONG)
-    monkeypatch.setattr(fitting, "_fit", lambda *_, **__: tiny_fit)
+    monkeypatch.setattr(ba, "fit", lambda *_, **__: tiny_fit)
     code, out, _ = command("fit", "model_b", "answers.csv", "--out", "run", "--no-report")
     assert code == 0
     assert "report" not in out

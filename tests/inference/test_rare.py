@@ -113,7 +113,7 @@ def test_a_fit_that_was_saved_says_the_same(rare_fit, tmp_path):
 
 
 def test_the_report_says_so(rare_fit):
-    shown = str(judge_fit(view_of(rare_fit)))
+    shown = str(list(judge_fit(view_of(rare_fit))))
     assert USABLE in shown
     assert "largest R-hat without nearly empty classes" in shown
 

@@ -19,7 +19,7 @@ QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}
 
 def said(fit):
     """The verdict, what is wrong, and everything else that is said."""
-    blocks = judge_answers(view_of(fit))
+    blocks = list(judge_answers(view_of(fit)))
     verdicts = [block for block in blocks if isinstance(block, Verdict)]
     problems = [text for block in blocks if isinstance(block, Problems) for text in block.texts]
     return verdicts, problems, " ".join(block.text for block in blocks if isinstance(block, Text))
@@ -108,7 +108,10 @@ def test_errors_are_counted_where_the_truth_is_known(clique_fit):
     ("errors", "what"),
     [
         (Errors(100, 5.0, 6.0, 0.38, 6.5, 0.7), []),
-        (Errors(100, 5.0, 20.0, 1e-6, 21.0, 0.7), ["20 are labelled wrongly, where 5.0 were expected"]),
+        (
+            Errors(100, 5.0, 20.0, 1e-6, 21.0, 0.7),
+            ["20 of 100 items whose true label is known are labelled wrongly, where 5.0 were"],
+        ),
         (
             Errors(100, 18.0, 20.0, 0.4, 9.0, 0.01),
             ["the majority vote makes fewer errors (9.0) than these labels (20)"],

@@ -10,7 +10,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.ground.errors import DataFileError, FitError, IdentifiabilityWarning
-from bayesanno.report.blocks import Verdict, grid_of, table_of
+from bayesanno.report.blocks import Verdict, large_table, small_table
 from bayesanno.report.sections.labels import list_votes
 from bayesanno.report.sections.trust import judge_fit
 from tests.samples import SHORT, simulate_clique
@@ -140,12 +140,12 @@ def test_votes_in_words():
 
 def test_numbers_are_rounded_and_missing_ones_are_left_out():
     table = pd.DataFrame({"name": ["x", "y", "x", "x"], "value": [0.123456, np.nan, 1, 2], "n": [1, 2000, 3, 4]})
-    content = grid_of(table, name="t", what="rows", by="value", choose=["name"]).content
+    content = large_table(table, name="t", what="rows", by="value", choose=["name"]).content
     name, value, n = content["columns"]
     assert name == {"name": "name", "kind": "text", "values": [0, 1, 0, 0], "names": ["x", "y"], "filter": True}
     assert value["values"] == [0.1235, None, 1.0, 2.0]
     assert n["digits"] == 0
-    assert table_of(table).rows[:2] == [("x", "0.1235", "1"), ("y", "", "2,000")]
+    assert small_table(table).rows[:2] == [("x", "0.1235", "1"), ("y", "", "2,000")]
 
 
 def test_nothing_is_written_where_it_cannot_be(tiny_fit, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.report.blocks import Picture, Table, Text
+from bayesanno.report.blocks import Picture, SmallTable, Text
 from bayesanno.report.sections.progress import FUTURES, show_progress
 from tests.samples import simulate_clique
 
@@ -26,11 +26,11 @@ def small_vb(small):
 
 def test_the_section_says_what_the_tables_say(small_vb):
     text, picture, table = show_progress(view_of(small_vb), random_seed=1)
-    assert (Text, Picture, Table) == (type(text), type(picture), type(table))
+    assert (Text, Picture, SmallTable) == (type(text), type(picture), type(table))
     items = ba.stopping_table(small_vb, futures=FUTURES, random_seed=1)["next"]
     assert [int(row[1]) for row in table.rows] == [int((items == name).sum()) for name in ("done", "ask", "expert")]
     settings = {"futures": FUTURES, "random_seed": 1}
-    for way, words in (("evenly", "spread evenly"), ("suggested", "asked where they tell most")):
+    for way, words in (("evenly", "spread evenly"), ("suggested", "asked where they help most")):
         after = ba.expected_progress(small_vb, [0, 25, 50, 100], allocation=way, **settings)["accuracy"]
         assert f"{after.iloc[-1]:.1%} if they are {words}" in text.text
         assert text.text.startswith(f"{after.iloc[0]:.1%} of the labels")
@@ -38,12 +38,12 @@ def test_the_section_says_what_the_tables_say(small_vb):
 
 
 def test_where_the_model_does_not_fit_it_says_that_answers_are_worth_less(small_vb):
-    assert "worth less" not in show_progress(view_of(small_vb), random_seed=1)[0].text
+    assert "worth less" not in next(show_progress(view_of(small_vb), random_seed=1)).text
     rng = np.random.default_rng(2)
     clique = simulate_clique(rng, items=200, annotators=12, clique=4, copies=0.9, accuracy=(0.6, 0.75), per_item=9)[0]
     with pytest.warns(ba.MisfitWarning):
         doubtful = ba.fit("model_b", clique, **(QUICK | {"check": True}))
-    assert "worth less" in show_progress(view_of(doubtful), random_seed=1)[0].text
+    assert "worth less" in next(show_progress(view_of(doubtful), random_seed=1)).text
 
 
 def test_a_fit_that_cannot_say_it_has_no_section(small):
@@ -51,7 +51,7 @@ def test_a_fit_that_cannot_say_it_has_no_section(small):
     full = [(str(i), str(j), "yn"[(i + (j == i)) % 2]) for i in range(12) for j in range(5)]
     complete = ba.fit("one_coin", ba.AnnotationData.from_records(full), **QUICK)
     for fit in (point, complete):
-        assert show_progress(view_of(fit), random_seed=1) == []
+        assert list(show_progress(view_of(fit), random_seed=1)) == []
 
 
 class TestPlotProgress:

@@ -17,26 +17,13 @@ from bayesanno.analysis.parts import part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted
+from bayesanno.report.plots import style
 from bayesanno.report.plots.elements import find_codes
-from bayesanno.report.plots.style import (
-    ACCENT,
-    DARK,
-    FROM_WHITE,
-    INK,
-    PALE,
-    begin_title,
-    cut_name,
-    height_for,
-    keep_dimension,
-    name_rows,
-    new_figure,
-    new_grid,
-)
 
-LOW = 0.5  # a competence below it is low, and an annotator of whom that is more probable than this is marked
+LOW = 0.5  # a competence below it is low; annotators whose competence is more probably low than not are marked
 MOST_MATRICES = 12
 MATRIX_COLUMNS = 4
-HARDLY = 0.05  # an interval that ends below it is not drawn as a line: it would be a dot
+SHORTEST = 0.05  # an interval that ends below it is not drawn as a line: it would be a dot
 MOST_PRINTED = 5  # labels up to which the numbers are printed into the cells
 
 
@@ -55,7 +42,7 @@ def plot_annotators(fit: xr.DataTree | FitView, *, dimension: str | None = None)
     Returns
     -------
     matplotlib.figure.Figure
-        Posterior means with 94% intervals; of a fit that is one point, as EM gives it, that point.
+        Posterior means with 94% intervals; a fit that is one point, such as one by EM, has that point only.
 
     Raises
     ------
@@ -75,7 +62,7 @@ def plot_annotators(fit: xr.DataTree | FitView, *, dimension: str | None = None)
 
 
 def tabulate_low(view: FitView) -> pd.DataFrame:
-    """Return the annotator table, and in it `low`: who more probably than not is; of a point, who is."""
+    """Return the annotator table with a column `low`: whether competence is more probably low than not."""
     table = annotator_table(view)
     is_point = view.yields == "point"
     low = table["competence_mean"] < LOW if is_point else low_competence_table(view, below=LOW)["probability"] > LOW
@@ -85,21 +72,22 @@ def tabulate_low(view: FitView) -> pd.DataFrame:
 def draw_annotators(view: FitView, table: pd.DataFrame, dimension: str | None) -> Figure:
     """Draw what `plot_annotators` does, of the table of `tabulate_low`."""
     is_point = view.yields == "point"
-    table = keep_dimension(table, dimension).sort_values("competence_mean", kind="stable")
-    figure, axes = new_figure(7, max(2.4, height_for(len(table))))
-    axes.axvline(LOW, color=PALE, linewidth=0.8, linestyle="--", zorder=0)
+    table = style.keep_dimension(table, dimension).sort_values("competence_mean", kind="stable")
+    figure, axes = style.new_figure(7, max(2.4, style.height_for(len(table))))
+    axes.axvline(LOW, color=style.PALE, linewidth=0.8, linestyle="--", zorder=0)
     place = np.arange(len(table))
     if not is_point:
         width = max(0.5, min(2.0, 120 / len(table)))
-        axes.hlines(place, table["competence_hdi94_lb"], table["competence_hdi94_ub"], color=PALE, linewidth=width)
+        low, high = table["competence_hdi94_lb"], table["competence_hdi94_ub"]
+        axes.hlines(place, low, high, color=style.PALE, linewidth=width)
     _draw_sizes(axes, table, place)
-    name_rows(axes, table["annotator"].tolist())
+    style.name_rows(axes, table["annotator"].tolist())
     name = view.model.competence
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(table) - 0.4))
     axes.set_xlabel(f"{name} (a share of answers, 0 to 1)")
     axes.set_ylabel("annotator")
     what = "one point, without intervals" if is_point else "posterior mean and 94% interval"
-    begin_title(axes, f"{name} of {len(table):,} annotators: {what}", dimension)
+    style.write_title(axes, f"{name} of {len(table):,} annotators: {what}", dimension)
     return figure
 
 
@@ -111,14 +99,14 @@ def _draw_sizes(axes: Axes, table: pd.DataFrame, place: np.ndarray) -> None:
     def size(many: Any) -> Any:
         return 4 + largest * np.asarray(many) / n.max()
 
-    look: dict[str, Any] = {"edgecolor": INK, "linewidth": 0.8}
-    for marked, face in ((~low, ACCENT), (low, "white")):
+    look: dict[str, Any] = {"edgecolor": style.INK, "linewidth": 0.8}
+    for marked, face in ((~low, style.ACCENT), (low, "white")):
         mean = table["competence_mean"].to_numpy()[marked]
         axes.scatter(mean, place[marked], s=size(n[marked]), facecolor=face, zorder=3, **look)
     if low.any():
         axes.scatter([], [], s=size(n.max()), facecolor="white", label=f"more probably below {LOW:g}", **look)
     for many in dict.fromkeys(int(q) for q in np.quantile(n, [0, 0.5, 1], method="nearest")):
-        axes.scatter([], [], s=size(many), facecolor=ACCENT, label=counted(many, "answer"), **look)
+        axes.scatter([], [], s=size(many), facecolor=style.ACCENT, label=counted(many, "answer"), **look)
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
 
 
@@ -130,7 +118,7 @@ def plot_confusion(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of a model with confusion matrices, or that implies them: `model_b`, `mace`, `one_coin` and the like.
+        Its model has confusion matrices or implies them: `model_b`, `mace`, `one_coin` and the like.
     annotators : sequence of str, optional
         The annotators; by default the 12 with the most answers.
     dimension : str, optional
@@ -171,24 +159,23 @@ def plot_confusion(
 
     columns = min(MATRIX_COLUMNS, len(chosen))
     side = min(3.2, max(1.9, 0.5 * data.n_labels if data.n_labels <= MOST_PRINTED else 0.16 * data.n_labels))
-    figure, panels = new_grid(len(chosen), columns, (side, side))
+    figure, panels = style.new_grid(len(chosen), columns, (side, side))
     for number, (axes, name, code) in enumerate(zip(panels, chosen, codes, strict=False)):
         one = {what: values[number] for what, values in found.items()}
-        image = axes.imshow(one["mean"], cmap=FROM_WHITE, vmin=0, vmax=1, interpolation="nearest")
+        image = axes.imshow(one["mean"], cmap=style.FROM_WHITE, vmin=0, vmax=1, interpolation="nearest")
         _draw_intervals(axes, one, printed=data.n_labels <= MOST_PRINTED)
-        name_rows(axes, data.classes)
-        name_rows(axes, data.labels, along="x")
+        style.name_rows(axes, data.classes)
+        style.name_rows(axes, data.labels, along="x")
         axes.tick_params(
             labelsize=7, length=0, labelleft=number % columns == 0, labelbottom=number + columns >= len(chosen)
         )
         axes.spines[:].set_visible(False)
-        axes.set_title(f"{cut_name(name)}, {n[code]:,} answers", fontsize=8, loc="left", parse_math=False)
-    bar = figure.colorbar(image, ax=list(panels), shrink=min(1.0, 2.5 / figure.get_figheight()), aspect=25)
-    bar.set_label("probability of the response", fontsize=8)
-    bar.ax.tick_params(labelsize=7)
+        axes.set_title(f"{style.cut_name(name)}, {n[code]:,} answers", fontsize=8, loc="left", parse_math=False)
+    size = {"shrink": min(1.0, 2.5 / figure.get_figheight()), "aspect": 25}
+    style.add_scale(figure, image, panels, "probability of the response", **size)
     figure.supxlabel("response", fontsize=9)
     figure.supylabel("true class", fontsize=9)
-    whose = f"{len(chosen)} annotators" if len(chosen) > 1 else f"{cut_name(chosen[0])}"
+    whose = f"{len(chosen)} annotators" if len(chosen) > 1 else style.cut_name(chosen[0])
     if annotators is None and len(chosen) < len(everybody):
         whose = f"the {len(chosen)} of {len(everybody):,} annotators with most answers"
     what = "one point, without intervals" if view.yields == "point" else "posterior mean and 94% interval"
@@ -201,14 +188,11 @@ def _draw_intervals(axes: Axes, found: dict[str, np.ndarray], *, printed: bool) 
     mean, low, high = found["mean"], found["hdi94_lb"], found["hdi94_ub"]
     known = np.isfinite(low)
     if printed:
-        for row, column in np.ndindex(mean.shape):
-            text = f"{mean[row, column]:.2f}"
-            if known[row, column]:
-                text += f"\n{low[row, column]:.2f}–{high[row, column]:.2f}"
-            colour = "white" if mean[row, column] > DARK else INK
-            axes.text(column, row, text, ha="center", va="center", fontsize=6, color=colour, linespacing=1.3)
+        texts = np.array([f"{value:.2f}" for value in mean.flat], dtype=object).reshape(mean.shape)
+        texts[known] += [f"\n{a:.2f}–{b:.2f}" for a, b in zip(low[known], high[known], strict=True)]
+        style.print_cells(axes, texts, mean > style.DARK, 6)
         return
-    for there, colour in ((mean > DARK, "white"), (mean <= DARK, INK)):
-        rows, columns = np.nonzero(there & known & (high > HARDLY))
+    for there, colour in ((mean > style.DARK, "white"), (mean <= style.DARK, style.INK)):
+        rows, columns = np.nonzero(there & known & (high > SHORTEST))
         left = columns - 0.5
         axes.hlines(rows, left + low[rows, columns], left + high[rows, columns], color=colour, linewidth=0.8)

@@ -13,7 +13,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.report.plots.elements import Elements, choose_elements, take_elements
-from bayesanno.report.plots.style import cut_name, shades
+from bayesanno.report.plots.style import ShownFigure, cut_name, shades
 
 if TYPE_CHECKING:
     from arviz_plots import PlotCollection
@@ -32,7 +32,7 @@ def plot_traces(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | Non
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of chains, as NUTS gives it.
+        A fit with chains, such as one by NUTS.
     var_names : str or sequence of str, optional
         Variables, such as "prevalence", or single parameters as `summary` names them, such as "competence[ana]"; all
         variables by default. If that is more than 8 parameters, those 8 with the largest R-hat and the smallest
@@ -62,7 +62,7 @@ def plot_traces(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | Non
     figure = _draw(arviz_plots.plot_trace_dist, chosen, title, compact=False, visuals=widths)
     for axes in figure.axes:
         if axes.get_ylabel():
-            axes.set_ylabel("value", fontsize=8)  # what it is of is said below the density
+            axes.set_ylabel("value", fontsize=8)  # the label of the density names the parameter
         elif axes.get_xlabel():
             axes.set_ylabel("density", fontsize=8)
     return figure
@@ -71,15 +71,15 @@ def plot_traces(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | Non
 def plot_chain_ranks(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None = None) -> Figure:
     """Draw the distribution of the ranks of each chain's draws among all draws, of the parameters that mix worst.
 
-    Of chains that mix, the ranks of each are uniform, and its line stays near 0: what is drawn is how far the
-    distribution of the ranks is from the uniform one (T. Säilynoja, P.-C. Bürkner and A. Vehtari 2022, Statistics and
+    The ranks of chains that mix are uniform, and their lines stay near 0: a line shows how far the distribution of a
+    chain's ranks is from the uniform one (T. Säilynoja, P.-C. Bürkner and A. Vehtari 2022, Statistics and
     Computing 32:32, doi:10.1007/s11222-022-10090-6). A panel has the p of ArviZ's test that all chains are uniform, and
     marks where they are not if it is small.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of two chains or more, as NUTS gives it.
+        A fit with two chains or more, such as one by NUTS.
     var_names : str or sequence of str, optional
         As in `plot_traces`.
 
@@ -115,7 +115,7 @@ def plot_chain_ranks(fit: xr.DataTree | FitView, var_names: str | Sequence[str] 
 
 
 def _choose(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None) -> xr.DataTree:
-    """Return the draws of parameters that are asked for, each a variable of its own, and which of them diverged."""
+    """Return the draws of the chosen parameters, each a variable of its own, and which draws diverged."""
     view = view_for_table(fit)
     convergence = view.convergence
     if convergence is None:
@@ -135,7 +135,7 @@ def _choose(fit: xr.DataTree | FitView, var_names: str | Sequence[str] | None) -
 
 
 def _find_worst(posterior: xr.Dataset, convergence: xr.Dataset, elements: Elements) -> Elements:
-    """Return the parameters that mix worst, by R-hat and by ESS in turn; what never varies is none of them."""
+    """Return the parameters that mix worst, by R-hat and by ESS in turn; one that never varies is not among them."""
     measured = convergence.sel(diagnostic=["r_hat", "ess_bulk"]).rename(diagnostic="draw").expand_dims("chain")
     values = take_elements(elements, measured, posterior)[0]  # (diagnostic, parameter)
     orders = [np.argsort(key, kind="stable") for key in (-values[0], values[1])]  # nan come last
@@ -155,8 +155,6 @@ def _draw(
     from matplotlib import pyplot
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
-
-    from bayesanno.report.plots.shown import ShownFigure
 
     draws = chosen["posterior"].to_dataset()
     size = (WIDTH, max(2.8, ROW * -(-len(draws) // columns) + 0.8))

@@ -13,20 +13,8 @@ from bayesanno.criticism.predictive import PredictiveCheck
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_made
+from bayesanno.report.plots import style
 from bayesanno.report.plots.elements import name_fits
-from bayesanno.report.plots.style import (
-    ACCENT,
-    INK,
-    MARKERS,
-    MOST_NAMES,
-    PALE,
-    height_for,
-    name_rows,
-    new_figure,
-    new_grid,
-    shades,
-    write_legend,
-)
 
 LEAST_HEIGHT = 4.0  # inches
 PANELS = 3  # side by side
@@ -38,7 +26,7 @@ def plot_predictive_check(check: PredictiveCheck) -> Figure:
 
     A statistic of one number is a histogram of the replicates with a line where the data are. One of several has a row
     for each: a bar that holds the middle 94% of the replicates, and a point for the data, which is a cross where its p
-    is below 0.05. Of more than 60 numbers, rows have no names and are in the order of what is predicted. The title has
+    is below 0.05. More than 60 rows have no names and are in the order of what is predicted. The title has
     the p of the statistic as a whole.
 
     Parameters
@@ -65,40 +53,36 @@ def plot_predictive_check(check: PredictiveCheck) -> Figure:
     check_made(check, "PredictiveCheck", "predictive_check")
     by = [name for name in ("dimension", "statistic") if name in check.table]
     groups = list(check.table.groupby(by, sort=False))
-    most = max((len(rows) for _, rows in groups if len(rows) <= MOST_NAMES), default=0)
-    figure, axes = new_grid(len(groups), PANELS, (3.4, max(LEAST_HEIGHT, height_for(most))))
+    most = max((len(rows) for _, rows in groups if len(rows) <= style.MOST_NAMES), default=0)
+    figure, axes = style.new_grid(len(groups), PANELS, (3.4, max(LEAST_HEIGHT, style.height_for(most))))
     for one, (names, rows) in zip(axes, groups, strict=True):
-        name = ", ".join(map(str, names))
         p = rows.loc[rows["of"] == "", "p"].item()
         if len(rows) == 1:
-            _draw_distribution(one, check.replicated[:, rows.index[0]], rows["observed"].item())
+            replicated = check.replicated[:, rows.index[0]]
+            one.hist(replicated, bins="auto" if np.ptp(replicated) > 0 else 1, color=style.PALE)
+            one.axvline(rows["observed"].item(), color=style.ACCENT, linewidth=2)
+            one.set_ylabel("replicates", fontsize=9)
         else:
             _draw_rows(one, rows[rows["of"] != ""])
-        one.set_xlabel(name, fontsize=9, parse_math=False)
-        one.set_title(f"p = {p:.3f}", fontsize=9, loc="left", color=INK, fontweight="bold" if p < SMALL else "normal")
+        one.set_xlabel(", ".join(map(str, names)), fontsize=9, parse_math=False)
+        one.set_title(f"p = {p:.3f}", fontsize=9, loc="left", fontweight="bold" if p < SMALL else "normal")
     return figure
 
 
-def _draw_distribution(axes: Axes, replicated: np.ndarray, observed: float) -> None:
-    axes.hist(replicated, bins="auto" if np.ptp(replicated) > 0 else 1, color=PALE)
-    axes.axvline(observed, color=ACCENT, linewidth=2)
-    axes.set_ylabel("replicates", fontsize=9)
-
-
 def _draw_rows(axes: Axes, rows: pd.DataFrame) -> None:
-    if len(rows) > MOST_NAMES:
+    if len(rows) > style.MOST_NAMES:
         rows = rows.sort_values("mean", ascending=False, kind="stable")
     place = np.arange(len(rows))
-    axes.hlines(place, rows["low"], rows["high"], color=PALE, linewidth=max(0.5, min(4.0, 200 / len(rows))))
+    axes.hlines(place, rows["low"], rows["high"], color=style.PALE, linewidth=max(0.5, min(4.0, 200 / len(rows))))
     small = (rows["p"] < SMALL).to_numpy()
-    for marked, marker, colour in ((~small, "o", ACCENT), (small, "x", INK)):
+    for marked, marker, colour in ((~small, "o", style.ACCENT), (small, "x", style.INK)):
         seen, size = rows["observed"].to_numpy()[marked], max(3, 16 - len(rows) / 40)
         axes.scatter(seen, place[marked], s=size, marker=marker, color=colour, zorder=3)
-    if len(rows) > MOST_NAMES:
+    if len(rows) > style.MOST_NAMES:
         axes.set_yticks([])
         axes.set_ylabel(f"{len(rows):,} of them, by what is predicted", fontsize=9)
     else:
-        name_rows(axes, rows["of"].tolist())
+        style.name_rows(axes, rows["of"].tolist())
     axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.invert_yaxis()
 
@@ -113,14 +97,14 @@ def plot_calibration(
 ) -> Figure:
     """Draw the share of labels that are right over their probability, of one fit or of several.
 
-    On the diagonal a fit is calibrated; below it, it is too sure. Points are larger where there are more items. Of
-    labels in order, `cumulative`, it is the share of true grades that are at most that of a label: below the diagonal,
-    grades are higher than the fit has them.
+    On the diagonal a fit is calibrated; below it, it is too sure. Points are larger where there are more items. For
+    labels in order, `cumulative` draws the share of true grades that are at most that of a label: below the diagonal,
+    grades are higher than the fit says.
 
     Parameters
     ----------
     fits : xarray.DataTree or FitView, or mapping of name to such
-        Of data with gold.
+        Fits of data with gold.
     bins, confidence, cumulative, order
         As for `calibration_table`.
 
@@ -141,28 +125,27 @@ def plot_calibration(
     'probability of the label'
     """
     named = name_fits(fits)
-    figure, axes = new_figure(5.6, 4.6)
-    axes.plot([0, 1], [0, 1], color=PALE, linewidth=1)
-    least, lowest = 1.0, 1.0
-    for number, (name, fit) in enumerate(named.items()):
+    figure, axes = style.new_figure(5.6, 4.6)
+    axes.plot([0, 1], [0, 1], color=style.PALE, linewidth=1)
+    curves: dict[str, pd.DataFrame] = {}
+    for name, fit in named.items():
         table = calibration_table(fit, bins=bins, confidence=confidence, cumulative=cumulative, order=order)
         for dimension, rows in table.groupby("dimension", sort=False) if "dimension" in table else [("", table)]:
-            colour = ACCENT if len(named) == 1 and not dimension else shades(len(named) + 1)[number]
-            label = ", ".join(filter(None, (name, str(dimension))))
-            x = rows["predicted"]
-            axes.vlines(x, rows["low"], rows["high"], color=[colour], linewidth=1)
-            axes.plot(x, rows["right"], color=colour, linewidth=1)
-            look = {"color": [colour], "marker": MARKERS[number % len(MARKERS)], "zorder": 3}
-            axes.scatter(x, rows["right"], s=12 + 120 * np.sqrt(rows["n"] / rows["n"].sum()), label=label, **look)
-            least, lowest = min(least, float(x.min())), min(lowest, float(rows["low"].min()))
+            curves[", ".join(filter(None, (name, str(dimension))))] = rows
+    for (label, rows), curve in zip(curves.items(), style.curve_styles(len(curves)), strict=True):
+        x, colour = rows["predicted"], curve["color"]
+        axes.vlines(x, rows["low"], rows["high"], color=[colour], linewidth=1)
+        axes.plot(x, rows["right"], color=colour, linewidth=1)
+        look = {"color": [colour], "marker": curve["marker"], "zorder": 3}
+        axes.scatter(x, rows["right"], s=12 + 120 * np.sqrt(rows["n"] / rows["n"].sum()), label=label, **look)
+    least, lowest = pd.concat(curves.values())[["predicted", "low"]].min()
     axes.set(xlim=(least - 0.05, 1.02), ylim=(min(lowest, least) - 0.05, 1.02))
     if cumulative:
         axes.set(xlabel="probability that the true grade is at most k, for all k", ylabel="share of items where it is")
-        title = "Grades up to k: how probable, and how frequent"
+        style.write_title(axes, "grades up to k: how probable, and how frequent")
     else:
         axes.set(xlabel="probability of the label", ylabel="share that is right")
-        title = "Labels: how sure, and how often right"
-    axes.set_title(title, fontsize=10, loc="left")
-    if named.keys() != {""} or "dimension" in table:
-        write_legend(axes, loc="upper left")
+        style.write_title(axes, "labels: how sure, and how often right")
+    if curves.keys() != {""}:
+        style.write_legend(axes, loc="upper left")
     return figure

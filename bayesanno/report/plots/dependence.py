@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayesanno.analysis.caution import view_for_table
@@ -13,7 +12,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted
-from bayesanno.report.plots.style import BOTH_WAYS, DARK, INK, begin_title, name_rows, new_figure
+from bayesanno.report.plots import style
 
 MOST_DRAWN = 30  # annotators, or groups, with a row each
 MOST_PRINTED = 12  # rows up to which the numbers are printed into the cells
@@ -42,9 +41,9 @@ def plot_dependence(
     -------
     matplotlib.figure.Figure
         A cell for each two annotators, grey if they share fewer than `least_items` items; the title says how many
-        independent answers an item's answers are worth. Of more than 30 annotators those who most surely err with
-        others are drawn, or the groups if any are given, with pairs within a group in the diagonal. Rows are ordered by
-        hierarchical clustering, within groups if there are any, with lines between them.
+        independent answers an item's answers are worth. If there are more than 30 annotators, it draws those who most
+        surely err with others, or the groups if any are given, with pairs within a group in the diagonal. Rows are in
+        the order of a hierarchical clustering, within groups if there are any, with lines between them.
 
     Raises
     ------
@@ -96,23 +95,19 @@ def draw_dependence(table: pd.DataFrame, group_of: dict[str, str], dimension: st
 
     what = "group of annotators" if by_group else "annotator"
     size = min(4.2 + 0.15 * len(names), 12)
-    figure, axes = new_figure(size + 1.6, size)
+    figure, axes = style.new_figure(size + 1.6, size)
     most = max(0.1, np.nanmax(np.abs(shown), initial=0))
-    image = axes.imshow(shown, cmap=BOTH_WAYS, vmin=-most, vmax=most, interpolation="nearest")
+    image = axes.imshow(shown, cmap=style.BOTH_WAYS, vmin=-most, vmax=most, interpolation="nearest")
     axes.set_facecolor(MISSING)
-    bar = figure.colorbar(image, ax=axes, shrink=0.7)
-    bar.set_label("correlation of errors beyond the model", fontsize=8)
-    bar.ax.tick_params(labelsize=8)
-    for along, draw_line in (("y", axes.axhline), ("x", axes.axvline)):
-        name_rows(axes, names, along=along, longest=28)
-        for edge in np.flatnonzero(part_of_row[1:] != part_of_row[:-1]):
-            draw_line(edge + 0.5, color=INK, linewidth=1.2)
+    style.add_scale(figure, image, axes, "correlation of errors beyond the model", shrink=0.7)
+    style.name_square(axes, names, part_of_row, longest=28)
     if len(names) <= MOST_PRINTED:
-        _print_numbers(axes, shown, DARK * most)
+        texts = np.char.mod("%.2f", np.round(shown, 2) + 0)  # no -0.00
+        style.print_cells(axes, np.where(np.isnan(shown), "", texts), np.abs(shown) > style.DARK * most, 7)
     axes.set(xlabel=what, ylabel=what)
     which = "" if by_group or len(names) == n else f"; the {len(names)} of {n:,} that most surely do"
     worth = describe_worth(whole).replace(" are worth ", " are worth\n")  # as wide as a figure of few rows
-    begin_title(axes, f"pairs that err together, by {by_words(whole['truth'])}{which}\n{worth}", dimension)
+    style.write_title(axes, f"pairs that err together, by {by_words(whole['truth'])}{which}\n{worth}", dimension)
     return figure
 
 
@@ -136,11 +131,8 @@ def choose_rows(rows: pd.DataFrame) -> list[str]:
 
 def to_matrix(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
     """Return the correlations of every two names, (name, name), nan where there is none."""
-    place = pd.Series(range(len(names)), index=names)
-    kept = rows[rows["first"].isin(names) & rows["second"].isin(names)]
-    first, second = place[kept["first"]].to_numpy(), place[kept["second"]].to_numpy()
-    shown = np.full((len(names), len(names)), np.nan)
-    shown[first, second] = shown[second, first] = kept["correlation"]
+    half = rows.pivot(index="first", columns="second", values="correlation")  # each two names once
+    shown: np.ndarray = half.combine_first(half.T).reindex(index=names, columns=names).to_numpy()
     return shown
 
 
@@ -160,10 +152,3 @@ def order_rows(shown: np.ndarray, group: np.ndarray) -> np.ndarray:
             rows = rows[leaves_list(linkage(own, method="average", optimal_ordering=True))]
         order.append(rows)
     return np.concatenate(order)
-
-
-def _print_numbers(axes: Axes, shown: np.ndarray, dark: float) -> None:
-    for row, column in np.argwhere(np.isfinite(shown)):
-        colour = "white" if abs(shown[row, column]) > dark else INK
-        text = f"{round(shown[row, column], 2) + 0:.2f}"  # no -0.00
-        axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)

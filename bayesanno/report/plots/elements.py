@@ -14,7 +14,7 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import listed, nearest
 from bayesanno.inference.find_modes.objective import name_elements
 
-Elements = dict[str, tuple[str, int]]  # name -> of which variable, and where among its numbers
+Elements = dict[str, tuple[str, int]]  # name -> its variable, and its place among the numbers of the variable
 
 
 def name_fits(
@@ -28,12 +28,12 @@ def name_fits(
 
 
 def find_codes(what: str, asked: Sequence[str], names: Sequence[str], otherwise: str) -> list[int]:
-    """Return the codes of the items, or annotators, that are asked for.
+    """Return the codes of the named items or annotators.
 
     Raises
     ------
     FitError
-        If one is not in the fit, or none is asked for; `otherwise` says which are drawn where that is left open.
+        If one is not in the fit, or none is named; `otherwise` says which are drawn by default.
     """
     code_of = {name: code for code, name in enumerate(names)}
     for name in asked:
@@ -45,7 +45,7 @@ def find_codes(what: str, asked: Sequence[str], names: Sequence[str], otherwise:
 
 
 def choose_elements(posterior: xr.Dataset, asked: str | Sequence[str] | None) -> Elements:
-    """Return the single parameters that are asked for, by variables or by their own names; all if nothing is.
+    """Return the single parameters that variables or their own names ask for; all by default.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def take_elements(elements: Mapping[str, tuple[str, int]], draws: xr.Dataset, li
     draws : xarray.Dataset
         Dims (chain, draw, ...).
     like : xarray.Dataset
-        The posterior that the parameters were chosen of, whose order of dimensions says where each is.
+        The posterior that the parameters were chosen from; its order of dimensions says where each is.
     """
     flat: dict[str, np.ndarray] = {}
     for name in {variable for variable, _ in elements.values()}:

@@ -17,23 +17,8 @@ from bayesanno.analysis.parts import measure_entropy, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
+from bayesanno.report.plots import style
 from bayesanno.report.plots.elements import find_codes, name_fits
-from bayesanno.report.plots.style import (
-    ACCENT,
-    INK,
-    LINES,
-    MARKERS,
-    PALE,
-    begin_title,
-    cut_name,
-    draw_shares,
-    height_for,
-    keep_dimension,
-    name_rows,
-    new_figure,
-    shades,
-    write_legend,
-)
 
 MOST_ITEMS = 30  # that are drawn unless some are asked for
 MOST_GOLD = 14  # letters of a known label next to its bar
@@ -84,29 +69,29 @@ def plot_labels(
         chosen = np.argsort(-part.entropy, kind="stable")[:MOST_ITEMS].tolist()
     else:
         chosen = find_codes("item", items, names, "that are least sure")
-    figure, axes = new_figure(7.5, max(2.6, height_for(len(chosen))))
-    draw_shares(axes, probability[chosen], states)
+    figure, axes = style.new_figure(7.5, max(2.6, style.height_for(len(chosen))))
+    style.draw_shares(axes, probability[chosen], states)
     _write_into_bars(axes)
     gold = {} if part.is_of_types else part.gold
     if gold:
         _mark_gold(axes, [gold.get(names[item], "") for item in chosen], probability[chosen], states)
-    name_rows(axes, [names[item] for item in chosen])
+    style.name_rows(axes, [names[item] for item in chosen])
     axes.set(xlim=(0, 1), ylim=(len(chosen) - 0.4, -0.6), xlabel=f"probability of the {what}", ylabel="item")
     which = f"{len(chosen)} of {len(names):,} items"
     if items is None:
         which = f"all {len(names)} items" if len(chosen) == len(names) else f"the {which} that are least sure"
-    begin_title(axes, f"{what}s of {which}", dimension)
-    right = 1.04 + LETTER * max((len(cut_name(name, MOST_GOLD)) for name in gold.values()), default=-2)
+    style.write_title(axes, f"{what}s of {which}", dimension)
+    right = 1.04 + LETTER * max((len(style.cut_name(name, MOST_GOLD)) for name in gold.values()), default=-2)
     keys = [*axes.containers, *axes.collections]  # the marks of gold come last
-    write_legend(axes, handles=keys, title=what, loc="upper left", bbox_to_anchor=(right, 1), frameon=False)
+    style.write_legend(axes, handles=keys, title=what, loc="upper left", bbox_to_anchor=(right, 1), frameon=False)
     return figure
 
 
 def _write_into_bars(axes: Axes) -> None:
     """Write a label's name into the parts of bars that have room for it, so that colours alone need not show it."""
     for bars in axes.containers:
-        name = cut_name(str(bars.get_label()))
-        ink = "white" if np.dot(bars[0].get_facecolor()[:3], (0.299, 0.587, 0.114)) < 0.5 else INK
+        name = style.cut_name(str(bars.get_label()))
+        ink = "white" if np.dot(bars[0].get_facecolor()[:3], (0.299, 0.587, 0.114)) < 0.5 else style.INK
         for place, bar in enumerate(bars):
             if bar.get_width() > LETTER * (len(name) + 1):
                 at = bar.get_x() + 0.006
@@ -120,23 +105,14 @@ def _mark_gold(axes: Axes, gold: list[str], probability: np.ndarray, states: Seq
     of_gold = probability[place, known[place]]
     middle = np.array([probability[row, : known[row]].sum() for row in place]) + of_gold / 2
     right = probability[place].argmax(axis=1) == known[place]
-    look: dict[str, Any] = {
-        "s": 28,
-        "facecolor": "white",
-        "edgecolor": INK,
-        "linewidth": 0.9,
-        "zorder": 3,
-        "clip_on": False,
-    }
+    look: dict[str, Any] = {"facecolor": "white", "edgecolor": style.INK, "zorder": 3, "clip_on": False}
     for marked, marker, but in ((right, "o", ""), (~right, "X", "not ")):
         if marked.any():
             label = f"gold, and {but}the most probable"
-            axes.scatter(middle[marked], place[marked], marker=marker, label=label, **look)
-    beside = axes.secondary_yaxis("right")
-    named = np.flatnonzero([bool(name) for name in gold])
-    beside.set_yticks(named.tolist(), [cut_name(gold[row], MOST_GOLD) for row in named], parse_math=False, fontsize=7)
-    beside.tick_params(length=0)
-    beside.spines[:].set_visible(False)
+            axes.scatter(middle[marked], place[marked], s=28, linewidth=0.9, marker=marker, label=label, **look)
+    beside: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": 7, "parse_math": False}
+    for row, name in enumerate(gold):
+        axes.text(1.01, row, style.cut_name(name, MOST_GOLD), va="center", **beside)
     axes.text(1.01, 1.0, "gold", fontsize=8, transform=axes.transAxes, va="bottom")
 
 
@@ -171,21 +147,22 @@ def plot_entropy(fit: xr.DataTree | FitView, *, dimension: str | None = None) ->
     part = part_of(view, dimension)
     entropy, most = part.entropy, float(np.log(max(len(part.states), 2)))
     what = "type" if part.is_of_types else "label"
-    figure, axes = new_figure(6.5, 4.2)
-    n, _, _ = axes.hist(entropy, bins=BINS, range=(0, max(most, float(entropy.max()))), color=PALE, edgecolor="white")
+    figure, axes = style.new_figure(6.5, 4.2)
+    ends = (0, max(most, float(entropy.max())))
+    n, _, _ = axes.hist(entropy, bins=BINS, range=ends, color=style.PALE, edgecolor="white")
     ordered = np.sort(entropy)
     for coverage, line in zip(MARKED, ("--", ":"), strict=True):
         kept = n_kept(entropy.size, coverage)
         label = f"the surest {coverage:.0%} ({kept:,} items): up to {ordered[kept - 1]:.2g}"
-        axes.axvline(ordered[kept - 1], color=ACCENT, linestyle=line, linewidth=1.5, label=label)
-    axes.axvline(most, color=INK, linewidth=0.8, label=f"all {len(part.states)} {what}s as probable: {most:.2g}")
+        axes.axvline(ordered[kept - 1], color=style.ACCENT, linestyle=line, linewidth=1.5, label=label)
+    axes.axvline(most, color=style.INK, linewidth=0.8, label=f"all {len(part.states)} {what}s as probable: {most:.2g}")
     axes.set(xlabel=f"entropy of the {what} (nats)", ylabel="items")
     if n.max() > MANY:
         axes.set_yscale("log")
         axes.set(ylim=(0.7, None), ylabel="items (on a logarithmic scale)")
     else:
         axes.yaxis.get_major_locator().set_params(integer=True)
-    begin_title(axes, f"how uncertain the {what}s of {entropy.size:,} items are", dimension)
+    style.write_title(axes, f"how uncertain the {what}s of {entropy.size:,} items are", dimension)
     figure.legend(loc="outside lower center", fontsize=7, frameon=False)
     return figure
 
@@ -201,7 +178,7 @@ def plot_coverage(
     Parameters
     ----------
     fits : xarray.DataTree or FitView, or mapping of name to such
-        Of data with gold.
+        Fits of data with gold.
     coverages : sequence of float, optional
         Shares of items in (0, 1]; by default 0.05, 0.1, ..., 1.
     dimension : str, optional
@@ -230,24 +207,22 @@ def plot_coverage(
     for name, fit in named.items():
         view = view_for_table(fit)
         part = part_of(view, dimension)
-        table = keep_dimension(coverage_table(view, coverages), dimension)
+        table = style.keep_dimension(coverage_table(view, coverages), dimension)
         if table.empty:
             raise FitError(f"no gold label is known of dimension {dimension!r}")
         tables[name] = table
         votes[part.data.hash] = part.data
 
-    figure, axes = new_figure(6, 4)
+    figure, axes = style.new_figure(6, 4)
     for number, data in enumerate(votes.values()):
         vote = measure_coverage(measure_entropy(data.class_shares), vote_right(data), table["coverage"].tolist())
-        style = {"color": PALE, "linewidth": 3, "alpha": 0.6, "label": "" if number else "majority vote", "zorder": 0}
-        axes.plot(vote["n_items"] / data.n_items, vote["accuracy"], **style)
-    colours = [ACCENT] if len(named) == 1 else shades(len(named) + 1)
-    for number, (name, table) in enumerate(tables.items()):
-        style = {"color": colours[number], "linestyle": LINES[number % 4], "marker": MARKERS[number % 8]}
-        axes.plot(table["coverage"], table["accuracy"], markersize=4, label=name or "the fit", **style)
+        kept, label = vote["n_items"] / data.n_items, "" if number else "majority vote"
+        axes.plot(kept, vote["accuracy"], color=style.PALE, linewidth=3, alpha=0.6, zorder=0, label=label)
+    for (name, table), look in zip(tables.items(), style.curve_styles(len(tables)), strict=True):
+        axes.plot(table["coverage"], table["accuracy"], markersize=4, label=name or "the fit", **look)
     axes.set(xlim=(0, 1.02), xlabel="share of the items that is kept, the surest first")
     axes.set_ylabel("accuracy against gold (share that is right)")
-    axes.grid(axis="y", color=PALE, alpha=0.3)
-    begin_title(axes, "accuracy of the surest items", dimension)
-    write_legend(axes, loc="best")
+    axes.grid(axis="y", color=style.PALE, alpha=0.3)
+    style.write_title(axes, "accuracy of the surest items", dimension)
+    style.write_legend(axes, loc="best")
     return figure

@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
@@ -59,11 +59,8 @@ def plot_plates(model: str | AnnotationModel, data: Data | None = None) -> Figur
     """
     model = get_model(model)
     process = describe_process(model, _smallest(model) if data is None else data)
-    return draw_plates(process, *_sizes(data))
-
-
-def draw_plates(process: Process, n_items: str, n_annotators: str) -> Figure:
-    """Draw what `plot_plates` does, of a process."""
+    n_items = "I" if data is None else f"{data.n_items:,}"
+    n_annotators = "J" if data is None else f"{getattr(data, 'n_annotators', 0):,}"
     places = _place(process)
     xs, ys = zip(*places.values(), strict=True)
     figure, axes = new_figure(max(xs) - min(xs) + WIDTH + 5 * MARGIN, max(ys) - min(ys) + HEIGHT + 5 * MARGIN)
@@ -73,10 +70,12 @@ def draw_plates(process: Process, n_items: str, n_annotators: str) -> Figure:
     if process.answers in NAMES:  # each of them is an annotator's
         inside = [places[name] for name in [*_of_annotators(process), process.answers]]
         _draw_plate(axes, inside, f"annotator j = 1 ... {n_annotators}", below=False)
+    nodes = {name: _draw_node(axes, place, name, process) for name, place in places.items()}
     for parent, child in process.edges:
-        _draw_arrow(axes, places[parent], places[child])
-    for name, place in places.items():
-        _draw_node(axes, place, name, process)
+        ends: dict[str, Any] = {"patchA": nodes[parent], "patchB": nodes[child], "shrinkA": 0, "shrinkB": 0}
+        arrow = FancyArrowPatch(places[parent], places[child], arrowstyle="-|>", mutation_scale=11, **ends)
+        arrow.set(color=INK, linewidth=1.0)
+        axes.add_patch(arrow)
     axes.set(
         xlim=(min(xs) - WIDTH / 2 - 2 * MARGIN, max(xs) + WIDTH / 2 + 2 * MARGIN),
         ylim=(min(ys) - HEIGHT / 2 - 2.4 * MARGIN, max(ys) + HEIGHT / 2 + 2.4 * MARGIN),
@@ -114,49 +113,34 @@ def _draw_plate(axes: Axes, inside: Sequence[Point], name: str, *, below: bool) 
     room = MARGIN if below else 0.5 * MARGIN  # so that edges of two plates do not lie on each other
     left, low = min(xs) - WIDTH / 2 - room, min(ys) - HEIGHT / 2 - room - (MARGIN if below else 0)
     right, high = max(xs) + WIDTH / 2 + room, max(ys) + HEIGHT / 2 + room + (0 if below else MARGIN)
-    box = FancyBboxPatch((left, low), right - left, high - low, boxstyle="round,pad=0,rounding_size=0.1")
+    box = _draw_box(axes, left, low, right, high, rounding=0.1)
     box.set(facecolor="none", edgecolor=PALE, linewidth=1.0)
-    axes.add_patch(box)
     at = (left + 0.1, low + 0.08) if below else (right - 0.1, high - 0.08)
     under = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # arrows pass behind
     sides: dict[str, Any] = {"ha": "left", "va": "bottom"} if below else {"ha": "right", "va": "top"}
     axes.text(*at, name, fontsize=7, color=INK, bbox=under, zorder=3, **sides)
 
 
-def _draw_arrow(axes: Axes, begin: Point, end: Point) -> None:
-    """Draw an arrow between the edges of two nodes."""
-
-    def leave(here: Point, there: Point) -> Point:
-        dx, dy = there[0] - here[0], there[1] - here[1]
-        scale = min(WIDTH / 2 / abs(dx) if dx else 1e9, HEIGHT / 2 / abs(dy) if dy else 1e9)
-        return here[0] + scale * dx, here[1] + scale * dy
-
-    arrow = FancyArrowPatch(
-        leave(begin, end), leave(end, begin), arrowstyle="-|>", mutation_scale=11, shrinkA=0, shrinkB=0
-    )
-    arrow.set(color=INK, linewidth=1.0)
-    axes.add_patch(arrow)
-
-
-def _draw_node(axes: Axes, place: Point, name: str, process: Process) -> None:
-    box = FancyBboxPatch(
-        (place[0] - WIDTH / 2, place[1] - HEIGHT / 2), WIDTH, HEIGHT, boxstyle="round,pad=0,rounding_size=0.25"
-    )
+def _draw_node(axes: Axes, place: Point, name: str, process: Process) -> Patch:
     observed, latent = name == process.answers, name == process.state
+    x, y = place
+    box = _draw_box(axes, x - WIDTH / 2, y - HEIGHT / 2, x + WIDTH / 2, y + HEIGHT / 2, rounding=0.25)
     box.set(facecolor=SHADED if observed else "white", edgecolor=INK, linestyle="--" if latent else "-", linewidth=1.2)
-    axes.add_patch(box)
     dims = [dim for dim in process.dims.get(name, ()) if dim != "annotator"]
     caption = {process.answers: "observed", process.state: "summed out"}.get(name, " x ".join(dims))
     shown = NAMES.get(name, name)
     if len(shown) > LONGEST:
         shown = "_\n".join(shown.rsplit("_", 1))
-    axes.text(place[0], place[1] + (0.11 if caption else 0), shown, **_text(9, bold=True))
+    centred: dict[str, Any] = {"ha": "center", "va": "center", "color": INK}
+    axes.text(x, y + (0.11 if caption else 0), shown, fontsize=9, weight="bold", **centred)
     if caption:
-        axes.text(place[0], place[1] - 0.16, caption, **_text(7, bold=False))
+        axes.text(x, y - 0.16, caption, fontsize=7, **centred)
+    return box
 
 
-def _text(size: int, *, bold: bool) -> dict[str, Any]:
-    return {"fontsize": size, "weight": "bold" if bold else "normal", "ha": "center", "va": "center", "color": INK}
+def _draw_box(axes: Axes, left: float, low: float, right: float, high: float, *, rounding: float) -> Patch:
+    style = f"round,pad=0,rounding_size={rounding}"
+    return axes.add_patch(FancyBboxPatch((left, low), right - left, high - low, boxstyle=style))
 
 
 def _smallest(model: AnnotationModel) -> Any:
@@ -168,8 +152,3 @@ def _smallest(model: AnnotationModel) -> Any:
     if issubclass(model.data_class, CountData):
         return CountData.from_annotations(table, positive="yes")
     return MultiAnnotationData(by_dimension={"first": table, "second": table})
-
-
-def _sizes(data: Data | None) -> tuple[str, str]:
-    """Return how many items and annotators there are, in words for the plates."""
-    return ("I", "J") if data is None else (f"{data.n_items:,}", f"{getattr(data, 'n_annotators', 0):,}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -38,10 +37,10 @@ def plot_prior_posterior(fit: xr.DataTree | FitView, var_names: str | Sequence[s
     Returns
     -------
     matplotlib.figure.Figure
-        A panel for each parameter; of variables with more than 8, the 8 whose mean is farthest from that of the prior,
-        in standard deviations of the prior, the farthest first. Densities of draws, as histograms, each drawn to the
-        same height; of a fit that is one point, as EM gives it, a line in place of the posterior. What is drawn from
-        the prior is the same in every call.
+        A panel for each parameter; a variable with more than 8 has the 8 whose mean is farthest from that of the prior,
+        in standard deviations of the prior, the farthest first. Densities of draws are histograms, each drawn to the
+        same height. A fit that is one point, such as one by EM, has a line in place of the posterior. The draws from
+        the prior are the same in every call.
 
     Raises
     ------
@@ -70,15 +69,14 @@ def plot_prior_posterior(fit: xr.DataTree | FitView, var_names: str | Sequence[s
         axes.set_ylabel("density" if number % columns == 0 else "", fontsize=8)
         axes.tick_params(labelsize=7)
         axes.set_yticks([])
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize=7, frameon=False)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize=7, frameon=False)
     figure.supxlabel("value of the parameter", fontsize=9)
     figure.suptitle("What the data have changed: prior and posterior", fontsize=10)
     return figure
 
 
 def _choose_variables(view: FitView) -> list[str]:
-    """Return the variables that are neither of annotators nor of items, and the competence; all if there are none."""
+    """Return the variables without annotators and items, and the competence; all variables if there are none."""
     own = {"annotator", "item"}
     shared = [str(name) for name, variable in view.posterior.data_vars.items() if not own & set(variable.dims)]
     competence = [view.model.competence] if view.model.competence else []
@@ -110,15 +108,12 @@ def _keep_moved(elements: Elements, before: np.ndarray, after: np.ndarray) -> li
 
 
 def _draw_both(axes: Axes, before: np.ndarray, after: np.ndarray) -> None:
-    _draw_density(axes, before, color=PALE, alpha=0.5, histtype="stepfilled", label="prior")
+    """Draw two histograms whose highest bars are 1, or a line for a posterior that is one point."""
+    n, edges = np.histogram(before, bins=BINS)
+    axes.stairs(n / n.max(), edges, color=PALE, alpha=0.5, fill=True, label="prior")
     if after.size == 1:
         axes.axvline(after[0], color=ACCENT, linewidth=1.8, label="posterior (a point)")
     else:
-        _draw_density(axes, after, color=ACCENT, histtype="step", linewidth=1.4, label="posterior")
+        n, edges = np.histogram(after, bins=BINS)
+        axes.stairs(n / n.max(), edges, color=ACCENT, linewidth=1.4, label="posterior")
     axes.set_ylim(0, 1.05)
-
-
-def _draw_density(axes: Axes, draws: np.ndarray, **options: Any) -> None:
-    """Draw a histogram whose highest bar is 1."""
-    n, edges = np.histogram(draws, bins=BINS)
-    axes.hist(edges[:-1], bins=edges, weights=n / n.max(), **options)

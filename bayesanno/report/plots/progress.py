@@ -12,7 +12,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_made, check_share
 from bayesanno.ground.wording import listed
 from bayesanno.planning.progress import Measure
-from bayesanno.report.plots.style import ACCENT, INK, LINES, MARKERS, PALE, new_figure, shades, write_legend
+from bayesanno.report.plots.style import INK, PALE, curve_styles, new_figure, write_legend, write_title
 
 WORDS = {"accuracy": "expected accuracy (share that is right)", "share_sure": "expected share of sure labels"}
 
@@ -20,7 +20,7 @@ WORDS = {"accuracy": "expected accuracy (share that is right)", "share_sure": "e
 def plot_progress(
     progress: pd.DataFrame | Mapping[str, pd.DataFrame], *, measure: Measure = "accuracy", target: float | None = None
 ) -> Figure:
-    """Draw how good labels are expected to be after more answers, in one way of asking for them or in several.
+    """Draw how good labels are expected to be after more answers, for one way of asking for them or for several.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def plot_progress(
         By `expected_progress`: one for each allocation, group of annotators or model.
     measure : {"accuracy", "share_sure"}
     target : float, optional
-        Where a line is drawn across.
+        A line is drawn across the figure there.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def plot_progress(
     Raises
     ------
     FitError
-        If one is no such table, or there is none.
+        If a table is not one by `expected_progress`, or there is none.
     DataError
         If the measure is another, or the target no share.
 
@@ -65,13 +65,11 @@ def plot_progress(
     figure, axes = new_figure(6, 4)
     if target is not None:
         axes.axhline(target, color=INK, linewidth=0.8, linestyle=":", label=f"target, {target:g}")
-    colours = [ACCENT] if len(tables) == 1 else shades(len(tables) + 1)
-    for number, (name, table) in enumerate(tables.items()):
-        style = {"color": colours[number], "linestyle": LINES[number % 4], "marker": MARKERS[number % 8]}
-        axes.fill_between(table["answers"], table[ends[0]], table[ends[1]], color=colours[number], alpha=0.15, lw=0)
+    for (name, table), style in zip(tables.items(), curve_styles(len(tables)), strict=True):
+        axes.fill_between(table["answers"], table[ends[0]], table[ends[1]], color=style["color"], alpha=0.15, lw=0)
         axes.plot(table["answers"], table[measure], markersize=4, label=name or None, **style)
     axes.set(xlabel="further answers", ylabel=WORDS[measure])
-    axes.set_title("Labels after further answers: what is expected, and 94% of futures", fontsize=10, loc="left")
+    write_title(axes, "labels after further answers: what is expected, and 94% of futures")
     axes.grid(axis="y", color=PALE, alpha=0.3)
     if axes.get_legend_handles_labels()[0]:
         write_legend(axes, loc="best")

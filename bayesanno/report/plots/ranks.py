@@ -20,27 +20,27 @@ from bayesanno.ground.lazy import xr
 from bayesanno.report.plots.style import ACCENT, INK, LINES, PALE, new_figure, write_legend
 
 PANEL = 2.8  # inches
-MOST_SIMULATED = 40_000  # uniform samples that the band is made from,
-IN_TAIL = 100  # of which so many are to be outside it
+MOST_SIMULATED = 40_000  # uniform samples that the band is made from
+IN_TAIL = 100  # uniform samples that should be outside the band
 
 
 def plot_ranks(ranks: xr.Dataset, *, confidence: float = 0.95, random_seed: int | None = 1) -> Figure:
     """Draw the distribution of the ranks of true values, less the uniform one; a panel for each variable.
 
-    A line is the empirical distribution function of one parameter's ranks less the uniform one. Of a calibrated study
-    all lines of all panels are within the band, with the probability that `confidence` says. A line that leaves it is
-    drawn in colour; of each panel the four that leave it farthest are named. One that rises above the band and then
-    falls below it is of a posterior that is too narrow: true values are too often at its ends. One that is above
-    throughout is of a posterior that is too high, one below of one that is too low.
+    A line is the empirical distribution function of one parameter's ranks less the uniform one. All lines of a
+    calibrated study are within the band, with the probability `confidence`. A line that leaves it is drawn in colour;
+    the four of each panel that leave it farthest are named. A line that rises above the band and then falls below it
+    shows a posterior that is too narrow: true values are too often at its ends. A line above the band throughout shows
+    a posterior that is too high, and one below it a posterior that is too low.
 
     Parameters
     ----------
     ranks : xarray.Dataset
         As `bayesanno.sbc` gives them.
     confidence : float, default 0.95
-        Of the band, for all lines together.
+        The confidence of the band, for all lines together.
     random_seed : int, optional, default 1
-        Of the uniform samples that the band is made from.
+        The seed of the uniform samples that the band is made from.
 
     Returns
     -------

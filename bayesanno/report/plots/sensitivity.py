@@ -15,24 +15,17 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.fields import as_typed
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.validate import check_made
-from bayesanno.report.plots.style import (
-    ACCENT,
-    INK,
-    MOST_NAMES,
-    PALE,
-    cut_name,
-    height_for,
-    name_rows,
-    new_figure,
-    shades,
-    write_legend,
-)
+from bayesanno.report.plots import style
 
 LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends
-LONGEST = 44  # letters of a name that says what a row is of
-BINS = 41  # of what a prior gives; an odd number, so that one half, third, quarter or fifth is inside of one
+LONGEST = 44  # letters of the name of a row
+BINS = 41  # of draws from a prior; an odd number, so that a half, third, quarter or fifth is inside of one
 MOST_NAMED = 6  # names in the legend of a panel
 MOST_DOUBLINGS = 4.0  # of a prior, beyond which it does not matter how many
+CHANGES = {
+    "labels_changed": "items with another label",
+    "largest_rank_move": "largest move of an annotator's rank",
+}
 WORDS = {
     "accuracy": "accuracy of an annotator",
     "competence": "competence of an annotator",
@@ -62,8 +55,8 @@ def plot_prior(description: PriorDescription) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        A row has the histogram of the prior, with a bar that holds the middle 94% and a point at the mean. Of several
-        classes, types or labels, their outlines are over each other, with a bar each.
+        A row has the histogram of the prior, with a bar that holds the middle 94% and a point at the mean. The
+        outlines of several classes, types or labels are over each other, with a bar each.
 
     Raises
     ------
@@ -84,50 +77,45 @@ def plot_prior(description: PriorDescription) -> Figure:
     panels = list(table.groupby(by, sort=False))
     models = list(dict.fromkeys(table["model"]))
     columns = min(3, len(panels))
-    rows = -(-len(panels) // columns)
-    height = min(rows * (0.95 + 0.42 * len(models)), 30.0)
-    figure, axes = new_figure(3.0 * columns + 1.6, height, columns, rows=rows, squeeze=False)
-    for one, (groups, part) in zip(axes.flat, panels, strict=False):
-        names = [str(name) for name in groups]
-        dimension = f"{names[0]}: " if len(names) > 1 and names[0] else ""
-        one.set_title(dimension + WORDS.get(names[-1], names[-1]), fontsize=9, loc="left", parse_math=False)
+    figure, axes = style.new_grid(len(panels), columns, (3.0, 0.5 + 0.42 * len(models)))
+    for number, (one, (groups, part)) in enumerate(zip(axes, panels, strict=True)):
+        *dimension, quantity = map(str, groups)
+        words = [*filter(None, dimension), WORDS.get(quantity, quantity)]
+        one.set_title(": ".join(words), fontsize=9, loc="left", parse_math=False)
         _draw_quantity(one, part, [description.drawn[row] for row in part.index], models)
-        if one in axes[:, 0]:
-            name_rows(one, models, longest=LONGEST)
-        else:
+        if number % columns:
             one.set_yticks([])
-    for one in axes.flat[len(panels) :]:
-        one.set_axis_off()
+        else:
+            style.name_rows(one, models, longest=LONGEST)
     return figure
 
 
 def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], models: list[str]) -> None:
-    of = list(dict.fromkeys(rows["of"]))
+    of = list(dict.fromkeys(rows["of"]))  # the classes, types or labels, if there are several
     low, high = min(one.min() for one in drawn), max(one.max() for one in drawn)
-    ends = (0.0, 1.0) if low >= 0 and high <= 1 else (float(low), float(high))
+    ends = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
     edges = np.linspace(ends[0], ends[1], BINS + 1)
-    colours = dict(zip(of, [ACCENT] if len(of) == 1 else shades(len(of) + 1), strict=False))
+    colours = dict(zip(of, [style.ACCENT] if len(of) == 1 else style.shades(len(of) + 1), strict=False))
     for row, values in zip(rows.to_dict("records"), drawn, strict=True):
         place, colour = models.index(row["model"]), colours[row["of"]]
         share = np.histogram(values, edges)[0] / values.size
         top = place - 0.62 * share / share.max()
-        axes.stairs(top, edges, baseline=place, fill=len(of) == 1, color=colour, alpha=0.35 if len(of) == 1 else 0.9)
+        alone, label = len(of) == 1, style.cut_name(row["of"], 14)
+        axes.stairs(top, edges, baseline=place, fill=alone, color=colour, alpha=0.35 if alone else 0.9, label=label)
         below = place + 0.1 + 0.2 * of.index(row["of"]) / len(of)
         axes.hlines(below, row["low"], row["high"], color=[colour], linewidth=1.5)
         axes.plot(row["mean"], below, "o", color=colour, markersize=3.5)
     margin = 0.02 * (ends[1] - ends[0])
     lines = -(-len(of) // 3) if 1 < len(of) <= MOST_NAMED else 0  # of a legend, for which there is room at the bottom
     axes.set(xlim=(ends[0] - margin, ends[1] + margin), ylim=(len(models) - 0.55 + 0.4 * lines, -0.75))
-    axes.grid(axis="x", color=PALE, alpha=0.3)
+    axes.grid(axis="x", color=style.PALE, alpha=0.3)
     if lines:
-        from matplotlib.lines import Line2D
-
-        keys = [Line2D([], [], color=colours[name], label=cut_name(name, 14)) for name in of]
         options = {"loc": "lower left", "ncols": 3, "borderaxespad": 0.1, "handlelength": 1.2, "columnspacing": 1}
-        write_legend(axes, handles=keys, frameon=False, **options)
+        keys = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))  # each once
+        style.write_legend(axes, handles=keys.values(), frameon=False, **options)
 
 
-def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure:
+def plot_power_scaling(table: pd.DataFrame, *, most: int = style.MOST_NAMES) -> Figure:
     """Draw how much parameters depend on the prior and on the likelihood, those that depend most on the prior on top.
 
     Parameters
@@ -141,8 +129,8 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     -------
     matplotlib.figure.Figure
         On the left the sensitivities, with a line at 0.05, below which none counts; the shade covers what chance alone
-        gives to 19 in 20 of the prior's, with this number of draws; of many parameters some go farther by chance, and
-        the table's `diagnosis` shows which count. On the right by how much a prior, or likelihood, of twice the
+        gives to 19 in 20 of the prior's, with this number of draws; among many parameters some go farther by chance,
+        and the table's `diagnosis` shows which count. On the right by how much a prior, or likelihood, of twice the
         strength would move the mean, in standard deviations of the posterior, with two Monte Carlo standard errors on
         either side.
 
@@ -163,24 +151,21 @@ def plot_power_scaling(table: pd.DataFrame, *, most: int = MOST_NAMES) -> Figure
     shown, figure, left, right = _begin_sides(ordered, most)
     place = np.arange(len(shown))
     sd = shown["sd"].where(shown["sd"] > 0).to_numpy()
-    kinds: dict[str, dict[str, Any]] = {
-        "likelihood": {"color": PALE, "marker": "s", "markersize": 4},
-        "prior": {"color": ACCENT, "marker": "o", "markersize": 4.5},
-    }
-    for shift, (of, style) in zip((0.14, -0.14), kinds.items(), strict=True):
-        left.plot(shown[of], place, linestyle="", label=of, **style)
+    for of, marker, colour, shift in (("likelihood", "s", style.PALE, 0.14), ("prior", "o", style.ACCENT, -0.14)):
+        look: dict[str, Any] = {"linestyle": "", "marker": marker, "markersize": 4, "color": colour}
+        left.plot(shown[of], place, label=of, **look)
         slope, error = shown[f"{of}_slope"] / sd, 2 * shown[f"{of}_slope_mcse"] / sd
-        right.hlines(place + shift, slope - error, slope + error, color=style["color"], linewidth=1)
-        right.plot(slope, place + shift, linestyle="", **style)
-    left.axvline(THRESHOLD, color=INK, linewidth=0.8, linestyle=":")
-    left.axvspan(0, shown["prior_noise"].max(), color=ACCENT, alpha=0.1, linewidth=0, label="prior, 19 in 20 by chance")
-    right.axvline(0, color=INK, linewidth=0.8)
-    name_rows(left, shown["parameter"].tolist(), longest=LONGEST)
+        right.errorbar(slope, place + shift, xerr=error, elinewidth=1, **look)
+    left.axvline(THRESHOLD, color=style.INK, linewidth=0.8, linestyle=":")
+    chance, label = shown["prior_noise"].max(), "prior, 19 in 20 by chance"
+    left.axvspan(0, chance, color=style.ACCENT, alpha=0.1, linewidth=0, label=label)
+    right.axvline(0, color=style.INK, linewidth=0.8)
+    style.name_rows(left, shown["parameter"].tolist(), longest=LONGEST)
     left.set_xlim(0, None)
     left.set_xlabel("sensitivity", fontsize=9)
     right.set_xlabel("move of the mean by twice the strength, in sd", fontsize=9)
     what = f": the {len(shown)} of {len(table):,} that rest most on the prior" if len(shown) < len(table) else ""
-    left.set_title(f"What depends on the prior, and on the answers{what}", fontsize=10, loc="left")
+    style.write_title(left, f"what depends on the prior, and on the answers{what}")
     figure.legend(*left.get_legend_handles_labels(), fontsize=8, loc="outside upper right", ncols=3)
     return figure
 
@@ -216,31 +201,30 @@ def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 40) -> Figure:
     check_made(table, "DataFrame", "label_power_scaling", ["doublings", "prior_slope"])
     shown, figure, left, right = _begin_sides(table.sort_values("doublings", key=np.abs, kind="stable"), most)
     place, doublings = np.arange(len(shown)), shown["doublings"].to_numpy()
-    near = np.abs(doublings) <= MOST_DOUBLINGS
-    left.axvspan(-1, 1, color=PALE, alpha=0.15, linewidth=0)
-    left.axvline(0, color=INK, linewidth=0.8)
-    left.plot(doublings[near], place[near], "o", color=ACCENT, markersize=4.5)
-    for marker, beyond in (("<", doublings < -MOST_DOUBLINGS), (">", doublings > MOST_DOUBLINGS)):
-        edge = np.full(int(beyond.sum()), MOST_DOUBLINGS if marker == ">" else -MOST_DOUBLINGS)
-        left.plot(edge, place[beyond], marker, color=PALE, markersize=4)
+    within = np.clip(doublings, -MOST_DOUBLINGS, MOST_DOUBLINGS)
+    left.axvspan(-1, 1, color=style.PALE, alpha=0.15, linewidth=0)
+    left.axvline(0, color=style.INK, linewidth=0.8)
+    left.plot(within[within == doublings], place[within == doublings], "o", color=style.ACCENT, markersize=4.5)
+    for marker, beyond in (("<", doublings < within), (">", doublings > within)):
+        left.plot(within[beyond], place[beyond], marker, color=style.PALE, markersize=4)
     probability = shown["probability"].to_numpy()
-    for of, shift, colour in (("likelihood", 0.16, PALE), ("prior", -0.16, ACCENT)):
+    for of, shift, colour in (("likelihood", 0.16, style.PALE), ("prior", -0.16, style.ACCENT)):
         then = np.clip(probability + shown[f"{of}_slope"].to_numpy(), 0, 1)
         right.hlines(place + shift, probability, then, color=colour, linewidth=1.2)
         right.plot(then, place + shift, "o", color=colour, markersize=3, label=f"twice the {of}")
-    right.plot(probability, place, "|", color=INK, markersize=8, label="now")
-    said = [
-        f"{cut_name(row['item'], 18)}: {cut_name(row['label'], 11)} or {cut_name(row['runner_up'], 11)}"
-        for row in shown.to_dict("records")
-    ]
-    name_rows(left, said, longest=LONGEST)
+    right.plot(probability, place, "|", color=style.INK, markersize=8, label="now")
+    items, labels, others = (
+        [style.cut_name(name, most) for name in shown[column]]
+        for column, most in (("item", 18), ("label", 11), ("runner_up", 11))
+    )
+    said = [f"{item}: {label} or {other}" for item, label, other in zip(items, labels, others, strict=True)]
+    style.name_rows(left, said, longest=LONGEST)
     left.set_xlim(-MOST_DOUBLINGS - 0.3, MOST_DOUBLINGS + 0.3)
     left.set_xlabel("doublings of the prior until the label changes", fontsize=9)
     right.set_xlabel("probability of the label", fontsize=9)
     soon = int((table["doublings"].abs() < 1).sum())
     what = f"{len(shown)} of {len(table):,} drawn; " if len(shown) < len(table) else ""
-    title = f"Labels that depend on the prior: {what}{soon} would change within one doubling"
-    left.set_title(title, fontsize=10, loc="left")
+    style.write_title(left, f"labels that depend on the prior: {what}{soon} would change within one doubling")
     figure.legend(*right.get_legend_handles_labels(), fontsize=8, loc="outside lower right", ncols=3)
     return figure
 
@@ -258,10 +242,10 @@ def _begin_sides(ordered: pd.DataFrame, most: int) -> tuple[pd.DataFrame, Figure
     if ordered.empty:
         raise FitError("the table has no rows to draw")
     shown = ordered.head(most)
-    figure, (left, right) = new_figure(9.5, max(height_for(len(shown)), 2.4), 2, sharey=True)
+    figure, (left, right) = style.new_figure(9.5, max(style.height_for(len(shown)), 2.4), 2, sharey=True)
     left.set_ylim(len(shown) - 0.4, -0.6)
     for one in (left, right):
-        one.grid(axis="x", color=PALE, alpha=0.3)
+        one.grid(axis="x", color=style.PALE, alpha=0.3)
     return shown, figure, left, right
 
 
@@ -295,22 +279,19 @@ def plot_priors(study: Study) -> Figure:
     """
     check_made(study, "Study", "sensitivity")
     table = study.priors
-    columns = list(table.columns)
-    fields = columns[1 : columns.index("labels_changed")]
+    fields = table.loc[:, :"labels_changed"].columns[1:-1]
     names = [", ".join(f"{field}={as_typed(row[field])}" for field in fields) for row in table.to_dict("records")]
     names[0] += " (own)"
-    shown = {"labels_changed": "items with another label"}
-    if "largest_rank_move" in table:
-        shown["largest_rank_move"] = "largest move of an annotator's rank"
-    size = (4.5 + 3 * len(shown), height_for(len(table)))
-    figure, axes = new_figure(*size, columns=len(shown), sharey=True, squeeze=False)
-    for one, (column, label) in zip(axes[0], shown.items(), strict=True):
-        one.barh(range(len(table)), table[column], color=ACCENT, height=0.6)
-        one.axvline(0, color=INK, linewidth=0.8)
-        one.grid(axis="x", color=PALE, alpha=0.3)
+    shown = [(column, label) for column, label in CHANGES.items() if column in table]
+    size = (4.5 + 3 * len(shown), style.height_for(len(table)))
+    figure, axes = style.new_figure(*size, columns=len(shown), sharey=True, squeeze=False)
+    for one, (column, label) in zip(axes[0], shown, strict=True):
+        one.barh(range(len(table)), table[column], color=style.ACCENT, height=0.6)
+        one.axvline(0, color=style.INK, linewidth=0.8)
+        one.grid(axis="x", color=style.PALE, alpha=0.3)
         one.set_xlabel(label, fontsize=9)
         one.xaxis.get_major_locator().set_params(integer=True)
-    name_rows(axes[0][0], names, longest=LONGEST_PRIOR)
+    style.name_rows(axes[0][0], names, longest=LONGEST_PRIOR)
     axes[0][0].set_ylabel("prior", fontsize=9)
-    axes[0][0].set_title("What another prior changes", fontsize=10, loc="left")
+    style.write_title(axes[0][0], "what another prior changes")
     return figure

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,17 +20,24 @@ FROM_WHITE, BOTH_WAYS = "Blues", "RdBu"  # of matrices: white is 0
 DARK = 0.6  # of a matrix's range of colours: numbers in darker cells are white
 ROW = 0.2  # inches of a row with a name
 MOST_HEIGHT = 14.0
-MOST_NAMES = 60  # rows of which each has its name
+MOST_NAMES = 60  # rows that are all named
 MOST_LETTERS = 20  # of a name
 LINES, MARKERS = ("-", "--", "-.", ":"), "osD^vP*X"  # of fits or types in one figure, in this order
+
+
+class ShownFigure(Figure):
+    """A matplotlib Figure that a notebook shows as a picture, also before pyplot is used."""
+
+    def _repr_png_(self) -> bytes:
+        picture = BytesIO()
+        self.savefig(picture, format="png")
+        return picture.getvalue()
 
 
 def new_figure(
     width: float = 7.0, height: float = 4.0, columns: int = 1, *, rows: int = 1, **options: Any
 ) -> tuple[Figure, Any]:
-    """Return a figure in inches, and its axes: one, or an array of so many side by side, or in rows."""
-    from bayesanno.report.plots.shown import ShownFigure
-
+    """Return a figure of a size in inches, and its axes: one, or an array of several side by side, or in rows."""
     figure = ShownFigure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, **options)
     for one in np.ravel(axes):
@@ -38,22 +47,17 @@ def new_figure(
 
 
 def new_grid(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    """Return a figure, and so many panels in rows of so many columns, each of about that width and height (inches)."""
-    from bayesanno.report.plots.shown import ShownFigure
-
+    """Return a figure, and n panels in rows of so many columns, each of about that width and height (inches)."""
     rows = -(-n // columns)
-    whole = max(5.5, columns * size[0] + 1.6), rows * (size[1] + 0.25) + 1.2
-    figure = ShownFigure(figsize=whole, layout="constrained")
-    panels = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
-    for one in panels[:n]:
-        one.spines[["top", "right"]].set_visible(False)
-    for empty in panels[n:]:
+    width, height = max(5.5, columns * size[0] + 1.6), rows * (size[1] + 0.25) + 1.2
+    figure, axes = new_figure(width, height, columns, rows=rows, squeeze=False)
+    for empty in axes.flat[n:]:
         empty.remove()
-    return figure, panels[:n]
+    return figure, list(axes.flat[:n])
 
 
 def keep_dimension(table: pd.DataFrame, dimension: str | None) -> pd.DataFrame:
-    """Return the rows of a dimension, of a table that may be of several."""
+    """Return the rows of one dimension, from a table that may have several."""
     return table if dimension is None else table[table["dimension"] == dimension].reset_index(drop=True)
 
 
@@ -102,15 +106,41 @@ def name_rows(axes: Axes, names: Sequence[str], *, along: str = "y", longest: in
         axes.set_xticks(list(at), labels, rotation=90, parse_math=False)
 
 
-def shades(n: int) -> list[Any]:
-    """Return so many colours that differ in lightness."""
-    import matplotlib
+def name_square(axes: Axes, names: Sequence[str], groups: np.ndarray, *, longest: int = 20) -> None:
+    """Name the rows and columns of a square matrix, and draw lines between groups that are side by side."""
+    for along, draw_line in (("y", axes.axhline), ("x", axes.axvline)):
+        name_rows(axes, names, along=along, longest=longest)
+        for edge in np.flatnonzero(groups[1:] != groups[:-1]):
+            draw_line(edge + 0.5, color=INK, linewidth=1.2)
 
+
+def print_cells(axes: Axes, texts: np.ndarray, dark: np.ndarray, size: int) -> None:
+    """Print a text into each cell of a matrix, in white where the cell is dark."""
+    centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "linespacing": 1.3}
+    for (row, column), text in np.ndenumerate(texts):
+        axes.text(column, row, text, color="white" if dark[row, column] else INK, **centred)
+
+
+def add_scale(figure: Figure, image: Any, axes: Any, label: str, **options: Any) -> None:
+    """Draw the scale of a matrix's colours beside it."""
+    bar = figure.colorbar(image, ax=axes, **options)
+    bar.set_label(label, fontsize=8)
+    bar.ax.tick_params(labelsize=8)
+
+
+def shades(n: int) -> list[Any]:
+    """Return n colours that differ in lightness."""
     return list(matplotlib.colormaps[SEQUENCE](np.linspace(0.02, 0.98, n)))
 
 
-def begin_title(axes: Axes, text: str, dimension: str | None) -> None:
-    """Write a title above the left edge; of one dimension among several, after its name."""
+def curve_styles(n: int) -> list[dict[str, Any]]:
+    """Return the looks of n curves in one figure, which differ without colour too."""
+    colours = [ACCENT] if n == 1 else shades(n + 1)
+    return [{"color": colours[k], "linestyle": LINES[k % 4], "marker": MARKERS[k % 8]} for k in range(n)]
+
+
+def write_title(axes: Axes, text: str, dimension: str | None = None) -> None:
+    """Write a title above the left edge, after the name of the dimension if it is about one of several."""
     title = f"{cut_name(dimension)}: {text}" if dimension else text[0].upper() + text[1:]
     axes.set_title(title, fontsize=10, loc="left", parse_math=False)
 

@@ -1,4 +1,4 @@
-"""The sections of a report, each a question and the blocks that answer it.
+"""The sections of a report.
 
-What cannot be said of a fit (no gold, no draws, no items) is left out, or said in a sentence.
+Each function yields the blocks that answer a question, or none where a fit has no answer.
 """

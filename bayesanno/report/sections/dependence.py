@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from bayesanno.analysis.dependence import MOST_PAIRS, dependence_table
@@ -11,7 +13,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
-from bayesanno.report.blocks import Block, Heading, Text, draw, table_of
+from bayesanno.report.blocks import Heading, PageBlock, Text, draw, small_table
 from bayesanno.report.plots.dependence import RESAMPLES, describe_worth, draw_dependence
 
 LEAST_ITEMS = 20  # that two annotators share, for a row of their own
@@ -20,17 +22,14 @@ LITTLE = 0.03  # a correlation that the fit's own labels may show of independent
 SHOWN = {"first": "annotator", "second": "and", "n_items": "items", "correlation": "correlation"}
 
 
-def show_dependence(view: FitView, *, random_seed: int) -> list[Block]:
-    """Return how far annotators err together; nothing where that cannot be known, or only of few items."""
-    if isinstance(view.named_data, AnnotationTotals):
-        return []
-    blocks: list[Block] = []
-    for part in parts_of(view):
+def show_dependence(view: FitView, *, random_seed: int) -> Iterator[PageBlock]:
+    """Show how far annotators err together; nothing where that is unknown, or known of few items only."""
+    for part in [] if isinstance(view.named_data, AnnotationTotals) else parts_of(view):
         table = _tabulate(view, part, random_seed)
         if table is not None:
-            blocks += [Heading(part.dimension)] if part.dimension else []
-            blocks += _show_part(view, part, table)
-    return blocks
+            if part.dimension:
+                yield Heading(part.dimension)
+            yield from _show_part(view, part, table)
 
 
 def _tabulate(view: FitView, part: FitPart, random_seed: int) -> pd.DataFrame | None:
@@ -49,7 +48,7 @@ def _tabulate(view: FitView, part: FitPart, random_seed: int) -> pd.DataFrame | 
     return table if whole["n_items"] >= LEAST_ITEMS and np.isfinite(whole["worth_low"]) else None
 
 
-def _show_part(view: FitView, part: FitPart, table: pd.DataFrame) -> list[Block]:
+def _show_part(view: FitView, part: FitPart, table: pd.DataFrame) -> Iterator[PageBlock]:
     whole, pairs = table.iloc[0], table[table["level"] == "pair"]
     values = [f"{round(whole[f'correlation{end}'], 2) + 0:.2f}" for end in ("", "_low", "_high")]
     by, on = whole["truth"], counted(int(whole["n_items"]), "item")
@@ -64,13 +63,16 @@ def _show_part(view: FitView, part: FitPart, table: pd.DataFrame) -> list[Block]
         sentences.append("The fit takes errors that most annotators share as true, so dependence may be larger.")
     if pairs.empty:
         sentences.append(f"No two annotators share {LEAST_ITEMS} items, so pairs are not listed.")
-        return [Text(" ".join(sentences))]
+    yield Text(" ".join(sentences))
+    if pairs.empty:
+        return
     said = f"Correlation of errors beyond the model, of every two annotators who share {LEAST_ITEMS} items or more."
-    blocks = [Text(" ".join(sentences)), draw(draw_dependence(table, {}, part.dimension or None), said)]
+    yield draw(draw_dependence(table, {}, part.dimension or None), said)
     sure = pairs[pairs["correlation_low"] > 0]
     if sure.empty:
-        return [*blocks, Text(f"Of {len(pairs):,} pairs, none has an interval above 0.")]
+        yield Text(f"None of {len(pairs):,} pairs has an interval above 0.")
+        return
     most = f" of the {MOST_PAIRS:,} that share most items" if len(pairs) == MOST_PAIRS else f" among {len(pairs):,}"
     caption = f"{counted(len(sure), 'pair')}{most} with an interval above 0"
     shown = sure.head(MOST_ROWS).rename(columns=SHOWN)[[*SHOWN.values(), "correlation_low", "correlation_high"]]
-    return [*blocks, table_of(shown, caption=f"{caption}, the surest first")]
+    yield small_table(shown, caption=f"{caption}, the surest first")

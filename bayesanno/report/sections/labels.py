@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from bayesanno.analysis.accuracy import score_part
@@ -12,7 +14,7 @@ from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted
-from bayesanno.report.blocks import Block, Heading, Text, draw, grid_of, table_of
+from bayesanno.report.blocks import Heading, PageBlock, Text, draw, large_table, small_table
 from bayesanno.report.plots.items import plot_coverage, plot_entropy, plot_labels
 
 CHOSEN = ("dimension", "label", "item_type", "type", "gold", "right")  # columns that rows are chosen by
@@ -27,70 +29,58 @@ def ask_of_items(view: FitView) -> str:
     return "What are the types of the items?"
 
 
-def show_items(view: FitView) -> list[Block]:
-    """Return what the items are, how sure that is, and all of them in a table."""
+def show_items(view: FitView) -> Iterator[PageBlock]:
+    """Show the labels or types of the items, how sure they are, and all of them in a table."""
     if isinstance(view.named_data, AnnotationTotals):
-        return [
-            Text(
-                "The fit was made on a Dask cluster and holds no items: "
-                "bayesanno.write_labels writes their labels there."
-            )
-        ]
+        where = "The fit was made on a Dask cluster and holds no items"
+        yield Text(f"{where}: bayesanno.write_labels writes their labels there.")
+        return
     if all(len(part.states) == 1 for part in parts_of(view)):
-        return [Text(f"{view.model.name} describes annotators only; it has no labels of items.")]
-    blocks: list[Block] = []
+        yield Text(f"{view.model.name} describes annotators only; it has no labels of items.")
+        return
     for part in parts_of(view):
         if part.dimension:
-            blocks.append(Heading(part.dimension))
-        blocks += _show_part(view, part)
-    blocks += _describe_hardest(view)
+            yield Heading(part.dimension)
+        yield from _show_part(view, part)
+    if view.model.has_difficulty:
+        yield Text(_describe_hardest(difficulty_table(view)))
     rows = item_rows(view)
     what = "items" if "dimension" not in rows else "items, each in every dimension"
-    return [
-        *blocks,
-        Heading("All items, the most uncertain first"),
-        grid_of(rows, name="item-table", what=what, by="entropy", choose=CHOSEN),
-    ]
+    yield Heading("All items, the most uncertain first")
+    yield large_table(rows, name="item-table", what=what, by="entropy", choose=CHOSEN)
 
 
-def _show_part(view: FitView, part: FitPart) -> list[Block]:
-    state, scored = "type" if part.is_of_types else "label", score_part(part)
-    blocks: list[Block] = [Text(_describe_certainty(part, state))]
+def _show_part(view: FitView, part: FitPart) -> Iterator[PageBlock]:
+    state, scored, name = "type" if part.is_of_types else "label", score_part(part), part.dimension or None
+    yield Text(_describe_certainty(part, state))
     if scored:
         surest = f"90% of items {scored['accuracy_at_90']:.1%}, of the surest 75% {scored['accuracy_at_75']:.1%}"
-        blocks.append(Text(f"Against gold {scored['accuracy']:.1%} are right; of the surest {surest}."))
-    blocks.append(table_of(_count_states(part, state)))
-    name = part.dimension or None
-    figures = {f"The items whose {state} is least certain.": plot_labels(view, dimension=name)}
-    figures["How uncertain the items are."] = plot_entropy(view, dimension=name)
-    if scored and not part.dimension:
-        figures["Accuracy of the surest items, by the share that is kept."] = plot_coverage(view)
-    return [*blocks, *(draw(figure, said) for said, figure in figures.items())]
+        yield Text(f"Against gold {scored['accuracy']:.1%} are right; of the surest {surest}.")
+    yield small_table(_count_states(part, state))
+    yield draw(plot_labels(view, dimension=name), f"The items whose {state} is least certain.")
+    yield draw(plot_entropy(view, dimension=name), "How uncertain the items are.")
+    if scored and not name:
+        yield draw(plot_coverage(view), "Accuracy of the surest items, by the share that is kept.")
 
 
 def _describe_certainty(part: FitPart, state: str) -> str:
     best = part.posterior.values.max(axis=1)
     unsure, wrong = int((best < LEAST_SURE).sum()), (1 - best).sum()
     return (
-        f"Of {counted(best.size, 'item')}, {unsure:,} ({unsure / best.size:.0%}) have no {state} of probability "
+        f"{unsure:,} of {counted(best.size, 'item')} ({unsure / best.size:.0%}) have no {state} of probability "
         f"{LEAST_SURE} or more. If the probabilities are right, {wrong:,.1f} of the most probable {state}s are wrong."
     )
 
 
-def _describe_hardest(view: FitView) -> list[Block]:
-    """Return which items are hardest, where they have a difficulty."""
-    if not view.model.has_difficulty:
-        return []
-    table = difficulty_table(view)
+def _describe_hardest(table: pd.DataFrame) -> str:
+    """Name the hardest items."""
     hard = table[table["difficulty_hdi94_lb"] > 0]
     named = [f"{item} ({chance:.0%})" for item, chance in zip(table["item"], table["expected_accuracy"], strict=True)]
     how_many = f"{counted(len(hard), 'item')} {'is' if len(hard) == 1 else 'are'}" if len(hard) else "No item is"
-    return [
-        Text(
-            f"{how_many} harder than the average item (94% interval of the difficulty above 0). The hardest, with "
-            f"the chance that an annotator is right: {', '.join(named[:MOST_HARD])}."
-        )
-    ]
+    return (
+        f"{how_many} harder than the average item (94% interval of the difficulty above 0). The hardest, with the "
+        f"chance that an annotator is right: {', '.join(named[:MOST_HARD])}."
+    )
 
 
 def _count_states(part: FitPart, state: str) -> pd.DataFrame:
@@ -105,7 +95,7 @@ def _count_states(part: FitPart, state: str) -> pd.DataFrame:
 
 
 def item_rows(view: FitView) -> pd.DataFrame:
-    """Return the label table as one reads it: in place of each label's probability, the runner-up and what was said.
+    """Return the label table as one reads it: with the runner-up and the votes instead of each label's probability.
 
     Returns
     -------
@@ -138,23 +128,25 @@ def _rank_states(part: FitPart) -> pd.DataFrame:
 
 
 def list_votes(votes: np.ndarray, labels: tuple[str, ...]) -> np.ndarray:
-    """Return what was said of each item in words, the most frequent label first.
+    """Return the votes for each item in words, the most frequent label first.
 
     Parameters
     ----------
-    votes : array, shape (item, label)
-    labels : tuple of str
+        votes : array, shape (item, label)
+        labels : tuple of str
 
     Returns
     -------
-    array of str, shape (item,)
+        array of str, shape (item,)
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from bayesanno.report.sections.labels import list_votes
-    >>> list_votes(np.array([[1, 3], [0, 2], [0, 0]]), ("no", "yes")).tolist()
-    ['3 yes, 1 no', '2 yes', '']
+        >>> from collections.abc import Iterator
+
+    import numpy as np
+        >>> from bayesanno.report.sections.labels import list_votes
+        >>> list_votes(np.array([[1, 3], [0, 2], [0, 0]]), ("no", "yes")).tolist()
+        ['3 yes, 1 no', '2 yes', '']
     """
     distinct, which = np.unique(votes, axis=0, return_inverse=True)
     words = []

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 
 from bayesanno.fits.view import FitView
 from bayesanno.ground.fields import as_typed
-from bayesanno.report.blocks import Block, Card, Heading, Table
+from bayesanno.report.blocks import Card, Heading, PageBlock, SmallTable
 
 
-def describe_origin(view: FitView) -> list[Block]:
-    """Return what a fit was made from, how, and the model's card."""
+def describe_origin(view: FitView) -> Iterator[PageBlock]:
+    """Describe the data, the model and the settings of a fit, and show the model's card."""
     attrs = view.tree.attrs
     settings = {name: value for name, value in json.loads(attrs["settings"]).items() if value is not None}
     facts = {
@@ -23,13 +24,9 @@ def describe_origin(view: FitView) -> list[Block]:
         "seed": str(attrs["random_seed"]),
         "versions": ", ".join(f"{name} {value}" for name, value in json.loads(attrs["versions"]).items()),
     }
-    fields = [[name, as_typed(value)] for name, value in view.model.to_fields().items()]
-    blocks: list[Block] = [Table(rows=list(facts.items()))]
-    if fields:
-        blocks += [Heading("Priors and options"), Table(rows=fields)]
-    card = sys.modules[type(view.model).__module__].__doc__
-    if card:
-        blocks.append(
-            Card(caption=f"The card of {view.model.name}: process, formulas, priors, when to use it", text=card.strip())
-        )
-    return blocks
+    yield SmallTable(rows=list(facts.items()))
+    if fields := view.model.to_fields():
+        yield Heading("Priors and options")
+        yield SmallTable(rows=[(name, as_typed(value)) for name, value in fields.items()])
+    if card := sys.modules[type(view.model).__module__].__doc__:
+        yield Card(f"The card of {view.model.name}: process, formulas, priors, when to use it", card.strip())

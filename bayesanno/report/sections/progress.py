@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -14,14 +14,14 @@ from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.planning.futures import Allocation
 from bayesanno.planning.of_fit import make_askable
 from bayesanno.planning.progress import expected_progress, stopping_table
-from bayesanno.report.blocks import Block, Text, draw, table_of
+from bayesanno.report.blocks import PageBlock, Text, draw, small_table
 from bayesanno.report.plots.progress import plot_progress
 
 RISK, MORE = 0.05, 3  # of a label that is done to be wrong; further answers that each item could get
 FUTURES = 20
 LEAST = 100  # further answers, or one for each fourth item where these are more
 MOST_PAIRS = 1_000_000  # of items and annotators: of more, the page would take minutes
-SPREAD, CHOSEN = "spread evenly", "asked where they tell most"
+SPREAD, CHOSEN = "spread evenly", "asked where they help most"
 WAYS: dict[str, Allocation] = {SPREAD: "evenly", CHOSEN: "suggested"}
 MEANING = {
     "done": f"done: wrong with a probability of {RISK:.0%} or less",
@@ -30,23 +30,24 @@ MEANING = {
 }
 
 
-def show_progress(view: FitView, *, random_seed: int) -> list[Block]:
-    """Return which items are done and what more answers would bring; nothing where a fit cannot say it.
+def show_progress(view: FitView, *, random_seed: int) -> Iterator[PageBlock]:
+    """Show which items are done and what more answers would bring; nothing where a fit cannot say it.
 
     It cannot if it is one point, if it is of counts or of several dimensions, or if an item's answers are not
     independent given its true label.
     """
     data = view.named_data
     if not isinstance(data, AnnotationData) or view.yields == "point":
-        return []
+        return
     if data.n_items * len(data.annotators) > MOST_PAIRS:
-        return [Text("There are many pairs of item and annotator: bayesanno plan says what more answers would bring.")]
+        yield Text("There are many pairs of item and annotator: bayesanno plan says what more answers would bring.")
+        return
     try:
         open_pairs = make_askable(view, "the report", np.random.default_rng(random_seed)).find_open()
-    except FitError:  # what one more answer would be, the model does not say
-        return []
+    except FitError:  # the model does not say what one more answer would be
+        return
     if not open_pairs.any():
-        return []
+        return
     items = stopping_table(view, risk=RISK, more=MORE, futures=FUTURES, random_seed=random_seed)
     n = int(min(max(LEAST, data.n_items // 4), open_pairs.sum()))
     looks = sorted({0, n // 4, n // 2, n})
@@ -55,11 +56,10 @@ def show_progress(view: FitView, *, random_seed: int) -> list[Block]:
         for name, way in WAYS.items()
     }
     said = "Accuracy that is expected (vertical) after further answers, by the annotators of this fit."
-    return [
-        Text(_describe(ways) + _doubt(view)),
-        draw(plot_progress(ways), said),
-        table_of(_count(items), caption="What to do with the items"),
-    ]
+    yield Text(_describe(ways) + _doubt(view))
+    yield draw(plot_progress(ways), said)
+    rows = [(words, int((items["next"] == name).sum())) for name, words in MEANING.items()]
+    yield small_table(pd.DataFrame(rows, columns=["what", "items"]), caption="What to do with the items")
 
 
 def _describe(ways: Mapping[str, pd.DataFrame]) -> str:
@@ -78,9 +78,3 @@ def _doubt(view: FitView) -> str:
         " Since the answers are not as the model predicts them, they are worth less than that: recalibrate the fit by "
         "some true labels."
     )
-
-
-def _count(items: pd.DataFrame) -> pd.DataFrame:
-    """Return how many items are done, to be asked about again, and for an expert."""
-    rows = [(words, int((items["next"] == name).sum())) for name, words in MEANING.items()]
-    return pd.DataFrame(rows, columns=["what", "items"])

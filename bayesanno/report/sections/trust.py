@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from bayesanno.data.totals import AnnotationTotals
@@ -10,47 +11,47 @@ from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.design import design_problems
 from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.modeling.capabilities import caveats
-from bayesanno.report.blocks import Block, Heading, Problems, Table, Verdict, draw
+from bayesanno.report.blocks import Heading, PageBlock, Problems, SmallTable, Verdict, draw
 from bayesanno.report.plots.chains import plot_traces
 from bayesanno.report.sections.misfit import judge_answers
 
 
-def judge_fit(view: FitView) -> list[Block]:
-    """Return whether to believe a fit, why, and the numbers it rests on."""
+def judge_fit(view: FitView) -> Iterator[PageBlock]:
+    """Judge whether to believe a fit, and show the numbers behind that."""
     found = view.diagnostics
     problems = explain(found)
     cannot = list(caveats(view.model, view.named_data))
     if not isinstance(view.named_data, AnnotationTotals):
         cannot = [*design_problems(view.data), *cannot]
-    blocks: list[Block] = [*judge_answers(view), Verdict(_judge(view, problems), well=not problems)]
+    yield from judge_answers(view)
+    yield Verdict(_judge(view, problems), well=not problems)
     if problems:
-        blocks.append(Problems(problems))
+        yield Problems(problems)
     if cannot:
-        blocks += [Heading("What these data cannot identify"), Problems(cannot)]
-    blocks.append(Table(rows=list(_facts_of(view).items())))
+        yield Heading("What these data cannot identify")
+        yield Problems(cannot)
+    yield SmallTable(rows=list(_facts_of(view).items()))
     modes = found.get("modes", {}).get("found", [])
     if len(modes) > 1:
-        blocks.append(_list_modes(modes))
+        yield _list_modes(modes)
     if problems and view.yields == "mcmc":
-        alt, caption = "Traces of the parameters that mix worst", "Chains that agree overlap."
-        blocks.append(draw(plot_traces(view), caption, alt=alt))
-    return blocks
+        yield draw(plot_traces(view), "Chains that agree overlap.", alt="Traces of the parameters that mix worst")
+
+
+BELOW = "See what is wrong with it below."
+LOG_ODDS = ", and labels whose log odds are 1.1 to 3.6 times those by NUTS on real tables"
 
 
 def _judge(view: FitView, problems: list[str]) -> str:
     found = view.diagnostics
     if view.yields == "point":
-        sure = (
-            ""
-            if view.is_recalibrated
-            else ", and labels whose log odds are 1.1 to 3.6 times those by NUTS on real tables"
-        )
+        sure = "" if view.is_recalibrated else LOG_ODDS
         what = f"A point, found by EM: estimates without intervals{sure}."
-        return f"{what} {'See what is wrong with it below.' if problems else 'Its starts agree.'}"
+        return f"{what} {BELOW if problems else 'Its starts agree.'}"
     if view.yields == "approximation":
         sure = "" if view.is_recalibrated else " and labels a little surer than by NUTS"
         what = f"Draws of an approximation: means are often good, intervals are too narrow{sure}."
-        return f"{what} {'See what is wrong with it below.' if problems else ''}".strip()
+        return f"{what} {BELOW if problems else ''}".strip()
     if problems:
         return f"With care: {counted(len(problems), 'thing')} to know before these numbers are used."
     chains = f"{counted(found['n_chains'], 'chain')} agree" if found.get("n_chains") else "draws"
@@ -97,7 +98,7 @@ def _facts_of(view: FitView) -> dict[str, str]:
     return facts
 
 
-def _list_modes(modes: list[dict[str, Any]]) -> Table:
+def _list_modes(modes: list[dict[str, Any]]) -> SmallTable:
     rows = [
         [
             str(number),
@@ -109,4 +110,6 @@ def _list_modes(modes: list[dict[str, Any]]) -> Table:
         for number, mode in enumerate(modes, 1)
     ]
     header = ["mode", "share of the mass", "nats below the highest", "chains in it", "items labelled differently"]
-    return Table(caption="Modes of the posterior", header=header, numbers=[True, True, True, False, True], rows=rows)
+    return SmallTable(
+        caption="Modes of the posterior", header=header, numbers=[True, True, True, False, True], rows=rows
+    )
