@@ -156,7 +156,7 @@ def log_probabilities(log_size: np.ndarray, shift: np.ndarray, centre: np.ndarra
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class WeightedPoints:
     """The posterior of temperature and shifts as points with weights.
 
     Attributes
@@ -213,7 +213,7 @@ class Weighed:
         return log_probabilities(self.points[:, 0], self.points[:, 1:], self.scale.centre, self.scale.measure(logs))
 
 
-def weigh(scale: Scale, logs: np.ndarray, truth: np.ndarray) -> Weighed:
+def weigh(scale: Scale, logs: np.ndarray, truth: np.ndarray) -> WeightedPoints:
     """Find the posterior of temperature and shifts.
 
     Parameters
@@ -232,7 +232,7 @@ def weigh(scale: Scale, logs: np.ndarray, truth: np.ndarray) -> Weighed:
         if k <= MAX_PARETO_K / 2:
             break
         proposal = _move(points, np.exp(log_weight))
-    return Weighed(scale, points, log_ratio, log_weight)
+    return WeightedPoints(scale, points, log_ratio, log_weight)
 
 
 def score_shares(truth: np.ndarray, n_labels: int) -> np.ndarray:

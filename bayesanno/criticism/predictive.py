@@ -33,7 +33,7 @@ from bayesanno.modeling.data_kinds import KINDS, Data
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import Drawn
 from bayesanno.simulation.replicate import draw_prior, replicate
-from bayesanno.simulation.statistics import Statistic, Table, histogram, measure_distance, tables_of
+from bayesanno.simulation.statistics import AnswerTable, Statistic, histogram, measure_distance, tables_of
 
 LEVEL = 0.94  # of the predictive intervals
 LEAST_REPLICATES = 20  # of fewer no p-value could be below 0.05
@@ -169,7 +169,7 @@ def check_replicates(replicates: int) -> None:
         raise FitError(f"replicates is {replicates}: it must be at least {LEAST_REPLICATES}")
 
 
-def choose_statistics(table: Table, asked: str | Sequence[str] | None) -> dict[str, Statistic]:
+def choose_statistics(table: AnswerTable, asked: str | Sequence[str] | None) -> dict[str, Statistic]:
     """Return the statistics of a table that are asked for, or all that it has, by name.
 
     Raises

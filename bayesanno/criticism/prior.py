@@ -29,7 +29,7 @@ from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation import quantities as of_annotators
 from bayesanno.simulation.replicate import draw_prior, replicate_with_states
-from bayesanno.simulation.statistics import OF_COUNTS, Statistic, Table, tables_of, unanimous
+from bayesanno.simulation.statistics import OF_COUNTS, AnswerTable, Statistic, tables_of, unanimous
 
 type Measure = Callable[[np.ndarray, np.ndarray], float]  # from the states of items, and the answers
 type Row = tuple[str, str, str, np.ndarray]  # dimension, quantity, of what, the values
@@ -174,7 +174,7 @@ def _describe(model: AnnotationModel, design: Data, n: int, rng: np.random.Gener
             yield "", str(name), "", values.values
 
 
-def _of_annotators(drawn: of_annotators.Drawn, table: Table) -> Iterator[Row]:
+def _of_annotators(drawn: of_annotators.Drawn, table: AnswerTable) -> Iterator[Row]:
     one, data, competence, draws = table.dimension, table.data, drawn.model.competence, drawn.draws
     who = np.unique(np.linspace(0, data.n_annotators - 1, min(MOST_ASKED, data.n_annotators)).round().astype(int))
     if competence is not None and competence != of_annotators.ACCURACY:
@@ -227,7 +227,7 @@ def _count_in_replicates(drawn: of_annotators.Drawn, rng: np.random.Generator) -
     return [(table.dimension, quantity, "", own) for (_, table, quantity, _), own in zip(asked, values, strict=True)]
 
 
-def _choose_measures(model: AnnotationModel, design: Any, table: Table) -> dict[str, Measure]:
+def _choose_measures(model: AnnotationModel, design: Any, table: AnswerTable) -> dict[str, Measure]:
     """Return what can be counted in a table of answers."""
     if isinstance(table.data, CountData):
         return _measures_of_counts(table.data)

@@ -130,9 +130,9 @@ def view_of(fit: xr.DataTree | FitView) -> FitView:
 
 
 def require_as_fitted(view: FitView, what: str) -> None:
-    """Raise a FitError if a fit was recalibrated: `what`, as a function's name, makes labels anew from draws."""
+    """Raise a FitError if a fit was recalibrated: `what`, as a function's name, makes new labels from draws."""
     if view.is_recalibrated:
         raise FitError(
-            f"this fit was recalibrated, and {what} computes labels anew from the draws: give it the fit as it was, "
+            f"this fit was recalibrated, and {what} computes labels from the draws again: give it the fit as it was, "
             "and recalibrate what comes out"
         )

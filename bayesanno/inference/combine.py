@@ -1,4 +1,4 @@
-"""From fits to another fit: chains combined, classes relabelled. Labels and diagnostics are computed anew."""
+"""From fits to another fit: chains combined, classes relabelled. Labels and diagnostics are computed again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def concat_chains(fits: Iterable[xr.DataTree | FitView]) -> xr.DataTree:
     Returns
     -------
     xarray.DataTree
-        A fit with all chains, numbered anew.
+        A fit with all chains, numbered from 0.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def relabel(
     """Undo label switching in a fit: per draw, take the permutation of the classes that the rule prefers.
 
     Every variable with a class dimension is permuted; the posterior of the labels, deterministics, log prior and
-    diagnostics are computed anew. The share of draws changed is among the diagnostics.
+    diagnostics are computed again. The share of draws changed is among the diagnostics.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ def fit(
 
         All draws count equally, also where chains are in several modes: a warning then names `combine_modes`, which
         weights modes by their mass, `split_modes`, and `drop_chains`. These compute labels, tables and diagnostics
-        anew; `fit.isel(chain=...)` alone does not update `latent`, `convergence` and the diagnostics.
+        again; `fit.isel(chain=...)` alone does not update `latent`, `convergence` and the diagnostics.
 
     Raises
     ------

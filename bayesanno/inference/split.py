@@ -40,7 +40,7 @@ def drop_chains(fit: xr.DataTree | FitView, chains: Sequence[int]) -> xr.DataTre
     ----------
     fit : xarray.DataTree or FitView
     chains : sequence of int
-        By number, as warnings name them. Those that stay are numbered anew.
+        By number, as warnings name them. Those that stay are numbered from 0.
 
     Returns
     -------
@@ -312,7 +312,7 @@ def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination:
 
 
 def _take(view: FitView, kept: Sequence[int], more: Mapping[str, Any] | None = None) -> xr.DataTree:
-    """Make a fit of some chains, by position, numbered anew; with `more` attributes, those of a mode."""
+    """Make a fit of some chains, by position, numbered from 0; with `more` attributes, those of a mode."""
 
     def take(group: xr.Dataset) -> xr.Dataset:
         found: xr.Dataset = group.isel(chain=list(kept)).assign_coords(chain=range(len(kept)))

@@ -14,7 +14,7 @@ from bayesanno.modeling.likelihood import declared_parameters, find_patterns, in
 
 
 @dataclass(frozen=True)
-class Process:
+class ProcessGraph:
     """A generative process as a graph of names.
 
     Attributes
@@ -35,7 +35,7 @@ class Process:
     edges: tuple[tuple[str, str], ...]
 
 
-def describe_process(model: AnnotationModel, data: Data) -> Process:
+def describe_process(model: AnnotationModel, data: Data) -> ProcessGraph:
     """Return what depends on what in a model's generative process.
 
     Parameters
@@ -73,7 +73,7 @@ def describe_process(model: AnnotationModel, data: Data) -> Process:
     if (model.state_dim, kind.observed) not in edges:  # a process in NumPy makes both at once
         edges.append((model.state_dim, kind.observed))
     dims = {name: tuple(graph.named_vars_to_dims.get(name) or ()) for name in free.values()}
-    return Process(dims, model.state_dim, kind.observed, tuple(edges))
+    return ProcessGraph(dims, model.state_dim, kind.observed, tuple(edges))
 
 
 def _used_inputs(node: Any) -> list[Any]:

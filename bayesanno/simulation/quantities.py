@@ -131,7 +131,7 @@ def ask(drawn: Drawn, who: np.ndarray, *, dimension: str = "") -> Iterator[np.nd
     """
     n, n_labels = len(who), _part_of(drawn.data, dimension).n_labels
     annotator = np.repeat(who, n_labels, axis=0)  # (item, answer)
-    asked = make_up(
+    asked = make_data(
         drawn.data,
         dimension,
         item=np.repeat(np.arange(n * n_labels), annotator.shape[1]),
@@ -143,18 +143,18 @@ def ask(drawn: Drawn, who: np.ndarray, *, dimension: str = "") -> Iterator[np.nd
 
 
 @singledispatch
-def make_up(data: Any, dimension: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray) -> Any:
+def make_data(data: Any, dimension: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray) -> Any:
     """Return answers that nobody gave, by the annotators of data; items after the asked ones only fill a table."""
     raise NotImplementedError(f"{type(data).__name__} has no annotators: register it here")  # abstract
 
 
-@make_up.register(AnnotationData)
+@make_data.register(AnnotationData)
 def _(data: AnnotationData, _: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray) -> AnnotationData:
     items = tuple(map(str, range(int(item.max()) + 1)))
     return replace(data, items=items, item=item, annotator=annotator, label=label, gold={}, controls={})
 
 
-@make_up.register(MultiAnnotationData)
+@make_data.register(MultiAnnotationData)
 def _(
     data: MultiAnnotationData, dimension: str, *, item: np.ndarray, annotator: np.ndarray, label: np.ndarray
 ) -> MultiAnnotationData:

@@ -42,7 +42,7 @@ class Statistic:
 
 
 @dataclass(frozen=True)
-class Table:
+class AnswerTable:
     """One table of answers: which of a design's answers are its own, and which statistics it has.
 
     Attributes
@@ -63,26 +63,26 @@ class Table:
 
 
 @singledispatch
-def tables_of(data: Any) -> list[Table]:
+def tables_of(data: Any) -> list[AnswerTable]:
     """Return the tables of answers that data are made of."""
     raise NotImplementedError(f"{type(data).__name__} has no statistics: register it here")  # abstract
 
 
 @tables_of.register(AnnotationData)
-def _(data: AnnotationData) -> list[Table]:
-    return [Table(data, slice(None), OF_ANNOTATIONS)]
+def _(data: AnnotationData) -> list[AnswerTable]:
+    return [AnswerTable(data, slice(None), OF_ANNOTATIONS)]
 
 
 @tables_of.register(CountData)
-def _(data: CountData) -> list[Table]:
-    return [Table(data, slice(None), OF_COUNTS)]
+def _(data: CountData) -> list[AnswerTable]:
+    return [AnswerTable(data, slice(None), OF_COUNTS)]
 
 
 @tables_of.register(MultiAnnotationData)
-def _(data: MultiAnnotationData) -> list[Table]:
+def _(data: MultiAnnotationData) -> list[AnswerTable]:
     tables, begin = [], 0
     for dimension, part in data.by_dimension.items():
-        tables.append(Table(part, slice(begin, begin + part.n_annotations), OF_ANNOTATIONS, dimension))
+        tables.append(AnswerTable(part, slice(begin, begin + part.n_annotations), OF_ANNOTATIONS, dimension))
         begin += part.n_annotations
     return tables
 

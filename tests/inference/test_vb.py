@@ -140,8 +140,8 @@ def test_blocks_and_chunks_of_any_size_give_the_same_numbers(crowd, monkeypatch)
         monkeypatch.setattr(of_vb, "CHUNK_BYTES", chunk)
         problem = problem_of(model, data, size)
         end = climb(problem, problem.as_shares(model.start(data)))
-        drawn = of_vb.draw_from(problem, problem.prior, 8, np.random.default_rng(1))
-        found.append((end.objective, end.point["competence"], *evaluate_draws(problem, drawn.values)))
+        _, values = of_vb.draw_from(problem, problem.prior, 8, np.random.default_rng(1))
+        found.append((end.objective, end.point["competence"], *evaluate_draws(problem, values)))
     for other in found[1:]:
         for one, same in zip(found[0], other, strict=True):
             np.testing.assert_allclose(one, same, rtol=1e-8)

@@ -25,7 +25,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -191,11 +191,11 @@ def fit_by_vb(
     found = find_best(problem, data, initvals, exchangeable=exchangeable, random_seed=seed, progressbar=progressbar)
     q = found.best.point
     n_draws = _choose_n_draws(data, q, settings)
-    drawn = draw_from(problem, q, n_draws, np.random.default_rng(draw_seed))
+    log_shares, values = draw_from(problem, q, n_draws, np.random.default_rng(draw_seed))
     keeps_items = isinstance(data, AnnotationData) and 8 * n_draws * data.n_items <= MAX_GROUP_BYTES
-    log_likelihood, by_pattern = evaluate_draws(problem, drawn.values, keep=keeps_items)
-    stats = of_draws(weigh_draws(problem, q, drawn.log_shares, log_likelihood))
-    log_prior = {name: log_dirichlet(logs, problem.prior[name]) for name, logs in drawn.log_shares.items()}
+    log_likelihood, by_pattern = evaluate_draws(problem, values, keep=keeps_items)
+    stats = of_draws(weigh_draws(problem, q, log_shares, log_likelihood))
+    log_prior = {name: log_dirichlet(logs, problem.prior[name]) for name, logs in log_shares.items()}
     seconds = time.perf_counter() - begin
 
     if exchangeable:
@@ -203,7 +203,7 @@ def fit_by_vb(
     return make_fit(
         found,
         data,
-        drawn.values,
+        values,
         stats,
         views_at=_values_for_views(problem, q),
         log_likelihood=None if by_pattern is None else by_pattern[:, found.pattern],
@@ -217,21 +217,16 @@ def fit_by_vb(
     )
 
 
-class Drawn(NamedTuple):
-    """Draws of q: the logs of shares, (draw, ..., share) each, and parameters on their own scale, (draw, ...)."""
-
-    log_shares: dict[str, np.ndarray]
-    values: dict[str, np.ndarray]
-
-
-def draw_from(problem: VB, q: Point, n_draws: int, rng: np.random.Generator) -> Drawn:
-    """Draw from q."""
+def draw_from(
+    problem: VB, q: Point, n_draws: int, rng: np.random.Generator
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Draw from q: the logs of shares, (draw, ..., share) each, and parameters on their own scale, (draw, ...)."""
     logs = {name: draw_log_shares(concentrations, n_draws, rng) for name, concentrations in q.items()}
     values = problem.as_values({name: np.exp(each) for name, each in logs.items()})
     for name, value in values.items():
         if problem.is_pair(name):
             np.clip(value, NEAREST, 1 - NEAREST, out=value)
-    return Drawn(logs, values)
+    return logs, values
 
 
 def evaluate_draws(

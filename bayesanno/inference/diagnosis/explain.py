@@ -19,8 +19,8 @@ from bayesanno.inference.diagnosis.explain_modes import explain_modes, explain_o
 from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL
 from bayesanno.inference.diagnosis.thresholds import (
     AGREES,
+    CLOSE_NATS,
     FEWEST_VOTED,
-    HARDLY_LOWER,
     LEAST_MASS,
     MAX_DEPTH_SHARE,
     MAX_PARETO_K,
@@ -130,7 +130,7 @@ def _explain_climb(found: dict[str, Any]) -> list[str]:
             "by method_options={'restarts': ...}"
         )
     if "elbo" in found:  # e to the difference is, roughly, how the posterior's mass is divided between the two
-        near = [other for other in found["others"] if other["nats_lower"] < HARDLY_LOWER and other["items_differ"]]
+        near = [other for other in found["others"] if other["nats_lower"] < CLOSE_NATS and other["items_differ"]]
         problems += [
             f"another approximation is only slightly worse, {other['nats_lower']:.2g} nats lower, and labels "
             f"{counted(other['items_differ'], 'item')} differently: the posterior may have both modes, and this is one "

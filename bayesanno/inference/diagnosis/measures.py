@@ -72,7 +72,7 @@ def measure_within_modes(posterior: xr.Dataset, groups: Sequence[Sequence[int]])
 
 
 def concat_datasets(parts: Sequence[xr.Dataset], dim: str, names: Sequence[Any]) -> xr.Dataset:
-    """Put datasets side by side along a dimension, numbered anew; of the variables, those that all have."""
+    """Put datasets side by side along a dimension with new names; of the variables, those that all have."""
     shared = [name for name in parts[0].data_vars if all(name in part for part in parts)]
     whole: xr.Dataset = xr.concat([part[shared] for part in parts], dim=dim)
     return whole.assign_coords({dim: list(names)})

@@ -33,7 +33,7 @@ from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import Drawn, ask, describe_pairs, says_labels
 from bayesanno.simulation.replicate import replicate
-from bayesanno.simulation.statistics import Table, match_pairs, measure_distance, tables_of
+from bayesanno.simulation.statistics import AnswerTable, match_pairs, measure_distance, tables_of
 
 REPLICATES = 100
 FEW_DRAWS = 50  # for the agreement of pairs, of which each draw gives the exact probability
@@ -100,7 +100,7 @@ def _draw_items(data: Data, rng: np.random.Generator) -> Data:
     )
 
 
-def _measure_table(table: Table, drawn: Drawn, replicates: list[np.ndarray]) -> dict[str, Any]:
+def _measure_table(table: AnswerTable, drawn: Drawn, replicates: list[np.ndarray]) -> dict[str, Any]:
     found: dict[str, Any] = {"dimension": table.dimension}
     own = [answers[table.own] for answers in replicates]
     with suppress(DataError):  # trials that differ have no histogram
@@ -114,7 +114,7 @@ def _measure_table(table: Table, drawn: Drawn, replicates: list[np.ndarray]) -> 
 # ------------------------------------------------------------------------------------------------------------- votes
 
 
-def _measure_votes(table: Table, replicates: list[np.ndarray]) -> dict[str, Any]:
+def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str, Any]:
     of_labels = isinstance(table.data, AnnotationData)
     statistic = table.statistics["votes_per_item" if of_labels else "histogram"](table.data)
     seen = table.data.label if of_labels else table.data.successes
@@ -139,7 +139,7 @@ def _measure_votes(table: Table, replicates: list[np.ndarray]) -> dict[str, Any]
 # ------------------------------------------------------------------------------------------------------------ errors
 
 
-def _measure_errors(table: Table, drawn: Drawn, replicates: list[np.ndarray]) -> dict[str, Any]:
+def _measure_errors(table: AnswerTable, drawn: Drawn, replicates: list[np.ndarray]) -> dict[str, Any]:
     """Return how errors correlate, and what an item's answers are worth; nothing where no item has two answers."""
     data = table.data
     n_answers = np.bincount(data.item, minlength=data.n_items)
@@ -228,7 +228,7 @@ def _pair_products(data: AnnotationData, values: np.ndarray) -> np.ndarray:
 # ------------------------------------------------------------------------------------------------------------- pairs
 
 
-def _measure_pairs(table: Table, drawn: Drawn) -> dict[str, Any]:
+def _measure_pairs(table: AnswerTable, drawn: Drawn) -> dict[str, Any]:
     """Return which pairs agree beyond what the draws predict; nothing where none shares enough items, or too many."""
     from scipy.stats import binom
 

@@ -11,7 +11,7 @@ problem, and both leave open which names the classes have, which eq. 56 then set
 
                 sum_i sum_k p_t[i, pi(k)] log(p_t[i, pi(k)] / q[i, k]);
 
-            then q is averaged anew, until no draw changes. Every step lowers the sum over draws.
+            then q is averaged again, until no draw changes. Every step lowers the sum over draws.
 "pivot"     brings each draw as near as can be to one draw, the pivot (Marin, Mengersen and Robert 2005): the
             permutation minimises the squared distance between both draws' matrices of classes, annotator by annotator.
             Of the matrices, because they are probabilities on one scale, need no pass over the items, and can be

@@ -14,7 +14,7 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
-from bayesanno.modeling.process import Process, describe_process
+from bayesanno.modeling.process import ProcessGraph, describe_process
 from bayesanno.modeling.registry import get_model
 from bayesanno.report.plots.style import INK, PALE, new_figure
 
@@ -83,11 +83,11 @@ def plot_plates(model: str | AnnotationModel, data: Data | None = None) -> Figur
     return figure
 
 
-def _of_annotators(process: Process) -> list[str]:
+def _of_annotators(process: ProcessGraph) -> list[str]:
     return [name for name, dims in process.dims.items() if "annotator" in dims]
 
 
-def _place(process: Process) -> dict[str, Point]:
+def _place(process: ProcessGraph) -> dict[str, Point]:
     """Return where each node is.
 
     State and answers are side by side, annotators' parameters above the answers, and what these depend on above them;
@@ -121,7 +121,7 @@ def _draw_plate(axes: Axes, inside: Sequence[Point], name: str, *, below: bool) 
     axes.text(*at, name, fontsize=7, color=INK, bbox=under, zorder=3, **sides)
 
 
-def _draw_node(axes: Axes, place: Point, name: str, process: Process) -> Patch:
+def _draw_node(axes: Axes, place: Point, name: str, process: ProcessGraph) -> Patch:
     observed, latent = name == process.answers, name == process.state
     x, y = place
     box = _draw_box(axes, x - WIDTH / 2, y - HEIGHT / 2, x + WIDTH / 2, y + HEIGHT / 2, rounding=0.25)
