@@ -68,21 +68,27 @@ def sample_nuts(
     progressbar: bool,
 ) -> Draws:
     """Draw from the posterior by NUTS; each chain starts where `start` says."""
-    if settings.nuts_sampler in ("numpyro", "blackjax"):
-        from bayesanno.ground.private.pytensor import register_with_jax
-
-        register_with_jax()
-    sample = _sample_nutpie if settings.nuts_sampler == "nutpie" else _sample_pymc
-    return sample(graph, start, settings, random_seed, progressbar)
-
-
-def _sample_nutpie(
-    graph: pm.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool
-) -> Draws:
     begin = time.perf_counter()
+    if settings.nuts_sampler == "nutpie":
+        tree = _sample_nutpie(start, settings, random_seed, progressbar)
+    else:
+        tree = _sample_pymc(graph, start, settings, random_seed, progressbar)
+    elapsed = time.perf_counter() - begin
+    stats = tree["sample_stats"].to_dataset()
+    plain = [name for name, variable in stats.data_vars.items() if variable.dtype.kind in "biuf"]
+    sampling = float(stats.attrs.get("sampling_time", elapsed))  # as PyMC says it: what remains, it compiled in
+    return Draws(
+        posterior=name_draws(graph, {name: tree["posterior"][name].values for name in start.density.names}),
+        sample_stats=stats[plain].rename({"logp": "lp"} if "logp" in plain else {}),  # ArviZ's name for it
+        seconds_compile=max(0.0, elapsed - sampling),
+        seconds_sample=sampling,
+    )
+
+
+def _sample_nutpie(start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool) -> Any:
     if start.among is not None:
         start = start.share_out(_find_seeds(start, settings.chains, random_seed))
-    tree = _run_nutpie(
+    return _run_nutpie(
         start.density,
         start.draw,
         draws=settings.draws,
@@ -91,14 +97,6 @@ def _sample_nutpie(
         target_accept=settings.target_accept,
         seed=random_seed,
         progress_bar=progressbar,
-    )
-    stats = tree["sample_stats"].to_dataset().rename(logp="lp")  # ArviZ's name for it
-    plain = [name for name, variable in stats.data_vars.items() if variable.dtype.kind in "biuf"]
-    return Draws(
-        posterior=name_draws(graph, {name: tree["posterior"][name].values for name in start.density.names}),
-        sample_stats=stats[plain],
-        seconds_compile=0.0,
-        seconds_sample=time.perf_counter() - begin,
     )
 
 
@@ -175,10 +173,12 @@ def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
     return seeds
 
 
-def _sample_pymc(graph: pm.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool) -> Draws:
-    begin = time.perf_counter()
+def _sample_pymc(graph: pm.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool) -> Any:
     nuts: dict[str, object] = {"target_accept": settings.target_accept}
     if settings.nuts_sampler != "pymc":
+        from bayesanno.ground.private.pytensor import register_with_jax
+
+        register_with_jax()
         nuts["chain_method"] = "vectorized"  # runs on any number of devices
     seeds = [int(seed) for seed in np.random.SeedSequence(random_seed).generate_state(settings.chains)]
     start = start.share_out(seeds)
@@ -197,13 +197,4 @@ def _sample_pymc(graph: pm.Model, start: Starts, settings: NUTSSettings, random_
     )
     if tree["posterior"].sizes["draw"] < settings.draws:  # PyMC hands back the draws so far
         raise KeyboardInterrupt
-    stats = tree["sample_stats"].to_dataset()
-    plain = [name for name, variable in stats.data_vars.items() if variable.dtype.kind in "biuf"]
-    elapsed = time.perf_counter() - begin
-    sampling = float(tree["sample_stats"].attrs.get("sampling_time", elapsed))
-    return Draws(
-        posterior=name_draws(graph, {name: tree["posterior"][name].values for name in start.density.names}),
-        sample_stats=stats[plain],
-        seconds_compile=max(0.0, elapsed - sampling),
-        seconds_sample=sampling,
-    )
+    return tree
