@@ -121,9 +121,9 @@ def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str
     observed = np.asarray(statistic.measure(seen), dtype=float)
     replicated = np.array([statistic.measure(answers) for answers in replicates], dtype=float)
     far, of_replicates = measure_distance(observed, replicated)
-    first = np.flatnonzero([name.startswith("0 x ") for name in statistic.of]) if of_labels else np.zeros(1, dtype=int)
+    n_bins = len(statistic.of) if not of_labels else int(np.bincount(table.data.item).max()) + 1  # of each label
     shares = [
-        np.concatenate([np.cumsum(part) for part in np.split(counts, first[1:])]) / table.data.n_items
+        np.cumsum(counts.reshape(-1, n_bins), axis=1).ravel() / table.data.n_items
         for counts in (observed, replicated.mean(axis=0))
     ]
     at = int(np.abs(shares[0] - shares[1]).argmax())
