@@ -43,7 +43,6 @@ def compute(
     attrs: Mapping[Any, Any],
     graph: pm.Model | None = None,
     searched: Mapping[str, Any] | None = None,
-    permutation: xr.DataArray | None = None,
     more_diagnostics: Mapping[str, Any] | None = None,
 ) -> Results:
     """Compute the groups and diagnostics of a fit from draws of the free parameters, which may have been permuted.
@@ -52,14 +51,14 @@ def compute(
     ----------
     posterior : xarray.Dataset
         With the free parameters; all else that it has is computed again.
+    sample_stats : xarray.Dataset
+        With the log density `lp`, and `permutation` if the classes of draws were permuted.
     attrs : mapping
         How the draws came about: `yields` says whether they are of chains.
     graph : pymc.Model, optional
         Of the model and data, where it was built before.
     searched : mapping, optional
         What is known of the modes that were looked for, of these chains.
-    permutation : xarray.DataArray, optional
-        How the classes of each draw were permuted, if they were; by default as the sample statistics say.
     more_diagnostics : mapping, optional
         The method's own, or those of the fit before: what is computed here takes their place.
     """
@@ -68,8 +67,6 @@ def compute(
     # another order than the dataset's, and the dataset's order is that of its first variables.
     names = sorted((variable.name for variable in graph.free_RVs), key=lambda name: -posterior[name].ndim)
     posterior = add_deterministics(graph, posterior[names])
-    if permutation is not None:
-        sample_stats = sample_stats.assign(permutation=permutation)
     known = known_parameters(model, data)
     fits_in = 8 * posterior.sizes["chain"] * posterior.sizes["draw"] * data.n_items <= MAX_GROUP_BYTES
     recovered = recover(model, data, posterior, with_log_likelihood=fits_in)

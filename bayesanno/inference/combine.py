@@ -172,13 +172,13 @@ def relabel(
         raise FitError(f"relabelling would change the density of this fit's draws: {why}")
     posterior, permutation = align_fit(view, rule, reference)
     stats = view.tree["sample_stats"].to_dataset()
-    before = stats.get("permutation")
+    if "permutation" in stats:
+        permutation = compose(stats["permutation"], permutation)
     return assemble(
         view.model,
         view.data,
         posterior,
-        stats,
-        permutation=permutation if before is None else compose(before, permutation),
+        stats.assign(permutation=permutation),
         searched=searched_of(view.diagnostics),
         more_diagnostics=view.diagnostics,
         attrs=view.tree.attrs,

@@ -246,7 +246,10 @@ def _fit_graph(
 
     drawn = method.run(graph, starts, settings, random_seed=seed, progressbar=progressbar)
 
-    posterior, permutation = align_classes(drawn.posterior) if exchangeable else (drawn.posterior, None)
+    posterior, stats = drawn.posterior, drawn.sample_stats
+    if exchangeable:
+        posterior, permutation = align_classes(posterior)
+        stats = stats.assign(permutation=permutation)
 
     with status("computing labels and diagnostics", show=progressbar):
         searched = place_chains(model, data, graph, starts.density, starts.explored, drawn.posterior)
@@ -262,10 +265,9 @@ def _fit_graph(
             model,
             data,
             posterior,
-            drawn.sample_stats,
+            stats,
             attrs=attrs,
             graph=graph,
             searched=searched,
-            permutation=permutation,
             more_diagnostics=drawn.diagnostics,
         )

@@ -94,9 +94,8 @@ def rare_fit(data, posterior):
 def test_chains_that_differ_in_classes_of_one_item_leave_the_rest_to_be_used(rare_fit, data):
     (said,) = [text for text in said_of(rare_fit) if "nearly empty" in text]
     assert USABLE in said
-    assert said.startswith(
-        "classes 'c' and 'd' are nearly empty (0.5 and 0.5 of 40 items expected), and chains disagree"
-    )
+    assert said.startswith("chains disagree: R-hat of ")
+    assert "in nearly empty classes ('c': 0.5, 'd': 0.5 of 40 items expected)" in said
     assert f"chains agree on {data.n_items - 1} items, but not on 1 item ({SPLIT})" in said
     found = view_of(rare_fit).diagnostics["rare"]
     sizes = view_of(rare_fit).latent["probability"].sum("item")
@@ -189,7 +188,8 @@ def test_what_is_of_small_classes_is_parted_from_the_rest(rhat, sizes, moves, fo
     said = explain({"max_rhat": max(rhat), "rare": rare})
     assert (USABLE in said[-1]) == usable
     assert (len(said) == 1) == usable
-    assert said[0].startswith("class" if usable else "chains disagree: R-hat of")
+    assert said[0].startswith("chains disagree: R-hat of")
+    assert ("in nearly empty classes" in said[0]) == usable
 
 
 def test_of_types_of_items_nothing_is_said():
@@ -218,7 +218,8 @@ def test_modes_that_differ_in_such_a_class_alone_are_no_alarm():
     modes = {"others": [{"chain": 1, "nats_lower": 12.0}], "groups": [[0], [1]], "within": [within]}
     said = explain({"max_rhat": 1.4, "modes": modes, "rare": rare})
     (text,) = said
-    assert text.startswith("chains are in 2 modes of the posterior, which differ in little but this: class 'c'")
+    assert text.startswith("chains are in 2 modes of the posterior, which differ in little but this: chains disagree")
+    assert "in nearly empty classes ('c': 1.0 of 100 items expected)" in text
     unsampled = {"mass": 0.3, "chains": [], "draws": 0, "items_differ": 40}
     found = [{"mass": 0.7, "chains": [0, 1], "draws": 10}, unsampled]
     lacking = {"modes": modes | {"found": found, "crossing": [], "rough": False}, "rare": rare, "max_rhat": 1.4}

@@ -29,7 +29,7 @@ from bayesanno.inference.diagnosis.thresholds import (
     MIN_ESS,
 )
 
-MOST_CLASSES = 5  # that are named
+MOST_LISTED = 5  # classes, or items
 MOST_DIFFER = 0.05  # of the items: where chains label more differently, nearly empty classes are not the reason
 
 
@@ -212,36 +212,30 @@ def _find_bad_mixing(diagnostics: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _explain_rare(rare: dict[str, Any], n_modes: int) -> str:
     """Say which nearly empty classes do not mix, and whether the rest can be used."""
-    names, sizes = zip(*[(repr(one["name"]), f"{one['items']:.1f}") for one in rare["classes"]], strict=True)
-    several = len(names) > 1
     problem, _ = _find_bad_mixing(rare)[0]
-    head = (
-        f"{'classes' if several else 'class'} {_joined(names)} {'are' if several else 'is'} nearly empty "
-        f"({_joined(sizes)} of {counted(rare['n_items'], 'item')} expected), and {problem}"
-    )
-    if _find_bad_mixing(rare["rest"]):
+    sizes = [f"{one['name']!r}: {one['items']:.1f}" for one in rare["classes"]]
+    n_items, differ, rest = rare["n_items"], rare["differ"], rare["rest"]
+    head = f"{problem}, in nearly empty classes ({_list(sizes, len(sizes))} of {counted(n_items, 'item')} expected)"
+    if _find_bad_mixing(rest):
         return f"also, {head}; longer chains may not fix this: judge by R-hat and ESS of the rest"
-    differ, rest = rare["differ"], rare["rest"]
     if not _differs_in_little(rare):
-        share = f"{differ / rare['n_items']:.0%} of all"
+        share = f"{differ / n_items:.0%} of all"
         return f"{head}; chains do not agree on {counted(differ, 'item')} ({share}): sample longer (tune, draws)"
     modes = f"chains are in {n_modes} modes of the posterior, which differ in little but this: " if n_modes > 1 else ""
     rhat = "" if rest["max_rhat"] is None else f"R-hat is at most {rest['max_rhat']:.3f} and "
-    more = f" and {differ - len(rare['named']):,} more" if differ > len(rare["named"]) else ""
-    where = f", but not on {counted(differ, 'item')} ({enumerated(rare['named'])}{more})" if differ else ""
-    matter, them = ("these classes matter", "them") if several else ("it matters", "it")
+    where = f", but not on {counted(differ, 'item')} ({_list(rare['named'], differ)})" if differ else ""
     return (
         f"{modes}{head}; the rest can be used: of all other parameters {rhat}ESS is at least "
         f"{min(rest['min_ess_bulk'], rest['min_ess_tail']):.0f}, and chains agree on "
-        f"{counted(rare['n_items'] - differ, 'item')}{where}; if {matter}, more items of {them} or known labels "
+        f"{counted(n_items - differ, 'item')}{where}; if such a class matters, more items of it or known labels "
         "(controls) help, and longer chains (draws) may help"
     )
 
 
-def _joined(names: Sequence[str]) -> str:
-    """Return names as "1, 2 and 3", the first five of them."""
-    shown = [*names[:MOST_CLASSES], *([f"{len(names) - MOST_CLASSES} more"] if len(names) > MOST_CLASSES else [])]
-    return " and ".join([*([", ".join(shown[:-1])] if shown[1:] else []), shown[-1]])
+def _list(names: Sequence[str], number: int) -> str:
+    """Return the first few of a number of names."""
+    shown = ", ".join(names[:MOST_LISTED])
+    return f"{shown} and {number - MOST_LISTED:,} more" if number > MOST_LISTED else shown
 
 
 # -------------------------------------------------------------------------------- labels against votes

@@ -20,7 +20,7 @@ FEW_ITEMS = 5.0  # expected in a class: of fewer, its rows of a confusion matrix
 FEW_OF_ALL = 0.1  # the share of all items that such a class has at most: where items are few, all classes are small
 FAR = 0.1  # chains do not agree on an item if the probability of a state differs by more
 SHARED = 20.0  # a class of at most so many times the items that move between it and a nearly empty one is small as well
-MOST_ITEMS = 5  # that are named
+MOST_NAMED = 5  # items that chains do not agree on
 
 
 def mixes(found: Mapping[str, Any]) -> bool:
@@ -82,7 +82,7 @@ def find_rare(convergence: xr.Dataset, by_chain: Sequence[xr.DataArray]) -> dict
         "n_items": items.size,
         "rest": rest,
         "differ": int(differs.sum()),
-        "named": [str(item) for item in items[differs][:MOST_ITEMS]],
+        "named": [str(item) for item in items[differs][:MOST_NAMED]],
     }
 
 
