@@ -17,7 +17,7 @@ import numpy as np
 from bayesanno.ground.lazy import pt
 
 
-def forget_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+def remove_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """Return inputs and outputs of the same graph without its sizes: its constant arrays and lengths are shared.
 
     Parameters
@@ -31,23 +31,23 @@ def forget_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[An
     arrays, lengths = _find_constants(nodes)
     of_input = _share_sizes(lengths)
     rows = _find_rows(nodes)
-    anew = {
-        old: old.type.clone(shape=(*_forget(old.type)[:-1], None) if old in rows else _forget(old.type))(old.name)
+    new_of = {
+        old: old.type.clone(shape=(*_without_lengths(old.type)[:-1], None) if old in rows else _without_lengths(old.type))(old.name)
         for old in inputs
         if hasattr(old.type, "shape")
     }
-    read = [anew.get(old, old) for old in inputs]
-    anew |= _share_arrays(arrays)
+    read = [new_of.get(old, old) for old in inputs]
+    new_of |= _share_arrays(arrays)
     for node in nodes:
-        if any(output in anew for output in node.outputs):  # of constants alone
+        if any(output in new_of for output in node.outputs):  # of constants alone
             continue
         if _checks_lengths(node):
-            anew[node.outputs[0]] = anew.get(node.inputs[0], node.inputs[0])
+            new_of[node.outputs[0]] = new_of.get(node.inputs[0], node.inputs[0])
             continue
-        inside = [of_input.get((node, at), anew.get(old, old)) for at, old in enumerate(node.inputs)]
+        inside = [of_input.get((node, at), new_of.get(old, old)) for at, old in enumerate(node.inputs)]
         if any(new is not old for new, old in zip(inside, node.inputs, strict=True)):
-            anew |= zip(node.outputs, node.clone_with_new_inputs(inside, strict=False).outputs, strict=True)
-    return read, [anew.get(output, output) for output in outputs]
+            new_of |= zip(node.outputs, node.clone_with_new_inputs(inside, strict=False).outputs, strict=True)
+    return read, [new_of.get(output, output) for output in outputs]
 
 
 def as_data(number: float) -> Any:
@@ -140,7 +140,7 @@ def _share_arrays(arrays: Sequence[Any]) -> dict[Any, Any]:
     which: dict[Any, Any] = {}
     for variable in arrays:
         value = np.asarray(known[variable])
-        shape = _forget(variable.type)
+        shape = _without_lengths(variable.type)
         key = (value.dtype.str, shape, value.shape, value.tobytes())
         if key not in shared:
             shared[key] = pytensor.shared(value, name=f"constant_{len(shared)}", shape=shape)
@@ -158,5 +158,5 @@ def _share_sizes(sizes: Mapping[Any, int]) -> dict[Any, Any]:
     return {where: vector[at] for at, where in enumerate(sizes)}
 
 
-def _forget(of: Any) -> tuple[int | None, ...]:
+def _without_lengths(of: Any) -> tuple[int | None, ...]:
     return tuple(1 if length == 1 else None for length in of.shape)

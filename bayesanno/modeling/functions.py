@@ -1,13 +1,16 @@
 """Formulas as functions: each is compiled once per process, for all data and draws that it is evaluated for.
 
-What is kept is named by the graph itself without its sizes, as PyTensor compares graphs: operations, numbers and types,
-and by what decides how they are compiled. A formula that differs in any of them is another one.
+There are two ways. Numba compiles a formula in seconds to a minute, and keeps the code on disk. NumPy evaluates one
+after PyTensor's quickest rewriting, a tenth of a second, and is slower at each call: it serves all that is evaluated
+once, or for so few numbers that it is done in seconds.
+
+A function is kept under the name of its graph without sizes, as PyTensor compares graphs: operations, numbers and
+types, and under what decides how it is compiled. A formula that differs in any of them is another one.
 """
 
 from __future__ import annotations
 
 import logging
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -17,24 +20,22 @@ from typing import Any
 import numpy as np
 
 from bayesanno.ground.lazy import pt
-from bayesanno.modeling.any_size import forget_sizes
+from bayesanno.modeling.any_size import remove_sizes
 
 type DrawsFunction = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], Iterator[Sequence[np.ndarray]]]
 
 logger = logging.getLogger(__name__)
 
-MAX_KEPT = 64  # formulas whose functions a process keeps
-CHUNK_BYTES = 64 * 2**20  # of draws that are evaluated at a time
-FEW_DRAWS = 50  # that take less time one operation after the other than it takes to make a function of the graph
-# Of numbers that NumPy works through, some 100 million in a second:
+MAX_KEPT = 96  # functions that a process keeps
+# NumPy works through some 100 million numbers in a second:
 PER_DRAW = 10_000  # in the time that a draw takes in any case
 SOON_BY_NUMPY = 3 * 10**8  # in a few seconds, where compiling takes up to a minute
 MOST_BY_NUMPY = 2**25  # of one draw: all of them are in memory at once
 AT_ONCE = 2**21  # over the draws that it evaluates at a time
 BY_NUMPY = "FAST_COMPILE"  # PyTensor's mode in which NumPy evaluates a graph: for what is evaluated once, or few times
 
-_functions: OrderedDict[Any, Callable[..., list[np.ndarray]]] = OrderedDict()
-_lock = threading.Lock()
+_kept: OrderedDict[Hashable, Any] = OrderedDict()
+_lock = threading.RLock()
 
 
 @contextmanager
@@ -42,8 +43,8 @@ def exact_arithmetic() -> Iterator[None]:
     """Compile without reordering floating-point operations, at the cost of about a tenth of the speed.
 
     With PyTensor's fast-math flags, code that is compiled and code that is found in the cache round differently in the
-    last bit, and the same seed gives other draws in the first run than in the second. Nor is it noted of each operation
-    which lines of Python made it, which takes a fifth of the time of compiling.
+    last bit, and the same seed gives other draws in the first run than in the second. The lines of Python that made an
+    operation are not recorded either, which takes a fifth of the time of compiling.
     """
     import pytensor
 
@@ -51,10 +52,20 @@ def exact_arithmetic() -> Iterator[None]:
         yield
 
 
+def keep[T](name: Hashable, make: Callable[[], T]) -> T:
+    """Return what the process keeps under a name, made now if there is nothing; the last ones used are kept."""
+    with _lock:
+        found: T = _kept.pop(name, None) or make()
+        _kept[name] = found
+        while len(_kept) > MAX_KEPT:
+            _kept.popitem(last=False)
+    return found
+
+
 def compile_once(
     inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable], *, by_numpy: bool = False
 ) -> Callable[..., list[np.ndarray]]:
-    """Return a function from the inputs to the outputs, made of the one from before if there is one of the same graph.
+    """Return a function from the inputs to the outputs, which equal graphs share.
 
     Parameters
     ----------
@@ -70,14 +81,9 @@ def compile_once(
     """
     from pytensor import config
 
-    inputs, outputs, data = read_data(*forget_sizes(inputs, outputs))
+    inputs, outputs, data = read_data(*remove_sizes(inputs, outputs))
     compiled_by = (config.mode, config.linker, config.optimizer, config.numba__cache, by_numpy)
-    with _lock:
-        key = (name_graph(inputs, outputs), compiled_by)
-        function = _functions.pop(key, None) or _compile(inputs, outputs, by_numpy=by_numpy)
-        _functions[key] = function
-        while len(_functions) > MAX_KEPT:
-            _functions.popitem(last=False)
+    function = keep((name_graph(inputs, outputs), compiled_by), lambda: _compile(inputs, outputs, by_numpy=by_numpy))
     if not data:
         return function
     return lambda *values: function(*values, *(variable.get_value(borrow=True) for variable in data))
@@ -103,212 +109,6 @@ def name_graph(inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorV
     return graph
 
 
-def compile_draws(
-    drawn: Mapping[pt.TensorVariable, np.ndarray],
-    given: Mapping[pt.TensorVariable, np.ndarray],
-    outputs: Sequence[pt.TensorVariable],
-) -> DrawsFunction:
-    """Return a function of many draws: by NumPy where that takes seconds, and else compiled.
-
-    Nothing is compiled for few draws, of which each operation is called in turn.
-
-    Parameters
-    ----------
-    drawn : mapping of TensorVariable to array, shape (draw, ...)
-        Its variables, with the values for which it is wanted: as many draws, of this size.
-    given : mapping of TensorVariable to array
-        Those that are the same for all draws.
-    outputs : sequence of TensorVariable
-
-    Returns
-    -------
-    callable
-        (values of those drawn, values of those given) -> the outputs of one draw after the other.
-    """
-    inputs, n_draws = [*drawn, *given], len(next(iter(drawn.values())))
-    first = [*(of[0] for of in drawn.values()), *given.values()]
-    try:
-        expected, n_numbers = evaluate_once(
-            inputs, outputs, first, min(SOON_BY_NUMPY // n_draws - PER_DRAW, MOST_BY_NUMPY)
-        )
-    except Exception as error:  # of any kind: not all that Numba compiles can be done by NumPy
-        logger.debug("not by NumPy: %s: %s", type(error).__name__, error)
-        return _one_by_one(compile_once(inputs, outputs))
-    if n_draws <= FEW_DRAWS:
-        return _one_by_one(lambda *values: evaluate_once(inputs, outputs, values)[0])
-    function = _of_many(drawn, given, outputs, expected)
-    if function is not None:
-        return _in_blocks(function, max(AT_ONCE // (PER_DRAW + n_numbers), 1))
-    return _one_by_one(compile_once(inputs, outputs, by_numpy=True))
-
-
-def _one_by_one(function: Callable[..., Sequence[np.ndarray]]) -> DrawsFunction:
-    return lambda draws, rest: (function(*draw, *rest) for draw in zip(*draws, strict=True))
-
-
-def _of_many(
-    drawn: Mapping[pt.TensorVariable, np.ndarray],
-    given: Mapping[pt.TensorVariable, np.ndarray],
-    outputs: Sequence[pt.TensorVariable],
-    expected: Sequence[np.ndarray],
-) -> Callable[..., list[np.ndarray]] | None:
-    """Return a function by NumPy of draws at once, if there is one that gives what is expected of the first draw.
-
-    There is none where PyTensor cannot do an operation for many draws.
-    """
-    some = [of[:2] for of in drawn.values()]
-    try:
-        many, of_many = _vectorize(drawn, outputs)
-        function = compile_once([*many, *given], of_many, by_numpy=True)
-        found = function(*some, *given.values())
-    except Exception as error:  # of any kind
-        logger.debug("one draw at a time: %s: %s", type(error).__name__, error)
-        return None
-    if [np.shape(of) for of in found] != [(len(some[0]), *np.shape(of)) for of in expected]:
-        return None
-    same = (np.allclose(of[0], one, equal_nan=True) for of, one in zip(found, expected, strict=True))
-    return function if all(same) else None
-
-
-def _in_blocks(function: Callable[..., list[np.ndarray]], at_once: int) -> DrawsFunction:
-    def evaluate(draws: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> Iterator[Sequence[np.ndarray]]:
-        for begin in range(0, len(draws[0]), at_once):
-            some = [of[begin : begin + at_once] for of in draws]
-            yield from zip(*function(*some, *rest), strict=True)
-
-    return evaluate
-
-
-def evaluate_draws(
-    outputs: Sequence[pt.TensorVariable], draws: Mapping[pt.TensorVariable, np.ndarray]
-) -> list[np.ndarray]:
-    """Return functions of variables at many values of these at once, by NumPy: nothing is compiled for one use.
-
-    Parameters
-    ----------
-    outputs : sequence of TensorVariable
-    draws : mapping of TensorVariable to array
-        Of each variable that the outputs are functions of, its values: shape (draw, ...).
-
-    Returns
-    -------
-    list of array, shape (draw, ...) each
-    """
-    if not outputs:
-        return []
-    function = compile_once(*_vectorize(draws, outputs), by_numpy=True)
-    values = [each.astype(one.dtype, copy=False) for one, each in draws.items()]
-    n_draws = len(values[0])
-    n_chunks = min(n_draws, 1 + sum(each.nbytes for each in values) // CHUNK_BYTES)
-    chunks = np.array_split(np.arange(n_draws), n_chunks)
-    found = [function(*(each[chunk[0] : chunk[-1] + 1] for each in values)) for chunk in chunks]
-    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
-
-
-def _vectorize(
-    drawn: Iterable[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]
-) -> tuple[list[pt.TensorVariable], list[pt.TensorVariable]]:
-    """Return variables for many draws of those drawn, and the outputs of these."""
-    from pytensor.graph import vectorize_graph
-    from pytensor.tensor import TensorType
-
-    many = {one: TensorType(one.dtype, shape=(None, *one.type.shape))(name=one.name) for one in drawn}
-    return list(many.values()), vectorize_graph(list(outputs), many)
-
-
-class _TooMuchError(Exception):
-    """A draw has more numbers than it may."""
-
-
-def precompute_data(
-    inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]
-) -> list[pt.TensorVariable]:
-    """Return the outputs as functions of the inputs and of data, where what rests on data alone is computed.
-
-    A sampler asks ten thousand times, and what does not depend on where it is is the same each time. What is computed
-    stays what it is where a graph's data change afterwards.
-    """
-    import pytensor
-    from pytensor.graph import Constant, clone_replace
-    from pytensor.tensor import TensorType
-
-    from bayesanno.ground.private.pytensor import Reshape, toposort
-
-    nodes = list(toposort(outputs))
-    moving = set(inputs)
-    for node in nodes:
-        if any(one in moving for one in node.inputs):
-            moving.update(node.outputs)
-    read = [*(one for node in nodes if node.outputs[0] in moving for one in node.inputs), *outputs]
-    shapes = {node.inputs[1] for node in nodes if isinstance(node.op, Reshape)}  # their length is a number of axes
-    equal = _find_equal(nodes)
-    computed: dict[Any, Any] = {}  # of the first of those that are equal
-    for one in dict.fromkeys(read):
-        first = equal.get(one)
-        if first is None or first in computed or one in moving or not isinstance(one.type, TensorType):
-            continue
-        if all(isinstance(of, Constant) for of in one.owner.inputs):
-            continue
-        try:
-            ((value,), _) = evaluate_once([], [one], [])
-        except Exception as error:  # of any kind: not all that Numba compiles can be done by NumPy
-            logger.debug("not computed beforehand: %s: %s", type(error).__name__, error)
-            continue
-        shape = one.type.shape if one in shapes else tuple(1 if length == 1 else None for length in one.type.shape)
-        computed[first] = pytensor.shared(np.asarray(value, dtype=one.type.dtype), name="computed", shape=shape)
-    anew = {one: computed[equal[one]] for one in read if equal.get(one) in computed and one not in moving}
-    return list(clone_replace(list(outputs), anew, rebuild_strict=False))
-
-
-def _find_equal(nodes: Sequence[Any]) -> dict[Any, Any]:
-    """Return, for the outputs of each node, those of the first node of the same operation on the same inputs."""
-    from pytensor.graph import Constant
-
-    first: dict[Hashable, Any] = {}
-    equal: dict[Any, Any] = {}
-
-    def name(one: Any) -> Hashable:
-        found: Hashable = one.signature() if isinstance(one, Constant) else equal.get(one, one)
-        return found
-
-    for node in nodes:
-        same = first.setdefault((node.op, *map(name, node.inputs)), node)
-        equal |= zip(node.outputs, same.outputs, strict=True)
-    return equal
-
-
-def evaluate_once(
-    inputs: Sequence[pt.TensorVariable],
-    outputs: Sequence[pt.TensorVariable],
-    values: Sequence[np.ndarray],
-    most: float = math.inf,
-) -> tuple[list[np.ndarray], int]:
-    """Return the outputs by NumPy, one operation after the other, and how many numbers were made for them.
-
-    Raises _TooMuchError where these are more than `most`, and whatever an operation raises that NumPy cannot do.
-    """
-    from pytensor.compile.sharedvalue import SharedVariable
-    from pytensor.graph import Constant, graph_inputs
-
-    from bayesanno.ground.private.pytensor import io_toposort
-
-    known = dict(zip(inputs, values, strict=True))
-    n_numbers = 0  # of those given, an operation may read a few of many, as of the answers of items that are alike
-    for one in graph_inputs(outputs, blockers=inputs):
-        if isinstance(one, Constant):
-            known[one] = one.data
-        elif isinstance(one, SharedVariable):
-            known[one] = one.get_value(borrow=True)
-    for node in io_toposort(inputs, outputs):
-        found: list[list[Any]] = [[None] for _ in node.outputs]
-        node.op.perform(node, [known[one] for one in node.inputs], found)
-        known |= {one: value for one, (value,) in zip(node.outputs, found, strict=True)}
-        n_numbers += sum(np.size(value) for (value,) in found)
-        if n_numbers > most:
-            raise _TooMuchError(f"{n_numbers:,}")
-    return [known[one] for one in outputs], n_numbers
-
-
 def _compile(
     inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable], *, by_numpy: bool
 ) -> Callable[..., list[np.ndarray]]:
@@ -331,3 +131,175 @@ def _compile(
             return found
 
     return call
+
+
+# ------------------------------------------------------------------------------------------ many draws
+
+
+def compile_draws(
+    drawn: Mapping[pt.TensorVariable, np.ndarray],
+    given: Mapping[pt.TensorVariable, np.ndarray],
+    outputs: Sequence[pt.TensorVariable],
+) -> DrawsFunction:
+    """Return a function of many draws: by NumPy, of many at once, where that takes seconds; else by Numba, one by one.
+
+    Parameters
+    ----------
+    drawn : mapping of TensorVariable to array, shape (draw, ...)
+        Its variables, with the values for which it is wanted: as many draws, of this size.
+    given : mapping of TensorVariable to array
+        Those that are the same for all draws.
+    outputs : sequence of TensorVariable
+
+    Returns
+    -------
+    callable
+        (values of those drawn, values of those given) -> the outputs of one draw after the other.
+    """
+    inputs, n_draws = [*drawn, *given], len(next(iter(drawn.values())))
+    first = [*(of[0] for of in drawn.values()), *given.values()]
+    try:
+        most = min(SOON_BY_NUMPY // n_draws - PER_DRAW, MOST_BY_NUMPY)
+        expected, n_numbers = evaluate_once(inputs, outputs, first, most)
+        many, of_many = _vectorize(drawn, outputs)
+        function = compile_once([*many, *given], of_many, by_numpy=True)
+        _check_first(function(*(of[:1] for of in drawn.values()), *given.values()), expected)
+    except Exception as error:  # of any kind: PyTensor cannot do every operation by NumPy, or for many draws
+        logger.debug("not by NumPy: %s: %s", type(error).__name__, error)
+        function = compile_once(inputs, outputs)
+        return lambda draws, rest: (function(*draw, *rest) for draw in zip(*draws, strict=True))
+    at_once = max(AT_ONCE // (PER_DRAW + n_numbers), 1)
+
+    def evaluate(draws: Sequence[np.ndarray], rest: Sequence[np.ndarray]) -> Iterator[Sequence[np.ndarray]]:
+        for begin in range(0, len(draws[0]), at_once):
+            yield from zip(*function(*(of[begin : begin + at_once] for of in draws), *rest), strict=True)
+
+    return evaluate
+
+
+def evaluate_draws(
+    outputs: Sequence[pt.TensorVariable], draws: Mapping[pt.TensorVariable, np.ndarray]
+) -> list[np.ndarray]:
+    """Return functions of variables at many values of these at once.
+
+    Parameters
+    ----------
+    outputs : sequence of TensorVariable
+    draws : mapping of TensorVariable to array
+        Of each variable that the outputs are functions of, its values: shape (draw, ...).
+
+    Returns
+    -------
+    list of array, shape (draw, ...) each
+    """
+    if not outputs:
+        return []
+    values = {one: each.astype(one.dtype, copy=False) for one, each in draws.items()}
+    found = compile_draws(values, {}, outputs)(list(values.values()), [])
+    return [np.stack(each) for each in zip(*found, strict=True)]
+
+
+def _vectorize(
+    drawn: Iterable[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]
+) -> tuple[list[pt.TensorVariable], list[pt.TensorVariable]]:
+    """Return variables for many draws of those drawn, and the outputs of these."""
+    from pytensor.graph import vectorize_graph
+    from pytensor.tensor import TensorType
+
+    many = {one: TensorType(one.dtype, shape=(None, *one.type.shape))(name=one.name) for one in drawn}
+    return list(many.values()), vectorize_graph(list(outputs), many)
+
+
+def _check_first(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:
+    """Raise an error unless one of many draws has the outputs that it has alone: PyTensor may forget to stretch axes."""
+    for many, one in zip(found, expected, strict=True):
+        if np.shape(many) != (1, *np.shape(one)) or not np.allclose(many[0], one, equal_nan=True):
+            raise ValueError("a function of many draws is not that of one")
+
+
+# ------------------------------------------------------------------------------------------ without compiling
+
+
+class _TooMuchError(Exception):
+    """A draw has more numbers than it may."""
+
+
+def evaluate_once(
+    inputs: Sequence[pt.TensorVariable],
+    outputs: Sequence[pt.TensorVariable],
+    values: Sequence[np.ndarray],
+    most: float,
+) -> tuple[list[np.ndarray], int]:
+    """Return the outputs by NumPy, one operation after the other, and how many numbers were made for them.
+
+    Raises _TooMuchError where these are more than `most`, and whatever an operation raises that NumPy cannot do.
+    """
+    from bayesanno.ground.private.pytensor import io_toposort
+
+    known = _read_inputs(outputs) | dict(zip(inputs, values, strict=True))
+    n_numbers = 0  # of those given, an operation may read a few of many, as of the answers of items that are alike
+    for node in io_toposort(inputs, outputs):
+        made = _perform(node, known)
+        known |= made
+        n_numbers += sum(np.size(value) for value in made.values())
+        if n_numbers > most:
+            raise _TooMuchError(f"{n_numbers:,}")
+    return [known[one] for one in outputs], n_numbers
+
+
+def precompute_data(
+    inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]
+) -> list[pt.TensorVariable]:
+    """Return the outputs as functions of the inputs and of data, where what rests on data alone is computed.
+
+    A sampler asks ten thousand times, and what does not depend on where it is is the same each time. What is computed
+    stays what it is where a graph's data change afterwards.
+    """
+    import pytensor
+    from pytensor.graph import Constant, clone_replace, rewrite_graph
+    from pytensor.tensor import TensorType
+
+    from bayesanno.ground.private.pytensor import Reshape, toposort
+
+    outputs = rewrite_graph(clone_replace(list(outputs)), include=("merge",))  # so that equal formulas are one array
+    nodes = list(toposort(outputs))
+    known = {one: value for one, value in _read_inputs(outputs).items() if one not in inputs}
+    for node in nodes:
+        if all(one in known for one in node.inputs):
+            try:
+                known |= _perform(node, known)
+            except Exception as error:  # of any kind: not all that Numba compiles can be done by NumPy
+                logger.debug("not computed beforehand: %s: %s", type(error).__name__, error)
+    read = [*(one for node in nodes if node.outputs[0] not in known for one in node.inputs), *outputs]
+    shapes = {node.inputs[1] for node in nodes if isinstance(node.op, Reshape)}  # their length is a number of axes
+    computed = {}
+    for one in dict.fromkeys(read):
+        if one not in known or one.owner is None or not isinstance(one.type, TensorType):
+            continue
+        if all(isinstance(of, Constant) for of in one.owner.inputs):
+            continue
+        shape = one.type.shape if one in shapes else tuple(1 if length == 1 else None for length in one.type.shape)
+        value = np.asarray(known[one], dtype=one.type.dtype)
+        computed[one] = pytensor.shared(value, name="computed", shape=shape)
+    return list(clone_replace(outputs, computed, rebuild_strict=False))
+
+
+def _read_inputs(outputs: Sequence[pt.TensorVariable]) -> dict[Any, Any]:
+    """Return the values of the constants and shared variables that outputs are functions of."""
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph import Constant, graph_inputs
+
+    known = {}
+    for one in graph_inputs(outputs):
+        if isinstance(one, Constant):
+            known[one] = one.data
+        elif isinstance(one, SharedVariable):
+            known[one] = one.get_value(borrow=True)
+    return known
+
+
+def _perform(node: Any, known: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return the values of an operation's outputs, by NumPy."""
+    found: list[list[Any]] = [[None] for _ in node.outputs]
+    node.op.perform(node, [known[one] for one in node.inputs], found)
+    return {one: value for one, (value,) in zip(node.outputs, found, strict=True)}

@@ -28,6 +28,7 @@ from bayesanno.inference.graph import density as compiled
 from bayesanno.inference.graph.c_functions import WRITERS
 from bayesanno.inference.graph.density import compile_anew_if_broken, compile_graph
 from bayesanno.inference.sampling import starts
+from bayesanno.modeling import functions
 from bayesanno.modeling.functions import exact_arithmetic
 from tests.samples import SHORT, tiny_data
 
@@ -104,7 +105,7 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("numba")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numba_cache, "NUMBA_CACHE_PATH", made)
-        patch.setattr(compiled, "_functions", OrderedDict())
+        patch.setattr(functions, "_kept", OrderedDict())
         compile_graph(small_graph(), START)
     return made
 
@@ -112,7 +113,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
     """What the process keeps of earlier tests is not there."""
-    monkeypatch.setattr(compiled, "_functions", OrderedDict())
+    monkeypatch.setattr(functions, "_kept", OrderedDict())
 
 
 @pytest.fixture
@@ -157,10 +158,10 @@ class TestSameDesign:
         assert second.functions.logp is not first.functions.logp
 
     def test_the_process_keeps_a_limited_number(self, monkeypatch):
-        monkeypatch.setattr(compiled, "MAX_KEPT", 1)
+        monkeypatch.setattr(functions, "MAX_KEPT", 1)
         for sd in (1.0, 2.0):
             compile_graph(small_graph(sd=sd), START)
-        assert len(compiled._functions) == 1
+        assert len(functions._kept) == 1
 
 
 @pytest.mark.usefixtures("on_disk")

@@ -15,10 +15,10 @@ import bayesanno as ba
 from bayesanno.ground.errors import CacheWarning, FitError
 from bayesanno.ground.private import numba as of_numba
 from bayesanno.ground.private import pytensor as of_pytensor
-from bayesanno.inference.graph import density as compiled
 from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
 from bayesanno.inference.sampling.starts import Modes, start_near
+from bayesanno.modeling import functions
 from tests.samples import SHORT, tiny_data
 
 NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "ignore::bayesanno.IdentifiabilityWarning")
@@ -27,7 +27,7 @@ NOISY = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning", "igno
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
     """What the process keeps of earlier tests is not there."""
-    monkeypatch.setattr(compiled, "_functions", type(compiled._functions)())
+    monkeypatch.setattr(functions, "_kept", type(functions._kept)())
 
 
 @pytest.fixture(scope="module")

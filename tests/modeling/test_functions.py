@@ -23,7 +23,7 @@ def compiled(monkeypatch):
     """How often a function is compiled, where the process has kept none."""
     made = []
     make = functions._compile
-    monkeypatch.setattr(functions, "_functions", OrderedDict())
+    monkeypatch.setattr(functions, "_kept", OrderedDict())
     monkeypatch.setattr(functions, "_compile", lambda *args, **options: made.append(1) or make(*args, **options))
     return made
 
@@ -134,10 +134,6 @@ def test_results_are_not_overwritten_by_the_next_call():
 class TestManyDraws:
     """Values (draw, ...) of some inputs, and one value of the others."""
 
-    @pytest.fixture(autouse=True)
-    def draws_are_many(self, monkeypatch):
-        monkeypatch.setattr(functions, "FEW_DRAWS", 4)
-
     @pytest.mark.parametrize(("soon", "at_once"), [(10**6, 1), (10**6, 20_050), (10**6, 10**9), (0, 1)])
     def test_each_draw_has_its_outputs(self, soon, at_once, compiled, monkeypatch, rng):
         monkeypatch.setattr(functions, "SOON_BY_NUMPY", soon)
@@ -154,22 +150,6 @@ class TestManyDraws:
                 np.testing.assert_allclose(total, one[index].sum(axis=0) + value + [10, 20], rtol=1e-14)
                 np.testing.assert_allclose(scaled_table, np.exp(value) * one, rtol=1e-14)
         assert len(compiled) == 1
-
-    def test_nothing_is_compiled_for_few(self, compiled, rng):
-        x, data = pt.vector("x"), pt.lvector("data")
-        offset, constant = pytensor.shared(np.array([10.0, 20.0]), name="offset"), pt.constant(3.0)
-        outputs = [2.0 * x + offset[data], x, constant, data]
-        values, index = rng.normal(size=(4, 3)), np.array([0, 1, 1])
-        function = compile_draws({x: values}, {data: index}, outputs)
-        for added in (0.0, 5.0):
-            offset.set_value(np.array([10.0, 20.0]) + added)  # read whenever it is evaluated
-            found = list(function([values], [index]))
-            np.testing.assert_allclose([of[0] for of in found], 2 * values + np.array([10, 20, 20]) + added, rtol=1e-14)
-            for row, (_, same, number, again) in zip(values, found, strict=True):
-                np.testing.assert_array_equal(same, row)
-                np.testing.assert_array_equal(number, 3.0)
-                np.testing.assert_array_equal(again, index)
-        assert not compiled
 
     def test_what_cannot_be_done_for_many_draws_is_done_for_one_after_the_other(self, rng):
         rows, weight = pt.vector("rows"), pt.vector("weight")

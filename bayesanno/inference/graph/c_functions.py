@@ -12,8 +12,8 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
 from itertools import batched
@@ -24,8 +24,8 @@ import numpy as np
 
 from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling import ops
-from bayesanno.modeling.any_size import forget_sizes
-from bayesanno.modeling.functions import precompute_data
+from bayesanno.modeling.any_size import remove_sizes
+from bayesanno.modeling.functions import name_graph, precompute_data, read_data
 
 WRITERS = ("bayesanno", "nutpie", "pymc", "pytensor", "numba", "llvmlite")  # whose code ends up in compiled functions
 DOUBLES = ctypes.POINTER(ctypes.c_double)
@@ -66,32 +66,25 @@ def wrapped(n, n_kept, x_, kept, data_):
 
 @dataclass(frozen=True)
 class CFunctions:
-    """Functions of C, and the data that they are called with.
+    """Functions of C, and the arrays that they are called with.
 
     Attributes
     ----------
     logp, kept : numba.core.ccallback.CFunc
         (n, point, gradient, value, data) and (n, n kept, point, kept, data) -> status; one that is not 0 is a failure.
-    takes : tuple of int
-        Which arrays they take: of the shared variables in the order of `read_data`, and the layout after them.
     arrays : tuple of array
-        These arrays; none of functions that wait for data.
+        How a point is cut, as `lay_out` gives it, and the data of the graph.
     """
 
     logp: Any
     kept: Any
-    takes: tuple[int, ...]
-    arrays: tuple[np.ndarray, ...] = ()
+    arrays: tuple[np.ndarray, ...]
 
     @cached_property
     def user_data(self) -> np.ndarray:
         """The address and the shape of each array, one after the other."""
         numbers = [number for array in self.arrays for number in (array.ctypes.data, *array.shape)]
         return np.array(numbers, dtype=np.int64)
-
-    def with_data(self, every: Sequence[np.ndarray]) -> CFunctions:
-        """Return the functions with a graph's arrays: those of the shared variables, and the layout."""
-        return replace(self, arrays=tuple(np.array(every[which], order="C", copy=True) for which in self.takes))
 
     def call_logp(self, point: np.ndarray) -> tuple[float, np.ndarray] | None:
         """Return log p at a point, and its gradient; None where there is none."""
@@ -110,59 +103,42 @@ class CFunctions:
         return None if failed else kept
 
 
-def make_functions(graph: pm.Model, flat: FlatGraph, shared: Sequence[Any]) -> CFunctions:
-    """Make the functions of a graph; what Numba compiles of them is found on disk, if it was made before.
-
-    Parameters
-    ----------
-    graph : pymc.Model
-    flat : FlatGraph
-        As `flatten` makes it.
-    shared : sequence
-        Its shared variables, in the order of `read_data`.
-    """
-    *functions, layout = compile_flat(graph, flat)
-    every = [*shared, layout]
-    reads = [[every.index(variable) for variable in function.get_shared()] for function in functions]
-    takes = tuple(dict.fromkeys([*reads[0], *reads[1]]))
-    types = {which: every[which].type for which in takes}
-    logp, kept = (
-        _compile_callback(function, template, n_sizes, types, read)
-        for function, template, n_sizes, read in zip(functions, (LOGP, KEPT), (1, 2), reads, strict=True)
-    )
-    return CFunctions(logp, kept, takes)
+def make_functions(flat: FlatGraph) -> tuple[Any, Any]:
+    """Return the functions of a graph, `logp` and `kept`; code that Numba made before is found on disk."""
+    inputs, logp, kept = differentiate(flat)
+    return _compile_callback(inputs, logp, LOGP), _compile_callback(inputs, kept, KEPT)
 
 
-def _compile_callback(
-    function: Any, template: str, n_sizes: int, types: Mapping[int, Any], reads: Sequence[int]
-) -> Any:
+def _compile_callback(inputs: Sequence[Any], outputs: Sequence[Any], template: str) -> Any:
     """Compile a function of pointers around one of PyTensor's; it is kept on disk where PyTensor keeps its own."""
     import numba
+    import pytensor
 
     from bayesanno.ground.private.numba import pointer_to
     from bayesanno.ground.private.pytensor import compile_source, inner_function, name_function
 
-    begins = dict(zip(types, np.cumsum([0, *(1 + of.ndim for of in types.values())]).tolist(), strict=False))
-    views = [_view(begins[which], types[which].ndim, f"type{which}") for which in reads]
-    n_numbers = max(1, sum(1 + of.ndim for of in types.values()))
+    function = pytensor.function(inputs, outputs, mode="NUMBA", on_unused_input="ignore")
+    types = [variable.type for variable in inputs[1:]]
+    begins = np.cumsum([0, *(1 + of.ndim for of in types)]).tolist()
+    views = [_view(begins[which], of.ndim, f"type{which}") for which, of in enumerate(types)]
     # Python's own code for a tuple of more than thirty is not among what Numba knows
     tuples = [f"({', '.join(part)},)" for part in batched(["x", *views], 20)]
-    source = template.format(n_numbers=n_numbers, arguments=" + ".join(tuples))
-    number_types = {f"type{which}": np.dtype(types[which].dtype).type for which in reads}
+    source = template.format(n_numbers=begins[-1], arguments=" + ".join(tuples))
+    number_types = {f"type{which}": np.dtype(of.dtype).type for which, of in enumerate(types)}
     names = {"carray": numba.carray, "int64": np.int64, "isfinite": np.isfinite, "pointer": pointer_to}
     names |= {"__name__": __name__, "inner": inner_function(function)} | number_types
-    doubles = [numba.types.CPointer(numba.types.double)] * (4 - n_sizes)
-    signature = numba.types.int64(*[numba.types.uint64] * n_sizes, *doubles, numba.types.voidptr)
     key, graph_name = None, name_function(function)
     if graph_name is not None:  # PyTensor can name the graph
-        types_by_name = sorted((name, str(of)) for name, of in number_types.items())
-        described = (__name__, graph_name, source, types_by_name, _writers())
+        described = (__name__, graph_name, source, [str(of) for of in number_types.values()], _writers())
         key = hashlib.sha256(repr(described).encode()).hexdigest()
+    n_sizes = 1 if template is LOGP else 2
+    doubles = [numba.types.CPointer(numba.types.double)] * (4 - n_sizes)
+    signature = numba.types.int64(*[numba.types.uint64] * n_sizes, *doubles, numba.types.voidptr)
     return numba.cfunc(signature, cache=key is not None)(compile_source(source, "wrapped", names, key))
 
 
 def _view(begin: int, n_dims: int, of: str) -> str:
-    """Return the source of an array, of whose pointer and shape the numbers in `data` begin at `begin`."""
+    """Return the source of an array whose pointer and shape are the numbers in `data` from `begin` on."""
     shape = "".join(f"data[{begin + 1 + axis}], " for axis in range(n_dims)) or "1,"
     array = f"carray(pointer(data[{begin}]), ({shape.strip()}), {of})"
     return array if n_dims else f"{array}.reshape(())"
@@ -185,17 +161,31 @@ class FlatGraph:
 
     Attributes
     ----------
+    values : list of TensorVariable
+        The free variables as they are sampled.
     logp : TensorVariable
         Scalar.
-    kept : mapping of name to TensorVariable
+    kept : dict of name to TensorVariable
         The free variables on their own scale, of those that are sampled on another one.
-    values : list of TensorVariable
-        The inputs: the free variables as they are sampled.
+    data : list of TensorVariable
+        The arrays that both are functions of, beside `values`.
+    arrays : list of array
+        Their values.
+    check_bounds : bool
+        Whether parameters are checked to be within their bounds.
     """
 
-    logp: Any
-    kept: Mapping[str, Any]
     values: list[Any]
+    logp: Any
+    kept: dict[str, Any]
+    data: list[Any]
+    arrays: list[np.ndarray]
+    check_bounds: bool
+
+    @property
+    def name(self) -> Hashable:
+        """What is equal for graphs of the same functions."""
+        return name_graph([*self.values, *self.data], [self.logp, *self.kept.values()]), self.check_bounds
 
 
 def flatten(graph: pm.Model) -> FlatGraph:
@@ -203,47 +193,41 @@ def flatten(graph: pm.Model) -> FlatGraph:
     free = {variable.name for variable in graph.free_RVs}
     sampled = [graph.rvs_to_values[variable] for variable in graph.free_RVs]
     own = [value for value in graph.unobserved_value_vars if value.name in free and value not in sampled]
-    values, (logp, *kept) = forget_sizes(sampled, precompute_data(sampled, [graph.logp(), *own]))
-    return FlatGraph(logp, {value.name: output for value, output in zip(own, kept, strict=True)}, values)
+    inputs, (logp, *kept), shared = read_data(*remove_sizes(sampled, precompute_data(sampled, [graph.logp(), *own])))
+    values, data = inputs[: len(sampled)], inputs[len(sampled) :]
+    named = {value.name: output for value, output in zip(own, kept, strict=True)}
+    arrays = [np.array(variable.get_value(), order="C") for variable in shared]
+    return FlatGraph(values, logp, named, data, arrays, graph.check_bounds)
 
 
-def compile_flat(graph: pm.Model, flat: FlatGraph) -> tuple[Any, Any, Any]:
-    """Compile a graph by Numba.
+def differentiate(flat: FlatGraph) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return functions of one vector.
 
     Returns
     -------
-    logp : pytensor function
-        (point (dimension,)) -> the log density and its gradient (dimension,).
-    kept : pytensor function
-        (point (dimension,)) -> the point, and after it the values that are kept, all flat.
-    layout : shared variable
-        How a point is cut, which both functions take; see `lay_out`.
+    inputs : list of TensorVariable
+        The point (dimension,); how it is cut, see `lay_out`; and the data.
+    logp : list of TensorVariable
+        The log density and its gradient (dimension,).
+    kept : list of TensorVariable
+        One vector: the point, and after it the values that are kept, all flat.
     """
     from pytensor.graph import rewrite_graph
     from pytensor.graph.replace import clone_replace
 
-    from bayesanno.ground.private.pymc import compile_with_updates
-
-    stable = ["canonicalize", "stabilize", *([] if graph.check_bounds else ["local_remove_check_parameter"])]
-    logp = rewrite_graph(flat.logp, include=stable)
+    checks = "local_check_parameter_to_ninf_switch" if flat.check_bounds else "local_remove_check_parameter"
+    logp = rewrite_graph(flat.logp, include=["canonicalize", "stabilize", *([] if flat.check_bounds else [checks])])
     gradient = pt.concatenate([slope.ravel() for slope in pt.grad(logp, flat.values)])
     point, layout, parts = _cut_point(flat.values)
-    outputs = clone_replace(
-        [logp, gradient, *flat.kept.values()], dict(zip(flat.values, parts, strict=True)), rebuild_strict=False
-    )
-    kept = pt.concatenate([part.ravel() for part in [*parts, *outputs[2:]]])
-    with graph:
-        return (
-            compile_with_updates((point,), outputs[:2], mode="NUMBA"),
-            compile_with_updates((point,), [kept], mode="NUMBA"),
-            layout,
-        )
+    of_parts = dict(zip(flat.values, parts, strict=True))
+    logp, gradient, *kept = clone_replace([logp, gradient, *flat.kept.values()], of_parts, rebuild_strict=False)
+    kept = pt.concatenate([part.ravel() for part in [*parts, *kept]])
+    *of_logp, kept = rewrite_graph([logp, gradient, kept], include=["canonicalize_db", checks])
+    return [point, layout, *flat.data], of_logp, [kept]
 
 
 def _cut_point(values: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
-    import pytensor
-
-    point, layout = pt.dvector("point"), pytensor.shared(np.zeros(0, dtype=np.int64), name="layout", shape=(None,))
+    point, layout = pt.dvector("point"), pt.lvector("layout")
     parts: list[Any] = []
     at = 0
     for value in values:

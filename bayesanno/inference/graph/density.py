@@ -12,8 +12,6 @@ order.
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -24,17 +22,13 @@ import numpy as np
 from bayesanno.ground.errors import CacheWarning, FitError, warn
 from bayesanno.ground.lazy import pm
 from bayesanno.ground.wording import name_error
-from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, compile_flat, flatten, lay_out, make_functions
+from bayesanno.inference.graph.c_functions import CFunctions, FlatGraph, differentiate, flatten, lay_out, make_functions
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasSpreads
 from bayesanno.modeling.data_kinds import Data
-from bayesanno.modeling.functions import BY_NUMPY, exact_arithmetic, name_graph, read_data
+from bayesanno.modeling.functions import BY_NUMPY, compile_once, exact_arithmetic, keep
 
-MAX_KEPT = 32  # designs whose functions a process keeps
 Parts = Mapping[str, tuple[slice, tuple[int, ...]]]
-
-_functions: OrderedDict[Any, CFunctions] = OrderedDict()
-_lock = threading.Lock()
 
 
 class Density:
@@ -164,7 +158,6 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
 
     with exact_arithmetic():
         flat = flatten(graph)
-        inputs, outputs, shared = read_data(flat.values, [flat.logp, *flat.kept.values()])
         at_start = draw_initial_point(graph, start)(0)
         sampled = {value.name: np.shape(at_start[value.name]) for value in flat.values}
         shapes = sampled | {name: _shape_of(graph, name) for name in flat.kept}
@@ -172,22 +165,16 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
         parts = {name: (slice(*at), shape) for at, (name, shape) in zip(pairwise(ends), shapes.items(), strict=True)}
         names = [variable.name for variable in graph.free_RVs]
         point = np.concatenate([np.ravel(at_start[name]).astype(float) for name in sampled])
-        layout = lay_out(sampled.values())
+        arrays = (lay_out(sampled.values()), *flat.arrays)
         try:
-            structure = (name_graph(inputs, outputs), graph.check_bounds)
-            with _lock:
-                found = _functions.pop(structure, None) or make_functions(graph, flat, shared)
-                _functions[structure] = found
-                while len(_functions) > MAX_KEPT:
-                    _functions.popitem(last=False)
-            functions = found.with_data([*(variable.get_value() for variable in shared), layout])
+            functions = CFunctions(*keep(flat.name, lambda: make_functions(flat)), arrays)
             kept = partial(functions.call_kept, n_kept=ends[-1])
             return Density(functions.call_logp, kept, parts, names, point, functions)
         except Exception as error:  # the insides of PyTensor and Numba may have changed in any way
             if _is_of_cache(error):
                 raise
             why = name_error(error)
-        density = Density(*_compile_plainly(graph, flat, layout), parts, names, point)
+        density = Density(*_compile_plainly(flat, arrays), parts, names, point)
         density.values_at(point)  # what is wrong with the model itself is an error here, and no matter of libraries
         density(point)
         warn(
@@ -198,26 +185,16 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
         return density
 
 
-def _compile_plainly(graph: pm.Model, flat: FlatGraph, layout: np.ndarray) -> tuple[Any, Any]:
-    """Return the log density with its gradient, and the values that are kept, as PyTensor compiles functions.
-
-    Chains call them at once, and a function of PyTensor's holds its inputs and outputs while it runs: one at a time.
-    """
-    logp, kept, of_layout = compile_flat(graph, flat)
-    of_layout.set_value(layout)
-    one_at_a_time = threading.Lock()
+def _compile_plainly(flat: FlatGraph, arrays: Sequence[np.ndarray]) -> tuple[Any, Any]:
+    """Return the log density with its gradient, and the values that are kept, as PyTensor compiles functions."""
+    inputs, *outputs = differentiate(flat)
+    logp, kept = (compile_once(inputs, each) for each in outputs)
 
     def call_logp(point: np.ndarray) -> tuple[float, np.ndarray] | None:
-        with one_at_a_time:
-            value, gradient = logp(point)
+        value, gradient = logp(point, *arrays)
         return (float(value), gradient) if np.isfinite(value) and np.isfinite(gradient).all() else None
 
-    def call_kept(point: np.ndarray) -> np.ndarray:
-        with one_at_a_time:
-            found: np.ndarray = kept(point)[0]
-            return found
-
-    return call_logp, call_kept
+    return call_logp, lambda point: kept(point, *arrays)[0]
 
 
 def _shape_of(graph: pm.Model, name: str) -> tuple[int, ...]:
