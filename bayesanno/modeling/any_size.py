@@ -29,25 +29,25 @@ def remove_sizes(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[An
 
     nodes = list(toposort(outputs))
     arrays, lengths = _find_constants(nodes)
-    of_input = _share_sizes(lengths)
+    length_of = _share_lengths(lengths)
     rows = _find_rows(nodes)
-    new_of = {
-        old: old.type.clone(shape=(*_without_lengths(old.type)[:-1], None) if old in rows else _without_lengths(old.type))(old.name)
-        for old in inputs
-        if hasattr(old.type, "shape")
-    }
-    read = [new_of.get(old, old) for old in inputs]
-    new_of |= _share_arrays(arrays)
+    new: dict[Any, Any] = {}
+    for old in inputs:
+        if hasattr(old.type, "shape"):
+            shape = _without_lengths(old.type)
+            new[old] = old.type.clone(shape=(*shape[:-1], None) if old in rows else shape)(old.name)
+    read = [new.get(old, old) for old in inputs]
+    new |= _share_arrays(arrays)
     for node in nodes:
-        if any(output in new_of for output in node.outputs):  # of constants alone
+        if any(output in new for output in node.outputs):  # of constants alone
             continue
         if _checks_lengths(node):
-            new_of[node.outputs[0]] = new_of.get(node.inputs[0], node.inputs[0])
+            new[node.outputs[0]] = new.get(node.inputs[0], node.inputs[0])
             continue
-        inside = [of_input.get((node, at), new_of.get(old, old)) for at, old in enumerate(node.inputs)]
-        if any(new is not old for new, old in zip(inside, node.inputs, strict=True)):
-            new_of |= zip(node.outputs, node.clone_with_new_inputs(inside, strict=False).outputs, strict=True)
-    return read, [new_of.get(output, output) for output in outputs]
+        changed = [length_of.get((node, at), new.get(old, old)) for at, old in enumerate(node.inputs)]
+        if any(one is not old for one, old in zip(changed, node.inputs, strict=True)):
+            new |= zip(node.outputs, node.clone_with_new_inputs(changed, strict=False).outputs, strict=True)
+    return read, [new.get(output, output) for output in outputs]
 
 
 def as_data(number: float) -> Any:
@@ -97,7 +97,7 @@ def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:
 
 
 def _find_rows(nodes: Sequence[Any]) -> set[Any]:
-    """Return what is read as the coordinates of probabilities alone: of two these are one, which is not stretched."""
+    """Return what is read as coordinates of probabilities alone: two have one coordinate, which is never stretched."""
     from bayesanno.modeling.ops.transforms import LogSimplex
 
     reads = [(isinstance(node.op, LogSimplex), one) for node in nodes for one in node.inputs]
@@ -105,7 +105,7 @@ def _find_rows(nodes: Sequence[Any]) -> set[Any]:
 
 
 def _lengths_of(node: Any) -> list[int]:
-    """Return which inputs of a node are constant lengths of an axis, other than one."""
+    """Return which inputs of a node are constant lengths of an axis, other than 1."""
     from pytensor.graph import Constant
 
     from bayesanno.ground.private.pytensor import Alloc, MakeVector, SpecifyShape
@@ -139,8 +139,7 @@ def _share_arrays(arrays: Sequence[Any]) -> dict[Any, Any]:
     shared: dict[Any, Any] = {}
     which: dict[Any, Any] = {}
     for variable in arrays:
-        value = np.asarray(known[variable])
-        shape = _without_lengths(variable.type)
+        value, shape = np.asarray(known[variable]), _without_lengths(variable.type)
         key = (value.dtype.str, shape, value.shape, value.tobytes())
         if key not in shared:
             shared[key] = pytensor.shared(value, name=f"constant_{len(shared)}", shape=shape)
@@ -148,14 +147,14 @@ def _share_arrays(arrays: Sequence[Any]) -> dict[Any, Any]:
     return which
 
 
-def _share_sizes(sizes: Mapping[Any, int]) -> dict[Any, Any]:
+def _share_lengths(lengths: Mapping[Any, int]) -> dict[Any, Any]:
     """Return the elements of one shared vector, for each length."""
     import pytensor
 
-    if not sizes:
+    if not lengths:
         return {}
-    vector = pytensor.shared(np.array(list(sizes.values()), dtype=np.int64), name="sizes", shape=(None,))
-    return {where: vector[at] for at, where in enumerate(sizes)}
+    vector = pytensor.shared(np.array(list(lengths.values()), dtype=np.int64), name="lengths", shape=(None,))
+    return {where: vector[at] for at, where in enumerate(lengths)}
 
 
 def _without_lengths(of: Any) -> tuple[int | None, ...]:

@@ -211,7 +211,7 @@ def _vectorize(
 
 
 def _check_first(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:
-    """Raise an error unless one of many draws has the outputs that it has alone: PyTensor may forget to stretch axes."""
+    """Raise an error unless the first of many draws has its own outputs: PyTensor may forget to stretch an axis."""
     for many, one in zip(found, expected, strict=True):
         if np.shape(many) != (1, *np.shape(one)) or not np.allclose(many[0], one, equal_nan=True):
             raise ValueError("a function of many draws is not that of one")

@@ -151,7 +151,7 @@ class TestSameDesign:
         first, second = (compile_graph(small_graph(sd=sd), START) for sd in (1.0, 2.0))
         assert second.functions.logp is not first.functions.logp
 
-    def test_nor_do_graphs_that_check_their_bounds_and_not(self):
+    def test_graphs_with_and_without_checks_of_bounds_do_not_share(self):
         checked, unchecked = small_graph(), small_graph()
         unchecked.check_bounds = False
         first, second = (compile_graph(graph, START) for graph in (checked, unchecked))

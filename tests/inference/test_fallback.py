@@ -98,7 +98,7 @@ def test_without_what_makes_functions_of_c(monkeypatch, expected, library, gone)
 
 
 @NOISY
-def test_it_is_said_once_where_nutpie_is_asked_for_its_seeds_as_well(monkeypatch):
+def test_the_warning_comes_once_where_nutpie_runs_twice(monkeypatch):
     """As it is where chains are shared out among modes: two runs, one line; and of an error of many lines the first."""
     monkeypatch.setattr(
         nutpie.compile_pymc, "CompiledPyMCModel", lambda **_: (_ for _ in ()).throw(TypeError("no\nsuch\nthing"))
@@ -156,7 +156,7 @@ def test_chains_that_ask_at_once_get_their_own_answers(monkeypatch):
         sys.setswitchinterval(before)
 
 
-def test_values_that_cannot_be_computed_are_an_error_and_no_memory_of_something_else(refuses):
+def test_values_that_cannot_be_computed_are_an_error(refuses):
     """The C function returns 1 then, and leaves what it should have written as it was."""
     data, model = tiny_data(), ba.get_model("model_b")
     graph = model.build(data)

@@ -33,12 +33,12 @@ def random_data(model, rng, items=8, annotators=4, labels=3, each=5):
 
 @pytest.mark.parametrize("name", ba.list_models()["name"])
 class TestZoo:
-    def test_other_items_and_annotators_are_no_other_graph(self, name, rng):
+    def test_other_items_and_annotators_are_the_same_graph(self, name, rng):
         model = ba.get_model(name)
         some, more = (random_data(model, rng, **sizes) for sizes in ({}, {"items": 11, "annotators": 6, "each": 7}))
         assert flatten(model.build(some)).name == flatten(model.build(more)).name
 
-    def test_nor_are_other_numbers_of_labels(self, name, rng):
+    def test_other_numbers_of_labels_are_the_same_graph(self, name, rng):
         model = ba.get_model(name)
         if model.data_class is ba.CountData or model.two_labels:
             pytest.skip("labels are two")
@@ -48,7 +48,7 @@ class TestZoo:
         first, *others = (flatten(model.build(each)).name for each in data)
         assert [first == other for other in others] == [True] * len(others)
 
-    def test_nor_are_controls(self, name, rng):
+    def test_controls_are_the_same_graph(self, name, rng):
         model = ba.get_model(name)
         if model.data_class is not ba.AnnotationData or not model.takes_controls:
             pytest.skip("no controls are taken")
@@ -93,7 +93,7 @@ def of_lengths(n_groups, n_classes):
     return graph
 
 
-def test_one_function_for_graphs_of_several_sizes_gives_the_density_and_gradient_of_each(rng):
+def test_one_function_serves_graphs_of_several_sizes(rng):
     functions = set()
     for sizes in ((2, 3), (4, 3), (3, 5)):
         graph = of_lengths(*sizes)

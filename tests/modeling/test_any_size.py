@@ -84,7 +84,7 @@ def test_what_is_of_constants_alone_is_left():
     assert same.tolist() == [0.0, 2.0, 4.0]
 
 
-def test_two_probabilities_are_the_graph_of_three_unless_their_one_coordinate_is_stretched():
+def test_two_probabilities_are_the_graph_of_three_where_possible():
     def forgotten(n, stretched):
         y, other = pt.tensor("y", shape=(4, n - 1)), pt.tensor("other", shape=(4, 5))
         outputs = [log_simplex(y)[0].sum(), (y + other).sum() if stretched else other.sum()]

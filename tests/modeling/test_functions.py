@@ -45,7 +45,7 @@ def test_graphs_that_are_equal_share_a_function(compiled):
     [{"factor": 3.0}, {"factor": np.array([2.0, 2.0, 2.0])}, {"kind": pt.ivector}, {"by": pt.add}],
     ids=["constant", "shape", "type", "operation"],
 )
-def test_graphs_that_differ_do_not(compiled, other):
+def test_graphs_that_differ_do_not_share_one(compiled, other):
     first, second = scaled(), scaled(**other)
     assert second is not first
     assert len(compiled) == 2
@@ -66,7 +66,7 @@ def test_the_order_and_the_number_of_inputs_count(compiled):
     assert len(compiled) == 3
 
 
-def test_so_does_how_it_is_compiled(compiled):
+def test_how_it_is_compiled_counts(compiled):
     scaled()
     with pytensor.config.change_flags(numba__cache=not pytensor.config.numba__cache):
         scaled()
@@ -75,7 +75,7 @@ def test_so_does_how_it_is_compiled(compiled):
     assert len(compiled) == 3
 
 
-def test_arithmetic_is_exact_and_one_function_is_compiled_whatever_the_flag(compiled, monkeypatch):
+def test_arithmetic_is_exact_whatever_the_flag(compiled, monkeypatch):
     flags, make = [], pytensor.function
 
     def noting(*args, **options):
@@ -94,7 +94,7 @@ def test_arithmetic_is_exact_and_one_function_is_compiled_whatever_the_flag(comp
     assert flags[:2] == [False, False]  # the second is at the first call, when Numba compiles it
 
 
-def test_data_are_those_of_each_graph_and_are_read_when_it_is_called(compiled):
+def test_each_graph_reads_its_own_data_when_it_is_called(compiled):
     mine, others = pytensor.shared(X, name="data"), pytensor.shared(10 * X, name="data")
     first, second = (compile_once([one], [one * data], by_numpy=True)
                                for one, data in ((pt.vector("x"), mine), (pt.vector("x"), others)))  # fmt: skip
@@ -106,7 +106,7 @@ def test_data_are_those_of_each_graph_and_are_read_when_it_is_called(compiled):
     np.testing.assert_array_equal(second(X)[0], 10 * X**2)
 
 
-def test_a_limited_number_is_kept_of_which_the_oldest_goes(compiled, monkeypatch):
+def test_the_oldest_function_goes_where_too_many_are_kept(compiled, monkeypatch):
     monkeypatch.setattr(functions, "MAX_KEPT", 2)
     for factor in (1.5, 2.5, 1.5, 3.5, 1.5):
         scaled(factor)
@@ -151,7 +151,7 @@ class TestManyDraws:
                 np.testing.assert_allclose(scaled_table, np.exp(value) * one, rtol=1e-14)
         assert len(compiled) == 1
 
-    def test_what_cannot_be_done_for_many_draws_is_done_for_one_after_the_other(self, rng):
+    def test_what_cannot_be_done_for_many_draws_is_compiled(self, rng):
         rows, weight = pt.vector("rows"), pt.vector("weight")
         spread = pt.alloc(1.0, rows.shape[0], 1) * weight  # PyTensor forgets that it can be stretched
         rows_of, weights = rng.normal(size=(30, 4)), np.array([1.0, 2.0, 3.0])
@@ -189,7 +189,7 @@ class TestManyDraws:
 class TestDataBeforehand:
     """What rests on data alone is computed once."""
 
-    def test_values_are_the_same_and_nothing_is_left_to_do_with_data(self, rng):
+    def test_values_are_the_same_without_operations_on_data(self, rng):
         x, data = pt.vector("x"), pytensor.shared(rng.uniform(1, 2, 3), name="data")
         outputs = [(x * pt.gammaln(data) + pt.exp(pt.gammaln(data))).sum(), pt.gammaln(data), x * data]
         found = precompute_data([x], outputs)

@@ -62,6 +62,13 @@ def test_an_end_that_is_not_there_has_no_slope(formula, side):
     assert (missing == 0).all()
 
 
+def test_all_is_within_an_interval_without_ends(formula):
+    _, evaluate = formula
+    both = np.ones(LOW.size, dtype="int8")
+    value, by_low, by_high = evaluate(LOW, LOW + LENGTH, both, both)
+    assert [np.abs(found).max() for found in (value, by_low, by_high)] == [0.0, 0.0, 0.0]
+
+
 def test_only_the_impossible_is_minus_infinity(formula):
     _, evaluate = formula
     low = np.array([0.7, -np.inf, np.inf, -np.inf, -np.inf, np.inf, -3.0])

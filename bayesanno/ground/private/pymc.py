@@ -11,13 +11,11 @@ from pymc.initial_point import make_initial_point_fn
 from pymc.logprob.transforms import SimplexTransform, Transform
 from pymc.model.transform.conditioning import remove_value_transforms
 from pymc.pytensorf import collect_default_updates, find_rng_nodes, reseed_rngs
-from pymc.pytensorf import compile as compile_with_updates
 
 __all__ = [
     "SimplexTransform",
     "Transform",
     "collect_default_updates",
-    "compile_with_updates",
     "draw_initial_point",
     "find_rng_nodes",
     "remove_value_transforms",

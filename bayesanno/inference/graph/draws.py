@@ -1,6 +1,6 @@
 """Draws of a graph's free parameters, and their deterministics, log priors and unconstrained points.
 
-PyTensor gives the graph a dimension of draws, and evaluates it by NumPy: nothing is compiled for one use.
+PyTensor gives the graph a dimension of draws; see `bayesanno.modeling.functions`.
 """
 
 from __future__ import annotations
@@ -58,24 +58,18 @@ def compute_log_prior(graph: pm.Model, free: xr.Dataset) -> xr.Dataset:
 
 def unconstrain(graph: pm.Model, posterior: xr.Dataset) -> np.ndarray:
     """Return draws of the free parameters as points on the scale that they are sampled on, (chain, draw, dimension)."""
-    from pytensor.graph import ancestors
     from pytensor.graph.replace import clone_replace
 
-    n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
-    columns: list[np.ndarray] = []
     values = {variable: variable.type() for variable in graph.free_RVs}
-    of_values = {
-        value: np.reshape(draws := posterior[of.name].transpose("chain", "draw", ...).values, (-1, *draws.shape[2:]))
-        for of, value in values.items()
-    }
+    moved = []
     for variable, value in values.items():
         transform = graph.rvs_to_transforms[variable]
-        outside = value if transform is None else transform.forward(value, *variable.owner.inputs)
-        (outside,) = clone_replace([outside], values)  # where it depends on other parameters
-        needed = [one for one in values.values() if one is value or one in ancestors([outside])]
-        (moved,) = evaluate_draws([outside], {one: of_values[one] for one in needed})
-        columns.append(moved.reshape(n_chains, n_draws, -1))
-    return np.concatenate(columns, axis=2)
+        moved.append(value if transform is None else transform.forward(value, *variable.owner.inputs))
+    moved = clone_replace(moved, values)  # where one depends on other parameters
+    draws = {value: posterior[of.name].transpose("chain", "draw", ...).values for of, value in values.items()}
+    found = evaluate_draws(moved, {value: of.reshape(-1, *of.shape[2:]) for value, of in draws.items()})
+    shape = (posterior.sizes["chain"], posterior.sizes["draw"], -1)
+    return np.concatenate([each.reshape(shape) for each in found], axis=2)
 
 
 def _on_own_scale(graph: pm.Model) -> pm.Model:

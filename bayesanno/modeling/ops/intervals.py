@@ -18,6 +18,7 @@ from typing import Any, Literal
 from bayesanno.ground.lazy import pt
 
 Noise = Literal["logistic", "normal"]
+ALL_BELOW = 40.0  # standard deviations above the mean: the log of what is below is 0 in double precision
 STEEP = math.pi / math.sqrt(3)  # the logistic distribution of scale 1 / STEEP has the standard deviation 1
 
 
@@ -31,7 +32,7 @@ def log_between(low: Any, high: Any, noise: Noise, *, is_first: Any, is_last: An
     noise : {"logistic", "normal"}
         The distribution of x.
     is_first, is_last : TensorVariable of bool
-        Where there is no lower end, and where there is no upper end; never both.
+        Where there is no lower end, and where there is no upper end; where there is neither, the log is 0.
 
     Examples
     --------
@@ -51,6 +52,7 @@ def log_between(low: Any, high: Any, noise: Noise, *, is_first: Any, is_last: An
         return below + above + pt.switch(is_end, 0.0, pt.switch(pt.eq(low, high), -math.inf, shorter))
     is_mirrored = is_last | (~is_first & (low + high > 0))
     near, far = pt.switch(is_mirrored, -low, high), pt.switch(is_mirrored, -high, low)  # far <= near, far < 0
+    near = pt.switch(is_first & is_last, ALL_BELOW, near)
     log_near, log_far = log_normal_cdf(near), log_normal_cdf(far)
     has_length = log_far < log_near
     ratio = pt.switch(is_end | ~has_length, -1.0, log_far - log_near)

@@ -4,7 +4,7 @@ The logarithms of shares that add up to 1 are computed in one pass. PyMC's coord
 y_{K-1}, with p = softmax(w) and w = (y, -(y_1 + ... + y_{K-1})). Priors and likelihoods take log p_k = w_k - s, with
 s = log sum_k exp w_k, and the log-Jacobian is log K - K s, as the w_k add up to 0. Here both come from one loop over
 each row, and p is exp(log p). Written as PyTensor's own operations it is a dozen of them, which take longer to run and,
-in every graph anew, much longer to compile. Values, draws and names of variables are as without.
+in each new graph, much longer to compile. Values, draws and names of variables are those of PyMC's own transform.
 """
 
 from __future__ import annotations
@@ -165,6 +165,22 @@ def rows_of(odds: pt.TensorVariable, right: pt.TensorVariable, like: pt.TensorVa
     return pt.exp(join_right(odds - log_total[..., None], -log_total, right))
 
 
+def log_normal(number: Any, mean: Any, spread: Any) -> pt.TensorVariable:
+    """Return the log density of numbers that are normal."""
+    density: pt.TensorVariable = -0.5 * ((number - mean) / spread) ** 2 - 0.5 * np.log(2 * np.pi) - pt.log(spread)
+    return density
+
+
+def centre_partly(number: Any, mean: Any, spread: Any, sampled_mean: Any, centring: Any) -> Any:
+    """Return what is sampled of numbers: w times the mean that is sampled, and the deviation in units of s^(1 - w)."""
+    return centring * sampled_mean + (number - mean) / spread ** (1 - centring)
+
+
+def uncentre(value: Any, mean: Any, spread: Any, sampled_mean: Any, centring: Any) -> Any:
+    """Return the numbers: the opposite of `centre_partly`."""
+    return mean + spread ** (1 - centring) * (value - centring * sampled_mean)
+
+
 def draw_around(
     centre: pt.TensorVariable,
     spread: pt.TensorVariable,
@@ -189,8 +205,7 @@ def log_density_around(
     shift: pt.TensorVariable,
 ) -> pt.TensorVariable:
     """Return the log density of each row, with respect to all of its probabilities but one."""
-    deviation = (log_odds(rows, right) - mean_of(centre, right, shift)) / spread[..., None]
-    of_odds = -0.5 * deviation**2 - 0.5 * np.log(2 * np.pi) - pt.log(spread[..., None])
+    of_odds = log_normal(log_odds(rows, right), mean_of(centre, right, shift), spread[..., None])
     return of_odds.sum(axis=-1) - pt.log(rows).sum(axis=-1)
 
 
@@ -203,14 +218,14 @@ class LogOddsOfWrong(Transform):  # type: ignore[misc]
     def forward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return u of rows."""
         centre, spread, right, centring, shift = inputs[1 : 1 + N_PARAMETERS]
-        mean, scale = mean_of(centre, right, shift), spread[..., None] ** (1 - centring)
-        return centring * mean + (log_odds(pt.as_tensor(value), right) - mean) / scale
+        mean = mean_of(centre, right, shift)
+        return centre_partly(log_odds(pt.as_tensor(value), right), mean, spread[..., None], mean, centring)
 
     def backward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return the rows of u."""
         centre, spread, right, centring, shift = inputs[1 : 1 + N_PARAMETERS]
-        mean, scale = mean_of(centre, right, shift), spread[..., None] ** (1 - centring)
-        return rows_of(mean + scale * (value - centring * mean), right, value)
+        mean = mean_of(centre, right, shift)
+        return rows_of(uncentre(value, mean, spread[..., None], mean, centring), right, value)
 
     def log_jac_det(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return log |d row / d value|: of the row in its log odds, and of these in the value."""
@@ -235,7 +250,7 @@ class Numbers(NamedTuple):
     def log_density(self, value: pt.TensorVariable, mean: Any, spread: Any, *_: Any) -> pt.TensorVariable:
         """Return the log density of each number."""
         number = pt.log(value) if self.by_log else value
-        density = -0.5 * ((number - mean) / spread) ** 2 - 0.5 * np.log(2 * np.pi) - pt.log(spread)
+        density = log_normal(number, mean, spread)
         return density - number if self.by_log else density
 
     def middle(self, value: pt.TensorVariable, _size: Any, mean: Any, *_: Any) -> pt.TensorVariable:
@@ -260,22 +275,19 @@ class PartlyCentred(Transform):  # type: ignore[misc]
         """Return u."""
         mean, spread, level, centring = inputs[1:5]
         number = pt.log(value) if self.by_log else value
-        return centring * (mean + level) + (number - mean) / spread ** (1 - centring)
+        return centre_partly(number, mean, spread, mean + level, centring)
 
     def backward(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return the number."""
-        number = self._number(value, *inputs[1:5])
+        mean, spread, level, centring = inputs[1:5]
+        number = uncentre(value, mean, spread, mean + level, centring)
         return pt.exp(number) if self.by_log else number
 
     def log_jac_det(self, value: pt.TensorVariable, *inputs: Any) -> pt.TensorVariable:
         """Return log |d number / d u|."""
-        _, spread, _, centring = inputs[1:5]
+        mean, spread, level, centring = inputs[1:5]
         volume = pt.zeros_like(value) + (1 - centring) * pt.log(spread)
-        return volume + self._number(value, *inputs[1:5]) if self.by_log else volume
-
-    @staticmethod
-    def _number(value: Any, mean: Any, spread: Any, level: Any, centring: Any) -> Any:
-        return mean + spread ** (1 - centring) * (value - centring * (mean + level))
+        return volume + uncentre(value, mean, spread, mean + level, centring) if self.by_log else volume
 
 
 def gaps_of(value: pt.TensorVariable) -> pt.TensorVariable:
