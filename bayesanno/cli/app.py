@@ -33,7 +33,7 @@ from bayesanno.cli.sensitivity import sensitivity
 from bayesanno.cli.simulate import simulate
 from bayesanno.ground.errors import BayesannoError
 from bayesanno.ground.files import OF_DISKS
-from bayesanno.ground.running import lose_no_interrupt
+from bayesanno.ground.running import keep_keyboard_interrupt
 
 app = typer.Typer(
     name="bayesanno",
@@ -68,7 +68,7 @@ def main() -> None:
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)  # there is no last search either
     try:
-        with lose_no_interrupt():
+        with keep_keyboard_interrupt():
             app(standalone_mode=True)
     except BayesannoError as error:
         typer.echo(f"error: {name_options(str(error))}", err=True)

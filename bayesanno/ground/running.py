@@ -52,7 +52,7 @@ def hold_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def lose_no_interrupt() -> Iterator[None]:
+def keep_keyboard_interrupt() -> Iterator[None]:
     """Within it Ctrl-C counts even where Python drops what is raised.
 
     That is where an object's end is noticed: in callbacks of weak references, of which PyTensor makes many, and in

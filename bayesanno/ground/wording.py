@@ -26,7 +26,7 @@ def closest(name: str, names: Iterable[str]) -> str | None:
     >>> closest("MACE", ["mace", "model_b"]), closest("kappa", ["mace", "model_b"])
     ('mace', None)
     """
-    by_small = {each.casefold(): each for each in islice(names, 2000)}  # a search among more outlasts patience
+    by_small = {each.casefold(): each for each in islice(names, 2000)}  # a search among more takes too long
     close = get_close_matches(str(name).casefold(), by_small, n=1)
     return by_small[close[0]] if close else None
 

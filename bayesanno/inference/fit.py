@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.ground.lazy import xr
-from bayesanno.ground.running import lose_no_interrupt, one_blas_thread, status
+from bayesanno.ground.running import keep_keyboard_interrupt, one_blas_thread, status
 from bayesanno.ground.validate import check_seed, is_remote, known_seed
 from bayesanno.inference.assemble import compute, finish
 from bayesanno.inference.diagnosis.design import warn_of_design
-from bayesanno.inference.graph.density import compile_anew_if_broken
+from bayesanno.inference.graph.density import retry_without_cache
 from bayesanno.inference.methods import Method, check_method_on_dask, choose_method
 from bayesanno.inference.modes.chains import place_chains
 from bayesanno.inference.relabelling.align import align_classes, require_class_matrices
@@ -183,8 +183,8 @@ def fit(
                 model, answers, chosen, settings, initvals, seed, relabel=relabel, progressbar=progressbar
             )
 
-        with exact_arithmetic(), one_blas_thread(), lose_no_interrupt():
-            results = compile_anew_if_broken(fit_graph)
+        with exact_arithmetic(), one_blas_thread(), keep_keyboard_interrupt():
+            results = retry_without_cache(fit_graph)
     else:
         with _expect_large_tasks(answers):
             results = chosen.run(

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from bayesanno.ground.running import hold_interrupts, lose_no_interrupt
+from bayesanno.ground.running import hold_interrupts, keep_keyboard_interrupt
 
 
 def interrupt(*_):
@@ -44,7 +44,7 @@ def end_with_a_method():
 @pytest.mark.parametrize("end", [end_of_what_is_referred_to, end_with_a_method])
 def test_an_interrupt_that_python_drops_is_sent_again(end):
     def end_and_go_on():
-        with lose_no_interrupt():
+        with keep_keyboard_interrupt():
             end()
             for _ in range(600):
                 time.sleep(0.05)
@@ -58,7 +58,7 @@ def test_an_interrupt_that_python_drops_is_sent_again(end):
 def test_other_errors_that_python_drops_are_told_of_as_ever(monkeypatch):
     told = []
     monkeypatch.setattr(sys, "unraisablehook", told.append)
-    with lose_no_interrupt():
+    with keep_keyboard_interrupt():
         Ending(lambda: 1 / 0)
     assert [one.exc_type for one in told] == [ZeroDivisionError]
 
@@ -82,7 +82,7 @@ def test_what_must_be_whole_is_not_cut_in_two(fails, expected):
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-@pytest.mark.parametrize("protect", [hold_interrupts, lose_no_interrupt])
+@pytest.mark.parametrize("protect", [hold_interrupts, keep_keyboard_interrupt])
 def test_other_threads_are_not_interrupted_and_change_nothing(protect):
     found = []
 

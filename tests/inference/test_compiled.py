@@ -26,7 +26,7 @@ from bayesanno.ground.private.nutpie import make_compiled_model
 from bayesanno.inference.graph import c_functions
 from bayesanno.inference.graph import density as compiled
 from bayesanno.inference.graph.c_functions import WRITERS
-from bayesanno.inference.graph.density import compile_anew_if_broken, compile_graph
+from bayesanno.inference.graph.density import compile_graph, retry_without_cache
 from bayesanno.inference.sampling import starts
 from bayesanno.modeling import functions
 from bayesanno.modeling.functions import exact_arithmetic
@@ -247,7 +247,7 @@ class TestNeverNeeded:
             monkeypatch.setattr(caching.IndexDataCacheFile, "load", lambda *_: None)  # so that there is more to write
         monkeypatch.setattr(caching.IndexDataCacheFile, what, fail)
         with pytest.warns(ba.CacheWarning, match="cannot be used .PermissionError: no place for this"):
-            model = compile_anew_if_broken(lambda: compile_graph(small_graph(), START))
+            model = retry_without_cache(lambda: compile_graph(small_graph(), START))
         assert are_equal(draw(model), expected_draws)
 
     def test_broken_files_cost_time_only(self, monkeypatch, tmp_path, expected_draws):
@@ -259,12 +259,12 @@ class TestNeverNeeded:
         whole = caching.IndexDataCacheFile._data_path
         monkeypatch.setattr(caching.IndexDataCacheFile, "_data_path", truncated)
         with pytest.warns(ba.CacheWarning, match="deleted where its files are broken"):
-            model = compile_anew_if_broken(lambda: compile_graph(small_graph(), START))
+            model = retry_without_cache(lambda: compile_graph(small_graph(), START))
         assert are_equal(draw(model), expected_draws)
 
     def test_other_errors_are_not_taken_for_the_caches(self):
         with pytest.raises(PermissionError, match="mine"), warnings.catch_warnings():
-            compile_anew_if_broken(lambda: (_ for _ in ()).throw(PermissionError("mine")))
+            retry_without_cache(lambda: (_ for _ in ()).throw(PermissionError("mine")))
 
     def test_without_pytensors_cache_nothing_is_looked_for(self, expected_draws):
         import pytensor

@@ -60,6 +60,6 @@ def test_chunks_are_put_together(monkeypatch):
     graph = ba.get_model("mace").build(data)
     free = prior_draws(graph)
     whole = per_draw.compute_log_prior(graph, free)
-    monkeypatch.setattr(functions, "CHUNK_BYTES", 50)
+    monkeypatch.setattr(functions, "AT_ONCE", 1)
     assert per_draw.compute_log_prior(graph, free).identical(whole)
     assert np.isfinite(whole["competence"]).all()

@@ -25,7 +25,7 @@ from bayesanno.ground.validate import check_seed, known_seed
 from bayesanno.inference.find_modes.maximise import End, ascend, find_better, polish
 from bayesanno.inference.find_modes.objective import Objective, Target, check_target, name_elements
 from bayesanno.inference.find_modes.starts import choose_mode_starts
-from bayesanno.inference.graph.density import compile_anew_if_broken
+from bayesanno.inference.graph.density import retry_without_cache
 from bayesanno.inference.graph.draws import add_deterministics, as_chains
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasSpreads
@@ -132,7 +132,7 @@ def find_modes(
         return _find(model, data, objective, int(starts), seed, progressbar)
 
     with one_blas_thread():
-        return compile_anew_if_broken(run)
+        return retry_without_cache(run)
 
 
 def check_search(objective: Any, starts: Any, random_seed: int | None) -> None:

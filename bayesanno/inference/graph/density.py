@@ -111,7 +111,7 @@ def spreads_of(density: Density, model: Any, graph: pm.Model) -> np.ndarray:
 # ------------------------------------------------------------------------------------------ compiling
 
 
-def compile_anew_if_broken[T](run: Callable[[], T]) -> T:
+def retry_without_cache[T](run: Callable[[], T]) -> T:
     """Return run(); where the cache of compiled code cannot be read or written, warn and run again without it."""
     import pytensor
 

@@ -21,7 +21,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
 from bayesanno.inference.diagnosis.explain_modes import are_in_proportion
 from bayesanno.inference.diagnosis.thresholds import LEAST_MASS, MAX_RHAT
-from bayesanno.inference.graph.density import Density, compile_anew_if_broken, compile_model, spreads_of
+from bayesanno.inference.graph.density import Density, compile_model, retry_without_cache, spreads_of
 from bayesanno.inference.graph.draws import as_chains, unconstrain
 from bayesanno.inference.modes.bridge import MIN_PER_DIMENSION, TAILS, estimate_log_mass
 from bayesanno.inference.modes.chains import LOOKS, choose_draws, compare_chains, find_homes
@@ -142,7 +142,7 @@ def weigh_modes(view: FitView, random_seed: int | None = None, *, by_mass: bool 
             modes.append(ModeMass(group.chains, float(log_mass), float(error), by, reason, parts.of_draws == at))
         return modes
 
-    return _share_mass(view, compile_anew_if_broken(run))
+    return _share_mass(view, retry_without_cache(run))
 
 
 def _share_mass(view: FitView, modes: list[ModeMass]) -> Weighed:
