@@ -113,18 +113,21 @@ def _compile_callback(inputs: Sequence[Any], outputs: Sequence[Any], template: s
     """Compile a function of pointers around one of PyTensor's; it is kept on disk where PyTensor keeps its own."""
     import numba
     import pytensor
+    from pytensor.graph import graph_inputs
 
     from bayesanno.ground.private.numba import pointer_to
     from bayesanno.ground.private.pytensor import compile_source, inner_function, name_function
 
-    function = pytensor.function(inputs, outputs, mode="NUMBA", on_unused_input="ignore")
-    types = [variable.type for variable in inputs[1:]]
-    begins = np.cumsum([0, *(1 + of.ndim for of in types)]).tolist()
-    views = [_view(begins[which], of.ndim, f"type{which}") for which, of in enumerate(types)]
+    point, *arrays = inputs
+    begins = np.cumsum([0, *(1 + array.ndim for array in arrays)]).tolist()
+    read = set(graph_inputs(outputs))
+    used = {which: array for which, array in enumerate(arrays) if array in read}  # a view takes a while to compile
+    function = pytensor.function([point, *used.values()], outputs, mode="NUMBA", on_unused_input="ignore")
+    views = [_view(begins[which], array.ndim, f"type{which}") for which, array in used.items()]
     # Python's own code for a tuple of more than thirty is not among what Numba knows
     tuples = [f"({', '.join(part)},)" for part in batched(["x", *views], 20)]
     source = template.format(n_numbers=begins[-1], arguments=" + ".join(tuples))
-    number_types = {f"type{which}": np.dtype(of.dtype).type for which, of in enumerate(types)}
+    number_types = {f"type{which}": np.dtype(array.dtype).type for which, array in used.items()}
     names = {"carray": numba.carray, "int64": np.int64, "isfinite": np.isfinite, "pointer": pointer_to}
     names |= {"__name__": __name__, "inner": inner_function(function)} | number_types
     key, graph_name = None, name_function(function)
