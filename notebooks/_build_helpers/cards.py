@@ -11,6 +11,7 @@ HEADINGS = {
     "Generative process": "Generative process",
     "Model": "The model",
     "Symbols": "Symbols",
+    "Symbols, and priors": "Symbols, and priors",
     "Read off": "What can be read off a fit",
     "Priors and what they imply": "Priors, and what they imply",
     "Controls": "Controls",
@@ -19,11 +20,12 @@ HEADINGS = {
     "Use": "When to use it, and when not",
     "References": "References",
 }
-OPENS = re.compile(rf"^(?:(Use)(?= when| to)|({'|'.join(HEADINGS)})(?: (\([^)]*\)))?[.:](?: +|$))")
+OPENS = re.compile(rf"^(?:(Use)(?= when| to)|({'|'.join(HEADINGS)})(?: (\([^)]*\)))?(?:[.:](?: +|$)|(?<=process), ))")
 DOI = re.compile(r"\bdoi:(10\.\d+/[^\s,;]+[^\s,;.:])")
 ARXIV = re.compile(r"\barXiv:(\d+\.\d+)")
 URL = re.compile(r"(?<![(\w/])(https?://[^\s,;]+[^\s,;.:])")
 PRIOR_OPENS = re.compile(r"[a-z_]+=\S+\s{2,}|[a-z_]+=\"\w+\": |(?:each row|One|Samplers|Neither)\b")
+FAR = " " * 20  # what a line of symbols that goes on with the one above begins with
 SHORT = 100  # a line that ends earlier than that ends a paragraph
 NEXT_REFERENCE = re.compile(r"^[A-Z]\. (?:[A-Z]\. )*[A-Z][\w-]+(?:,| and| \()")
 NAMES_FIRST = re.compile(r"^((?:\w+ / )?[a-z][\w]*(?:, [a-z]\w*)*(?: / n)?) *(?=~ |: |has )")
@@ -73,6 +75,7 @@ def card_to_markdown(card: str) -> str:
     for section in split_card(card)[1]:
         write = {
             "Symbols": _symbols,
+            "Symbols, and priors": _symbols_and_priors,
             "Priors and what they imply": _priors,
             "References": _references,
         }.get(section.name, _prose)
@@ -114,11 +117,24 @@ def _formula(lines: list[str]) -> str:
         return "\n".join(["```text", *(line[indent:] for line in lines), "```"])
 
 
+def _symbols_and_priors(lines: list[str]) -> str:
+    """Write the table of symbols, which has the priors, and the prose before and after it."""
+    parts = [_symbols(own) if own[0].startswith("    ") else plain(" ".join(own)) for own in _blocks(lines)]
+    return "\n\n".join(parts)
+
+
 def _symbols(lines: list[str]) -> str:
-    """Write a table: the symbol, its name in the fit, and its dimensions or what it is."""
+    """Write a table: the symbol, its name in the fit, and its dimensions or what it is.
+
+    A line that is far to the right goes on with the row above.
+    """
     rows = []
     for line in (line for line in lines if line.strip()):
         cells = [cell for cell in re.split(r"\s{2,}", line.strip()) if cell]
+        if line.startswith(FAR) and rows:
+            *own, before = rows[-1]
+            rows[-1] = (*own, f"{before} {plain(' '.join(cells))}")
+            continue
         symbol = cells.pop(0) if _is_symbol(cells[0]) and not line.startswith(" " * 6) else ""
         name = cells.pop(0) if cells and re.fullmatch(r"[a-z]\w*(?:_<\w+>)?", cells[0]) else ""
         rows.append((f"${to_latex(symbol)}$" if symbol else "", f"`{name}`" if name else "", plain("; ".join(cells))))
