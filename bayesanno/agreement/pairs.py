@@ -13,7 +13,6 @@ doi:10.1177/001316446002000104; (1968), Weighted kappa, Psychological Bulletin 7
 W. A. Scott (1955), Reliability of content analysis, Public Opinion Quarterly 19(3), 321-325, doi:10.1086/266577.
 K. L. Gwet (2008), Computing inter-rater reliability and its variance in the presence of high agreement, British Journal
 of Mathematical and Statistical Psychology 61(1), 29-48, doi:10.1348/000711006X126600.
-L. Kish (1965), Survey Sampling, Wiley, section 5.4 (the design effect).
 """
 
 from __future__ import annotations
@@ -29,10 +28,9 @@ from bayesanno.agreement.alpha import divide, measure_alpha
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items, split_rows
 from bayesanno.agreement.vote import require_shared
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.errors import DataError
+from bayesanno.data.patterns import match_answers
 from bayesanno.ground.lazy import pd
 
-MOST_MATCHES = 50_000_000  # pairs of answers: some 5 GB
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful where labels have an order
 
 
@@ -112,52 +110,6 @@ def find_pairs(data: AnnotationData) -> Pairs:
         wrong = (pair * 2 + (label[left] != gold)) * 2 + (label[right] != gold)
         errors = csr_array((n[known], (wrong[known], item[left][known])), shape=(code.size * 4, data.n_items))
     return Pairs(code // data.n_annotators, code % data.n_annotators, n_items, data.n_labels, answers, errors)
-
-
-def match_answers(item: np.ndarray, annotator: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return every two answers to the same item by different annotators, as positions among the answers.
-
-    Parameters
-    ----------
-    item, annotator : array of int, shape (answer,)
-
-    Returns
-    -------
-    left, right : array of int, shape (match,)
-        The annotator of the left one comes before that of the right one among the data's.
-
-    Raises
-    ------
-    DataError
-        If there are more of them than memory holds.
-    """
-    order = np.lexsort([annotator, item])  # answers to an item together, its annotators ascending
-    item, annotator = item[order], annotator[order]
-    last = np.searchsorted(item, item, side="right")  # of each answer, where its item ends
-    after = last - np.arange(item.size) - 1  # answers to its item that follow
-    if (total := int(after.sum())) > MOST_MATCHES:
-        raise DataError(
-            f"up to {int(after.max()) + 1:,} answers to an item make {total:,} pairs of answers, more than the "
-            f"{MOST_MATCHES:,} that are compared: leave annotators or items out"
-        )
-    left = np.repeat(np.arange(item.size), after)
-    right = left + 1 + np.arange(left.size) - np.repeat(np.cumsum(after) - after, after)
-    other = annotator[left] != annotator[right]
-    return order[left[other]], order[right[other]]
-
-
-def count_independent(n: np.ndarray | float, correlation: np.ndarray | float) -> np.ndarray:
-    """Return how many independent answers n answers with correlated errors are worth: at most n (Kish 1965).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayesanno.agreement.pairs import count_independent
-    >>> count_independent(np.array([10.0, 10.0, 10.0]), np.array([0.0, 0.5, -0.1])).round(2).tolist()
-    [10.0, 1.82, 10.0]
-    """
-    worth: np.ndarray = np.divide(n, 1 + (np.asarray(n) - 1) * np.maximum(correlation, 0))
-    return worth
 
 
 def measure_tables(tables: np.ndarray) -> dict[str, np.ndarray]:

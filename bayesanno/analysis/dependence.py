@@ -29,7 +29,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
-from bayesanno.agreement.pairs import count_independent
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import FitPart, part_of
@@ -38,6 +37,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, SizeWarning, warn
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted
+from bayesanno.inference.diagnosis.measures import count_independent
 
 Truth = Literal["gold", "posterior"]
 type Groups = Mapping[str, Any] | pd.Series | pd.DataFrame

@@ -1,4 +1,4 @@
-"""Which items of a table have the same answers: pure NumPy, computed once per table.
+"""Which items of a table have the same answers, and which answers are to the same item: pure NumPy.
 
 Items with the same answers by the same annotators have the same likelihood: they form one *pattern*, which is evaluated
 once and gathered back per item.
@@ -13,9 +13,12 @@ import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import CodedPart
+from bayesanno.ground.errors import DataError
 
 type Coded = AnnotationData | CodedPart
 type Index = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+
+MOST_MATCHES = 50_000_000  # pairs of answers: some 5 GB
 
 
 @dataclass(frozen=True)
@@ -105,3 +108,35 @@ def lay_out(data: Coded, pattern: Index | None = None) -> Layout:
         kept_pattern=kept_pattern,
         source=source,
     )
+
+
+def match_answers(item: np.ndarray, annotator: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return every two answers to the same item by different annotators, as positions among the answers.
+
+    Parameters
+    ----------
+    item, annotator : array of int, shape (answer,)
+
+    Returns
+    -------
+    left, right : array of int, shape (match,)
+        The annotator of the left one comes before that of the right one among the data's.
+
+    Raises
+    ------
+    DataError
+        If there are more of them than memory holds.
+    """
+    order = np.lexsort([annotator, item])  # answers to an item together, its annotators ascending
+    item, annotator = item[order], annotator[order]
+    last = np.searchsorted(item, item, side="right")  # of each answer, where its item ends
+    after = last - np.arange(item.size) - 1  # answers to its item that follow
+    if (total := int(after.sum())) > MOST_MATCHES:
+        raise DataError(
+            f"up to {int(after.max()) + 1:,} answers to an item make {total:,} pairs of answers, more than the "
+            f"{MOST_MATCHES:,} that are compared: leave annotators or items out"
+        )
+    left = np.repeat(np.arange(item.size), after)
+    right = left + 1 + np.arange(left.size) - np.repeat(np.cumsum(after) - after, after)
+    other = annotator[left] != annotator[right]
+    return order[left[other]], order[right[other]]

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno.agreement.pairs import match_answers
 from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.data.patterns import match_answers
 from bayesanno.ground.errors import DataError
 
 MOST_PAIRS = 5_000  # of annotators that have rows: a crowd has millions, and replicates of each are held

@@ -25,9 +25,9 @@ def test_more_pairs_of_answers_than_memory_holds_are_refused(refuses, monkeypatc
     data = ba.AnnotationData.from_records(
         [(item, who, "xy"[who in "ab"]) for item in said for who in said[item].split()]
     )
-    monkeypatch.setattr("bayesanno.agreement.pairs.MOST_MATCHES", 7)
+    monkeypatch.setattr("bayesanno.data.patterns.MOST_MATCHES", 7)
     assert len(ba.pair_table(data)) == 6
-    monkeypatch.setattr("bayesanno.agreement.pairs.MOST_MATCHES", 6)
+    monkeypatch.setattr("bayesanno.data.patterns.MOST_MATCHES", 6)
     with refuses(
         DataError, "up to 4 answers to an item make 7 pairs of answers, more than the 6 that are compared: leave"
     ):

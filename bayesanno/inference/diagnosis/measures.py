@@ -150,3 +150,19 @@ def _extreme(values: xr.Dataset, choose: Callable[..., Any]) -> tuple[float | No
             where = ", ".join(str(variable[dim].values[i]) for dim, i in zip(variable.dims, index, strict=True))
             candidates.append((float(array[index]), f"{name}[{where}]" if where else str(name)))
     return choose(candidates) if candidates else (None, "")
+
+
+def count_independent(n: np.ndarray | float, correlation: np.ndarray | float) -> np.ndarray:
+    """Return how many independent answers n answers with correlated errors are worth: at most n.
+
+    It is the design effect of L. Kish (1965), Survey Sampling, Wiley, section 5.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.inference.diagnosis.measures import count_independent
+    >>> count_independent(np.array([10.0, 10.0, 10.0]), np.array([0.0, 0.5, -0.1])).round(2).tolist()
+    [10.0, 1.82, 10.0]
+    """
+    worth: np.ndarray = np.divide(n, 1 + (np.asarray(n) - 1) * np.maximum(correlation, 0))
+    return worth

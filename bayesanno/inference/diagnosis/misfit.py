@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.agreement.pairs import count_independent
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError, FitError
+from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import take_draws
