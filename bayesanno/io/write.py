@@ -84,7 +84,6 @@ def write_annotations(
     require_kind(data, AnnotationData, "write_annotations")
     if format not in ("long", "wide"):
         raise DataError(f"annotations cannot be written in format {format!r}: give 'long' or 'wide'")
-    path = _text_path(path)
     names = {"item": data.items, "annotator": data.annotators, "label": data.labels, "gold label": data.gold.values()}
     _check_names_survive(names)
     if format == "wide":
@@ -116,7 +115,6 @@ def write_counts(data: CountData, path: str | os.PathLike[str]) -> None:
     array([3, 0])
     """
     require_kind(data, CountData, "write_counts")
-    path = _text_path(path)
     _check_names_survive({"item": data.items})
     counts = (map(str, each.tolist()) for each in (data.successes, data.trials))
     _save(path, [("item", "successes", "trials"), *zip(data.items, *counts, strict=True)])
@@ -152,7 +150,6 @@ def write_multi_annotations(data: MultiAnnotationData, path: str | os.PathLike[s
     True
     """
     require_kind(data, MultiAnnotationData, "write_multi_annotations")
-    path = _text_path(path)
     gold = {f"gold_{name}": part.gold for name, part in data.by_dimension.items() if part.gold}
     for name in data.dimensions:
         if name.casefold() in ("item", "annotator") or name in {f"gold_{other}" for other in data.dimensions}:
@@ -204,8 +201,9 @@ def _text_path(path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _save(path: Path, rows: Iterable[Sequence[str]]) -> None:
+def _save(path: str | os.PathLike[str], rows: Iterable[Sequence[str]]) -> None:
     """Write rows of cells, the header first, whole or not at all."""
+    path = _text_path(path)
     separator, quoted = "\t" if path.suffix.lower() == ".tsv" else ",", cache(_quote)
     write_text(path, "".join(f"{separator.join(map(quoted, row))}\n" for row in rows))
 
