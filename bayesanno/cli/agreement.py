@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
+import bayesanno as ba
 from bayesanno.agreement.behaviour import find_distance, usage_shares, usage_table
 from bayesanno.agreement.coefficients import agreement_table, find_label_scale
 from bayesanno.agreement.groups import MOST_GROUPED, confusable_labels, group_annotators
@@ -22,6 +23,8 @@ from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import status
 from bayesanno.ground.validate import known_seed
 from bayesanno.ground.wording import counted, enumerated
+from bayesanno.io.annotations import annotations_from
+from bayesanno.io.sources import open_source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,9 +63,6 @@ def agreement(
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Measure how far annotators agree, and how they use the labels."""
-    from bayesanno.io.annotations import annotations_from
-    from bayesanno.io.sources import open_source
-
     began = time.perf_counter()
     answers = annotations_from(*open_source(data, options.of_one_column))
     answers = replace(answers, controls={})  # which some exports have, and nothing here uses
@@ -73,11 +73,8 @@ def agreement(
             tables = tabulate(answers, ordered=ordered, resamples=resamples, random_seed=chosen)
         known: AnnotationData | xr.DataTree = answers
         if posterior:
-            from bayesanno.analysis.behaviour import behaviour_table
-            from bayesanno.inference.fit import fit
-
-            known = fit("label_usage", answers, random_seed=chosen, check=False, progressbar=show)
-            divergence = behaviour_table(known).drop(columns=["annotator", "n_annotations"])
+            known = ba.fit("label_usage", answers, random_seed=chosen, check=False, progressbar=show)
+            divergence = ba.behaviour_table(known).drop(columns=["annotator", "n_annotations"])
             tables["annotators.csv"] = tables["annotators.csv"].join(divergence)
         figures = draw(answers, tables["subsets.csv"], known) if plots else {}
         run = {
@@ -138,15 +135,13 @@ def _tabulate_pairs(data: AnnotationData) -> pd.DataFrame:
 
 def draw(data: AnnotationData, subsets: pd.DataFrame, known: AnnotationData | xr.DataTree) -> dict[str, Figure]:
     """Return the figures that can be drawn, by the names of their files; `known` is a fit, or the data alone."""
-    from bayesanno.report.plots.agreement import plot_distances, plot_divergence, plot_subsets, plot_usage
-
-    figures = {"usage.png": plot_usage(data)}
+    figures = {"usage.png": ba.plot_usage(data)}
     if _n_active(data) >= 2:
-        figures["divergence.png"] = plot_divergence(known)
+        figures["divergence.png"] = ba.plot_divergence(known)
     if 3 <= _n_active(data) <= MOST_GROUPED:
-        figures["distances.png"] = plot_distances(data)
+        figures["distances.png"] = ba.plot_distances(data)
     if subsets["alpha"].notna().any():
-        figures["subsets.png"] = plot_subsets(subsets)
+        figures["subsets.png"] = ba.plot_subsets(subsets)
     return figures
 
 

@@ -52,7 +52,7 @@ def read_for(model: AnnotationModel, source: str, options: DataOptions) -> tuple
 def _read_annotations(model: AnnotationModel, source: str, options: DataOptions) -> tuple[AnnotationData, str]:
     if not model.two_labels:
         options.refuse(_EVERY_LABEL, model.name)
-    data = annotations_from(*open_source(source, of_one_column(model, options)))
+    data = annotations_from(*open_source(source, require_one_column(model, options)))
     if options.controls is None and not model.takes_controls:
         data = replace(data, controls={})  # those that an export comes with
     added = ""
@@ -66,7 +66,7 @@ def _read_annotations(model: AnnotationModel, source: str, options: DataOptions)
 
 def _read_counts(model: AnnotationModel, source: str, given: DataOptions) -> tuple[CountData, str]:
     positive = given.positive
-    table, options = open_source(source, of_one_column(model, given))
+    table, options = open_source(source, require_one_column(model, given))
     of_counts = any(option is not None for option in (options.successes, options.trials))
     of_annotations = any((options.annotator, options.label, options.labels, options.unsure, options.format != "auto"))
     if of_counts or (not of_annotations and holds_counts(table)):
@@ -99,7 +99,7 @@ def _read_dimensions(model: AnnotationModel, source: str, given: DataOptions) ->
     return data, data.describe()
 
 
-def of_one_column(model: AnnotationModel, options: DataOptions) -> DataOptions:
+def require_one_column(model: AnnotationModel, options: DataOptions) -> DataOptions:
     """Return the options of reading one label column.
 
     Raises

@@ -11,7 +11,7 @@ import typer
 
 import bayesanno as ba
 from bayesanno.analysis.write_labels import WrittenLabels
-from bayesanno.cli.for_model import of_one_column
+from bayesanno.cli.for_model import require_one_column
 from bayesanno.cli.options import DataOptions
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import xr
@@ -89,7 +89,7 @@ def fit_on_dask(
         if value not in (None, False):
             raise FitError(OF_ITEMS[option])
     options.refuse(REFUSED, model.name)
-    options = of_one_column(model, options)
+    options = require_one_column(model, options)
     if source.startswith("@"):
         raise DataError(f"{source} is a named data set, which fits into memory: leave out --dask")
     with connect(address) as client:

@@ -16,17 +16,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_made
-from bayesanno.report.plots.style import (
-    ACCENT,
-    FROM_WHITE,
-    INK,
-    PALE,
-    draw_shares,
-    height_for,
-    name_rows,
-    new_figure,
-    write_legend,
-)
+from bayesanno.report.plots import style
 
 MEASURES = {
     "leverage": "leverage over the mean of all annotators",
@@ -58,12 +48,12 @@ def plot_usage(data: AnnotationData) -> Figure:
     shares, table = usage_shares(data), usage_table(data)
     order = table["leverage"].sort_values(na_position="first").index.to_numpy()
     order = order[~np.isnan(shares[order, 0])]
-    figure, axes = new_figure(7, height_for(order.size))
-    draw_shares(axes, shares[order], data.labels)
-    name_rows(axes, [data.annotators[who] for who in order])
+    figure, axes = style.new_figure(7, style.height_for(order.size))
+    style.draw_shares(axes, shares[order], data.labels)
+    style.name_rows(axes, [data.annotators[who] for who in order])
     axes.set(xlim=(0, 1), ylim=(-0.6, order.size - 0.4), xlabel="share of the annotator's answers", ylabel="annotator")
-    axes.set_title("Labels as annotators use them, the most unlike on top", fontsize=10, loc="left")
-    write_legend(axes, title="label", loc="upper left", bbox_to_anchor=(1.01, 1))
+    style.write_title(axes, "labels as annotators use them, the most unlike on top")
+    style.write_legend(axes, title="label", loc="upper left", bbox_to_anchor=(1.01, 1))
     return figure
 
 
@@ -108,22 +98,23 @@ def plot_divergence(
     table = table.dropna(subset=[value]).sort_values(value, kind="stable")
     if table.empty:
         raise DataError("only one annotator answered: there are no others whose use of the labels could differ")
-    figure, axes = new_figure(7, height_for(len(table)))
+    figure, axes = style.new_figure(7, style.height_for(len(table)))
     place, shown = np.arange(len(table)), table[value].to_numpy()
     finite = np.isfinite(shown)
-    axes.plot(shown[finite], place[finite], "o", color=INK, markersize=4)
+    axes.plot(shown[finite], place[finite], "o", color=style.INK, markersize=4)
     if not from_data:
-        axes.hlines(place, table[f"{measure}_hdi94_lb"], table[f"{measure}_hdi94_ub"], color=ACCENT, linewidth=1.5)
+        low, high = table[f"{measure}_hdi94_lb"], table[f"{measure}_hdi94_ub"]
+        axes.hlines(place, low, high, color=style.ACCENT, linewidth=1.5)
     elif (~finite).any():
         edge = 1.05 * max(shown[finite], default=1.0)
-        axes.plot(np.full((~finite).sum(), edge), place[~finite], ">", color=ACCENT, label="infinite")
+        axes.plot(np.full((~finite).sum(), edge), place[~finite], ">", color=style.ACCENT, label="infinite")
         axes.legend(fontsize=8, loc="lower right")
     unit = "" if measure == "leverage" else f" ({_unit(base)})"
-    name_rows(axes, table["annotator"].tolist())
+    style.name_rows(axes, table["annotator"].tolist())
     axes.set(xlim=(0, None), ylim=(-0.6, len(table) - 0.4), xlabel=MEASURES[measure] + unit, ylabel="annotator")
-    axes.grid(axis="x", color=PALE, alpha=0.3)
+    axes.grid(axis="x", color=style.PALE, alpha=0.3)
     how = "" if from_data else ", posterior mean and 94% interval"
-    axes.set_title(f"How unlike the others each annotator uses labels{how}", fontsize=10, loc="left")
+    style.write_title(axes, f"how unlike the others each annotator uses labels{how}")
     return figure
 
 
@@ -160,17 +151,12 @@ def plot_distances(data: AnnotationData, *, groups: int | None = None, base: flo
     order = [data.annotators.index(name) for name in table["annotator"]]
     far = find_distances(usage_shares(data)[order], base)
     size = min(3 + 0.14 * len(order), 12)
-    figure, axes = new_figure(size + 1, size)
-    image = axes.imshow(far, cmap=FROM_WHITE, vmin=0, interpolation="nearest")
-    bar = figure.colorbar(image, ax=axes, shrink=0.7)
-    bar.set_label(f"Jensen-Shannon divergence ({_unit(base)})", fontsize=8)
-    bar.ax.tick_params(labelsize=8)
-    for along, draw_line in (("y", axes.axhline), ("x", axes.axvline)):
-        name_rows(axes, table["annotator"].tolist(), along=along)
-        for edge in np.flatnonzero(np.diff(table["group"])):
-            draw_line(edge + 0.5, color=INK, linewidth=1.2)
+    figure, axes = style.new_figure(size + 1, size)
+    image = axes.imshow(far, cmap=style.FROM_WHITE, vmin=0, interpolation="nearest")
+    style.add_scale(figure, image, axes, f"Jensen-Shannon divergence ({_unit(base)})", shrink=0.7)
+    style.name_square(axes, table["annotator"].tolist(), table["group"].to_numpy())
     axes.set(xlabel="annotator", ylabel="annotator")
-    axes.set_title("Who uses labels alike: the darker, the more unlike", fontsize=10, loc="left")
+    style.write_title(axes, "who uses labels alike: the darker, the more unlike")
     return figure
 
 
@@ -204,15 +190,15 @@ def plot_subsets(table: pd.DataFrame) -> Figure:
     if known.empty:
         raise DataError("no subset of annotators shares items enough for alpha: lower least_items")
     best = known.groupby("size")["alpha"].max()
-    figure, axes = new_figure(6, 4)
+    figure, axes = style.new_figure(6, 4)
     aside = np.random.default_rng(0).uniform(-0.2, 0.2, len(known))  # so that subsets do not hide each other
-    axes.plot(known["size"] + aside, known["alpha"], ".", color=PALE, markersize=3, alpha=0.5, label="a subset")
-    axes.plot(best.index, best, "o-", color=ACCENT, markersize=4, label="the best of its size")
-    axes.axhline(0.8, color=INK, linewidth=0.8, linestyle="--", label="0.8, often asked for")
+    axes.plot(known["size"] + aside, known["alpha"], ".", color=style.PALE, markersize=3, alpha=0.5, label="a subset")
+    axes.plot(best.index, best, "o-", color=style.ACCENT, markersize=4, label="the best of its size")
+    axes.axhline(0.8, color=style.INK, linewidth=0.8, linestyle="--", label="0.8, often asked for")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel="annotators in the subset", ylabel="Krippendorff's alpha (nominal)")
     searched = " (by a search)" if (known["search"] == "beam").any() else ""
-    axes.set_title(f"Agreement of subsets of the annotators{searched}", fontsize=10, loc="left")
+    style.write_title(axes, f"agreement of subsets of the annotators{searched}")
     axes.legend(fontsize=8)
     return figure
 
