@@ -22,7 +22,8 @@ from bayesanno.modeling.likelihood import find_patterns, index_arrays
 from bayesanno.modeling.weighing import average_logs, effective_number, normalise_weights, weighted_mean
 
 Reading = tuple[str, str]  # what is read off: the name of the latent, and what it is
-OF_STATES = ("probability", "log_probability", "probability_mcse", "entropy")
+OF_STATES = ("probability", "log_probability", "probability_mcse")
+BY_CHAIN = "by_chain"
 CHUNK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
 
 
@@ -38,8 +39,8 @@ class Recovered:
     log_likelihood : array, shape (chain, draw, item), or None
         Log p(the item's answers | parameters), its state summed out; None if it was not asked for.
     by_chain : list of xarray.DataArray
-        The probability of each item's states by each chain alone, (chain, item, state), for each latent; empty where
-        draws are weighed.
+        The probability of each item's states by each chain alone, (chain, item, state), for each latent; of no meaning
+        where draws are weighed.
     ess_weights : array, shape (item,)
         Where draws are weighed, the effective number of draws under the item's weights, draws that are there several
         times counting once; empty where they are not.
@@ -97,14 +98,13 @@ def recover(
     n_samples, patterns = n_chains * n_draws, formula.patterns
     log_likelihood = np.empty((n_samples, patterns.n_patterns)) if with_log_likelihood else None  # (sample, pattern)
     of = {latent.name: latent for latent in latents(model, data)}
-    dims: dict[Reading, tuple[str, ...]] = {
-        (name, what): ("item", latent.dim) for name, latent in of.items() for what in OF_STATES
-    }
-    dims |= {(name, "entropy"): ("item",) for name in of}
+    dims: dict[Reading, tuple[str, ...]] = {}
+    for name, latent in of.items():
+        dims |= {(name, what): ("item", latent.dim) for what in OF_STATES}
+        dims |= {(name, "entropy"): ("item",), (name, BY_CHAIN): ("item", "chain", latent.dim)}
     dims |= formula.view_dims
     parts: dict[Reading, list[np.ndarray]] = {reading: [] for reading in dims}  # averaged over draws, chunk after chunk
     effective: list[np.ndarray] = []  # numbers of draws, chunk after chunk
-    means: dict[str, list[np.ndarray]] = {name: [] for name in of}  # of each chain, chunk after chunk
 
     n_numbers = sum(len(latent.states) for latent in of.values())  # of an item, that are held for all draws
     if weigh_draws:
@@ -132,10 +132,10 @@ def recover(
             p = np.exp(logs, out=logs)
             mean, spread = weighted_mean(weight, p) if weigh_draws else (p.sum(axis=0) / n_samples, p)
             by_chain = spread.reshape(n_chains, n_draws, *p.shape[1:])
-            means[name].append(by_chain.mean(axis=1))
-            found = zip(OF_STATES, (mean, log_mean, _mcse(by_chain), entr(mean).sum(axis=1)), strict=True)
-            for what, values in found:
+            for what, values in zip(OF_STATES, (mean, log_mean, _mcse(by_chain)), strict=True):
                 parts[name, what].append(values)
+            parts[name, "entropy"].append(entr(mean).sum(axis=1))
+            parts[name, BY_CHAIN].append(by_chain.mean(axis=1).swapaxes(0, 1))  # (pattern, chain, state)
 
     averaged = {}
     for name, latent in of.items():
@@ -151,17 +151,12 @@ def recover(
         )
     if log_likelihood is not None:
         log_likelihood = log_likelihood.reshape(n_chains, n_draws, -1)[:, :, patterns.of_item]
-    chains = [
-        xr.DataArray(
-            np.concatenate(means[name], axis=1)[:, patterns.of_item],
-            dims=("chain", "item", latent.dim),
-            coords={"item": list(data.items), latent.dim: list(latent.states)},
-        )
-        for name, latent in of.items()
-        if not weigh_draws
-    ]
-    ess = np.concatenate(effective)[patterns.of_item] if weigh_draws else np.empty(0)
-    return Recovered(latents=averaged, log_likelihood=log_likelihood, by_chain=chains, ess_weights=ess)
+    return Recovered(
+        latents={name: found.drop_vars(BY_CHAIN) for name, found in averaged.items()},
+        log_likelihood=log_likelihood,
+        by_chain=[found[BY_CHAIN].transpose("chain", "item", ...) for found in averaged.values()],
+        ess_weights=np.concatenate(effective)[patterns.of_item] if weigh_draws else np.empty(0),
+    )
 
 
 def _evaluate_all(
