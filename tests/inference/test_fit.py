@@ -51,7 +51,7 @@ def exact():
     return exact_posterior(tiny_data())
 
 
-def test_nuts_agrees_with_the_exact_posterior_and_not_with_that_of_another_prior(tiny_fit, exact):
+def test_nuts_agrees_with_the_exact_posterior_of_its_own_prior_alone(tiny_fit, exact):
     assert np.abs(z_scores(tiny_fit, exact)).max() < SIGMAS
     other = exact_posterior(tiny_data(), accuracy=0.65)
     assert np.abs(z_scores(tiny_fit, other)).max() > SIGMAS
@@ -110,7 +110,7 @@ def covered(fit, truth, name):
     return int(inside.sum()), int(inside.size)
 
 
-def test_intervals_cover_the_parameters_that_made_the_data_as_often_as_they_should(mace_fit, crowd):
+def test_intervals_cover_the_true_parameters_as_often_as_they_should(mace_fit, crowd):
     for name in ("competence", "strategy"):
         inside, n = covered(mace_fit, crowd[1], name)
         assert scipy.stats.binomtest(inside, n, 0.94).pvalue > 1e-3, f"{inside} of {n} {name}"
@@ -249,7 +249,7 @@ UNIDENTIFIED = {
 
 
 @pytest.mark.parametrize("design", UNIDENTIFIED)
-def test_a_design_that_cannot_tell_who_is_right_is_warned_of_before_it_is_fitted(design):
+def test_a_design_that_does_not_show_who_is_right_is_warned_of_at_once(design):
     records, expected = UNIDENTIFIED[design]
     data = ba.AnnotationData.from_records(records)
     with warnings.catch_warnings(record=True) as seen:

@@ -322,14 +322,14 @@ def test_a_chain_with_swapped_classes_is_reported_by_one_matrix_for_all(rng):
     assert [other["classes"] for other in found["others"]] == [{"no": "perhaps", "perhaps": "no"}]
 
 
-def test_a_fit_whose_classes_could_not_be_relabelled_is_refused_before_it_is_sampled(monkeypatch, refuses):
+def test_a_fit_whose_classes_cannot_be_relabelled_is_refused_at_once(monkeypatch, refuses):
     monkeypatch.setattr("bayesanno.inference.fit.is_exchangeable", lambda *_: True)  # MACE has none over true classes
     monkeypatch.setitem(METHODS, "nuts", replace(METHODS["nuts"], run=lambda *_, **__: pytest.fail("was sampled")))
     with refuses(FitError, "classes cannot be relabelled: .*; fit with relabel=False"):
         fit("mace", TINY, progressbar=False)
 
 
-def test_chains_of_a_relabelled_fit_and_of_another_are_put_together_with_their_permutations(rng):
+def test_relabelled_chains_and_others_are_joined_with_permutations(rng):
     posterior = clear_posterior(rng, n_chains=2, n_draws=8)
     plain = make_fit(EXCHANGEABLE, TINY, posterior)
     orders = np.tile(np.arange(3), (2, 8, 1))
