@@ -16,7 +16,7 @@ from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.inference.diagnosis.explain_modes import explain_modes, explain_other_mode, lacks_chains
-from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL
+from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL, mixes
 from bayesanno.inference.diagnosis.thresholds import (
     AGREES,
     CLOSE_NATS,
@@ -179,7 +179,7 @@ def _explain_mixing_within(group: dict[str, Any]) -> list[str]:
 
 def _differs_in_little(rare: dict[str, Any] | None) -> bool:
     """Whether only nearly empty classes mix badly, and chains agree on nearly all items."""
-    return rare is not None and not _find_bad_mixing(rare["rest"]) and rare["differ"] <= MOST_DIFFER * rare["n_items"]
+    return rare is not None and mixes(rare["rest"]) and rare["differ"] <= MOST_DIFFER * rare["n_items"]
 
 
 def _explain_mixing(diagnostics: dict[str, Any]) -> list[str]:
@@ -216,7 +216,7 @@ def _explain_rare(rare: dict[str, Any], n_modes: int) -> str:
     sizes = [f"{one['name']!r}: {one['items']:.1f}" for one in rare["classes"]]
     n_items, differ, rest = rare["n_items"], rare["differ"], rare["rest"]
     head = f"{problem}, in nearly empty classes ({_list(sizes, len(sizes))} of {counted(n_items, 'item')} expected)"
-    if _find_bad_mixing(rest):
+    if not mixes(rest):
         return f"also, {head}; longer chains may not fix this: judge by R-hat and ESS of the rest"
     if not _differs_in_little(rare):
         share = f"{differ / n_items:.0%} of all"

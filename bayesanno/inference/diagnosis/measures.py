@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.ground.lazy import azs, xr
+from bayesanno.inference.diagnosis.thresholds import MAX_RHAT, MIN_ESS
 
 ROUNDING = 1e-9  # nats: of log densities that are equal
 MIN_DRAWS = 4  # ArviZ has no R-hat and no ESS of fewer
@@ -137,6 +138,19 @@ def find_extremes(convergence: xr.Dataset | None) -> dict[str, Any]:
             if extreme is not None:
                 found[name], worst[name] = extreme, where
     return found | {"worst": worst}
+
+
+def mixes(found: Mapping[str, Any]) -> bool:
+    """Whether chains agree and are long enough, by the R-hat and ESS that `find_extremes` gives.
+
+    Examples
+    --------
+    >>> from bayesanno.inference.diagnosis.measures import mixes
+    >>> mixes({"max_rhat": 1.002, "min_ess_bulk": 900.0, "min_ess_tail": 350.0})
+    False
+    """
+    rhat, least = found["max_rhat"], [found["min_ess_bulk"], found["min_ess_tail"]]
+    return (rhat is None or rhat <= MAX_RHAT) and all(ess is None or ess >= MIN_ESS for ess in least)
 
 
 def _extreme(values: xr.Dataset, choose: Callable[..., Any]) -> tuple[float | None, str]:

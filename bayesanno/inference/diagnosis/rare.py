@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno.ground.lazy import xr
-from bayesanno.inference.diagnosis.measures import find_extremes, measure_convergence
-from bayesanno.inference.diagnosis.thresholds import MAX_RHAT, MIN_ESS
+from bayesanno.inference.diagnosis.measures import find_extremes, measure_convergence, mixes
 from bayesanno.modeling.capabilities import ITEM_TYPE
 
 FEW_ITEMS = 5.0  # expected in a class: of fewer, its rows of a confusion matrix are little more than the prior
@@ -21,19 +20,6 @@ FEW_OF_ALL = 0.1  # the share of all items that such a class has at most: where 
 FAR = 0.1  # chains do not agree on an item if the probability of a state differs by more
 SHARED = 20.0  # a class of at most so many times the items that move between it and a nearly empty one is small as well
 MOST_NAMED = 5  # items that chains do not agree on
-
-
-def mixes(found: Mapping[str, Any]) -> bool:
-    """Whether chains agree and are long enough, by the R-hat and ESS that `find_extremes` gives.
-
-    Examples
-    --------
-    >>> from bayesanno.inference.diagnosis.rare import mixes
-    >>> mixes({"max_rhat": 1.002, "min_ess_bulk": 900.0, "min_ess_tail": 350.0})
-    False
-    """
-    rhat, least = found["max_rhat"], [found["min_ess_bulk"], found["min_ess_tail"]]
-    return (rhat is None or rhat <= MAX_RHAT) and all(ess is None or ess >= MIN_ESS for ess in least)
 
 
 def add_rare(
