@@ -1,10 +1,8 @@
 """Item types: each type of item gets the positive answer at its own rate (Beigman Klebanov and Beigman 2010).
 
-Generative process.  Each item has a type, and each type has a coin, which annotators flip to answer: coins near 0 and 1
-belong to easy items, a fair coin to items that these annotators cannot classify.  Annotators are alike, so the data are
-counts: x positive answers out of n.
-
-Model (section 2 of the paper; it numbers no equations).
+Generative process (section 2 of the paper; it numbers no equations).  Each item has a type, and each type has a coin,
+which annotators flip to answer: coins near 0 and 1 belong to easy items, a fair coin to items that these annotators
+cannot classify.  Annotators are alike, so the data are counts: x positive answers out of n.
 
     t_i             ~ Categorical(theta)                                  (1)  the type of item i
     x_i | t_i = t   ~ Binomial(n_i, p_t)                                  (2)
@@ -14,17 +12,13 @@ Model (section 2 of the paper; it numbers no equations).
 The likelihood of an item is that of its answers in their order, (3) without C(n, x), so that PSIS-LOO can compare it
 with models that know who answered.  The likelihood of a histogram has C(n, x).
 
-Symbols.
-    theta    weight    (item_type)
-    p        rate      (item_type), ascending in every draw
+Symbols, and priors.
+    theta    weight    (item_type)   ~ Dirichlet(weight_prior): 1 by default, every mixture is as likely
+    p        rate      (item_type)   ascending in every draw; gaps p_1 - 0, p_2 - p_1, ..., 1 - p_k ~ Dirichlet
     t                  the latent; `probability` (item, item_type)
              hard      (item), a view: P(t_i is the hard type), the one whose rate is nearest to one half in the draw
-
-Priors and what they imply.
-    weight ~ Dirichlet(weight_prior): 1 by default, every mixture is as likely.
-    rate: its gaps, p_1 - 0, p_2 - p_1, ..., 1 - p_k, are Dirichlet, with a = rate_prior[0] for the two outer gaps and
-    b = rate_prior[1] for the inner ones.  So p_t is Beta(a + (t - 1) b, a + (k - t) b).  By default (1, 1): independent
-    uniform rates, put in order.  Inner gaps above 1 keep types apart, outer ones below 1 favour types at 0 and 1.
+With a = rate_prior[0] for the two outer gaps and b = rate_prior[1] for the inner ones, p_t ~ Beta(a + (t - 1) b,
+a + (k - t) b).  By default (1, 1): independent uniform rates, put in order.  Inner gaps above 1 keep types apart.
 
 Identifiability.  Types ascend, so they cannot be permuted.  k types need n of at least 2 k - 1 answers on enough items.
 A type that the data do not need follows its prior, chains wander, and the fit warns.

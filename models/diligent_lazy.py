@@ -1,9 +1,8 @@
 """Diligent and lazy annotators: some answers come from the item's type, the others from one coin for all items.
 
-Generative process.  A diligent annotator flips the coin of the item's type as in `binomial_mixture`; a lazy one flips
-the same coin for every item.  The types are known from an earlier fit, to answers of diligent people.
-
-Model (section 6 of Beigman Klebanov and Beigman 2010; it numbers no equations).
+Generative process (section 6 of Beigman Klebanov and Beigman 2010; it numbers no equations).  A diligent annotator
+flips the coin of the item's type as in `binomial_mixture`; a lazy one flips the same coin for every item.  The types
+are known from an earlier fit, to answers of diligent people.
 
     t_i             ~ Categorical(theta)                                  (1)  the type of item i
     r_i             ~ Binomial(n_i, xi_D)                                 (2)  how many of its answers are diligent
@@ -13,19 +12,15 @@ Model (section 6 of Beigman Klebanov and Beigman 2010; it numbers no equations).
 
 The paper's sum begins at r = 1, and leaves out xi_L^n.  The likelihood is without C(n, x), as in `binomial_mixture`.
 
-Symbols.
-    theta    weight       (item_type)
-    p        rate         (item_type), of diligent answers
-    xi_D     diligence    the share of diligent answers; laziness is 1 - diligence
-    p_L      lazy_rate    the rate of the lazy coin
+Symbols, and priors.
+    theta    weight       (item_type)   ~ Dirichlet(weight_strength * weight_mean)
+    p        rate         (item_type), of diligent answers   ~ Beta of mean rate_mean, worth rate_strength answers
+    xi_D     diligence    (), the share of diligent answers   ~ Beta(diligence_prior), uniform as given
+    p_L      lazy_rate    (), the rate of the lazy coin   ~ Beta(lazy_rate_prior), uniform as given
     t                     the latent; `probability` (item, item_type)
              hard         (item), a view: P(t_i is the type whose diligent rate is nearest to one half in the draw)
-
-Priors and what they imply.
-    diligence ~ Beta(diligence_prior), lazy_rate ~ Beta(lazy_rate_prior): uniform by default.
-    weight ~ Dirichlet(weight_strength * weight_mean), rate_t ~ Beta with mean rate_mean[t] and a strength of
-    rate_strength answers.  `DiligentLazy.from_fit` takes these numbers from the posterior of an earlier fit, by its
-    means and variances.  With known=True the means themselves are taken as true, as in the paper.
+`DiligentLazy.from_fit` takes the priors of the types from the means and variances of an earlier fit.  With known=True
+the means themselves are taken as true, as in the paper.
 
 Identifiability.  The data identify only theta and the mixed rates xi_D p_t + xi_L p_L: k numbers for k + 2 unknown
 ones.  Only the prior of `rate` separates `rate` from `diligence`, and the fit warns of this.  With known rates of two

@@ -5,8 +5,6 @@ of the item's type, or lazily, from a coin that is the same for every item.  In 
 section 6; `diligent_lazy`) all answers are equally likely to be lazy.  This model is ours: each annotator has a
 diligence.
 
-Model.
-
     t_i              ~ Categorical(theta)                                          the type of item i
     D_ij             ~ Bernoulli(delta_j)                                          1: j answers item i diligently
     X_ij             ~ Bernoulli(p_t(i)) if D_ij = 1, else ~ Bernoulli(p_L)        1: the positive answer
@@ -16,20 +14,14 @@ Model.
 
 The data have two labels; the last is the positive one.  `data.binarise(positive=...)` makes two labels of more.
 
-Symbols.
-    theta    weight      (item_type)
-    p        rate        (item_type), ascending in every draw
-    delta    diligence   (annotator); laziness is 1 - delta
-    p_L      lazy_rate   (), a number
+Symbols, and priors.
+    theta    weight      (item_type)   ~ Dirichlet(weight_prior), 1 by default
+    p        rate        (item_type)   ascending; gaps are Dirichlet as in `binomial_mixture`, by rate_prior, (3, 3) by
+                         default: even diligent annotators err now and then
+    delta    diligence   (annotator)   ~ Beta(diligence_prior), (1, 0.5) by default: two thirds on average, most mass
+                         next to 1, and three in ten lazy more often than not; laziness is 1 - delta
+    p_L      lazy_rate   ()            ~ Beta(lazy_rate_prior), (1, 1) by default
              hard        (item), a view: P(t_i is the type whose rate is nearest to one half in the draw)
-
-Priors and what they imply.
-    weight ~ Dirichlet(weight_prior), 1 by default.
-    rate: its gaps are Dirichlet as in `binomial_mixture`, rate_prior is (outer, inner).  (3, 3) by default: rates are
-    apart, and neither 0 nor 1, so that even diligent annotators err now and then.
-    diligence ~ Beta(diligence_prior), (1, 0.5) by default: two thirds on average, most mass next to 1, and three in ten
-    lazy more often than not.  Samplers see Phi^-1(delta), whose tails are those of a normal.
-    lazy_rate ~ Beta(lazy_rate_prior), (1, 1) by default.
 
 Identifiability.  The data identify only the e_jt of (1): if all p_t move away from p_L by a factor and all delta_j are
 divided by it, these stay the same.  The prior fixes the scale, since its mass next to 1 makes the most diligent

@@ -1,10 +1,9 @@
 """Easy and hard items: all agree on an easy one, on a hard one each flips a coin (Beigman Klebanov and Beigman 2009).
 
-Generative process.  On an easy item every annotator sees the label, and says it.  On a hard one annotator j flips a
-coin of their own, which may favour a label.  So items with disagreement are hard; some items with agreement are hard
-too, and agreed on by chance: they are the annotation noise of a gold standard of agreed items.
-
-Model (section 2 of the paper; it numbers no equation before its eq. 1, which is in `bayesanno.agreement.noise`).
+Generative process (section 2 of the paper; its eq. 1 is in `bayesanno.agreement.noise`).  On an easy item every
+annotator sees the label, and says it.  On a hard one annotator j flips a coin of their own, which may favour a label.
+So items with disagreement are hard; some items with agreement are hard too, and agreed on by chance: they are the
+annotation noise of a gold standard of agreed items.
 
     L_i                          ~ Categorical(q)                    the label of item i, if it has one that can be seen
     H_i                          ~ Bernoulli(h)                      1: hard
@@ -17,19 +16,14 @@ Model (section 2 of the paper; it numbers no equation before its eq. 1, which is
 With easy_error="learnt" annotators err on easy items (section 5.2 of the paper proposes it): j misses with probability
 s_j, and then says any of the other K - 1 labels.  [X_ij = k] in (1) becomes 1 - s_j if X_ij = k, else s_j / (K - 1).
 
-Symbols.
-    h    hard_fraction     (), a number
-    q    easy_prevalence   (response)
-    b    coin              (annotator, response)
-    s    slip              (annotator), only with easy_error="learnt"
+Symbols, and priors.
+    h    hard_fraction     ()                      ~ Beta(1, 1): the P(B_h) of the paper
+    q    easy_prevalence   (response)              ~ Dirichlet(easy_prevalence_prior): 1 by default
+    b    coin              (annotator, response)   ~ Dirichlet(coin_prior): 10 by default, which is nearly even
+    s    slip              (annotator)             ~ Beta(1, 9): one in ten on average; only with easy_error="learnt"
          hard              (item), a view: p(H_i = 1 | X_i), which is the last state's probability
-
-Priors and what they imply.
-    hard_fraction ~ Beta(1, 1): any number of hard items is equally likely, the P(B_h) of the paper.
-    coin ~ Dirichlet(coin_prior): 10 by default, nearly even until seen otherwise.  Of two annotators and two labels,
-    100 brings back the paper's p = 1/2; with 1, p is nearly unknown, and the noise level several times as large.
-    easy_prevalence ~ Dirichlet(easy_prevalence_prior): 1 by default.
-    slip ~ Beta(1, 9): one in ten on average.  Samplers see Phi^-1(s), whose tails are those of a normal.
+Of two annotators and two labels, coin_prior=100 brings back the paper's p = 1/2; with 1, p is nearly unknown, and the
+noise level several times as large.
 
 Controls.  A known true label excludes the other labels if the item is easy, and is assumed to be drawn from q in either
 case.  (In the paper, hard items have no label that could be known.)

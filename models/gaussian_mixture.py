@@ -1,10 +1,9 @@
 """Two normal humps: what counts would look like if annotators differed and items were of two types only.
 
-Generative process.  Items are of two types, but every annotator has coins of their own (Beigman Klebanov and Beigman
-2010, section 5).  By the central limit theorem, the paper argues, the number of positive answers to items of one type
-is then nearly normal.  If this model fits, annotators explain what `binomial_mixture` explains by types of items.
-
-Model (section 5 of the paper; it numbers no equations).
+Generative process (section 5 of Beigman Klebanov and Beigman 2010; it numbers no equations).  Items are of two types,
+but every annotator has coins of their own.  By the central limit theorem, the paper argues, the number of positive
+answers to items of one type is then nearly normal.  If this model fits, annotators explain what `binomial_mixture`
+explains by types of items.
 
     t_i             ~ Categorical(theta)                                  (1)  the type of item i
     z_i | t_i = t   ~ Normal(mu_t, sigma_t)                               (2)
@@ -15,18 +14,14 @@ Model (section 5 of the paper; it numbers no equations).
 In (4) the tails belong to 0 and n; the paper's curve, the density at whole numbers, loses them.  The likelihood of an
 item is (5) divided by C(n, x), as if all orders of its answers were equally likely: the scale of `binomial_mixture`.
 
-Symbols.
-    theta    weight    (item_type)
-    mu       mean      (item_type), a number of answers, ascending in every draw
-    sigma    sd        (item_type), a standard deviation (as the paper's footnote 6 has it), in answers
+Symbols, and priors.
+    theta    weight    (item_type)   ~ Dirichlet(weight_prior): 1 by default, every mixture is as likely
+    mu       mean      (item_type)   in answers, ascending; mean / n as the rates of `binomial_mixture`, by mean_prior:
+                       by default (1, 1), independent uniform means, put in order
+    sigma    sd        (item_type)   in answers, a standard deviation (footnote 6); sd / n ~ HalfNormal(sd_prior), 0.25
+                       by default
     t                  the latent; `probability` (item, item_type)
              hard      (item), a view: P(t_i is the type whose mean is nearest to n/2 in the draw)
-
-Priors and what they imply.
-    weight ~ Dirichlet(weight_prior): 1 by default, every mixture is as likely.
-    mean / n has the prior of the rates of `binomial_mixture`: gaps are Dirichlet, mean_prior is (outer, inner).  By
-    default (1, 1): independent uniform means between 0 and n, put in order.
-    sd / n ~ HalfNormal(sd_prior): 0.25 by default; a coin's own sd is at most 0.5 / sqrt(n) of n.
 
 Identifiability.  Types ascend, so they cannot be permuted.  A hump narrower than one answer is as good as a spike: its
 sd then follows the prior.  With n below about 5 two humps cannot be seen.

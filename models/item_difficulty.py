@@ -3,8 +3,6 @@
 Generative process.  An item has one true class and a difficulty of its own.  An able annotator gives the true class of
 most items; the harder the item, the closer all are to guessing, by habits of their own.
 
-Model.
-
     C_i                 ~ Categorical(prevalence)                           the true class of item i
     Z_i                 ~ Normal(0, 1)                                      its difficulty is d_i = spread Z_i
     p(v_ij | k, z)      proportional to exp(habit_jv + [v = k] g_ij)        of the answers v to an item of class k
@@ -18,22 +16,16 @@ Model.
 Without habits (habits=False) "glad" is Whitehill et al.'s, with easiness exp(-d_i); "1pl" and "2pl" are the logistic
 models of item response theory, "2pl" Carpenter's, with any number of classes and the class unknown.
 
-Symbols.
-    ability       (annotator)            on the scale of log-odds, of an item of average difficulty
-    habit         (annotator, response)  log-odds of a label whatever the item, less their mean: adds up to 0
-    spread        ()                     standard deviation of the difficulties
-    slope_spread  ()                     of the log discriminations, of form="2pl"
-    prevalence    (true_class)
+Symbols, and priors.
+    ability       (annotator)            ~ Normal(2, 1.5): log-odds, of two classes right in .88 of the average items
+    habit         (annotator, response)  ~ Normal(0, habit_prior) minus its mean, 1 by default: one annotator in three,
+                         not knowing, says one of two labels four times as often as the other
+    spread        ()                     ~ HalfNormal(1): at 1, one item in six is e times harder than the average
+    slope_spread  ()                     ~ HalfNormal(0.5), of form="2pl"
+    prevalence    (true_class)           ~ Dirichlet(3), as in model B
     accuracy      (annotator)            deterministic: P(right) on an item drawn from all, difficulty integrated out
     views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
-
-Priors and what they imply.
-    ability      ~ Normal(2, 1.5): of two classes and without habits, right in .88 of the average items.
-    habit        ~ Normal(0, habit_prior) minus its mean, 1 by default: one annotator in three, not knowing, says one of
-                 two labels four times as often as the other.
-    spread       ~ HalfNormal(1): at 1, one item in six is e times harder than the average, and one as much easier.
-    slope_spread ~ HalfNormal(0.5).         prevalence ~ Dirichlet(3), as in model B.
-    One annotator alone is then right in .76 of the cases on average of two labels, in .55 of five.
+One annotator alone is then right in .76 of the cases on average of two labels, in .55 of five.
 
 Identifiability.  With two labels, negative abilities and swapped classes explain answers equally well; the prior of the
 ability, centred above 0, decides.  A habit that all annotators have looks like a common class.  With "1pl" and "2pl"

@@ -3,25 +3,19 @@
 Generative process.  Every answer of annotator a is drawn from a's own habit theta_a.  There is no true label, and items
 do not matter.  A label that is no class, such as "unsure", is a label like others.
 
-Model.
-
     theta_a   ~ Dirichlet(alpha_1, ..., alpha_K)
     A_ia      ~ Categorical(theta_a)
     p(A_i)    = prod_a theta_a[A_ia]                                  one state of each item, nothing to sum out
 
 The posterior is known: theta_a | A ~ Dirichlet(alpha + n_a), with n_a the numbers of a's answers of each label.
 
-Symbols.
+Symbols, and priors.
     theta   usage   (annotator, response)
     alpha   habit   (response), with centre="common"; or usage_prior for every label
-
-Priors and what they imply.
-    centre="common"  alpha = s m: m is the share of each label among all answers, and s, how alike annotators are, is
-                     the most probable one under p(s) ~ 1 / (20 + s)^2, the usages integrated out (Minka 2000); no
-                     alpha below 1/2, which would not sample.  m and s come from the data, and are treated as known.
-                     Annotators with few answers are taken to be like the others, as far as those are alike.
-    centre="even"    alpha = usage_prior for every label: 1 makes every habit equally likely.  Annotators with few
-                     answers are then taken to be unlike the others, whose habits are not even.
+With centre="common", alpha = s m: m is the share of each label among all answers, and s, how alike annotators are, is
+the most probable one under p(s) ~ 1 / (20 + s)^2, the usages integrated out (Minka 2000); no alpha is below 1/2, which
+would not sample.  Both come from the data, and are treated as known.  Annotators with few answers are taken to be like
+the others, as far as those are alike; with centre="even", to be unlike the others, whose habits are not even.
 
 Identifiability.  Each annotator's usage is learnt from their own answers, and from what is common.
 

@@ -2,10 +2,9 @@
 
 Generative process.  Annotator x finds an item's true value with probability theta_x, the accuracy, and otherwise gives
 another label.  The model keeps only the pattern, who agrees with whom; the values themselves are then drawn from the
-label frequencies omega, under the sole condition that the same annotators agree.
-
-Model.  Equation and table numbers are those of the supplement to Rzhetsky et al. (2008), which has k = 3 annotations
-per item; here k is anything from 1 to 8.  lambda is the sizes of the blocks of annotators who agree.
+label frequencies omega, under the sole condition that the same annotators agree.  Numbers of equations and tables are
+those of the supplement, which has k = 3 annotations per item; here k is anything from 1 to 8.  lambda is the sizes of
+the blocks of annotators who agree.
 
     T_j                  ~ Bernoulli(theta_j)                   annotation j is correct (5)
     Psi                  ~ Categorical(omega)                   the truth; the correct say it
@@ -19,20 +18,16 @@ per item; here k is anything from 1 to 8.  lambda is the sizes of the blocks of 
 
 The correct annotators are exactly one block, or nobody ("none of those said"): these states are summed out.
 
-Symbols.
-    theta    accuracy            (annotator)
-    omega    frequency           (response), or (annotator, response) where each has its own
+Symbols, and priors.
+    theta    accuracy            (annotator)   ~ Beta(2, 1): density 2 theta, rather right than wrong (5)
+    omega    frequency           (response)    as frequency has it; or (annotator, response)
              correct             (annotation), a view: P(T_j = 1), see `correctness_table` (Table 8, 6)
              label_probability   (item, response), a view: "none of those said" is spread in proportion to omega
-
-Priors and what they imply.
-    accuracy ~ Beta(2, 1): density 2 theta, rather right than wrong (5).
-    frequency="empirical"  omega is the pooled share of each label, as in the paper's tables; no parameter.
-    frequency="shared"     omega ~ Dirichlet(frequency_prior), one for all.
-    frequency="annotator"  omega_j ~ Dirichlet(frequency_prior), the paper's second flavour: annotator j draws from
-                           omega_j, Psi from their mean by numbers of annotations (our choice: the truth must not depend
-                           on who is asked).  Blocks then have weights prod_(j in b) omega_j[x].
-    alpha="unnormalised"   wrong annotators draw from all of omega, and two of them who hit Psi count as agreeing.
+With frequency="empirical" omega is the pooled share of each label, as in the paper's tables; with "shared" it is ~
+Dirichlet(frequency_prior), one for all.  With "annotator", the paper's second flavour, annotator j draws from omega_j,
+Psi from their mean by numbers of annotations (our choice: the truth must not depend on who is asked), and blocks have
+weights prod_(j in b) omega_j[x].  With alpha="unnormalised" wrong annotators draw from all of omega, and two of them
+who hit Psi count as agreeing.
 
 Identifiability.  omega is not the frequency of labels in the data: beta raises it to the size of blocks.  There are two
 modes, accuracies high and accuracies low, far apart in density unless labels are few.  With two labels only the prior

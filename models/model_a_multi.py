@@ -2,9 +2,7 @@
 
 Generative process.  The same fragments are annotated for several dimensions at once.  Each dimension on its own is
 `model_a`.  Being right in dimension x and being right in dimension y are correlated, with the same correlation rho_xy
-for every annotator l; different annotators are independent.
-
-Model.  Equation numbers are those of the supplement to Rzhetsky et al. (2008); x, y are dimensions, l is an annotator.
+for every annotator l; different annotators are independent.  Equation numbers are those of the supplement.
 
     u_l^x            = sqrt((1 - theta_l^x) / theta_l^x) if right in x, else -sqrt(theta_l^x / (1 - theta_l^x))   (24)
     Xi               = 1 + sum_(x<y) rho_xy sum_l u_l^x u_l^y
@@ -20,19 +18,16 @@ The sum over all 8^N correctness patterns factorises.  With c_l^x = P(T_l^x righ
 
 With all rho = 0 it is N separate models A, exactly.
 
-Symbols.
+Symbols, and priors: theta and omega as in `model_a`, in every dimension.
     theta    accuracy                (annotator, dimension)
     omega    frequency_<dimension>   (response_<dimension>)
-    rho      correlation             (dimension_pair), a deterministic, made from `direction` (dimension_pair)
-             extent                  how far rho is on the way to the wall, 0 to 1
-
-Priors and what they imply.
-    accuracy, frequency: as in `model_a`, in every dimension.
-    Xi must not be negative in any state, which confines rho to a region: with three annotators of accuracy 0.8 and two
-    dimensions, [-0.083, 0.333].  gamma(rho) is the largest value of 1 - Xi; the wall in direction d is at d / gamma(d).
-    direction ~ Normal(0, I); rho = extent * direction / gamma(direction), with extent a function of the length of
-    direction so that extent^n is uniform on (0, 1) for n pairs.  With two dimensions rho is uniform on either side of
-    0, the sides equally likely; with more it does not favour zero correlation.
+    rho      correlation             (dimension_pair), a deterministic: extent * direction / gamma(direction)
+             direction               (dimension_pair)   ~ Normal(0, 1)
+             extent                  (), a deterministic: how far rho is on the way to the wall, 0 to 1
+Xi must not be negative in any state, which confines rho to a region: with three annotators of accuracy 0.8 and two
+dimensions, [-0.083, 0.333].  gamma(rho) is the largest value of 1 - Xi; the wall in direction d is at d / gamma(d).
+extent is such a function of the length of direction that extent^n is uniform on (0, 1) for n pairs.  With two
+dimensions rho is uniform on either side of 0, the sides equally likely; with more it does not favour zero correlation.
 
 Identifiability.  As in `model_a`.  The region is narrow where annotators are good and share many items, so that data
 often show little of rho except its sign; items with one annotation, and answers left out, do not inform it.

@@ -4,8 +4,6 @@ Generative process.  An item has one true class and a difficulty of its own, as 
 on it to different extents: some are misled by every item that misleads the others, some hardly at all.  An item can be
 so hard that most annotators give the same wrong label.  What they say then depends on habits, each annotator's own.
 
-Model.
-
     C_i                   ~ Categorical(prevalence)                         the true class of item i
     Z_i                   ~ Normal(0, 1)                                    its difficulty is d_i = spread Z_i
     p(v_ij | k, z)        proportional to exp(habit_jv + [v = k] g_ij)      of the answers v to an item of class k
@@ -15,19 +13,15 @@ Model.
 It is the random-effects model of diagnostic tests (Qu, Tan and Kutner 1996) with a logistic link, habits and any number
 of classes.  With a loading of 1 for all annotators it is `item_difficulty` with form="1pl".
 
-Symbols.
-    ability     (annotator)            log-odds of being right on an item of average difficulty, but for habits
-    loading     (annotator)            how far the item's difficulty reaches the annotator, 1 for the typical one
-    habit       (annotator, response)  log-odds of a label whatever the item, off the annotator's mean: sums to 0
-    spread      ()                     standard deviation of the difficulties
-    prevalence  (true_class)
+Symbols, and priors: all but the loading as in `item_difficulty`.
+    ability     (annotator)            ~ Normal(2, 1.5): log-odds of being right on an average item, but for habits
+    loading     (annotator)            ~ LogNormal(0, 0.5): how far the difficulty reaches, of two annotators in
+                         three .6 to 1.6 times as far as typically
+    habit       (annotator, response)  ~ Normal(0, 1) minus its mean: log-odds of a label whatever the item
+    spread      ()                     ~ HalfNormal(1): standard deviation of the difficulties
+    prevalence  (true_class)           ~ Dirichlet(3)
     accuracy    (annotator)            deterministic: P(right) on an item drawn from all, difficulty integrated out
     views of an item: `difficulty`, its posterior in bins `difficulty_probability`, and `expected_accuracy`
-
-Priors and what they imply.
-    ability ~ Normal(2, 1.5), habit ~ Normal(0, 1) minus its mean, spread ~ HalfNormal(1), prevalence ~ Dirichlet(3): as
-    in `item_difficulty`.
-    loading ~ LogNormal(0, 0.5): of two annotators in three the difficulty reaches .6 to 1.6 times as far as typically.
 
 Identifiability.  With two classes the class and the shared error of some annotators can change places, however many
 answers there are: a latent-class model cannot tell by its fit how errors depend (Albert and Dodd 2004).  So a fit of

@@ -18,6 +18,7 @@ ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \w+)*) : (.+)$", re.MULTILINE)
 DEFAULT = re.compile(r"\bdefault (.+)$")
 CHOICES = re.compile(r"^\{(.*?)\}")
 VALUE = r"(\([\d., ]+\)|[\d.]*\d)"
+BESIDE = re.compile(r"^ {4}.*?(\w+) +\([\w, ]*\) +~ (?:Beta|Dirichlet|(?:Half|Log)?Normal)\(([\d., ]+)\)", re.MULTILINE)
 IN_PROSE = re.compile(rf"{VALUE} by default|[Bb]y default {VALUE}")
 
 
@@ -77,8 +78,13 @@ def test_every_field_of_a_model_is_documented_with_its_default(name):
 
 
 def card_defaults(card, names):
-    """What a model card says is the default of a field, the last one that it speaks of before."""
+    """The defaults of fields in a model card: the prior beside a symbol, and prose such as "prior: 3 by default"."""
     text, found = " ".join(card.split()), {}
+    for name, numbers in BESIDE.findall(card):
+        if f"{name}_prior" in names:
+            values = ast.literal_eval(f"({numbers},)")
+            values = values[1:] if values[0] == 0 else values  # a mean of 0 is no field
+            found[f"{name}_prior"] = values if len(values) > 1 else values[0]
     for said in IN_PROSE.finditer(text):
         words = [word for own in re.findall(r"\w+", text[: said.start()]) for word in (own, f"{own}_prior")]
         found[next(word for word in reversed(words) if word in names)] = ast.literal_eval(said[1] or said[2])
@@ -106,9 +112,16 @@ def test_the_defaults_are_found():
         "diligence_prior": (1, 1), "lazy_rate_prior": (1, 1),
     }  # fmt: skip
     cards = {name: card_defaults(sys.modules[type(get_model(name)).__module__].__doc__, get_model(name).to_fields())
-             for name in ("mace", "gaussian_mixture")}  # fmt: skip
+             for name in ("mace", "shared_errors", "gaussian_mixture")}  # fmt: skip
     assert cards == {
-        "mace": {"competence_prior": (0.5, 0.5)},
+        "mace": {"competence_prior": (0.5, 0.5), "strategy_prior": 10, "prevalence_prior": 10},
+        "shared_errors": {
+            "ability_prior": (2, 1.5),
+            "loading_prior": 0.5,
+            "habit_prior": 1,
+            "spread_prior": 1,
+            "prevalence_prior": 3,
+        },
         "gaussian_mixture": {"weight_prior": 1, "mean_prior": (1, 1), "sd_prior": 0.25},
     }
     assert stated_defaults(["method"], '{"nuts", "advi"}') == {"method": "nuts"}
