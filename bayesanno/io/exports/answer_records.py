@@ -11,7 +11,7 @@ from typing import Any
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.exports.answers import Answer, introduce
+from bayesanno.io.exports.answers import Answer, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.read_options import ReadOptions
@@ -42,7 +42,7 @@ def read_records(document: Document, options: ReadOptions) -> Iterator[Answer]:
             annotator = record.fill_in(fields["annotator"], "annotator") if labels is not None else ""
             yield Answer(record.place, item, annotator, question, labels)
         gold = fields.get("gold")
-        yield from introduce(record, item, gold if options.gold is not None or gold in record.as_object() else None)
+        yield from mention_item(record, item, gold if options.gold is not None or gold in record.as_object() else None)
 
 
 def _find_fields(name: str, first: Mapping[str, Any], options: ReadOptions) -> dict[str, str]:

@@ -35,7 +35,7 @@ class Answer(NamedTuple):
     known: str = ""
 
 
-def introduce(record: Value, item: str, gold: str | None) -> Iterator[Answer]:
+def mention_item(record: Value, item: str, gold: str | None) -> Iterator[Answer]:
     """Yield that there is an item, and what the field of gold labels, if there is one, says is true of it."""
     yield Answer(record.place, item, "", "", None)
     if gold is not None and item:

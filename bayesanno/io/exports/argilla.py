@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import counted
-from bayesanno.io.exports.answers import Answer, introduce
+from bayesanno.io.exports.answers import Answer, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value
@@ -42,22 +42,22 @@ def read_argilla(document: Document, options: ReadOptions) -> Iterator[Answer]:
     seen: dict[str, str] = {}
     for number, record in enumerate(records_of(document), 1):
         item = _name_item(record, number, options, seen)
-        yield from introduce(record, item, options.gold)
-        for said in (_nested if _is_nested(record.as_object()) else _flat)(record):
-            n_suggestions += said.is_suggestion
-            if said.is_suggestion and not options.predictions:
+        yield from mention_item(record, item, options.gold)
+        for response in (_nested if _is_nested(record.as_object()) else _flat)(record):
+            n_suggestions += response.is_suggestion
+            if response.is_suggestion and not options.predictions:
                 continue
-            if _is_of_parts(said.value.given):
-                unread.add(said.question)
+            if _is_of_parts(response.value.given):
+                unread.add(response.question)
                 continue
-            labels = said.value.as_labels()
-            if labels is not None and said.annotator in ("", "None"):
+            labels = response.value.as_labels()
+            if labels is not None and response.annotator in ("", "None"):
                 raise DataError(
-                    f"{said.value.place}: it has no user_id, so that nobody gave it: export it with its users"
+                    f"{response.value.place}: it has no user_id, so that nobody gave it: export it with its users"
                 )
-            answered.add(said.question)
+            answered.add(response.question)
             n_answers += bool(labels)
-            yield Answer(said.value.place, item, said.annotator, said.question, labels)
+            yield Answer(response.value.place, item, response.annotator, response.question, labels)
     odd = next((question for question in unread if question in options.label or not answered), None)
     if odd is not None:
         raise DataError(f"{document.name}: question {odd!r} asks for spans or ranks: only labels and ratings are read")
@@ -115,21 +115,21 @@ def _name_item(record: Value, number: int, options: ReadOptions, seen: dict[str,
     return named.name_item("id", seen)
 
 
-class _Said(NamedTuple):
+class _Response(NamedTuple):
     value: Value
     annotator: str
     question: str
     is_suggestion: bool = False
 
 
-def _nested(record: Value) -> Iterator[_Said]:
+def _nested(record: Value) -> Iterator[_Response]:
     for question, responses in record.get("responses").fields():
         yield from _responses(responses, question)
     for question, suggestion in record.get("suggestions").fields():
         yield _suggested(suggestion.get("value"), suggestion.get("agent"), question)
 
 
-def _flat(record: Value) -> Iterator[_Said]:
+def _flat(record: Value) -> Iterator[_Response]:
     for field, value in record.fields():
         question = _question_of(field, value.given)
         if question is not None:
@@ -150,7 +150,7 @@ def _side_by_side(record: Value, field: str) -> Value:
     return Value(record.place, lists, field)
 
 
-def _responses(given: Value, question: str) -> Iterator[_Said]:
+def _responses(given: Value, question: str) -> Iterator[_Response]:
     """Yield responses in a list, or in an object of lists; those that are not submitted have no value."""
     if isinstance(given.given, Mapping):
         columns = {name: column.as_list() for name, column in given.fields()}
@@ -162,11 +162,11 @@ def _responses(given: Value, question: str) -> Iterator[_Said]:
     for response in given.elements():
         submitted = response.get("status").as_text() in ("", _SUBMITTED)
         value = Value(response.place, response.as_object().get("value") if submitted else None)
-        yield _Said(value, response.get("user_id").as_text(), question)
+        yield _Response(value, response.get("user_id").as_text(), question)
 
 
-def _suggested(value: Value, agent: Value, question: str) -> _Said:
-    return _Said(value, agent.as_text("agent") or "suggestion", question, is_suggestion=True)
+def _suggested(value: Value, agent: Value, question: str) -> _Response:
+    return _Response(value, agent.as_text("agent") or "suggestion", question, is_suggestion=True)
 
 
 ARGILLA = Export(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, introduce
+from bayesanno.io.exports.answers import Answer, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value
@@ -43,7 +43,7 @@ def read_doccano(document: Document, options: ReadOptions) -> Iterator[Answer]:
         seen: dict[str, str] = {}
         for record in file.records():
             item = record.name_item(options.item or "id", seen if options.item is None else None)
-            yield from introduce(record, item, options.gold)
+            yield from mention_item(record, item, options.gold)
             for field in filter(record.as_object().__contains__, _LABEL_FIELDS):
                 labels = _read_labels(record.get(field))
                 # who has not annotated an example is no annotator of it, and need not be one at all

@@ -14,7 +14,7 @@ from typing import Any
 
 from bayesanno.ground.errors import DataError, ExportWarning, warn
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.exports.answers import GOLD, Answer, introduce
+from bayesanno.io.exports.answers import GOLD, Answer, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value
@@ -48,7 +48,7 @@ def read_label_studio(document: Document, options: ReadOptions) -> Iterator[Answ
         item = record.name_item(options.item or "id", seen if options.item is None else None)
         has_id = "id" in record.as_object()
         task = record._replace(place=f"{document.name}, task {record.get('id').as_text()}") if has_id else record
-        yield from introduce(task, item, options.gold)
+        yield from mention_item(task, item, options.gold)
         predictions = list(task.get("predictions").elements())
         n_predictions += len(predictions)
         said = [_read_annotations(task, item, options, other_kinds)]
@@ -177,7 +177,7 @@ def _read_minimal(document: Document, options: ReadOptions) -> Iterator[Answer]:
         item = row.fill_in(options.item or "id", "item")
         annotator = row.get("annotator").as_text()
         yield Answer(row.place, item, annotator, "", None)
-        yield from introduce(row, item, options.gold)
+        yield from mention_item(row, item, options.gold)
         names = list(row.as_object())
         begin = names.index("id") + 1 if "id" in names else 0
         questions = names[begin : names.index("annotator") if "annotator" in names else None]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayesanno.ground.errors import DataError
-from bayesanno.io.exports.answers import Answer, introduce, name_as_asked
+from bayesanno.io.exports.answers import Answer, mention_item, name_as_asked
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value, is_rejected
@@ -38,7 +38,7 @@ def read_mturk(document: Document, options: ReadOptions) -> Iterator[Answer]:
         item = row.fill_in(options.item or _ITEM, "item")
         annotator = row.fill_in(options.annotator or _ANNOTATOR, "annotator")
         yield Answer(row.place, item, annotator, "", None)
-        yield from introduce(row, item, options.gold)
+        yield from mention_item(row, item, options.gold)
         for question, value in _questions(row, boxes):
             asked = name_as_asked(question, _ANSWER, options)
             is_read = not options.label or asked in options.label

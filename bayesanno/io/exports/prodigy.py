@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from bayesanno.ground.errors import DataError, ExportWarning, warn
 from bayesanno.ground.wording import counted, listed
-from bayesanno.io.exports.answers import Answer, introduce
+from bayesanno.io.exports.answers import Answer, mention_item
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import Value
@@ -40,7 +40,7 @@ def read_prodigy(document: Document, options: ReadOptions) -> Iterator[Answer]:
         if _TIMESTAMP.fullmatch(annotator):
             anonymous[annotator] = None
         yield Answer(record.place, item, annotator, *_read_answer(record))
-        yield from introduce(record, item, options.gold)
+        yield from mention_item(record, item, options.gold)
     if anonymous:
         warn(
             f"{document.name}: {counted(len(anonymous), 'session')} named by the time alone, as "

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
-from bayesanno.io.exports.answers import CONTROL, Answer, introduce, name_as_asked
+from bayesanno.io.exports.answers import CONTROL, Answer, mention_item, name_as_asked
 from bayesanno.io.exports.document import Document
 from bayesanno.io.exports.export import Export
 from bayesanno.io.exports.records import is_rejected
@@ -35,7 +35,7 @@ def read_toloka(document: Document, options: ReadOptions) -> Iterator[Answer]:
             continue
         item = row.fill_in(item_field, "item")
         annotator = row.fill_in(options.annotator or _ANNOTATOR, "annotator")
-        yield from introduce(row, item, options.gold)
+        yield from mention_item(row, item, options.gold)
         for name, cell in row.fields():
             if name == options.gold or not name.startswith((_OUTPUT, _GOLDEN)):
                 continue
