@@ -19,17 +19,7 @@ from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import listed, name_error
 from bayesanno.io.datasets import load_named
 from bayesanno.io.exports.answers import tabulate
-from bayesanno.io.exports.document import (
-    MOST_BYTES,
-    Document,
-    document_from_frame,
-    document_from_json,
-    document_from_list,
-    document_from_object,
-    document_from_table,
-    document_from_zip,
-    explain_size,
-)
+from bayesanno.io.exports.document import MOST_BYTES, Document, explain_size
 from bayesanno.io.exports.export import Export
 from bayesanno.io.read_options import ReadOptions
 from bayesanno.io.registry import EXPORTS, load_all
@@ -96,15 +86,15 @@ def open_document(source: Source) -> Document:
         As for `open_table`; if it is none of what can be read, or too large.
     """
     if isinstance(source, list):
-        return document_from_list(source, "the list")
+        return Document.from_list(source, "the list")
     if isinstance(source, Mapping):
         if any(hasattr(part, "to_pandas") for part in source.values()):
             raise DataError(
                 f"cannot read annotations from {type(source).__name__}: choose one of its parts, {listed(list(source))}"
             )
-        return document_from_object(source, "the dict")
+        return Document.from_object(source, "the dict")
     if not isinstance(source, str | os.PathLike):
-        return document_from_frame(as_frame(source), "the DataFrame")
+        return Document.from_frame(as_frame(source), "the DataFrame")
     if source == STANDARD_INPUT:
         path, raw = Path("standard input"), _read_standard_input()
     else:
@@ -113,14 +103,14 @@ def open_document(source: Source) -> Document:
         raw = read_bytes(path)
     name = str(path)
     if raw.startswith(PARQUET_MAGIC):
-        return document_from_frame(read_parquet(raw, name), name)
+        return Document.from_frame(read_parquet(raw, name), name)
     if raw.startswith(ZIP_MAGIC):
-        return document_from_zip(raw, name)
+        return Document.from_zip(raw, name)
     if _JSON.match(raw):
-        return document_from_json(raw, name)
+        return Document.from_json(raw, name)
     if path.suffix.lower() in (".parquet", ".pq"):
         raise DataError(f"{name} is not a Parquet file: it does not begin with {PARQUET_MAGIC.decode()}")
-    return document_from_table(table_from_text(raw, name))
+    return Document.from_table(table_from_text(raw, name))
 
 
 def as_frame(source: Any) -> pd.DataFrame:

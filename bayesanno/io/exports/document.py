@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -64,85 +64,85 @@ class Document:
         value = next((each.given for each in self.records()), None)
         return value if isinstance(value, Mapping) else {}
 
+    @classmethod
+    def from_json(cls, raw: bytes, name: str) -> Self:
+        """Return the document in a file of JSON or JSONL.
 
-def document_from_json(raw: bytes, name: str) -> Document:
-    """Return the document in a file of JSON or JSONL.
+        Raises
+        ------
+        DataError
+            If the file is too large, no UTF-8, or does not decode; the latter also while its records are read.
+        """
+        if len(raw) > MOST_BYTES:
+            raise DataError(explain_size(name, len(raw)))
+        text = decode(raw, name)
+        start = _skip(text, 0)
+        if text.startswith("[", start):
+            return cls(name=name, kind="records", records=lambda: _read_list(text, start, name))
+        _, end = _decode_value(text, start, name)
+        kind = "object" if _skip(text, end) == len(text) else "records"
+        return cls(name=name, kind=kind, records=lambda: _read_lines(text, name))
 
-    Raises
-    ------
-    DataError
-        If the file is too large, no UTF-8, or does not decode; the latter also while its records are read.
-    """
-    if len(raw) > MOST_BYTES:
-        raise DataError(explain_size(name, len(raw)))
-    text = decode(raw, name)
-    start = _skip(text, 0)
-    if text.startswith("[", start):
-        return Document(name=name, kind="records", records=lambda: _read_list(text, start, name))
-    _, end = _decode_value(text, start, name)
-    kind = "object" if _skip(text, end) == len(text) else "records"
-    return Document(name=name, kind=kind, records=lambda: _read_lines(text, name))
+    @classmethod
+    def from_zip(cls, raw: bytes, name: str) -> Self:
+        """Return the document in a zip: its files of JSON and JSONL.
 
+        Raises
+        ------
+        DataError
+            If it cannot be unpacked, has none of these, or too many or too large ones, or as for `from_json`.
+        """
+        files = {
+            each: cls.from_json(content, f"{name}, {each}")
+            for each, content in _unpack(raw, name).items()
+            if content.strip()
+        }
+        return cls(name=name, kind="zip", records=lambda: iter(()), files=files)
 
-def document_from_zip(raw: bytes, name: str) -> Document:
-    """Return the document in a zip: its files of JSON and JSONL.
+    @classmethod
+    def from_list(cls, values: list[Any], name: str) -> Self:
+        """Return the document of records in memory.
 
-    Raises
-    ------
-    DataError
-        If it cannot be unpacked, has none of these, or too many or too large ones, or as for `document_from_json`.
-    """
-    files = {
-        each: document_from_json(content, f"{name}, {each}")
-        for each, content in _unpack(raw, name).items()
-        if content.strip()
-    }
-    return Document(name=name, kind="zip", records=lambda: iter(()), files=files)
+        Raises
+        ------
+        DataError
+            If there is none, or one is no dict.
+        """
+        odd = next((value for value in values if not isinstance(value, Mapping)), None)
+        if odd is not None or not values:
+            what = f" of {type(odd).__name__}" if values else " that is empty"
+            raise DataError(f"cannot read annotations from a list{what}: its elements must be records, that is dicts")
+        return cls(
+            name=name,
+            kind="records",
+            records=lambda: (Value(f"{name}, [{position}]", plain(value)) for position, value in enumerate(values)),
+        )
 
+    @classmethod
+    def from_object(cls, value: Mapping[str, Any], name: str) -> Self:
+        """Return the document of one object in memory."""
+        return cls(name=name, kind="object", records=lambda: iter([Value(name, plain(value))]))
 
-def document_from_list(values: list[Any], name: str) -> Document:
-    """Return the document of records in memory.
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, name: str) -> Self:
+        """Return the document of a DataFrame, whose cells may be nested."""
+        names = [str(column) for column in frame.columns]
 
-    Raises
-    ------
-    DataError
-        If there is none, or one is no dict.
-    """
-    odd = next((value for value in values if not isinstance(value, Mapping)), None)
-    if odd is not None or not values:
-        what = f" of {type(odd).__name__}" if values else " that is empty"
-        raise DataError(f"cannot read annotations from a list{what}: its elements must be records, that is dicts")
-    return Document(
-        name=name,
-        kind="records",
-        records=lambda: (Value(f"{name}, [{position}]", plain(value)) for position, value in enumerate(values)),
-    )
+        def records() -> Iterator[Value]:
+            for row, cells in enumerate(frame.itertuples(index=False, name=None), 1):
+                yield Value(f"{name}, row {row}", {each: plain(cell) for each, cell in zip(names, cells, strict=True)})
 
+        return cls(name=name, kind="table", records=records, table=lambda: table_from_frame(frame, name))
 
-def document_from_object(value: Mapping[str, Any], name: str) -> Document:
-    """Return the document of one object in memory."""
-    return Document(name=name, kind="object", records=lambda: iter([Value(name, plain(value))]))
+    @classmethod
+    def from_table(cls, table: TextTable) -> Self:
+        """Return the document of a table of text."""
 
+        def records() -> Iterator[Value]:
+            for row, cells in enumerate(zip(*table.columns, strict=True)):
+                yield Value(table.where(row), dict(zip(table.header, cells, strict=True)))
 
-def document_from_frame(frame: pd.DataFrame, name: str) -> Document:
-    """Return the document of a DataFrame, whose cells may be nested."""
-    names = [str(column) for column in frame.columns]
-
-    def records() -> Iterator[Value]:
-        for row, cells in enumerate(frame.itertuples(index=False, name=None), 1):
-            yield Value(f"{name}, row {row}", {each: plain(cell) for each, cell in zip(names, cells, strict=True)})
-
-    return Document(name=name, kind="table", records=records, table=lambda: table_from_frame(frame, name))
-
-
-def document_from_table(table: TextTable) -> Document:
-    """Return the document of a table of text."""
-
-    def records() -> Iterator[Value]:
-        for row, cells in enumerate(zip(*table.columns, strict=True)):
-            yield Value(table.where(row), dict(zip(table.header, cells, strict=True)))
-
-    return Document(name=table.name, kind="table", records=records, table=lambda: table)
+        return cls(name=table.name, kind="table", records=records, table=lambda: table)
 
 
 def plain(value: Any) -> Any:

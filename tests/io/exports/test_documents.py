@@ -98,7 +98,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(keep, refuses, mo
 
 
 def test_records_are_decoded_one_at_a_time(keep):
-    read = document.document_from_json(keep("[" + "{}," * 1000 + "oops]").read_bytes(), "x.json").records()
+    read = document.Document.from_json(keep("[" + "{}," * 1000 + "oops]").read_bytes(), "x.json").records()
     assert [next(read).place for _ in range(3)] == ["x.json, [0]", "x.json, [1]", "x.json, [2]"]
 
 
