@@ -68,7 +68,7 @@ def test_questions_come_in_order_and_say_how_it_was_made(tiny_fit, page):
         "How was it made?",
     ]
     made = html.unescape(page[page.index('id="made"') :])
-    for said in (tiny_fit.attrs["data_hash"], "draws=1000", "confusion_strength", "Generative process."):
+    for said in (tiny_fit.attrs["data_hash"], "draws=1000", "confusion_strength", "Generative process"):
         assert said in made
     assert f"<td>{tiny_fit.attrs['random_seed']}</td>" in made
 
