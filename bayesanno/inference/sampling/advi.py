@@ -1,7 +1,15 @@
 """ADVI: a normal approximation to the posterior on the unconstrained scale, and how far it is from the posterior.
 
-The density and its gradient are those that NUTS samples with, compiled once per machine: PyMC's own ADVI has the sizes
-of the data in its code, and compiles for half a minute for each table.
+The density and its gradient are those that NUTS samples with, compiled once per machine. PyMC's own ADVI has the sizes
+of the data in its code, so that another table is compiled again. Beside `pymc.fit` (20,000 steps of Adam, from the same
+start), model_b, CPU seconds:
+
+    table and method              seconds         ELBO                 Pareto k      accuracy
+                                  ours   PyMC     ours      PyMC       ours  PyMC    ours   PyMC
+    RTE, nothing compiled         26.5   54.1     -4348.1   -4352.4     .8   1.5     .923   .921
+    RTE, in a new process          2.6    8.7     the same
+    @crowd, after RTE              1.7   20.4     -1755.7   -1758.8    3.3   4.0     .950   .950
+    RTE, full rank, after these    8.3   34.7     -4348.9   -4408.7    1.1   4.2     .923   .921
 
 The full-rank approximation starts from the fitted independent one; started from scratch it wanders on models of this
 size. Both stop once the ELBO has stopped rising, both are the mean of the last steps, and both are judged by the Pareto
