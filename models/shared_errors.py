@@ -98,7 +98,7 @@ class SharedErrors(DifficultyModel, HasCaveats):
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
         if np.bincount(data.item, minlength=1).max() < FEW:
-            return ["no item has three answers, so shared errors cannot be told from other errors: fit another model"]
+            return ["no item has three answers, too few to distinguish shared errors from others: fit another model"]
         if data.n_classes == 2 and not data.controls:
             return [
                 "with two labels, answers alone hardly show whether annotators who agree share the truth or an error: "

@@ -35,8 +35,8 @@ MOST = 8  # annotations of an item; the number of ways in which they can agree g
 THREE = ((2,), (0, 1), (0, 0, 0))  # the blocks that three annotations can form, by size less one
 
 MIRRORED = (
-    "with two labels, accuracies a and 1 - a explain the answers equally well, and only the prior tells them apart: "
-    "where it does not rule out 1 - a, the posterior has two modes; known labels (controls) tell"
+    "with two labels, accuracies a and 1 - a explain the answers equally well, and only the prior distinguishes them: "
+    "where it does not rule out 1 - a, the posterior has two modes; known labels (controls) decide"
 )
 
 
