@@ -81,10 +81,10 @@ from .inference.combine import concat_chains as concat_chains
 from .inference.combine import relabel as relabel
 from .inference.dask.annotations import DaskAnnotations as DaskAnnotations
 from .inference.dask.annotations import distribute_annotations as distribute_annotations
-from .inference.find_modes.find import find_modes as find_modes
 from .inference.fit import fit as fit
 from .inference.log_likelihood import compute_log_likelihood as compute_log_likelihood
 from .inference.modes.bridge import estimate_marginal_likelihood as estimate_marginal_likelihood
+from .inference.modes.find import find_modes as find_modes
 from .inference.split import combine_modes as combine_modes
 from .inference.split import drop_chains as drop_chains
 from .inference.split import split_modes as split_modes

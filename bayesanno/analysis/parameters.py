@@ -11,8 +11,7 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import azs, pd, xr
-from bayesanno.ground.wording import listed
-from bayesanno.inference.find_modes.objective import name_elements
+from bayesanno.ground.wording import listed, name_elements
 
 HDI_PROB = 0.94  # the columns' names say so too
 UNKNOWN_OF_A_POINT = ("sd", "hdi94_lb", "hdi94_ub")

@@ -42,7 +42,7 @@ def modes(
 ) -> None:
     """Find the modes of the likelihood of MODEL given DATA, or of its posterior, and explain them."""
     from bayesanno.cli.for_model import read_for
-    from bayesanno.inference.find_modes.find import check_search, find_modes
+    from bayesanno.inference.modes.find import check_search, find_modes
     from bayesanno.io.write import write_table
     from bayesanno.modeling.registry import get_model
 

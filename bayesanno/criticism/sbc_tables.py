@@ -24,7 +24,7 @@ from bayesanno.criticism.sbc import KEPT, PROBABILITY, STATE
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_made
-from bayesanno.inference.find_modes.objective import name_elements
+from bayesanno.ground.wording import name_elements
 
 RANK_BINS = 10  # for the test of uniformity
 LEVELS = (50, 94)  # percent, of central intervals: those whose ends fall between ranks

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from html import escape
-from itertools import islice
+from itertools import islice, product
 
 
 def listed(names: Sequence[str], *, most: int = 10) -> str:
@@ -91,3 +91,16 @@ def name_error(error: BaseException) -> str:
     """
     said = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[0].strip()}" if said else type(error).__name__
+
+
+def name_elements(name: str, coords: Sequence[Iterable[object]]) -> tuple[str, ...]:
+    """Return the names of a variable's elements, as ArviZ writes them.
+
+    Examples
+    --------
+    >>> from bayesanno.ground.wording import name_elements
+    >>> name_elements("weight", [["type 1", "type 2"]]), name_elements("diligence", [])
+    (('weight[type 1]', 'weight[type 2]'), ('diligence',))
+    """
+    inner = (", ".join(map(str, each)) for each in product(*coords))
+    return tuple(f"{name}[{each}]" for each in inner) if coords else (name,)

@@ -8,8 +8,8 @@
                sampling/starts.choose_starts  compile the density, look for modes, choose where chains start
                  graph/density.compile_graph    a density of points, by functions of C that are kept on disk
                  graph/c_functions              these functions, without the sizes of the data
-                 modes/explore                  climbs (modes/tops) from random points; each mode's mass by Laplace's
-                                                method (modes/curvature), all its labellings counted (modes/labellings)
+                 modes/search                   climbs from random points to `Modes`, all labellings of each counted;
+                                                modes/tops has the climb, and the mass of a top by Laplace's method
 2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
                climbing/em, climbing/vb       EM and VB need no graph: NumPy, in memory or on Dask, and compute all that
                                               their fit holds (climbing/without_graph)
@@ -24,10 +24,10 @@
 What is done with a fit afterwards, and gives another fit:
 
     combine         concat_chains, relabel (relabelling/rules)
-    split           drop_chains, split_modes, combine_modes; modes/weigh says what a mode weighs, by modes/bridge
+    split           drop_chains, split_modes, combine_modes; modes/masses says what a mode weighs, by modes/bridge
     log_likelihood  compute_log_likelihood, leave_one_out
 
-Besides fits: find_modes/ lists all maxima of a likelihood (find, from starts, by maximise, on an objective); dask/
+Besides fits: modes/find lists all maxima of a likelihood (modes/objective, by the same climb, and modes/polish); dask/
 holds annotations on a cluster.
 
 Where to add: a method of fitting, one file next to sampling/nuts or climbing/em, and a line in methods; a warning, a

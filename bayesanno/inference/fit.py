@@ -252,7 +252,7 @@ def _fit_graph(
         stats = stats.assign(permutation=permutation)
 
     with status("computing labels and diagnostics", show=progressbar):
-        searched = place_chains(model, data, graph, starts.density, starts.explored, drawn.posterior)
+        searched = place_chains(model, data, graph, starts.modes, drawn.posterior, drawn.sample_stats["lp"])
         attrs = {
             "yields": method.yields,
             "random_seed": seed,

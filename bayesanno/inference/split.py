@@ -27,7 +27,7 @@ from bayesanno.inference.assemble import assemble
 from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.chains import keep_chains, searched_of
-from bayesanno.inference.modes.weigh import ModeMass, Weighed, require_chains, weigh_modes
+from bayesanno.inference.modes.masses import ModeMass, require_chains, weigh_modes
 
 Weights = Literal["mass", "stacking"]
 NO_SHARE = 1e-3  # of all draws: of a mode of less, none are taken
@@ -117,19 +117,16 @@ def split_modes(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -
     check_seed(random_seed)
     view = view_of(fit)
     require_as_fitted(view, "split_modes")
-    weighed = weigh_modes(view, random_seed)
-    parts = []
-    for mode, share, error in zip(weighed.modes, weighed.share, weighed.error, strict=True):
-        if not mode.chains:
-            continue
-        about: dict[str, Any] = {
-            "mass": float(share),
-            "mass_error": float(error),
-            "mass_by": mode.by,
-            "mass_reason": mode.reason,
-        }
-        parts.append(_take(view, sorted(mode.chains), about))
-    return parts
+    modes, _ = weigh_modes(view, random_seed)
+    return [
+        _take(
+            view,
+            sorted(mode.chains),
+            {"mass": mode.share, "mass_error": mode.error, "mass_by": mode.by, "mass_reason": mode.reason},
+        )
+        for mode in modes
+        if mode.chains
+    ]
 
 
 def combine_modes(
@@ -181,76 +178,65 @@ def combine_modes(
         raise FitError(f"there are no weights {weights!r}: choose one of {', '.join(get_args(Weights))}")
     view = view_of(fit)
     require_as_fitted(view, "combine_modes")
-    weighed = weigh_modes(view, random_seed, by_mass=weights == "mass")
-    if len(weighed.modes) == 1:
+    modes, unsampled = weigh_modes(view, random_seed, by_mass=weights == "mass")
+    if len(modes) == 1:
         lacking = (
-            f": there is nothing to combine; {weighed.unsampled:.1%} of the mass is in modes that no chain is in: fit "
+            f": there is nothing to combine; {unsampled:.1%} of the mass is in modes that no chain is in: fit "
             "more chains, or some with initvals there, and put them together by concat_chains"
-            if weighed.unsampled
+            if unsampled
             else ", or go back and forth between modes: there is nothing to combine"
         )
         raise FitError(f"all chains of this fit are in one mode{lacking}")
-    share, more = _stack(view, weighed) if weights == "stacking" else _weigh(weighed)
-    counts = _share_draws(share, [int(mode.inside.sum()) for mode in weighed.modes])
+    share, more = _weigh_by_prediction(view, modes) if weights == "stacking" else _weigh_by_mass(modes)
+    available = [int(mode.inside.sum()) for mode in modes]
+    counts = _share_draws(share, available)
     described: list[dict[str, Any]] = []
-    taken: list[tuple[int, np.ndarray]] = []  # of each mode: chain and draw (sample, 2)
-    for number, (mode, count, weight) in enumerate(zip(weighed.modes, counts, share, strict=True)):
+    taken: list[np.ndarray] = []  # of each mode: chain and draw (sample, 2)
+    for number, (mode, count) in enumerate(zip(modes, counts.tolist(), strict=True)):
         at = np.argwhere(mode.inside)  # (sample, 2)
-        at = at[np.linspace(0, len(at), count, endpoint=False).astype(int)]
-        taken.append((number, at))
-        within = find_extremes(
-            measure_convergence(view.posterior.isel(chain=list(mode.chains))) if mode.chains else None
-        )
+        taken.append(at[np.linspace(0, len(at), count, endpoint=False).astype(int)])
+        chains = list(mode.chains)
+        within = find_extremes(measure_convergence(view.posterior.isel(chain=chains)) if chains else None)
         described.append(
-            {"chains": [int(view.posterior["chain"].values[chain]) for chain in mode.chains], "weight": float(weight)}
+            {"chains": view.posterior["chain"].values[chains].tolist(), "weight": float(share[number])}
             | more[number]
-            | {"n_draws": int(count), "n_available": int(mode.inside.sum())}
+            | {"n_draws": count, "n_available": available[number]}
             | {name: within[name] for name in EXTREMES}
         )
     combination = {
         "weights": weights,
         "modes": described,
         "n_effective": _effective_number(share, described),
-        "unsampled": weighed.unsampled,
+        "unsampled": unsampled,
     }
     return _gather(view, taken, combination)
 
 
-def _weigh(weighed: Weighed) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    unknown = [mode for mode in weighed.modes if mode.by == "unknown"]
+def _weigh_by_mass(modes: Sequence[ModeMass]) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Return the weights of the modes that chains are in, and what is known of each."""
+    unknown = [mode for mode in modes if mode.by == "unknown"]
     if unknown:
         raise FitError(
             f"the modes' masses are unknown: {unknown[0].reason}; look at each by split_modes, or combine them by "
             'predictive accuracy: weights="stacking"'
         )
-    total = weighed.share.sum()
-    found = [
-        {"error": float(error / total), "by": mode.by, "reason": mode.reason}
-        for mode, error in zip(weighed.modes, weighed.error, strict=True)
-    ]
-    return weighed.share / total, found
+    share = np.array([mode.share for mode in modes])
+    total = float(share.sum())
+    return share / total, [{"error": mode.error / total, "by": mode.by, "reason": mode.reason} for mode in modes]
 
 
-def _stack(view: FitView, weighed: Weighed) -> tuple[np.ndarray, list[dict[str, Any]]]:
+def _weigh_by_prediction(view: FitView, modes: Sequence[ModeMass]) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """Return the weights of the modes by stacking, and the worst Pareto k of the items in each."""
-    elpds = {str(number): leave_one_out(_select(view, mode)) for number, mode in enumerate(weighed.modes)}
+    elpds = {str(at): leave_one_out(view.tree.isel(chain=list(mode.chains))) for at, mode in enumerate(modes)}
     with warnings.catch_warnings():  # of few items, or unreliable ones, the diagnostics of each mode say more
         warnings.simplefilter("ignore", UserWarning)
         table = azs.compare(elpds, method="stacking", round_to="none")
-    weight = table["weight"].reindex(list(elpds)).to_numpy(dtype=float)
-    weight = np.clip(weight, 0, None) / np.clip(weight, 0, None).sum()
+    weight = np.clip(table["weight"].reindex(list(elpds)).to_numpy(dtype=float), 0, None)
     found = [
         {"error": None, "by": "stacking", "elpd": float(elpd.elpd), "max_pareto_k": float(elpd.pareto_k.max())}
         for elpd in elpds.values()
     ]
-    return weight, found
-
-
-def _select(view: FitView, mode: ModeMass) -> xr.DataTree:
-    """Return what leave-one-out reads of the chains of a mode."""
-    groups = ("posterior", "log_likelihood", "latent", "observed_data", "constant_data")
-    chosen = {name: group for name, group in view.tree.children.items() if name in groups}
-    return xr.DataTree(xr.Dataset(attrs=view.tree.attrs), children=chosen).isel(chain=list(mode.chains))
+    return weight / weight.sum(), found
 
 
 def _share_draws(share: np.ndarray, available: Sequence[int]) -> np.ndarray:
@@ -283,12 +269,11 @@ def _effective_number(share: np.ndarray, modes: Sequence[Mapping[str, Any]]) -> 
     return None if None in own or not parts else float(1 / sum(parts))
 
 
-def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination: Mapping[str, Any]) -> xr.DataTree:
-    """Make a fit of these draws, as of one chain, the modes evenly mixed."""
-    number = np.concatenate([np.full(len(at), mode) for mode, at in taken])
-    place = np.concatenate([(np.arange(len(at)) + 0.5) / max(1, len(at)) for _, at in taken])
-    order = np.argsort(place, kind="stable")
-    chain, draw = np.concatenate([at for _, at in taken])[order].T
+def _gather(view: FitView, taken: Sequence[np.ndarray], combination: Mapping[str, Any]) -> xr.DataTree:
+    """Make a fit of each mode's draws, given by chain and draw (sample, 2), as of one chain, the modes evenly mixed."""
+    number = np.repeat(np.arange(len(taken)), [len(at) for at in taken])
+    order = np.argsort(np.concatenate([(np.arange(len(at)) + 0.5) / max(1, len(at)) for at in taken]), kind="stable")
+    chain, draw = np.concatenate(taken)[order].T
     pick = {"chain": xr.DataArray(chain, dims="sample"), "draw": xr.DataArray(draw, dims="sample")}
 
     def gather(group: xr.Dataset) -> xr.Dataset:
@@ -298,8 +283,7 @@ def _gather(view: FitView, taken: Sequence[tuple[int, np.ndarray]], combination:
         found: xr.Dataset = picked.assign_coords(draw=range(order.size)).transpose("chain", "draw", ...)
         return found
 
-    stats = view.tree["sample_stats"].to_dataset()
-    stats = gather(stats.drop_vars([name for name in ("energy",) if name in stats]))  # of neighbours in a chain
+    stats = gather(view.tree["sample_stats"].to_dataset().drop_vars("energy", errors="ignore"))  # of neighbours
     sources = {"mode": number[order], "source_chain": view.posterior["chain"].values[chain], "source_draw": draw}
     stats = stats.assign({name: (("chain", "draw"), values[None]) for name, values in sources.items()})
     attrs = dict(view.tree.attrs) | {"yields": "combination", "combination": json.dumps(combination)}

@@ -10,8 +10,9 @@ from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.inference.graph.density import compile_graph, spreads_of
 from bayesanno.inference.graph.draws import as_one_chain, unconstrain
-from bayesanno.inference.modes.explore import Explored
-from bayesanno.inference.modes.weigh import weigh_modes
+from bayesanno.inference.modes.masses import weigh_modes
+from bayesanno.inference.modes.search import Modes
+from bayesanno.inference.modes.tops import Surface
 from bayesanno.models import HierarchicalDawidSkene
 from tests.samples import tiny_data
 
@@ -79,15 +80,15 @@ def test_the_mode_of_a_chain_is_found_with_its_spread(fit):
     graph = view.model.build(view.data)
     density = compile_graph(graph, view.model.start(view.data))
     z = unconstrain(graph, view.posterior[[variable.name for variable in graph.free_RVs]])
-    nowhere = Explored((), (), 0, 0, 0, rough=True, most_steps=3000, spreads=spreads_of(density, view.model, graph))
-    found, places = nowhere.place(density, z[0, [-1, 0]])
-    assert places == [0, 0]  # a top was reached, the same from both draws
-    assert np.isfinite(found.modes[0].log_mass)
-    top = density.values_at(found.modes[0].point)
+    nowhere = Modes(Surface(density, 3000, spreads_of(density, view.model, graph)), rough=True)
+    found, places = nowhere.follow(z[0, [-1, 0]])
+    assert places.tolist() == [0, 0]  # a top was reached, the same from both draws
+    assert np.isfinite(found.found[0].log_mass)
+    top = density.values_at(found.found[0].point)
     for name in ("spread", "ability_spread"):
         drawn = np.log(view.posterior[name])
         assert (abs(np.log(top[name]) - drawn.mean(("chain", "draw"))) < drawn.std(("chain", "draw"))).all(), name
-    assert [mode.by for mode in weigh_modes(view, 1).modes] == ["bridge"]
+    assert [mode.by for mode in weigh_modes(view, 1)[0]] == ["bridge"]
 
 
 def test_draws_go_to_the_unconstrained_scale_and_back(fit):

@@ -25,7 +25,7 @@ from scipy.special import logit
 import bayesanno as ba
 from bayesanno.inference.graph.density import compile_model
 from bayesanno.inference.graph.draws import as_one_chain, unconstrain
-from bayesanno.inference.modes.explore import find_top
+from bayesanno.inference.modes.tops import Surface
 from tests.inference.exact_masses import CROSSING, TABLES, Masses, Table, weigh_table
 
 CROSSED = 0.01  # of a chain's draws: with so many on both sides, it has crossed
@@ -46,7 +46,7 @@ def number_of(table: Table, exact: Masses, found: Sequence[Mapping[str, Any]], *
     rows = np.stack([np.stack([right, 1 - right], axis=1), np.stack([1 - right, right], axis=1)], axis=1)
     values = {"prevalence": np.full(2, 0.5), "confusion": rows}
     (start,) = unconstrain(graph, as_one_chain(graph, [values]))[0]
-    top = find_top(compile_model(model, data, graph), start, 1000)
+    top = Surface(compile_model(model, data, graph), 1000).find_top(start)
     near = [number for number, mode in enumerate(found) if abs(mode["log_density"] - top.log_density) < 0.01]
     return near[0] if len(near) == 1 else None
 

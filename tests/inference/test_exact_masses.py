@@ -11,7 +11,7 @@ from scipy.stats import multivariate_t
 import bayesanno as ba
 from bayesanno.inference.graph.density import compile_model
 from bayesanno.inference.graph.draws import as_one_chain, unconstrain
-from bayesanno.inference.modes.weigh import ROUGH
+from bayesanno.inference.modes.masses import LAPLACE_ERROR
 from tests.inference.exact import exact_posterior
 from tests.inference.exact_masses import CROSSING, TABLES, Table, weigh_exactly, weigh_table
 
@@ -122,7 +122,7 @@ def judge(table):
     # which is which does not matter: the two shares are as far apart in any order
     if len(found) != 2:
         wrong.append(f"{len(found)} modes were found")
-    elif abs(logit(min(found) / sum(found)) - logit(lesser)) > ROUGH:
+    elif abs(logit(min(found) / sum(found)) - logit(lesser)) > LAPLACE_ERROR:
         wrong.append(f"Laplace's method has {min(found):.3f} for {lesser:.3f}")
     masses, errors = ([part.attrs[name] for part in parts] for name in ("mass", "mass_error"))
     if len(parts) == 2:

@@ -17,7 +17,7 @@ from bayesanno.ground.private import numba as of_numba
 from bayesanno.ground.private import pytensor as of_pytensor
 from bayesanno.inference.graph.density import compile_graph
 from bayesanno.inference.sampling.nuts import NUTSSettings, sample_nuts
-from bayesanno.inference.sampling.starts import Modes, start_near
+from bayesanno.inference.sampling.starts import start_near
 from bayesanno.modeling import functions
 from tests.samples import SHORT, tiny_data
 
@@ -106,11 +106,9 @@ def test_the_warning_comes_once_where_nutpie_runs_twice(monkeypatch):
     graph = ba.get_model("model_b").build(tiny_data())
     near = start_near(compile_graph(graph, ba.get_model("model_b").start(tiny_data())))
     points = near.centre + np.array([[0.0], [0.1]])
-    modes = Modes(points, np.full(points.shape, 0.1), np.array([0.5, 0.5]))
+    starts = replace(near, points=points, widths=np.full(points.shape, 0.1), mass=np.array([0.5, 0.5]))
     with pytest.warns(CacheWarning) as said:
-        sample_nuts(
-            graph, replace(near, among=modes), NUTSSettings(draws=20, tune=20), random_seed=1, progressbar=False
-        )
+        sample_nuts(graph, starts, NUTSSettings(draws=20, tune=20), random_seed=1, progressbar=False)
     assert [str(one.message).count("(TypeError: no)") for one in said] == [1]
 
 

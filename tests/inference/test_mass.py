@@ -16,8 +16,8 @@ from bayesanno.inference.diagnosis.explain import explain
 from bayesanno.inference.diagnosis.explain_modes import explain_chains, explain_modes
 from bayesanno.inference.graph.draws import unconstrain
 from bayesanno.inference.modes.chains import merge_modes
-from bayesanno.inference.modes.explore import Explored
-from bayesanno.inference.sampling.starts import Modes, Starts, choose_starts, share_chains
+from bayesanno.inference.modes.search import Modes
+from bayesanno.inference.sampling.starts import Starts, choose_starts, share_chains
 from bayesanno.inference.split import _share_draws
 from bayesanno.modeling import registry
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit
@@ -90,7 +90,7 @@ class TestMirroredAccuracies:
 
     @NOISY
     def test_where_nothing_is_known_of_tops_chains_are_compared_and_bridged(self, table15, monkeypatch):
-        monkeypatch.setattr(Explored, "place", lambda self, _, points: (self, [None] * len(points)))
+        monkeypatch.setattr(Modes, "follow", lambda self, points: (self, np.full(len(points), -1)))
         parts = ba.split_modes(table15[0], random_seed=2)
         assert [part.attrs["mass_by"] for part in parts] == ["bridge", "bridge"]
         assert parts[0].attrs["mass"] == pytest.approx(0.873, abs=4 * parts[0].attrs["mass_error"])
@@ -296,8 +296,7 @@ def test_each_mode_has_a_chain_and_the_others_are_in_proportion(mass, n_chains, 
 
 def test_seeds_are_shared_out_among_modes_in_whatever_order_they_come():
     points = np.array([[-9.0], [9.0]])
-    modes = Modes(points, np.full((2, 1), 0.1), np.array([0.9, 0.1]))
-    starts = Starts(lambda point: (0.0, 0 * point), None, lambda _: points[0], points[0], modes)
+    starts = Starts(lambda point: (0.0, 0 * point), points, np.full((2, 1), 0.1), np.array([0.9, 0.1]))
     one, other = starts.share_out([5, 3, 8, 1]), starts.share_out([1, 3, 5, 8])
     assert [float(np.sign(one.draw(seed)[0])) for seed in (1, 3, 5, 8)] == [-1, -1, -1, 1]
     for seed in (1, 3, 5, 8):

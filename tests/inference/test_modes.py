@@ -5,11 +5,11 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import bayesanno as ba
-from bayesanno import AnnotationData, CountData
+from bayesanno import AnnotationData
 from bayesanno.ground.errors import DataError, FitError, ModelError
-from bayesanno.inference.find_modes.maximise import Region, ascend, find_better, polish
-from bayesanno.inference.find_modes.objective import Objective
-from bayesanno.inference.find_modes.starts import choose_mode_starts, oppose
+from bayesanno.inference.modes.find import choose_points
+from bayesanno.inference.modes.objective import Objective, Parameters
+from bayesanno.inference.modes.polish import ascend, find_better, polish
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.model_a import ModelA
 from bayesanno.models.model_b import ModelB
@@ -66,10 +66,11 @@ def test_modes_under_the_alphas_and_frequencies_of_the_data(table9, omega):
     model = ModelA(alpha="unnormalised")
     graph = model.build(table9)
     pm.set_data({"frequency": np.array(omega)}, graph)
-    surface = Objective(graph, "ml")
-    rng = np.random.default_rng(1)
-    starts = choose_mode_starts(model, table9, graph, surface, 25, rng)
-    ends = [polish(surface, surface.region, ascend(surface, surface.region, start)) for start in starts]
+    parameters = Parameters(graph)
+    likelihood = parameters.compile("ml")
+    vote = parameters.coordinates_of(model.start(table9))
+    starts = choose_points(likelihood, [vote], 25, np.random.default_rng(1))
+    ends = [polish(likelihood, ascend(likelihood, start)) for start in starts]
     inside = {round(end.value, 6): end.point[::2] for end in ends if (end.point > 0).all()}
     expected = oracle.UNNORMALISED_MODES[omega]
     np.testing.assert_allclose(sorted(inside, reverse=True), [value for _, value in expected], rtol=0, atol=2e-6)
@@ -104,8 +105,8 @@ def test_table_16_is_what_its_program_maximised():
                 gradient[2 * np.arange(3) + which] += n / p * way.prod() / way
         return value, gradient
 
-    region, rng = Region((2, 2, 2)), np.random.default_rng(1)
-    ends = [polish(printed, region, ascend(printed, region, region.draw(rng))) for _ in range(20)]
+    objective, rng = Objective(printed, (2, 2, 2)), np.random.default_rng(1)
+    ends = [polish(objective, ascend(objective, objective.draw(rng))) for _ in range(20)]
     best = {round(end.value, 6): end.point[::2] for end in ends}
     assert sorted(best) == sorted(value for _, value in oracle.TABLE16_PRINTED)
     for theta, value in oracle.TABLE16_PRINTED:
@@ -181,9 +182,9 @@ def test_the_density_of_a_gaussian_of_no_width_has_no_bound():
         by_sd = (share * (away**2 / z[2:] ** 3 - 1 / z[2:])).sum(axis=0)
         return np.log(p).sum(), np.concatenate([(each / p[:, None]).sum(axis=0), by_sd])
 
-    region = Region((2, 1, 1))
+    objective = Objective(density, (2, 1, 1))
     starts = ([0.9, 0.1, 1.0, sd] for sd in (1e-4, 1e-3, 1e-2, 0.1, 1.0))
-    ends = [polish(density, region, ascend(density, region, np.array(start))) for start in starts]
+    ends = [polish(objective, ascend(objective, np.array(start))) for start in starts]
     assert (ends[0].singular, ends[0].value, ends[0].maximum) == ((3,), np.inf, False)
     assert any(end.maximum and np.isfinite(end.value) and not end.singular for end in ends)
 
@@ -273,44 +274,38 @@ def test_controls_tell_the_classes_apart():
 # ---------------------------------------------------------------------------------------------------------- starts
 
 
-def test_starts_are_reproducible_and_of_many_kinds():
-    data = AnnotationData.from_records(TINY_RECORDS)
-    model = ModelB()
-    graph = model.build(data)
-    surface = Objective(graph, "ml")
+def test_starts_are_the_given_ones_and_uniform_points():
+    objective = Objective(lambda z: (0.0, 0 * z), (2, 3, 1))
+    first = np.array([1.0, 0.0, 0.2, 0.3, 0.5, 4.0])
     one, again, other = (
-        choose_mode_starts(model, data, graph, surface, 12, np.random.default_rng(seed)) for seed in (1, 1, 2)
+        np.array(choose_points(objective, [first, first / 4], 400, np.random.default_rng(seed))) for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(one, again)
-    assert one.shape == (12, surface.region.owner.size)
-    assert len(np.unique(one.round(6), axis=0)) == 12
+    np.testing.assert_array_equal(one[:2], other[:2])
+    np.testing.assert_allclose(one[:2], [first, [*first[:5], 1.0]], atol=5e-4)
+    assert len(np.unique(one[2:].round(6), axis=0)) == 398
     assert (one > 0).all()
-    np.testing.assert_allclose(np.add.reduceat(one, surface.region.first, axis=1), 1, rtol=1e-12)
-    np.testing.assert_array_equal(one[:4], other[:4])  # the vote and its opposites
-    vote, mirrored = (surface.values_at(one[number])["confusion"] for number in (0, 3))
-    np.testing.assert_allclose(mirrored, vote[:, ::-1], rtol=1e-12)
+    np.testing.assert_allclose([one[:, :2].sum(axis=1), one[:, 2:5].sum(axis=1)], 1, rtol=1e-12)
+    np.testing.assert_allclose(one[2:].mean(axis=0), [1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3, 1], atol=0.15)
+    assert len(choose_points(objective, [first, first], 1, np.random.default_rng(1))) == 1
 
 
-def test_the_minority_has_the_vote_in_opposed_data():
-    data = AnnotationData.from_records(TINY_RECORDS)
-    opposed = oppose(data)
-    for votes, new in zip(data.votes, opposed.votes, strict=True):
-        if (votes > 0).all():
-            assert new.argmax() == votes.argmin() or votes[0] == votes[1]
-        else:
-            np.testing.assert_array_equal(votes, new)
-    counts = CountData(items=["a"], successes=[1], trials=[4])
-    assert oppose(counts).successes.tolist() == [3]
+def test_that_nobody_knows_is_an_explanation_that_is_looked_for():
+    """Of 25 annotators no uniform start has next to all in the wrong."""
+    modes = find("model_a", ba.read_annotations("@crowd"), starts=2)
+    right, wrong = columns(modes, "accuracy").mean(axis=1)
+    assert right > 0.6
+    assert wrong < 0.4
 
 
 def test_a_point_on_a_saddle_is_left():
     """A class nobody is of has no slope of its own; the way up shows once its row is somewhere else."""
     data = ba.read_annotations("@table14")
-    surface = Objective(ModelB().build(data), "ml")
+    parameters = Parameters(ModelB().build(data))
+    likelihood = parameters.compile("ml")
     alike = {"prevalence": [0.5, 0.5], "confusion": np.full((3, 2, 2), 0.5)}
-    region = surface.region
-    saddle = polish(surface, region, ascend(surface, region, surface.coordinates_of(alike)))
-    end = find_better(surface, region, saddle, np.random.default_rng(1))
+    saddle = polish(likelihood, ascend(likelihood, parameters.coordinates_of(alike)))
+    end = find_better(likelihood, saddle, np.random.default_rng(1))
     assert end.value == pytest.approx(CLOSED["@table14"][0], abs=1e-6)
 
 

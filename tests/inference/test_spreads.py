@@ -11,9 +11,8 @@ from scipy.stats import gamma
 
 import bayesanno as ba
 from bayesanno.inference.graph.density import compile_graph, spreads_of
-from bayesanno.inference.modes.curvature import weigh_top
-from bayesanno.inference.modes.explore import explore
-from bayesanno.inference.modes.tops import find_top
+from bayesanno.inference.modes.search import search
+from bayesanno.inference.modes.tops import Surface
 from bayesanno.models import MACE
 from tests.inference.exact_masses import TABLES
 
@@ -38,7 +37,7 @@ class Apart:
             eta = pm.Normal("eta", 0, sigma, dims="group")
             pm.Normal("seen", eta, 1, observed=self.seen)
         density = compile_graph(graph, {"spread": np.array(spread), "eta": np.zeros(self.seen.size)})
-        return density, np.array([True] + [False] * self.seen.size)
+        return Surface(density, MANY, np.array([True] + [False] * self.seen.size))
 
 
 @pytest.fixture(params=[0.3, 1.0, 4.0], ids="apart by {}".format)
@@ -48,36 +47,36 @@ def apart(request):
 
 @pytest.mark.parametrize("begin", [0.2, 3.0])
 def test_the_spread_is_that_of_the_sum_and_not_of_the_peak(apart, begin):
-    density, spreads = apart.compile(begin)
-    top = find_top(density, density.start, MANY, spreads)
+    surface = apart.compile(begin)
+    top = surface.find_top(surface.density.start)
     exact = minimize_scalar(lambda at: -apart.log_sum(at), bounds=(-4, 4), method="bounded")
     assert top.is_reached
-    assert top.point[spreads][0] == pytest.approx(exact.x, abs=0.05)
-    assert apart.log_sum(top.point[spreads][0]) > -exact.fun - 0.01
+    assert top.point[surface.spreads][0] == pytest.approx(exact.x, abs=0.05)
+    assert apart.log_sum(top.point[surface.spreads][0]) > -exact.fun - 0.01
 
 
 def test_the_mass_is_that_of_a_quadrature(apart):
-    density, spreads = apart.compile(1.0)
-    top = find_top(density, density.start, MANY, spreads)
-    height = apart.log_sum(top.point[spreads][0])
+    surface = apart.compile(1.0)
+    top = surface.find_top(surface.density.start)
+    height = apart.log_sum(top.point[surface.spreads][0])
     exact = height + np.log(quad(lambda at: np.exp(apart.log_sum(at) - height), -8, 5, limit=200)[0])
-    found = weigh_top(density, top, MANY, spreads, rough=False)
+    found = surface.weigh(top, rough=False)
     assert found.log_mass == pytest.approx(exact, abs=0.1)
-    by_diagonal = weigh_top(density, top, MANY, spreads, rough=True)
+    by_diagonal = surface.weigh(top, rough=True)
     assert by_diagonal.log_mass == pytest.approx(found.log_mass, abs=1e-3)  # numbers are independent given the spread
 
 
 def test_no_top_is_claimed_at_the_end_of_the_range():
-    density, spreads = Apart(np.full(500, 1e5)).compile(0.5)
-    assert not find_top(density, density.start, MANY, spreads).is_reached
+    surface = Apart(np.full(500, 1e5)).compile(0.5)
+    assert not surface.find_top(surface.density.start).is_reached
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_starts_lead_to_one_top(apart, seed):
-    density, spreads = apart.compile(1.0)
+    surface = apart.compile(1.0)
     rng = np.random.default_rng(seed)
-    found = explore(density, density.start, n_starts=5, most_gradients=MANY, rng=rng, spreads=spreads)
-    (mode,) = found.modes
+    found = search(surface, surface.density.start, n_starts=5, most_gradients=MANY, rng=rng)
+    (mode,) = found.found
     assert (mode.visits, mode.is_first, found.n_unfinished, found.is_weighed) == (6, True, 0, True)
 
 

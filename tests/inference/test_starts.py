@@ -9,10 +9,9 @@ import pytest
 import bayesanno as ba
 from bayesanno.inference.diagnosis.explain_modes import explain_modes
 from bayesanno.inference.graph.density import compile_graph
-from bayesanno.inference.modes.curvature import Weight
-from bayesanno.inference.modes.explore import Explored, Mode, explore
-from bayesanno.inference.modes.tops import climb
-from bayesanno.inference.sampling.starts import Modes, _around, _choose_modes, choose_starts, share_chains, start_near
+from bayesanno.inference.modes.search import Modes, search
+from bayesanno.inference.modes.tops import Mode, Surface
+from bayesanno.inference.sampling.starts import Starts, choose_places, choose_starts, share_chains, start_near
 from tests.inference.exact_masses import Table
 from tests.models.contract import FAST
 from tests.samples import SETTINGS, tiny_data
@@ -136,9 +135,9 @@ class TestLabellings:
             choose_starts(model.build(data), model, data, "auto", n_starts=n, most_gradients=100_000, random_seed=seed)
             for n, seed in ((2, 3), (3, 2), (20, 1))
         ]
-        assert [len(starts.explored.modes) for starts in found] == [3, 3, 4]
+        assert [len(starts.modes.found) for starts in found] == [3, 3, 4]
         for starts in found:
-            np.testing.assert_allclose(starts.among.mass, [0.5508, 0.4492], atol=0.002)
+            np.testing.assert_allclose(starts.mass, [0.5508, 0.4492], atol=0.002)
 
 
 class TestUnfinished:
@@ -150,11 +149,10 @@ class TestUnfinished:
             pm.Potential("ridge", -1e5 * (z[1] - z[0] ** 2) ** 2 - (z[0] - 9) ** 2)
         return start_near(compile_graph(graph, {"z": np.zeros(2)}))
 
-    def test_the_first_start_is_kept_where_its_climb_does_not_end(self, monkeypatch):
-        monkeypatch.setattr("bayesanno.inference.modes.explore.LEAST_CLIMB", 30)
+    def test_the_first_start_is_kept_where_its_climb_does_not_end(self):
         starts = self.compile()
         rng = np.random.default_rng(1)
-        found = explore(starts.density, starts.centre, n_starts=3, most_gradients=240, rng=rng)
+        found = search(Surface(starts.density, 30), starts.centre, n_starts=3, most_gradients=240, rng=rng)
         assert not found.is_weighed
         assert found.n_unfinished >= 1
         assert found.unfinished[0].is_first
@@ -165,13 +163,12 @@ class TestUnfinished:
         starts = TestExplore().normal([1.0, 1.0])
 
         def mode(at, *, reached, first=False):
-            weight = Weight(float(-at) if reached else np.nan, np.ones(2), None)
-            return Mode(np.full(2, float(at)), float(-at), reached, weight=weight, visits=1, is_first=first)
+            return Mode(np.full(2, float(at)), -at, reached, log_mass=-at if reached else np.nan, is_first=first)
 
         tops = tuple(mode(at, reached=True) for at in range(4))
         vote = mode(9, reached=False, first=True)
-        found = Explored(tops, (vote, mode(8, reached=False)), 6, 6, 2, False, 1000, np.zeros(2, dtype=bool))
-        places, share = _choose_modes(None, None, None, starts.density, found, starts.centre)
+        found = Modes(Surface(starts.density, 1000), tops, (vote, mode(8, reached=False)))
+        places, share = choose_places(found, starts.centre)
         assert [place.point[0] for place in places] == [0, 9, 1, 2, 3, 8]
         assert share == pytest.approx(1 / 6)
         assert share_chains(share, 2) == [0, 1]
@@ -208,7 +205,7 @@ class TestStarts:
 
     def test_chains_start_around_the_mode_within_three_deviations(self, graph):
         starts = self.choose(graph, "auto")
-        (mode,) = starts.explored.modes
+        (mode,) = starts.modes.found
         away = np.array([starts.draw(seed) - mode.point for seed in range(200)])
         width = np.minimum(1, 3 * mode.sd)
         assert (np.abs(away) <= width).all()
@@ -223,8 +220,8 @@ class TestStarts:
             inside = np.abs(point).max() < 0.05
             return (0.0 if inside else -np.inf), np.zeros(3)
 
-        modes = Modes(np.zeros((1, 3)), np.ones((1, 3)), np.ones(1))
-        points = np.array([_around(modes, box)(seed) for seed in range(20)])
+        starts = Starts(box, np.zeros((1, 3)), np.ones((1, 3)), np.ones(1))
+        points = np.array([starts.draw(seed) for seed in range(20)])
         assert (np.abs(points).max(axis=1) < 0.05).all()
         assert (points != 0).all()
 
@@ -234,7 +231,7 @@ class TestStarts:
         given = dict(ba.get_model("model_b").start(tiny_data())) | (initvals if initvals != "vote" else {})
         for name, value in starts.values.items():
             np.testing.assert_allclose(value, given[name])
-        assert starts.explored is None
+        assert starts.modes is None
         away = np.array([starts.draw(seed) - starts.centre for seed in range(200)])
         assert 0.9 < np.abs(away).max() <= 1
 
@@ -262,8 +259,9 @@ class TestExplore:
     def test_the_mass_of_a_normal_is_one_from_the_hessian_or_its_diagonal(self, most_gradients):
         starts = self.normal([0.1, 1.0, 10.0] * 20)
         rng = np.random.default_rng(1)
-        found = explore(starts.density, starts.centre, n_starts=3, most_gradients=most_gradients, rng=rng)
-        (mode,) = found.modes
+        surface = Surface(starts.density, 1000)
+        found = search(surface, starts.centre, n_starts=3, most_gradients=most_gradients, rng=rng)
+        (mode,) = found.found
         assert mode.log_mass == pytest.approx(0, abs=1e-4)
         np.testing.assert_allclose(mode.sd, [0.1, 1.0, 10.0] * 20, rtol=1e-4)
         assert found.rough == (most_gradients == 50)
@@ -274,22 +272,19 @@ class TestExplore:
         left = []
         for seed in range(10):
             start = 5 * np.random.default_rng(seed).normal(size=12)
-            end = climb(lambda z: (-1e9 - 0.5 * ((z / sd) ** 2).sum(), -z / sd**2), start, 5000, np.full(12, True))
+            end = Surface(lambda z: (-1e9 - 0.5 * ((z / sd) ** 2).sum(), -z / sd**2), 5000).find_top(start)
             left.append(0.5 * ((end.point / sd) ** 2).sum())
             assert not end.is_reached
         assert 0.05 < np.median(left) < 5
 
     def test_two_tops_close_together_are_two_modes_if_a_nat_apart(self):
-        weight = Weight(0.0, np.ones(1), None)
-        one, higher, same = (
-            Mode(np.array([at]), height, True, weight, 1) for at, height in [(0, -9), (0.3, -8), (0.3, -8.96)]
-        )
+        one, higher, same = (Mode(np.array([at]), height, True) for at, height in [(0, -9), (0.3, -8), (0.3, -8.96)])
         assert not one.is_one_with(higher)
         assert one.is_one_with(same)
 
     def test_gradients_are_limited(self):
         starts = self.normal([0.1, 1.0, 10.0])
         rng = np.random.default_rng(1)
-        found = explore(starts.density, starts.centre, n_starts=1_000, most_gradients=200, rng=rng)
+        found = search(Surface(starts.density, 1000), starts.centre, n_starts=1_000, most_gradients=200, rng=rng)
         assert 1 < found.n_starts < 50
         assert starts.density.n_calls < 400

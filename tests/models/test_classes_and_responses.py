@@ -10,7 +10,6 @@ from scipy.special import gammaln
 import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno.ground.errors import DataError
-from bayesanno.inference.find_modes.starts import oppose
 from bayesanno.modeling.expectation import expect, make_blocks, read_items, votes_of
 from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.posterior import recover
@@ -166,7 +165,6 @@ def test_an_unsure_answer_is_no_vote_where_chains_and_climbs_start():
     close(votes.shares[list(CLASS_LABEL)], DATA.class_shares.sum(axis=0))
     assert votes.given.sum() == DATA.n_annotations
     close(votes.agreed[1], 1 + 2 / 3 + 1)  # bo: s2, s4 (all but ada), s5; of s1 nothing
-    assert oppose(DATA).votes[:, unsure].tolist() == DATA.votes[:, unsure].tolist()
 
 
 def log_rising(start, counts):

@@ -16,7 +16,7 @@ sampling techniques, The Econometrics Journal 7, 143-167, doi:10.1111/j.1368-423
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,23 +39,19 @@ LIKE_LENGTHS = 0.9  # of the longest: chains of no less are cut to the shortest
 TAILS = 5  # degrees of freedom of the proposal: tails heavier than those of a posterior
 
 
-class LogMass(NamedTuple):
+class LogIntegral(NamedTuple):
     """Log of the integral of a density, its standard error, and why it is nan where it is."""
 
     value: float
     error: float
-    reason: str
+    reason: str = ""
 
 
-class MarginalLikelihood(NamedTuple):
-    """A log marginal likelihood of answers in their order, its standard error, and why it is nan where it is."""
-
-    value: float
-    error: float
-    reason: str
+def _unknown(reason: str) -> LogIntegral:
+    return LogIntegral(float("nan"), float("nan"), reason)
 
 
-def estimate_marginal_likelihood(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> MarginalLikelihood:
+def estimate_marginal_likelihood(fit: xr.DataTree | FitView, *, random_seed: int | None = None) -> LogIntegral:
     """Estimate the log marginal likelihood of a fit of counts by bridge sampling (Meng and Wong 1996).
 
     The proposal is a multivariate t with 5 degrees of freedom, on the unconstrained scale. Blocks of 50 draws are used
@@ -68,10 +64,10 @@ def estimate_marginal_likelihood(fit: xr.DataTree | FitView, *, random_seed: int
 
     Returns
     -------
-    MarginalLikelihood
-        nan, with a reason, if the fit is not by NUTS, its R-hat is unknown or above 1.01, the Pareto k of the ratios of
-        posterior and proposal is above 0.7, or the iteration does not settle in 1,000 rounds. The standard error is
-        relative, that is of the log.
+    LogIntegral
+        `value` (of the answers in their order), `error` and `reason`: nan, with a reason, if the fit is not by NUTS,
+        its R-hat is unknown or above 1.01, the Pareto k of the ratios of posterior and proposal is above 0.7, or the
+        iteration does not settle in 1,000 rounds. The standard error is relative, that is of the log.
 
     Raises
     ------
@@ -85,38 +81,33 @@ def estimate_marginal_likelihood(fit: xr.DataTree | FitView, *, random_seed: int
     """
     check_seed(random_seed)
     view = view_of(fit)
-    require_counts(view)
+    if view.model.data_class is not CountData:
+        raise FitError(f"marginal likelihoods are for fits of counts, and {view.model.name} is fitted to annotations")
     rhat = view.diagnostics.get("max_rhat")
     if rhat is None or not rhat <= MAX_RHAT:
         known = "unknown (it takes NUTS, and two chains)" if rhat is None else f"{rhat:.3f}"
-        return _unknown(f"R-hat is {known}, and must be at most {MAX_RHAT}")
+        return _unknown(f"log_marginal: R-hat is {known}, and must be at most {MAX_RHAT}")
     graph = view.model.build(view.data)
     density = compile_model(view.model, view.data, graph)
     z = unconstrain(graph, view.posterior)  # (chain, draw, dimension)
     found = estimate_log_mass(z, density.log_at, np.random.default_rng(random_seed))
-    return _unknown(found.reason) if found.reason else MarginalLikelihood(*found)
+    return _unknown(f"log_marginal: {found.reason}") if found.reason else found
 
 
-def _unknown(why: str) -> MarginalLikelihood:
-    return MarginalLikelihood(float("nan"), float("nan"), f"log_marginal: {why}")
-
-
-def shape_proposal(points: np.ndarray) -> Any:
-    """Return the multivariate t of the mean and covariance of points (sample, dimension), from SciPy.
+def find_covariance(points: np.ndarray) -> np.ndarray:
+    """Return the covariance of points (sample, dimension), positive definite.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         If the draws do not spread in all dimensions, as too few of them cannot.
     """
-    from scipy.stats import multivariate_t
-
     n_samples, n = points.shape
     if n_samples < MIN_PER_DIMENSION * n:
         raise np.linalg.LinAlgError(f"{n_samples} draws are too few for {n} dimensions")
-    covariance = np.atleast_2d(np.cov(points.T))
+    covariance: np.ndarray = np.atleast_2d(np.cov(points.T))
     np.linalg.cholesky(covariance)
-    return multivariate_t(points.mean(axis=0), covariance, df=TAILS)
+    return covariance
 
 
 def estimate_log_mass(
@@ -124,7 +115,7 @@ def estimate_log_mass(
     log_density: Callable[[np.ndarray], np.ndarray],
     rng: np.random.Generator,
     inside: np.ndarray | None = None,
-) -> LogMass:
+) -> LogIntegral:
     """Estimate the log of the integral of a density, from draws of it (Meng and Wong 1996).
 
     The bridge is to a multivariate t with 5 degrees of freedom; of blocks of 50 draws one shapes it, and the next is
@@ -142,7 +133,7 @@ def estimate_log_mass(
 
     Returns
     -------
-    LogMass
+    LogIntegral
         nan, with a reason, if draws are at the edge of the parameters' range or too few for so many dimensions, the
         Pareto k of the ratios of density and proposal is above 0.7, or the iteration does not settle in 1,000 rounds.
 
@@ -156,34 +147,34 @@ def estimate_log_mass(
     >>> abs(found.value - np.log(2 * np.pi)) < 4 * found.error < 0.1
     True
     """
+    from scipy.stats import multivariate_t
+
     if not np.isfinite(z).all():
-        return _no_mass("a draw is at the edge of the parameters' range")
+        return _unknown("a draw is at the edge of the parameters' range")
     inside = np.ones(z.shape[:2], dtype=bool) if inside is None else inside
     shapes = np.arange(z.shape[1]) // BLOCK % 2 == 0 if z.shape[1] > BLOCK else np.arange(z.shape[1]) < z.shape[1] / 2
+    shaping = z[inside & shapes]
     try:
-        proposal = shape_proposal(z[inside & shapes])
+        covariance = find_covariance(shaping)
     except np.linalg.LinAlgError as cause:
-        return _no_mass(str(cause))
+        return _unknown(str(cause))
+    proposal = multivariate_t(shaping.mean(axis=0), covariance, df=TAILS)
     bridged = [points[own & ~shapes] for points, own in zip(z, inside, strict=True)]  # of each chain, (draw, dimension)
     kept = [points for points in bridged if len(points) >= FEWEST_DRAWS]
     drawn = proposal.rvs(z.shape[0] * int((~shapes).sum()), random_state=rng).reshape(-1, z.shape[2])
     ratio = log_density(drawn) - np.atleast_1d(proposal.logpdf(drawn))  # (sample,), of proposed points
     if not kept or not np.isfinite(ratio).any():
-        return _no_mass("no draw, or no proposed point, is in the region to be integrated")
+        return _unknown("no draw, or no proposed point, is in the region to be integrated")
     ratio_kept = [log_density(points) - np.atleast_1d(proposal.logpdf(points)) for points in kept]  # of the posterior's
     pareto_k = find_pareto_k(ratio)
     if pareto_k is None:
-        return _no_mass("there are too few draws to see how far it is from a t distribution")
+        return _unknown("there are too few draws to see how far it is from a t distribution")
     if not pareto_k <= MAX_PARETO_K:
-        return _no_mass(f"the posterior is far from any t distribution: Pareto k is {pareto_k:.2f}")
+        return _unknown(f"the posterior is far from any t distribution: Pareto k is {pareto_k:.2f}")
     value, error = _bridge(ratio, ratio_kept)
     if not np.isfinite([value, error]).all():
-        return _no_mass(f"bridge sampling does not settle within {MAX_ROUNDS} rounds")
-    return LogMass(value, error, "")
-
-
-def _no_mass(why: str) -> LogMass:
-    return LogMass(float("nan"), float("nan"), why)
+        return _unknown(f"bridge sampling does not settle within {MAX_ROUNDS} rounds")
+    return LogIntegral(value, error)
 
 
 def _bridge(proposed: np.ndarray, kept: Sequence[np.ndarray]) -> tuple[float, float]:
@@ -231,18 +222,3 @@ def _count_independent(chains: Sequence[np.ndarray]) -> float:
     if min(lengths) >= LIKE_LENGTHS * max(lengths):  # together, so that chains that disagree are worth less
         parts = [np.stack([one[: min(lengths)] for one in chains])]
     return sum(float(array_stats.ess(one, chain_axis=0, draw_axis=1, method="mean")) for one in parts)
-
-
-def require_counts(fit: xr.DataTree | FitView) -> CountData:
-    """Return the counts that a fit was made from.
-
-    Raises
-    ------
-    FitError
-        If it was made from other data.
-    """
-    view = view_of(fit)
-    if view.model.data_class is not CountData:
-        raise FitError(f"marginal likelihoods are for fits of counts, and {view.model.name} is fitted to annotations")
-    counts: CountData = view.data
-    return counts

@@ -1,6 +1,6 @@
 """Which chains of a fit are in which mode of the posterior: one record, stored among a fit's diagnostics as `modes`.
 
-Where modes were looked for before sampling, each chain is in the one uphill of its draws; where that is not known of
+Where several modes were found before sampling, each chain is in the one uphill of its draws; where that is not known of
 some chain, or there was no search, chains are compared with each other. What the record means for the posterior is said
 in `bayesanno.inference.diagnosis.explain`.
 """
@@ -14,30 +14,18 @@ from typing import Any
 import numpy as np
 
 from bayesanno.ground.lazy import pm, xr
-from bayesanno.inference.graph.density import Density
 from bayesanno.inference.graph.draws import add_deterministics, as_chains, unconstrain
-from bayesanno.inference.modes.explore import Explored
-from bayesanno.inference.modes.labellings import weigh_labellings
+from bayesanno.inference.modes.search import Modes
 from bayesanno.inference.modes.tops import EQUAL
 from bayesanno.inference.relabelling.align import align_classes, class_permutations, sum_class_matrices
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import is_exchangeable
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import compile_formula
 
 LOOKS = 5  # draws of each chain whose modes are found, where there are several
 FAR = 3.0  # how many within-chain standard deviations of the log density set two modes apart
-SEARCHED = (
-    "n_items",
-    "n_asked",
-    "n_starts",
-    "unfinished",
-    "open",
-    "rough",
-    "lost",
-    "crossing",
-    "found",
-)  # what is known where modes were looked for
+ADDED = ("n_asked", "n_starts", "unfinished", "open", "lost", "crossing")  # where fits are put together
+SEARCHED = (*ADDED, "n_items", "rough", "found")  # what is known where modes were looked for
 
 
 def record_modes(
@@ -66,11 +54,10 @@ def record_modes(
         where that places all chains, or else as `compare_chains` has it, whose `others` are then here as well. And all
         of `searched`.
     """
-    compared = compare_chains(posterior, log_density, competence)
-    found = compared | dict(searched or {})
+    record = compare_chains(posterior, log_density, competence) | dict(searched or {})
     if searched is not None and searched["found"] and not searched["lost"]:
-        found |= {"groups": [mode["chains"] for mode in searched["found"] if mode["chains"]], "others": []}
-    return found
+        record |= {"groups": [mode["chains"] for mode in searched["found"] if mode["chains"]], "others": []}
+    return record
 
 
 def searched_of(diagnostics: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -96,51 +83,58 @@ def compare_chains(posterior: xr.Dataset, log_density: np.ndarray, competence: s
     """
     mean = log_density.mean(axis=1)  # (chain,)
     sd = float(np.sqrt(log_density.var(axis=1).mean()))  # within chains
-    best = int(np.argmax(mean))
     preferred = _preferred_classes(posterior)
-    levels = _competence_levels(posterior, competence)
+    level, level_sd = np.zeros(mean.size), 0.0  # each chain's mean competence, and its spread within a chain
+    if competence is not None:
+        beside = [dim for dim in posterior[competence].dims if dim not in ("chain", "draw")]
+        overall = posterior[competence].mean(beside)
+        level, level_sd = overall.mean("draw").values, float(np.sqrt(overall.var("draw").mean()))
 
-    def differences(chain: int, leader: int) -> tuple[bool, bool, bool]:
+    def differs(chain: int, leader: int) -> tuple[bool, bool, bool]:
         """Say in what a chain is in another mode: its classes, its annotators, its density."""
         permuted = preferred is not None and (preferred[chain] != preferred[leader]).any()
-        shifted = levels is not None and abs(levels[0][chain] - levels[0][leader]) > FAR * levels[1]
+        shifted = abs(level[chain] - level[leader]) > FAR * level_sd
         return bool(permuted), bool(shifted), bool(mean[leader] - mean[chain] > FAR * sd)
 
     groups: list[list[int]] = []
     for chain in np.argsort(-mean, kind="stable").tolist():
-        home = next((group for group in groups if not any(differences(chain, group[0]))), None)
+        home = next((group for group in groups if not any(differs(chain, group[0]))), None)
         if home is None:
             groups.append([chain])
         else:
             home.append(chain)
+    best = groups[0][0]
     others = []
     for chain in sorted(set(range(mean.size)) - set(groups[0])):
-        permuted, shifted, _ = differences(chain, best)
+        permuted, shifted, _ = differs(chain, best)
         other: dict[str, Any] = {"chain": chain, "nats_lower": float(mean[best] - mean[chain])}
         if permuted and preferred is not None:
             other["classes"] = _name_swapped(posterior, preferred[best], preferred[chain])
-        if shifted and levels is not None:
-            other["competence"] = [float(levels[0][chain]), float(levels[0][best])]
+        if shifted:
+            other["competence"] = [float(level[chain]), float(level[best])]
         others.append(other)
-    return {"log_density": [float(value) for value in mean], "groups": groups, "others": others}
+    return {"log_density": mean.tolist(), "groups": groups, "others": others}
 
 
 def place_chains(
     model: AnnotationModel,
     data: Data,
     graph: pm.Model,
-    density: Density,
-    explored: Explored | None,
+    modes: Modes | None,
     draws: xr.Dataset,
+    log_density: xr.DataArray,
 ) -> dict[str, Any] | None:
     """Describe the modes that were looked for before sampling, and find those that the chains are in.
 
-    A mode that a chain is in and no start led to is one of them, of no visits.
+    A mode that a chain is in and no start led to is one of them, of no visits. Where there is one mode, and chains do
+    not differ, they are all in it.
 
     Parameters
     ----------
     draws : xarray.Dataset
         The free parameters, dims (chain, draw, ...), before any relabelling.
+    log_density : xarray.DataArray, dims (chain, draw)
+        Of each draw, on the unconstrained scale.
 
     Returns
     -------
@@ -158,58 +152,66 @@ def place_chains(
         `items_differ`, how many items have another most probable state. Nothing is found where no climb reached the top
         of a mode.
     """
-    if explored is None or not (explored.modes or explored.unfinished):
+    if modes is None or not (modes.found or modes.unfinished):
         return None
-    chains = range(draws.sizes["chain"])
-    described: dict[str, Any] = {
+    by_chain = np.full((draws.sizes["chain"], 1), -1)
+    if modes.found:
+        modes, by_chain = _follow_chains(model, graph, modes, draws, log_density)
+    homes, crossing = find_homes(by_chain)
+    record: dict[str, Any] = {
         "n_items": data.n_items,
-        "n_asked": explored.n_asked,
-        "n_starts": explored.n_starts,
-        "unfinished": explored.n_unfinished,
-        "open": ["first" if end.is_first else "random" for end in explored.unfinished],
-        "rough": explored.rough,
-        "lost": list(chains),
-        "crossing": [],
+        "n_asked": modes.n_asked,
+        "n_starts": modes.n_starts,
+        "unfinished": modes.n_unfinished,
+        "open": ["first" if end.is_first else "random" for end in modes.unfinished],
+        "rough": modes.rough,
+        "lost": [chain for chain, home in enumerate(homes) if home < 0],
+        "crossing": crossing,
         "found": [],
     }
-    if not explored.modes:
-        return described
-    n_looks = LOOKS if explored.is_weighed and len(explored.modes) > 1 else 1
-    looked = choose_draws(draws.sizes["draw"], n_looks)
-    points = unconstrain(graph, draws.isel(draw=looked))  # (chain, look, dimension)
-    explored, places = explored.place(density, points.reshape(-1, points.shape[2]))
-    described["rough"] = explored.rough
-    groups, shares = weigh_labellings(model, data, graph, density, explored.modes)
-    number = {mode: at for at, group in enumerate(groups) for mode in group}
-    by_chain = np.array([-1 if at is None else number[at] for at in places]).reshape(points.shape[:2])
-    homes, described["crossing"] = find_homes(by_chain)
-    described["lost"] = [chain for chain in chains if homes[chain] < 0]
-    order = np.argsort(-shares, kind="stable")
-    firsts = [explored.modes[groups[at][0]] for at in order]
-    values = as_chains(graph, [density.values_at(mode.point) for mode in firsts])
-    if is_exchangeable(model, data):
-        values, _ = align_classes(values)
-    differences = _compare(model, data, add_deterministics(graph, values))
-    highest = max(mode.log_density for mode in firsts)
-    for at, mode, difference in zip(order.tolist(), firsts, differences, strict=True):
-        described["found"].append(
+    order = np.argsort(-modes.shares, kind="stable").tolist()
+    tops = [modes.found[modes.groups[at][0]] for at in order]
+    differences = _compare_tops(model, data, graph, modes, [top.point for top in tops]) if tops else []
+    highest = max((top.log_density for top in tops), default=np.nan)
+    for at, top, difference in zip(order, tops, differences, strict=True):
+        record["found"].append(
             {
-                "mass": float(shares[at]) if explored.is_weighed else None,
-                "nats": highest - mode.log_density,
-                "log_density": mode.log_density,
-                "visits": sum(explored.modes[i].visits for i in groups[at]),
-                "labellings": len(groups[at]),
-                "chains": [chain for chain in chains if homes[chain] == at],
+                "mass": float(modes.shares[at]) if modes.is_weighed else None,
+                "nats": highest - top.log_density,
+                "log_density": top.log_density,
+                "visits": sum(modes.found[i].visits for i in modes.groups[at]),
+                "labellings": len(modes.groups[at]),
+                "chains": [chain for chain, home in enumerate(homes) if home == at],
                 "draws": int((by_chain == at).sum()),
                 **difference,
             }
         )
-    return described
+    return record
+
+
+def _follow_chains(
+    model: AnnotationModel, graph: pm.Model, modes: Modes, draws: xr.Dataset, log_density: xr.DataArray
+) -> tuple[Modes, np.ndarray]:
+    """Return the modes, and which of their groups some draws of each chain are in, (chain, look)."""
+    if modes.is_weighed and len(modes.groups) == 1:
+        lp = log_density.transpose("chain", "draw").values
+        compared = compare_chains(add_deterministics(graph, draws), lp, model.competence)
+        if len(compared["groups"]) == 1:
+            return modes, np.zeros((draws.sizes["chain"], 1), dtype=int)
+    looked = choose_draws(draws.sizes["draw"], LOOKS if modes.is_weighed and len(modes.found) > 1 else 1)
+    return follow_draws(modes, unconstrain(graph, draws.isel(draw=looked)))
 
 
 def choose_draws(n_draws: int, n_looks: int = LOOKS) -> np.ndarray:
     """Return which draws of a chain are looked at, the last one first."""
     return np.linspace(n_draws - 1, 0, n_looks).round().astype(int)
+
+
+def follow_draws(modes: Modes, points: np.ndarray) -> tuple[Modes, np.ndarray]:
+    """Climb from draws (chain, look, dimension): return all modes, and the group of each draw, -1 if unknown."""
+    modes, places = modes.follow(points.reshape(-1, points.shape[2]))
+    group_of = {-1: -1} | {mode: at for at, group in enumerate(modes.groups) for mode in group}
+    return modes, np.array([group_of[place] for place in places.tolist()]).reshape(points.shape[:2])
 
 
 def find_homes(by_chain: np.ndarray) -> tuple[list[int], list[int]]:
@@ -221,11 +223,17 @@ def find_homes(by_chain: np.ndarray) -> tuple[list[int], list[int]]:
     return homes, [chain for chain, ended in enumerate(by_chain) if np.unique(ended[ended >= 0]).size > 1]
 
 
-def _compare(model: AnnotationModel, data: Data, values: xr.Dataset) -> list[dict[str, Any]]:
-    """Say of each mode, given as chains of one draw, how it differs from the first."""
+def _compare_tops(
+    model: AnnotationModel, data: Data, graph: pm.Model, modes: Modes, points: Sequence[np.ndarray]
+) -> list[dict[str, Any]]:
+    """Say of each top how it differs from the first."""
+    values = as_chains(graph, [modes.surface.density.values_at(point) for point in points])
+    if modes.surface.count_labellings is not None:
+        values, _ = align_classes(values)
+    values = add_deterministics(graph, values)
     preferred, states = _preferred_classes(values), _probable_states(model, data, values)
     found: list[dict[str, Any]] = [{}]
-    for number in range(1, values.sizes["chain"]):
+    for number in range(1, len(points)):
         found.append({})
         if preferred is not None and (preferred[number] != preferred[0]).any():
             found[number]["classes"] = _name_swapped(values, preferred[0], preferred[number])
@@ -244,18 +252,22 @@ def _probable_states(model: AnnotationModel, data: Data, points: xr.Dataset) -> 
 
 
 def keep_chains(modes: Mapping[str, Any], kept: Sequence[int]) -> dict[str, Any]:
-    """Return what is known of modes, as of the chains that are kept, in their order and numbered anew."""
-    new = {chain: number for number, chain in enumerate(kept)}
+    """Return what is known of modes, as of the chains that are kept, in their order and with new numbers."""
+    record = _renumber(modes, {chain: number for number, chain in enumerate(kept)})
+    for mode in record["found"]:
+        if not mode["chains"] and not record["crossing"]:
+            mode["draws"] = 0
+    return record
+
+
+def _renumber(modes: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
+    """Return what is known of modes, with new numbers of chains; chains that have none are left out."""
 
     def renumber(chains: Sequence[int]) -> list[int]:
         return sorted(new[chain] for chain in chains if chain in new)
 
-    whose = {name: renumber(modes[name]) for name in ("lost", "crossing")}
     found = [mode | {"chains": renumber(mode["chains"])} for mode in modes["found"]]
-    for mode in found:
-        if not mode["chains"] and not whose["crossing"]:
-            mode["draws"] = 0
-    return dict(modes) | whose | {"found": found}
+    return dict(modes) | {name: renumber(modes[name]) for name in ("lost", "crossing")} | {"found": found}
 
 
 def merge_modes(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any] | None:
@@ -267,53 +279,31 @@ def merge_modes(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any
         None where it is not certain which mode of one fit is which of another: the masses are unknown, two
         modes have the same density, or the fits differ in the mode of most mass.
     """
-    merged: dict[str, Any] | None = None
+    merged: dict[str, Any] = {}
+    found: list[dict[str, Any]] = []
     n_before = 0
     for modes, n_chains in parts:
         heights = sorted(mode["log_density"] for mode in modes["found"])
         unknown = any(mode["mass"] is None for mode in modes["found"])
         if unknown or not heights or (np.diff(heights) < EQUAL).any():
             return None
-        moved = dict(modes) | {name: [chain + n_before for chain in modes[name]] for name in ("lost", "crossing")}
-        moved["found"] = [mode | {"chains": [chain + n_before for chain in mode["chains"]]} for mode in modes["found"]]
-        merged = moved if merged is None else _add_modes(merged, moved)
-        if merged is None:
-            return None
+        moved = _renumber(modes, {chain: chain + n_before for chain in range(n_chains)})
+        for number, mode in enumerate(moved["found"]):
+            mode = mode | {"mass": mode["mass"] / moved["found"][0]["mass"]}  # relative to the first
+            same = [known for known in found if abs(known["log_density"] - mode["log_density"]) < EQUAL]
+            if number == 0 and same != found[:1]:
+                return None
+            if same:
+                same[0].update({name: same[0][name] + mode[name] for name in ("visits", "draws", "chains")})
+            else:
+                found.append(mode)
+        sums = {name: merged[name] + moved[name] for name in ADDED if name in merged and name in moved}
+        merged = (merged or moved) | sums
         n_before += n_chains
-    return merged
-
-
-def _add_modes(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the modes of both, their masses shared out anew; None if their first modes are not the same."""
-
-    def relative(modes: Mapping[str, Any]) -> list[dict[str, Any]]:
-        return [mode | {"mass": mode["mass"] / modes["found"][0]["mass"]} for mode in modes["found"]]
-
-    found = relative(one)
-    for number, mode in enumerate(relative(other)):
-        same = [known for known in found if abs(known["log_density"] - mode["log_density"]) < EQUAL]
-        if number == 0 and same != found[:1]:
-            return None
-        if same:
-            for name in ("visits", "draws"):
-                same[0][name] += mode[name]
-            same[0]["chains"] = [*same[0]["chains"], *mode["chains"]]
-        else:
-            found.append(mode)
     found.sort(key=lambda mode: -mode["mass"])
     total, highest = sum(mode["mass"] for mode in found), max(mode["log_density"] for mode in found)
     found = [mode | {"mass": mode["mass"] / total, "nats": highest - mode["log_density"]} for mode in found]
-    sums = [name for name in SEARCHED if name not in ("n_items", "rough", "found") and name in one and name in other]
-    summed = {name: one[name] + other[name] for name in sums}
-    return dict(one) | summed | {"found": found}
-
-
-def _competence_levels(posterior: xr.Dataset, competence: str | None) -> tuple[np.ndarray, float] | None:
-    """Return each chain's mean competence over all annotators, shape (chain,), and its spread within a chain."""
-    if competence is None:
-        return None
-    overall = posterior[competence].mean([dim for dim in posterior[competence].dims if dim not in ("chain", "draw")])
-    return overall.mean("draw").values, float(np.sqrt(overall.var("draw").mean()))
+    return merged | {"found": found}
 
 
 def _name_swapped(posterior: xr.Dataset, best: np.ndarray, other: np.ndarray) -> dict[str, str]:

@@ -1,13 +1,18 @@
-"""The top of a mode: where a climb ends, and whether it got there.
+"""The top of a mode: where a climb ends, whether it got there, and the mass around it by Laplace's method.
+
+The curvature is that of differences of gradients (Tierney and Kadane 1986, doi:10.1080/01621459.1986.10478240).
 
 A model that learns the spreads of its parameters has a density that is highest where all are equal, and next to no mass
-there. Its modes are those of the spreads with all else summed out: L-BFGS climbs the rest given the spreads, Laplace's
+there. Its modes are those of the spreads with all else summed out (Rue, Martino and Chopin 2009,
+doi:10.1111/j.1467-9868.2008.00700.x, do so for Gaussian fields): L-BFGS climbs the rest given the spreads, Laplace's
 method sums it out, and the spreads climb that sum.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +21,8 @@ from bayesanno.inference.graph.density import Density
 NEAR = 0.5  # the largest distance of two ends of one mode, in any number
 EQUAL = 0.05  # nats, the same
 EQUAL_BY_SPREADS = 0.5  # nats, the same where spreads are climbed, whose tops are found less exactly
-PROBES = 20
-STEP = 1e-4
+PROBES = 20  # random directions of which the diagonal of a Hessian is the mean
+STEP = 1e-4  # of differences of gradients
 LEAST_CURVATURE = 1e-6
 NO_DENSITY = 1e300  # what is minimised where there is none
 OUT_OF_STEPS = 1  # SciPy's status of an optimisation that was stopped
@@ -25,11 +30,14 @@ FARTHEST = 3.0  # that spreads go from where they start, on their log scale
 SPREAD_STEP = 0.02  # by which they are moved to see where the sum rises
 MOST_MOVES = 30  # of all spreads, and each by itself
 SETTLED = 1e-5  # relative to the log of the sum: what a step of them gains at the end
+WIDE = 0.1  # how far spreads are moved, on their log scale, to see how their density bends
+LEAST_BY_SPREAD = 0.5  # curvature of the log of the sum: that of a prior alone is more
+MOST_KEPT = 1_000  # dimensions of which a Hessian is kept: of more, no draws suffice for what it is for
 
 
 @dataclass(frozen=True)
-class Top:
-    """Where a climb ended.
+class Mode:
+    """A mode of a density, or an end of a climb that did not reach the top of one.
 
     Attributes
     ----------
@@ -38,100 +46,196 @@ class Top:
         In nats, at the point; where there are spreads, roughly that of the spreads, all else summed out.
     is_reached : bool
         Whether this is the top of a mode: the climb came to rest, nothing left to gain.
+    log_mass : float
+        Log of the integral around it; nan where it is not known.
+    sd : array, shape (dimension,)
+        The standard deviation of each number given all others.
+    root : array, shape (dimension, dimension), or None
+        root' root is the negative Hessian; None where that is known but roughly, or too large to keep.
+    visits : int
+        How many starts led here.
+    is_first : bool
+        Whether the first start did.
     """
 
     point: np.ndarray
     log_density: float
     is_reached: bool
+    log_mass: float = np.nan
+    sd: np.ndarray = field(default_factory=lambda: np.ones(1))
+    root: np.ndarray | None = None
+    visits: int = 1
+    is_first: bool = False
 
-    def is_one_with(self, other: Top, equal: float = EQUAL) -> bool:
+    def is_one_with(self, other: Mode, equal: float = EQUAL) -> bool:
         """Whether two ends are of one mode."""
         far = np.abs(self.point - other.point).max()
         return bool(far < NEAR and abs(self.log_density - other.log_density) < equal)
 
 
-def find_top(density: Density, point: np.ndarray, most_steps: int, spreads: np.ndarray | None = None) -> Top | None:
-    """Return where a climb ends that starts at a point; None if there is no density.
+def climb(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray, most_steps: int, **options: float
+) -> Any:
+    """Return where L-BFGS ends uphill of a point, as SciPy's minimiser of the negative has it; None if nowhere.
+
+    Parameters
+    ----------
+    function : callable
+        From a point to a value and its gradient; a value that is not finite is no value.
+    start : array, shape (dimension,)
+    most_steps : int
+        How many gradients it may take.
+    options
+        Of SciPy's L-BFGS-B.
+    """
+    from scipy.optimize import minimize
+
+    def downhill(z: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = function(z)
+        return (-value, -gradient) if np.isfinite(value) else (NO_DENSITY, np.zeros_like(z))
+
+    options = {"maxiter": most_steps, "maxfun": most_steps, "ftol": 1e-12, "gtol": 1e-4} | options
+    found = minimize(downhill, start, jac=True, method="L-BFGS-B", options=options)
+    return found if found.fun < NO_DENSITY else None
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A density to be climbed.
 
     Parameters
     ----------
     density : Density
-    point : array, shape (dimension,)
     most_steps : int
-        How many gradients L-BFGS may take, each time that it is run.
+        How many gradients a climb may take.
     spreads : array of bool, shape (dimension,), optional
-        Which numbers are spreads.
+        Which numbers say how far others lie apart; none by default.
+    count_labellings : callable, optional
+        Where classes can be permuted: from a point to how many points its permutations are.
     """
-    from scipy.optimize import minimize
 
-    if spreads is None or not spreads.any():
-        return climb(density, point, most_steps, np.ones(point.size, dtype=bool))
-    first = sum_out(density, point, most_steps, spreads)
-    if first is None:
-        return None
-    best = first
+    density: Density
+    most_steps: int
+    spreads: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=bool))
+    count_labellings: Callable[[np.ndarray], int] | None = None
 
-    def downhill(values: np.ndarray) -> float:
-        nonlocal best
-        moved = best.point.copy()
-        moved[spreads] = values
-        found = sum_out(density, moved, most_steps, spreads)
-        if found is not None and found.log_density > best.log_density:
-            best = found
-        return NO_DENSITY if found is None else -found.log_density
+    @property
+    def equal(self) -> float:
+        """By how many nats the tops of one mode may differ."""
+        return EQUAL_BY_SPREADS if self.spreads.any() else EQUAL
 
-    begin = point[spreads]
-    bounds = list(zip(begin - FARTHEST, begin + FARTHEST, strict=True))
-    options = {"eps": SPREAD_STEP, "ftol": SETTLED, "maxfun": MOST_MOVES * (begin.size + 1), "maxls": 5}
-    found = minimize(downhill, begin, method="L-BFGS-B", bounds=bounds, options=options)
-    is_within = bool((abs(best.point[spreads] - begin) < FARTHEST).all())
-    return replace(best, is_reached=best.is_reached and is_within and bool(found.status != OUT_OF_STEPS))
+    def find_top(self, point: np.ndarray) -> Mode | None:
+        """Return where a climb ends that starts at a point; None if there is no density."""
+        from scipy.optimize import minimize
+
+        if not self.spreads.any():
+            return self.climb_given_spreads(point)
+        first = self.sum_out(point)
+        if first is None:
+            return None
+        best = first
+
+        def downhill(values: np.ndarray) -> float:
+            nonlocal best
+            moved = best.point.copy()
+            moved[self.spreads] = values
+            found = self.sum_out(moved)
+            if found is not None and found.log_density > best.log_density:
+                best = found
+            return NO_DENSITY if found is None else -found.log_density
+
+        begin = point[self.spreads]
+        bounds = list(zip(begin - FARTHEST, begin + FARTHEST, strict=True))
+        options = {"eps": SPREAD_STEP, "ftol": SETTLED, "maxfun": MOST_MOVES * (begin.size + 1), "maxls": 5}
+        found = minimize(downhill, begin, method="L-BFGS-B", bounds=bounds, options=options)
+        is_within = bool((abs(best.point[self.spreads] - begin) < FARTHEST).all())
+        return replace(best, is_reached=best.is_reached and is_within and bool(found.status != OUT_OF_STEPS))
+
+    def sum_out(self, point: np.ndarray) -> Mode | None:
+        """Climb all but the spreads, and sum it out: by Laplace's method, from the diagonal of the Hessian."""
+        top = self.climb_given_spreads(point)
+        if top is None:
+            return None
+        return replace(top, log_density=top.log_density - 0.5 * float(np.log(self._estimate_curvature(top)).sum()))
+
+    def climb_given_spreads(self, point: np.ndarray) -> Mode | None:
+        """Return where L-BFGS ends over all but the spreads; None if there is no density.
+
+        The end is the top of a mode if L-BFGS came to rest and a step to where its own estimate of the curvature has
+        the top would gain less than what sets two modes apart.
+        """
+        whole, moves = point.copy(), self._moves(point)
+
+        def given_spreads(z: np.ndarray) -> tuple[float, np.ndarray]:
+            whole[moves] = z
+            value, gradient = self.density(whole)
+            return value, gradient[moves]
+
+        found = climb(given_spreads, point[moves], self.most_steps)
+        if found is None:
+            return None
+        whole[moves] = found.x
+        gain = 0.5 * float(found.jac @ (found.hess_inv @ found.jac))  # nats
+        return Mode(whole, -float(found.fun), is_reached=bool(found.status != OUT_OF_STEPS and gain < EQUAL))
+
+    def weigh(self, top: Mode, *, rough: bool) -> Mode:
+        """Return a top with the mass around it; if roughly, from the diagonal of the Hessian."""
+        rest, n_dim = self._moves(top.point), top.point.size
+        by_spread = self._curve_by_spreads(top)
+        curvature, root = np.ones(n_dim), None
+        curvature[~rest] = by_spread
+        if rough:
+            curvature[rest] = self._estimate_curvature(top)
+            log_det = float(np.log(curvature).sum())
+        else:
+            hessian = -np.array([self._differentiate(top.point, rest, unit) for unit in np.eye(int(rest.sum()))])
+            curvature[rest] = np.maximum(np.diag(hessian), LEAST_CURVATURE)
+            of_rest, log_det = _take_root((hessian + hessian.T) / 2)
+            log_det += float(np.log(by_spread).sum())
+            if n_dim <= MOST_KEPT:
+                root = np.diag(np.sqrt(curvature))
+                root[np.ix_(rest, rest)] = of_rest
+        log_mass = self.density(top.point)[0] + 0.5 * (n_dim * np.log(2 * np.pi) - log_det)
+        return replace(top, log_mass=log_mass, sd=1 / np.sqrt(curvature), root=root)
+
+    def _moves(self, point: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(~self.spreads, point.shape)
+
+    def _estimate_curvature(self, top: Mode) -> np.ndarray:
+        """Return the negative Hessian's diagonal for all but the spreads, from random signs (Hutchinson)."""
+        moves = self._moves(top.point)
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(PROBES, int(moves.sum())))
+        found = -np.mean([sign * self._differentiate(top.point, moves, sign) for sign in signs], axis=0)
+        curvature: np.ndarray = np.maximum(found, LEAST_CURVATURE)
+        return curvature
+
+    def _differentiate(self, point: np.ndarray, moves: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Return how the gradient by some of the numbers changes along a direction in them."""
+        by = np.zeros(point.size)
+        by[moves] = STEP * direction
+        slope: np.ndarray = (self.density(point + by)[1] - self.density(point - by)[1])[moves] / (2 * STEP)
+        return slope
+
+    def _curve_by_spreads(self, top: Mode) -> np.ndarray:
+        """Return the curvature, by each spread, of the log of the density with all else summed out."""
+        found = []
+        for place in np.flatnonzero(self.spreads):
+            heights = []
+            for away in (-WIDE, 0.0, WIDE):
+                moved = top.point.copy()
+                moved[place] += away
+                reached = self.sum_out(moved)
+                heights.append(-np.inf if reached is None else reached.log_density)
+            found.append(-(heights[0] - 2 * heights[1] + heights[2]) / WIDE**2)
+        return np.clip(found, LEAST_BY_SPREAD, None)
 
 
-def sum_out(density: Density, point: np.ndarray, most_steps: int, spreads: np.ndarray) -> Top | None:
-    """Climb all but the spreads, and sum it out: by Laplace's method, from the diagonal of the Hessian."""
-    top = climb(density, point, most_steps, ~spreads)
-    if top is None:
-        return None
-    curvature = estimate_curvature(density, top.point, ~spreads)
-    return replace(top, log_density=top.log_density - 0.5 * float(np.log(curvature).sum()))
-
-
-def climb(density: Density, point: np.ndarray, most_steps: int, moves: np.ndarray) -> Top | None:
-    """Return where L-BFGS ends over some of the numbers; None if there is no density.
-
-    The end is the top of a mode if L-BFGS came to rest and a step to where its own estimate of the curvature has the
-    top would gain less than what sets two modes apart.
-    """
-    from scipy.optimize import minimize
-
-    whole = point.copy()
-
-    def downhill(z: np.ndarray) -> tuple[float, np.ndarray]:
-        whole[moves] = z
-        value, gradient = density(whole)
-        return (-value, -gradient[moves]) if np.isfinite(value) else (NO_DENSITY, np.zeros_like(z))
-
-    options = {"maxiter": most_steps, "maxfun": most_steps, "ftol": 1e-12, "gtol": 1e-4}
-    found = minimize(downhill, point[moves], jac=True, method="L-BFGS-B", options=options)
-    if found.fun >= NO_DENSITY:
-        return None
-    whole[moves] = found.x
-    gain = 0.5 * float(found.jac @ (found.hess_inv @ found.jac))  # nats
-    return Top(whole, -float(found.fun), is_reached=bool(found.status != OUT_OF_STEPS and gain < EQUAL))
-
-
-def estimate_curvature(density: Density, point: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    """Return the negative Hessian's diagonal for some of the numbers, roughly, from random signs (Hutchinson)."""
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(PROBES, int(moves.sum())))
-    found = -np.mean([sign * differentiate(density, point, moves, sign) for sign in signs], axis=0)
-    curvature: np.ndarray = np.maximum(found, LEAST_CURVATURE)
-    return curvature
-
-
-def differentiate(density: Density, point: np.ndarray, moves: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Return how the gradient by some of the numbers changes along a direction in them."""
-    by = np.zeros(point.size)
-    by[moves] = STEP * direction
-    slope: np.ndarray = (density(point + by)[1] - density(point - by)[1])[moves] / (2 * STEP)
-    return slope
+def _take_root(hessian: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return a root of a matrix, root' root, and the log of its determinant."""
+    try:
+        root = np.linalg.cholesky(hessian).T
+        return root, 2 * float(np.log(np.diag(root)).sum())
+    except np.linalg.LinAlgError:  # flat somewhere, or not quite a top
+        values, vectors = np.linalg.eigh(hessian)
+        values = np.maximum(values, LEAST_CURVATURE)
+        return np.sqrt(values)[:, None] * vectors.T, float(np.log(values).sum())

@@ -86,7 +86,7 @@ def sample_nuts(
 
 
 def _sample_nutpie(start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool) -> Any:
-    if start.among is not None:
+    if len(start.points) > 1:
         start = start.share_out(_find_seeds(start, settings.chains, random_seed))
     return _run_nutpie(
         start.density,

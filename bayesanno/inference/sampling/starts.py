@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any, Literal, get_args
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
+from bayesanno.inference.climbing.em import start_at_point
 from bayesanno.inference.diagnosis.thresholds import LEAST_MASS
-from bayesanno.inference.graph.density import Density, compile_graph, spreads_of
-from bayesanno.inference.modes.explore import ROUGHLY, Explored, Mode, explore
-from bayesanno.inference.modes.labellings import weigh_labellings
+from bayesanno.inference.graph.density import Density, compile_graph
+from bayesanno.inference.modes.search import DIAGONAL_ERROR, Modes, make_surface, search
+from bayesanno.inference.modes.tops import Mode
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.functions import BY_NUMPY
@@ -25,36 +26,39 @@ JITTER = 1.0  # half the width of the interval that a chain's start is drawn fro
 
 
 @dataclass(frozen=True)
-class Modes:
-    """Where chains may start: points (mode, dimension), the width around each in every number, and mass (mode,)."""
-
-    points: np.ndarray
-    widths: np.ndarray
-    mass: np.ndarray
-
-
-@dataclass(frozen=True)
 class Starts:
     """Where chains start, and the density of their graph.
 
     Attributes
     ----------
     density : Density
-    explored : Explored or None
+    points : array, shape (place, dimension)
+        The places that chains are shared out among, on the unconstrained scale.
+    widths : array, shape (place, dimension)
+        Half the width of the interval around each that starts are drawn from.
+    mass : array, shape (place,)
+        The share of the chains that each place is to have.
+    modes : Modes or None
         The modes that were looked for, with "auto".
-    draw : callable
-        From a seed to a point (dimension,) on the unconstrained scale where a chain may start.
-    among : Modes or None
-        The modes that chains are shared out among, where there are several.
-    centre : array, shape (dimension,)
-        The point of most mass, or the given one, without jitter.
+    place_of : mapping of int to int
+        The place of the chain of each seed; that of another seed is drawn.
+    draw_prior : callable, optional
+        From a seed to a point from the prior, which is then where a chain starts.
     """
 
     density: Density
-    explored: Explored | None
-    draw: Callable[[int], np.ndarray]
-    centre: np.ndarray
-    among: Modes | None = None
+    points: np.ndarray
+    widths: np.ndarray
+    mass: np.ndarray
+    modes: Modes | None = None
+    place_of: Mapping[int, int] = field(default_factory=dict)
+    draw_prior: Callable[[int], np.ndarray] | None = None
+
+    @property
+    def centre(self) -> np.ndarray:
+        """The point of most mass, or the given one, without jitter, shape (dimension,)."""
+        best: np.ndarray = self.points[int(np.argmax(self.mass))]
+        return best
 
     @property
     def values(self) -> Mapping[str, np.ndarray]:
@@ -62,15 +66,27 @@ class Starts:
         return self.density.values_at(self.centre)
 
     def share_out(self, seeds: Sequence[int]) -> Starts:
-        """Return starts for the chains of these seeds: each of the modes has its share of them, one at least.
+        """Return starts for the chains of these seeds: each of the places has its share of them, one at least.
 
-        Of fewer chains than modes, the modes of most mass have one each.
+        Of fewer chains than places, the places of most mass have one each.
         """
-        if self.among is None:
-            return self
-        numbers = share_chains(self.among.mass, len(seeds))
-        which = dict(zip(sorted(seeds), numbers, strict=True))  # sorted: in whatever order chains ask
-        return replace(self, draw=_around(self.among, self.density, which))
+        numbers = share_chains(self.mass, len(seeds))
+        return replace(self, place_of=dict(zip(sorted(seeds), numbers, strict=True)))  # in whatever order chains ask
+
+    def draw(self, seed: int) -> np.ndarray:
+        """Return the point (dimension,), on the unconstrained scale, where the chain of a seed starts.
+
+        The jitter is the smaller the worse it would do: of tens of thousands of numbers, some may leave the density.
+        """
+        if self.draw_prior is not None:
+            return self.draw_prior(seed)
+        rng = np.random.default_rng(seed)
+        drawn = int(rng.choice(len(self.points), p=self.mass))
+        at = self.place_of.get(seed, drawn)
+        jitter = self.widths[at] * rng.uniform(-1, 1, size=self.points.shape[1])
+        points = [self.points[at] + scale * jitter for scale in SCALES]
+        found: np.ndarray = next((point for point in points if _has_density(self.density, point)), self.points[at])
+        return found
 
     def draw_values(self, seed: int) -> Mapping[str, np.ndarray]:
         """Return the free variables where the chain of a seed starts, each on its own scale."""
@@ -109,13 +125,11 @@ def choose_starts(
     check_initvals(initvals)
     given = initvals if isinstance(initvals, Mapping) else {}
     if isinstance(initvals, str) and initvals == "em":
-        from bayesanno.inference.climbing.em import start_at_point
-
         given = start_at_point(model, data, random_seed)
-    near = start_near(compile_graph(graph, _checked({**model.start(data), **given}, graph)))
-    density = near.density
+    density = compile_graph(graph, _check_values({**model.start(data), **given}, graph))
+    near = start_near(density)
     if initvals == "prior":
-        return replace(near, draw=_from_prior(graph))
+        return replace(near, draw_prior=_from_prior(graph))
     if initvals != "auto":
         if not _has_density(density, near.centre):
             raise FitError(
@@ -123,49 +137,41 @@ def choose_starts(
             )
         return near
     rng = np.random.default_rng(random_seed)
-    spreads = spreads_of(density, model, graph)
-    explored = explore(density, near.centre, n_starts=n_starts, most_gradients=most_gradients, rng=rng, spreads=spreads)
-    chosen, mass = _choose_modes(model, data, graph, density, explored, near.centre)
+    surface = make_surface(model, data, graph, density, most_gradients)
+    modes = search(surface, density.start, n_starts=n_starts, most_gradients=most_gradients, rng=rng)
+    chosen, mass = choose_places(modes, density.start)
     if not chosen:
-        raise FitError(f"{model.name} has no density at any of {explored.n_starts} starts: its priors exclude the data")
+        raise FitError(f"{model.name} has no density at any of {modes.n_starts} starts: its priors exclude the data")
     # A jitter of three standard deviations spreads chains wider than the mode, and leaves them in it.
     widths = np.minimum(JITTER, 3 * np.array([mode.sd for mode in chosen]))
-    modes = Modes(np.array([mode.point for mode in chosen]), widths, mass)
-    return replace(
-        near,
-        explored=explored,
-        draw=_around(modes, density),
-        centre=modes.points[int(np.argmax(modes.mass))],
-        among=modes if len(chosen) > 1 else None,
-    )
+    return Starts(density, np.array([mode.point for mode in chosen]), widths, mass, modes)
 
 
-def _choose_modes(
-    model: AnnotationModel, data: Data, graph: pm.Model, density: Density, explored: Explored, near: np.ndarray
-) -> tuple[list[Mode], np.ndarray]:
+def choose_places(modes: Modes, near: np.ndarray) -> tuple[list[Mode], np.ndarray]:
     """Return where chains start and in which shares: by mass where it is known, or else evenly.
 
     Chains may be fewer than these places: the best comes first, and next where the first start led to, often the vote.
+    Of the labellings of a mode, chains start in the one nearest to a point (dimension,).
     """
-    groups, shares = weigh_labellings(model, data, graph, density, explored.modes)
-    carrying = shares >= LEAST_MASS
-    chosen = [_nearest(explored.modes, group, near) for group in compress(groups, carrying)]
-    if explored.is_weighed:
-        return chosen, shares[carrying] / shares[carrying].sum()
-    if explored.rough:
-        log_mass = np.array([max(explored.modes[at].log_mass for at in group) for group in groups])
+
+    def nearest(group: Sequence[int]) -> Mode:
+        return min((modes.found[i] for i in group), key=lambda mode: float(np.abs(mode.point - near).sum()))
+
+    carrying = modes.shares >= LEAST_MASS
+    chosen = [nearest(group) for group in compress(modes.groups, carrying)]
+    if modes.is_weighed:
+        return chosen, modes.shares[carrying] / modes.shares[carrying].sum()
+    if modes.rough:
+        log_mass = np.array([max(modes.found[at].log_mass for at in group) for group in modes.groups])
         order = np.argsort(-log_mass, kind="stable")
-        order = order[log_mass[order] > log_mass.max() - ROUGHLY]
-        chosen = [_nearest(explored.modes, groups[at], near) for at in order]
-    others = sorted([*chosen[1:], *explored.unfinished], key=lambda mode: not mode.is_first)
-    chosen = [*chosen[:1], *others]
+        chosen = [nearest(modes.groups[at]) for at in order if log_mass[at] > log_mass.max() - DIAGONAL_ERROR]
+    chosen = [*chosen[:1], *sorted([*chosen[1:], *modes.unfinished], key=lambda mode: not mode.is_first)]
     return chosen, np.full(len(chosen), 1 / max(1, len(chosen)))
 
 
 def start_near(density: Density) -> Starts:
     """Return starts around the point that a graph was compiled with."""
-    around = Modes(density.start[None], np.full((1, density.n_dim), JITTER), np.ones(1))
-    return Starts(density, None, _around(around, density), density.start)
+    return Starts(density, density.start[None], np.full((1, density.n_dim), JITTER), np.ones(1))
 
 
 def share_chains(mass: np.ndarray, n_chains: int) -> list[int]:
@@ -190,34 +196,12 @@ def share_chains(mass: np.ndarray, n_chains: int) -> list[int]:
     return found
 
 
-def _nearest(modes: Sequence[Mode], group: Sequence[int], point: np.ndarray) -> Mode:
-    """Return the labelling of a mode that is nearest to a point."""
-    return min((modes[i] for i in group), key=lambda mode: float(np.abs(mode.point - point).sum()))
-
-
 def check_initvals(initvals: Any) -> None:
     """Raise a FitError unless these can be initial values."""
     if isinstance(initvals, Mapping) or (isinstance(initvals, str) and initvals in get_args(Begin)):
         return
     names = ", ".join(repr(name) for name in get_args(Begin))
     raise FitError(f"initvals is {initvals!r}: it must be one of {names}, or a mapping of variable name to array")
-
-
-def _around(modes: Modes, density: Density, which: Mapping[int, int] | None = None) -> Callable[[int], np.ndarray]:
-    """Return a way from a seed to a point around a mode: the one of the seed, or of others one drawn by its mass.
-
-    The jitter is the smaller the worse it would do: of tens of thousands of numbers, some may leave the density.
-    """
-
-    def draw(seed: int) -> np.ndarray:
-        rng = np.random.default_rng(seed)
-        drawn = int(rng.choice(len(modes.points), p=modes.mass))
-        at = (which or {}).get(seed, drawn)
-        jitter = modes.widths[at] * rng.uniform(-1, 1, size=modes.points.shape[1])
-        points = [modes.points[at] + scale * jitter for scale in SCALES]
-        return next((point for point in points if _has_density(density, point)), modes.points[at])
-
-    return draw
 
 
 def _has_density(density: Density, point: np.ndarray) -> bool:
@@ -232,7 +216,7 @@ def _from_prior(graph: pm.Model) -> Callable[[int], np.ndarray]:
     return lambda seed: np.concatenate([np.ravel(value) for value in draw(seed % 2**32).values()]).astype(float)
 
 
-def _checked(start: Mapping[str, Any], graph: pm.Model) -> dict[str, np.ndarray]:
+def _check_values(start: Mapping[str, Any], graph: pm.Model) -> dict[str, np.ndarray]:
     shapes = {variable.name: _shape_of(variable, graph) for variable in graph.free_RVs}
     for name, value in start.items():
         if name not in shapes:

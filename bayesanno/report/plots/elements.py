@@ -11,8 +11,7 @@ from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
-from bayesanno.ground.wording import listed, nearest
-from bayesanno.inference.find_modes.objective import name_elements
+from bayesanno.ground.wording import listed, name_elements, nearest
 
 Elements = dict[str, tuple[str, int]]  # name -> its variable, and its place among the numbers of the variable
 

@@ -1,4 +1,4 @@
-"""The modes of a likelihood or a posterior density that many starts lead to: places, heights and visits.
+"""The modes of a likelihood or a posterior density that many starts lead to: where, how high, and how often.
 
 A fit gives the posterior; modes are the alternative explanations of the data. Use them to reproduce a paper's table of
 maxima, to see whether chains miss an explanation, or for parameters whose best value is 0 or 1.
@@ -10,23 +10,22 @@ where the function is equal at many values, one point stands for all.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bayesanno.ground.errors import FitError
-from bayesanno.ground.lazy import pd, pm
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import one_blas_thread, status, track
 from bayesanno.ground.validate import check_seed, known_seed
-from bayesanno.inference.find_modes.maximise import End, ascend, find_better, polish
-from bayesanno.inference.find_modes.objective import Objective, Target, check_target, name_elements
-from bayesanno.inference.find_modes.starts import choose_mode_starts
+from bayesanno.ground.wording import name_elements
 from bayesanno.inference.graph.density import retry_without_cache
 from bayesanno.inference.graph.draws import add_deterministics, as_chains
+from bayesanno.inference.modes.objective import Objective, Parameters, Target, check_target
+from bayesanno.inference.modes.polish import End, ascend, find_better, polish
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasSpreads
 from bayesanno.modeling.data_kinds import Data
@@ -37,6 +36,8 @@ SAME_VALUE = 1e-6  # nats between ends that may be one
 SAME_ITEMS = 1e-4  # by how much they may differ in any item's log likelihood, and in any probability of a state
 NEARLY = 10.0  # these times as much before the last digits are computed
 MOST_ROUNDS = 5  # of searching for better points near each mode
+LEAST = 1e-4  # how near to the boundary a start comes
+NOBODY_KNOWS = 0.02  # the competence of everybody, where the answers have another explanation than the truth
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,11 @@ class Explanation:
         Log likelihood of each kind of item.
     states : array, shape (pattern, state)
         The probabilities of its states; of several latents, side by side.
-    visits : int
     """
 
     end: End
     items: np.ndarray
     states: np.ndarray
-    visits: int = 1
 
 
 def find_modes(
@@ -71,8 +70,8 @@ def find_modes(
     """Find the modes of a model's likelihood, or of its posterior density, from many starts.
 
     L-BFGS climbs from each start, and Newton's method brings its end to the last digits, with parameters on the
-    boundary where they belong. The first starts are the majority vote, the minority being right, everybody spamming,
-    and the vote mirrored; then these with jitter, draws from the prior, and uniform points.
+    boundary where they belong. The first start is where chains start, often the majority vote; the second is the same
+    with nobody competent, where annotators have a competence of their own; the others are uniform points.
 
     Parameters
     ----------
@@ -127,12 +126,8 @@ def find_modes(
         )
     model.check(data)
     seed = known_seed(random_seed)
-
-    def run() -> pd.DataFrame:
-        return _find(model, data, objective, int(starts), seed, progressbar)
-
     with one_blas_thread():
-        return retry_without_cache(run)
+        return retry_without_cache(lambda: _find(model, data, objective, int(starts), seed, show=progressbar))
 
 
 def check_search(objective: Any, starts: Any, random_seed: int | None) -> None:
@@ -143,79 +138,85 @@ def check_search(objective: Any, starts: Any, random_seed: int | None) -> None:
     check_seed(random_seed)
 
 
-def _find(
-    model: AnnotationModel, data: Data, objective: Target, n_starts: int, seed: int, progressbar: bool
-) -> pd.DataFrame:
+def _find(model: AnnotationModel, data: Data, target: Target, n_starts: int, seed: int, *, show: bool) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    with status("compiling", show=progressbar):
-        graph = model.build(data)
-        function = Objective(graph, objective)
-        points = choose_mode_starts(model, data, graph, function, n_starts, rng)
-        reader = _Reader(model, data, graph, function)
-    region = function.region
-    climbed = [ascend(function, region, point) for point in track(list(points), "climbing", show=progressbar)]
+    with status("compiling", show=show):
+        reader = _Reader(model, data, target)
+    objective = reader.objective
+    views = [dict(model.start(data))]
+    if model.competence in views[0]:
+        views.append(views[0] | {model.competence: np.full(np.shape(views[0][model.competence]), NOBODY_KNOWS)})
+    starts = choose_points(objective, [reader.read_start(view) for view in views], n_starts, rng)
+    climbed = [ascend(objective, start) for start in track(starts, "climbing", show=show)]
     found = [end for end in climbed if np.isfinite(end.value)]
-    groups = _merge(reader.explain(found, [1] * len(found)), tolerance=NEARLY)
-    ends = [polish(function, region, one.end) for one in track(groups, "to the last digits", show=progressbar)]
-    pairs = [(end, one.visits) for end, one in zip(ends, groups, strict=True)]
+    groups = _merge(reader.explain(found), tolerance=NEARLY)
+    ends = [polish(objective, one.end) for one in track(groups, "to the last digits", show=show)]
     unbounded: Counter[str] = Counter()
-    tried: list[End] = []
+    tried: set[bytes] = set()  # points that no way up was found from
+    modes: list[Explanation] = []
     for _ in range(MOST_ROUNDS):
-        for end, visits in pairs:
+        for end in ends:
             for which in end.singular:
-                name, limit = function.edges[which]
-                unbounded[f"{name} -> {limit}"] += visits
-        bounded = [(end, visits) for end, visits in pairs if not end.singular]
-        modes = _merge(reader.explain(*map(list, zip(*bounded, strict=True)))) if bounded else []
-        new = [one for one in modes if not any(one.end is end for end in tried)]
-        if not new:
+                unbounded[" -> ".join(reader.edges[which])] += end.visits
+        modes = _merge(reader.explain([end for end in ends if not end.singular]))
+        if tried >= {one.end.point.tobytes() for one in modes}:
             break
-        better = {
-            id(one.end): find_better(function, region, one.end, rng)
-            for one in track(new, "searching near each mode", show=progressbar)
-        }
-        tried += [one.end for one in new if better[id(one.end)] is one.end]
-        pairs = [(better.get(id(one.end), one.end), one.visits) for one in modes]
+        ends = []
+        for one in track(modes, "searching near each mode", show=show):
+            place = one.end.point.tobytes()
+            better = one.end if place in tried else find_better(objective, one.end, rng)
+            if better is one.end:
+                tried.add(place)
+            ends.append(replace(better, visits=one.end.visits))
     about: dict[str, Any] = {
         "model": model.name,
-        "objective": objective,
+        "objective": target,
         "starts": n_starts,
         "random_seed": seed,
         "unbounded": dict(unbounded.most_common()),
         "lost": n_starts - len(found),
     }
-    return _tabulate(
-        _put_in_order(modes, reader, model.competence),
-        reader,
-        about,
-    )
+    return _tabulate(_put_in_order(modes, reader, model.competence), reader, about)
+
+
+def choose_points(
+    objective: Objective, first: Sequence[np.ndarray], n_starts: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Return points to look for modes from: some given ones, then uniform ones; none is nearer to 0 than LEAST."""
+    points = [*first, *(objective.draw(rng) for _ in range(n_starts - len(first)))]
+    return [objective.move_inside(point, LEAST) for point in points[:n_starts]]
 
 
 class _Reader:
-    """What points on a function say: of the items, and as parameters under their names."""
+    """What points on an objective say: of the items, and as parameters under their names."""
 
-    def __init__(self, model: AnnotationModel, data: Data, graph: pm.Model, function: Objective) -> None:
+    def __init__(self, model: AnnotationModel, data: Data, target: Target) -> None:
         import pytensor
 
-        self.graph, self.function = graph, function
-        middle = function.region.inside(np.ones(function.region.owner.size))
+        self._graph = model.build(data)
+        self._parameters = Parameters(self._graph)
+        self.objective, self.edges = self._parameters.compile(target), self._parameters.edges
         with pytensor.config.change_flags(mode="FAST_COMPILE"):  # it is evaluated a few hundred times at most
-            self._formula: Formula = compile_formula(model, data, self.parameters([middle]))
+            self._formula: Formula = compile_formula(model, data, self.read([self.objective.middle]))
 
-    def parameters(self, points: Sequence[np.ndarray]) -> Any:
+    def read_start(self, values: Mapping[str, Any]) -> np.ndarray:
+        """Return the point at some parameters' values, in the middle of all others."""
+        return self._parameters.coordinates_of(self._parameters.values_at(self.objective.middle) | dict(values))
+
+    def read(self, points: Sequence[np.ndarray]) -> xr.Dataset:
         """Return the parameters at points, deterministics among them, one chain for each point."""
-        return add_deterministics(self.graph, as_chains(self.graph, [self.function.values_at(z) for z in points]))
+        values = [self._parameters.values_at(point) for point in points]
+        return add_deterministics(self._graph, as_chains(self._graph, values))
 
-    def explain(self, ends: Sequence[End], visits: Sequence[int]) -> list[Explanation]:
+    def explain(self, ends: Sequence[End]) -> list[Explanation]:
         """Say what each end makes of the items."""
         if not ends:
             return []
-        draws = self.parameters([self.function.region.inside(end.point) for end in ends])
+        draws = self.read([self.objective.move_inside(end.point) for end in ends])
         values = {name: draws[name].values[:, 0] for name in self._formula.draws}  # (end, ...)
-        read = dataclasses.replace(self._formula, draws=values).evaluate()
         return [
-            Explanation(end, one.log_likelihood, np.concatenate(list(one.probability.values()), axis=1), visited)
-            for end, one, visited in zip(ends, read, visits, strict=True)
+            Explanation(end, one.log_likelihood, np.concatenate(list(one.probability.values()), axis=1))
+            for end, one in zip(ends, replace(self._formula, draws=values).evaluate(), strict=True)
         ]
 
 
@@ -225,7 +226,7 @@ def _merge(ends: Sequence[Explanation], *, tolerance: float = 1.0) -> list[Expla
     for one in sorted(ends, key=lambda one: -one.end.value):
         for place, other in enumerate(kept):
             if _are_one(one, other, tolerance):
-                kept[place] = replace(other, visits=other.visits + one.visits)
+                kept[place] = replace(other, end=replace(other.end, visits=other.end.visits + one.end.visits))
                 break
         else:
             kept.append(one)
@@ -238,7 +239,7 @@ def _are_one(one: Explanation, other: Explanation, tolerance: float) -> bool:
     if np.abs(one.states - other.states).max() <= tolerance * SAME_ITEMS:
         return True
     # On a level along which the states of items change, ends differ by more than the names of the states.
-    return bool(len(one.end.flat) and len(other.end.flat)) and _find_swap(one, other) is None
+    return bool(len(one.end.flat) and len(other.end.flat)) and not _are_swapped(one, other)
 
 
 def _alike(one: Explanation, other: Explanation, tolerance: float = 1.0) -> bool:
@@ -246,45 +247,42 @@ def _alike(one: Explanation, other: Explanation, tolerance: float = 1.0) -> bool
     return bool(np.abs(one.items - other.items).max() <= tolerance * SAME_ITEMS)
 
 
-def _find_swap(one: Explanation, other: Explanation) -> np.ndarray | None:
-    """Return which state of the one is each state of the other, shape (state,), or None if they differ otherwise."""
+def _are_swapped(one: Explanation, other: Explanation) -> bool:
+    """Whether two ends differ only in the names of the states."""
     from scipy.optimize import linear_sum_assignment
 
     apart = np.abs(one.states[:, :, None] - other.states[:, None, :]).max(axis=0)  # (state there, state here)
-    there, here = linear_sum_assignment(apart)
-    return here if apart[there, here].max() <= SAME_ITEMS else None
+    return bool(apart[linear_sum_assignment(apart)].max() <= SAME_ITEMS)
 
 
 def _put_in_order(modes: Sequence[Explanation], reader: _Reader, competence: str | None) -> list[Explanation]:
     """Return the highest first; of equally high ones the one in which annotators are most competent."""
     level = np.zeros(len(modes))
     if competence is not None and modes:
-        level = reader.parameters([one.end.point for one in modes])[competence].values.reshape(len(modes), -1).mean(1)
+        level = reader.read([one.end.point for one in modes])[competence].values.reshape(len(modes), -1).mean(1)
     keys = [(-round(one.end.value / SAME_VALUE / 10), -level[number], number) for number, one in enumerate(modes)]
     return [modes[number] for *_, number in sorted(keys)]
 
 
 def _tabulate(modes: Sequence[Explanation], reader: _Reader, attrs: dict[str, Any]) -> pd.DataFrame:
-
-    edges = reader.function.edges
     first = [next(number for number, other in enumerate(modes) if _alike(one, other)) for one in modes]
-    columns = {
+    columns: dict[str, Any] = {
         "objective": [one.end.value for one in modes],
-        "visits": [one.visits for one in modes],
+        "visits": [one.end.visits for one in modes],
         "boundary": [
-            "; ".join(" = ".join(edges[which]) for which in np.flatnonzero(one.end.point <= 0)) for one in modes
+            "; ".join(" = ".join(reader.edges[which]) for which in np.flatnonzero(one.end.point <= 0)) for one in modes
         ],
         "maximum": [one.end.maximum for one in modes],
         "flat": [len(one.end.flat) for one in modes],
         "same_as": pd.array([1 + at if at < number else None for number, at in enumerate(first)], dtype="Int64"),
     }
-    points = [one.end.point for one in modes] or [np.ones(reader.function.region.owner.size)]
-    parameters = reader.parameters(points).isel(draw=0, drop=True)  # (chain, ...), the modes
-    named: dict[str, np.ndarray] = {}
+    points = [one.end.point for one in modes]
+    parameters = reader.read(points or [reader.objective.middle]).isel(draw=0, drop=True)  # (chain, ...), the modes
     for name, variable in parameters.data_vars.items():
         ordered = variable.transpose("chain", ...)
         labels = name_elements(str(name), [ordered[dim].values for dim in ordered.dims[1:]])
-        named |= dict(zip(labels, ordered.values.reshape(len(points), -1).T[:, : len(modes)], strict=True))
-    table = pd.DataFrame(columns | named, index=pd.RangeIndex(1, 1 + len(modes), name="mode"))
+        values = ordered.values[: len(modes)].reshape(len(modes), len(labels))
+        columns |= dict(zip(labels, values.T, strict=True))
+    table = pd.DataFrame(columns, index=pd.RangeIndex(1, 1 + len(modes), name="mode"))
     table.attrs.update(attrs, n_modes=len(modes), n_distinct=len(set(first)))
     return table

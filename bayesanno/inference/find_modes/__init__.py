@@ -1,1 +1,0 @@
-"""All maxima of a likelihood or a posterior density, to the last digits."""
