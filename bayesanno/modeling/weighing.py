@@ -28,7 +28,8 @@ def normalise_weights(log_weight: np.ndarray) -> np.ndarray:
     >>> normalise_weights(np.log([[0.1], [0.3]])).round(12).tolist()
     [[0.5], [1.5]]
     """
-    weight = _exp_difference(log_weight, log_weight.max(axis=0))
+    greatest = log_weight.max(axis=0)  # (item,)
+    weight = np.exp(log_weight - np.where(np.isfinite(greatest), greatest, 0.0))
     mean = weight.mean(axis=0)  # (item,)
     normalised: np.ndarray = np.divide(weight, mean, out=np.full_like(weight, np.nan), where=mean > 0)
     return normalised
@@ -58,7 +59,7 @@ def weighted_mean(weight: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, n
     With weights w of mean 1 and the weighted mean m, that share is w (value - m), by the delta method for a ratio of
     means: it has mean 0, and the Monte Carlo standard error of its mean is that of m.
     """
-    aligned = _align(weight, values)
+    aligned = weight.reshape(*weight.shape, *(1,) * (values.ndim - weight.ndim))
     held = np.where(aligned == 0, 0.0, values)  # what a draw says of answers that it cannot explain may be nan
     mean = (aligned * held).mean(axis=0)  # (item, ...)
     return mean, aligned * (held - mean)
@@ -90,15 +91,3 @@ def average_logs(logs: np.ndarray, log_weight: np.ndarray | None = None) -> np.n
         total = logsumexp(log_weight, axis=0)  # (item,)
         weighed: np.ndarray = logsumexp(held + log_weight[..., None], axis=0) - total[:, None]
     return weighed
-
-
-def _exp_difference(log_values: np.ndarray, log_reference: np.ndarray) -> np.ndarray:
-    """Return exp(values - reference); 0 where the reference is -inf."""
-    none = np.full(np.broadcast_shapes(log_values.shape, log_reference.shape), -np.inf)
-    difference: np.ndarray = np.subtract(log_values, log_reference, out=none, where=np.isfinite(log_reference))
-    return np.exp(difference)
-
-
-def _align(weight: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Give weights the axes that values have more of, at the end."""
-    return weight.reshape(*weight.shape, *(1,) * (values.ndim - weight.ndim))
