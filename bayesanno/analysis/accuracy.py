@@ -60,14 +60,7 @@ def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None
 
 
 def _cover_part(part: FitPart, coverages: Sequence[float]) -> pd.DataFrame:
-    return measure_coverage(part.entropy, _is_right(part), coverages)
-
-
-def _is_right(part: FitPart) -> np.ndarray:
-    """Return whether the most probable label of each item is right, nan where the truth is not known; (item,)."""
-    gold = np.array([part.gold.get(item, "") for item in part.data.items], dtype=object)
-    best = np.array(part.states, dtype=object)[part.posterior.values.argmax(axis=1)]
-    return np.where(gold != "", gold == best, np.nan).astype(float)
+    return measure_coverage(part.entropy, part.right, coverages)
 
 
 def measure_coverage(entropy: np.ndarray, right: np.ndarray, coverages: Sequence[float]) -> pd.DataFrame:
@@ -163,7 +156,7 @@ def count_errors(part: FitPart) -> Errors | None:
 
     if not part.gold or part.is_of_types:
         return None
-    right, probability = _is_right(part), part.posterior.values.max(axis=1)
+    right, probability = part.right, part.posterior.values.max(axis=1)
     known = np.isfinite(right)
     made, expected = float((1 - right[known]).sum()), float((1 - probability[known]).sum())
     by_vote = np.nan_to_num(vote_right(part.data)[known])

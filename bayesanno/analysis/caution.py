@@ -28,7 +28,7 @@ def view_for_table(fit: xr.DataTree | FitView, *, from_draws: bool = False) -> F
     elif before.get("n_draws") not in (None, n_draws):
         fewer, remedy = (
             f"{counted(n_draws, 'draw')}, and its labels and diagnostics are still those of {before['n_draws']:,}",
-            "take the whole fit, or fit anew with draws=...",
+            "take the whole fit, or fit again with draws=...",
         )
     else:
         for problem in explain_chains(before):

@@ -31,6 +31,7 @@ import numpy as np
 from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.groups import read_groups
 from bayesanno.analysis.parts import FitPart, part_of
 from bayesanno.analysis.residuals import Products, Residuals, Sharing, count_answers, find_residuals, find_sharing
 from bayesanno.fits.view import FitView
@@ -215,19 +216,7 @@ def code_groups(groups: Groups | None, part: FitPart) -> tuple[np.ndarray, list[
     annotators = list(part.data.annotators)
     if groups is None:
         return np.zeros(len(annotators), dtype=np.int64), [""]
-    if isinstance(groups, pd.DataFrame):
-        lacking = [column for column in ("annotator", "group") if column not in groups]
-        if lacking:
-            raise DataError(f"groups has no column {lacking[0]!r}: a table of groups has annotator and group")
-        groups = groups.set_index("annotator")["group"]
-    if not isinstance(groups, Mapping | pd.Series):
-        raise DataError(f"groups is {type(groups).__name__}: give the group of each annotator by name, as in a dict")
-    named = pd.Series(groups, dtype=object).dropna()
-    named.index = named.index.map(str)
-    twice = named.index[named.index.duplicated()]
-    if len(twice):
-        raise DataError(f"annotator {twice[0]!r} has two groups: give one of each")
-    own = named.map(str).reindex(annotators)
+    own = read_groups(groups, "annotator").reindex(annotators)
     without = own.index[own.isna() & (part.data.by_annotator > 0)]
     if len(without):
         more = f" (as {len(without) - 1:,} more)" if len(without) > 1 else ""

@@ -194,7 +194,7 @@ def name_agent(view: FitView) -> str:
 
 
 def _explain_none(tool: Tool, item: str, tasks: Tasks) -> NoReturn:
-    """Raise a DataError that says why the tasks have none of the items, of which this is one."""
+    """Raise a DataError that says why the tasks have none of the items, such as this one."""
     if item.rpartition(" / ")[0] in tasks.by_item:
         raise DataError(
             f"item {item!r} is a task with one of its labels, as multi_label=True makes them, and {tool.name} takes "

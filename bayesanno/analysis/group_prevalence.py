@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayesanno.ground.draw import draw_codes
+
 N_RISES = 200  # of EM, towards the mode of the prevalences: where the first sweep begins
 N_SWEEPS = 25  # of Gibbs sampling, of which the last is kept
 LEAST = -700.0  # log of a likelihood: what is impossible is nearly so
@@ -110,6 +112,4 @@ def _draw_concentration(counts: np.ndarray, pi: np.ndarray, rng: np.random.Gener
     for point, c in enumerate(concentration):
         own = gammaln(c * pi + counts).sum(axis=(1, 2)) - n_groups * gammaln(c * pi).sum(axis=(1, 2))
         log_p[:, point] = own + (gammaln(c) - gammaln(c + total)).sum()
-    below = np.exp(log_p - log_p.max(axis=1, keepdims=True)).cumsum(axis=1)
-    chosen = (rng.uniform(size=(len(below), 1)) * below[:, -1:] >= below[:, :-1]).sum(axis=1)
-    return np.asarray(concentration[chosen])
+    return np.asarray(concentration[draw_codes(np.exp(log_p - log_p.max(axis=1, keepdims=True)), rng)])

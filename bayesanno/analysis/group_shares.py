@@ -15,12 +15,14 @@ import numpy as np
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
 from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
+from bayesanno.analysis.groups import read_groups
 from bayesanno.analysis.parameters import HDI_PROB
 from bayesanno.analysis.parts import FitPart, part_of
 from bayesanno.analysis.recalibrated import each_recalibrated, log_label_posterior, recalibrations_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
 from bayesanno.fits.view import FitView
+from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, SizeWarning, warn
 from bayesanno.ground.lazy import azs, pd, xr
 from bayesanno.ground.validate import check_seed, check_share
@@ -212,19 +214,7 @@ def code_items(groups: Any, items: Sequence[str], *, where: str = "groups") -> t
     DataError
         If these are no groups of items, an item has none or two, or a group has no item.
     """
-    if isinstance(groups, pd.DataFrame):
-        lacking = [column for column in ("item", "group") if column not in groups]
-        if lacking:
-            raise DataError(f"{where} has no column {lacking[0]!r}: a table of groups has item and group")
-        groups = groups.drop_duplicates(["item", "group"]).set_index("item")["group"]
-    if not isinstance(groups, Mapping | pd.Series):
-        raise DataError(f"{where} is {type(groups).__name__}: give the group of each item by name, as in a dict")
-    named = pd.Series(groups, dtype=object).dropna()
-    named.index = named.index.map(str)
-    named = named.map(str)
-    twice = named.index[named.index.duplicated()]
-    if len(twice):
-        raise DataError(f"{where}: item {twice[0]!r} has two groups: give one of each")
+    named = read_groups(groups, "item", where=where)
     own = named.reindex(list(items))
     if own.isna().all():
         has = f"has {counted(len(named), 'other')}, as {named.index[0]!r}" if len(named) else "names none"
@@ -299,9 +289,7 @@ def _draw_labels(
             centre = np.stack(prevalences)
             yield draw_with_own_prevalence(stacked - centre[:, None], centre, codes, known, rng)
         else:
-            below = np.exp(stacked).cumsum(axis=2)
-            drawn = (rng.uniform(size=(*below.shape[:2], 1)) * below[:, :, -1:] >= below[:, :, :-1]).sum(axis=2)
-            yield np.where(known >= 0, known, drawn)
+            yield np.where(known >= 0, known, draw_codes(np.exp(stacked), rng))
         logs_of, prevalences = [], []
 
 

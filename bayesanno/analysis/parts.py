@@ -37,9 +37,9 @@ DIFFICULTY = "difficulty"  # (item,), the expected difficulty, where items have 
 
 def measure_entropy(probability: np.ndarray) -> np.ndarray:
     """Return the entropy of posteriors (item, label), in nats; shape (item,)."""
-    from scipy.special import xlogy
+    from scipy.special import entr
 
-    entropy: np.ndarray = -xlogy(probability, probability).sum(axis=1)
+    entropy: np.ndarray = entr(probability).sum(axis=1)
     return entropy
 
 
@@ -93,6 +93,18 @@ class FitPart:
     def is_of_types(self) -> bool:
         """Whether the states are types of items, which no gold label names."""
         return ITEM_TYPE in self.posterior.dims
+
+    @property
+    def best(self) -> np.ndarray:
+        """The name of each item's most probable state, (item,)."""
+        best: np.ndarray = np.array(self.states, dtype=object)[self.posterior.values.argmax(axis=1)]
+        return best
+
+    @property
+    def right(self) -> np.ndarray:
+        """Whether each item's most probable label is the true one, nan where that is not known: (item,)."""
+        gold = np.array([self.gold.get(item, "") for item in self.data.items], dtype=object)
+        return np.where(gold != "", gold == self.best, np.nan).astype(float)
 
     @property
     def gold(self) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -25,15 +25,15 @@ from bayesanno.analysis.parts import (
 )
 from bayesanno.analysis.recalibrated import (
     BEFORE,
-    DRAW,
     is_given,
     log_label_posterior,
     parts_before,
     recalibrate_part,
+    recalibrations_of,
     tabulate_recalibration,
 )
 from bayesanno.analysis.temperature import Recalibration, find_scale, score_shares, weigh
-from bayesanno.fits.storage import groups_by_dimension, is_on_dask, read_by_dimension
+from bayesanno.fits.storage import groups_by_dimension, is_on_dask
 from bayesanno.fits.view import RECALIBRATION, FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
@@ -44,7 +44,7 @@ from bayesanno.modeling.capabilities import ITEM_TYPE, latents
 from bayesanno.modeling.posterior import recover
 
 FEW = 20  # known labels: with fewer, the temperature is uncertain
-NEXT_TO_NOTHING = 0.02  # nats an item that labels add to their frequencies
+ALMOST_NO_GAIN = 0.02  # nats an item that labels add to their frequencies
 
 
 def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
@@ -68,7 +68,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        By any method, of annotations in memory. A recalibrated fit is recalibrated anew, from its original labels.
+        By any method, of annotations in memory. A recalibrated fit is recalibrated from its original labels.
     gold : mapping of item to label, Series, DataFrame or path, optional
         Known true labels, of a random part of the items: those of easy items alone would mislead. A DataFrame or a file
         has columns item and gold (or label). By default the gold that is with the fit's data. What was given to the fit
@@ -169,9 +169,9 @@ def recalibration_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     """
     view = view_for_table(fit, from_draws=True)
     require_recalibrated(view)
-    groups = read_by_dimension(view.tree, RECALIBRATION)
-    parts = [part for part in parts_of(view) if part.dimension in groups]
-    return concat_parts(parts, lambda part: _tabulate(groups[part.dimension], part))
+    learnt = recalibrations_of(view)
+    parts = [part for part in parts_of(view) if part.dimension in learnt]
+    return concat_parts(parts, lambda part: _describe(learnt[part.dimension], part.states))
 
 
 def about_recalibration(view: FitView) -> dict[str, dict[str, Any]]:
@@ -304,11 +304,11 @@ def _recalibrate_one(part: FitPart, labels: Mapping[str, str]) -> tuple[FitPart,
     done = recalibrate_part(part, learnt, dict(zip(rows.tolist(), left_out, strict=True)))
     before = np.maximum(logs[rows, truth], scale.least)
     after, shares = left_out[np.arange(truth.size), truth], score_shares(truth, len(part.states))
-    described = _describe(learnt, part.states)
+    temperature, *shifts = _describe(learnt, part.states).drop(columns="parameter").to_dict("records")
     about = {
         "n_known": int(truth.size),
-        "temperature": described.pop("temperature"),
-        "shift": described,
+        "temperature": temperature,
+        "shift": dict(zip(part.states, shifts, strict=True)),
         "items": list(labels),
         "log_score_before": float(before.mean()),
         "log_score": float(after.mean()),
@@ -317,12 +317,12 @@ def _recalibrate_one(part: FitPart, labels: Mapping[str, str]) -> tuple[FitPart,
     return done, learnt, about | {"remarks": _remark(about, after - shares, part.dimension)}
 
 
-def _describe(learnt: Recalibration, labels: list[str]) -> dict[str, dict[str, float]]:
+def _describe(learnt: Recalibration, labels: Sequence[str]) -> pd.DataFrame:
+    """Return the table of the temperature and the shifts."""
     values = np.concatenate([learnt.temperature[:, None], learnt.shift], axis=1)[None]  # (1, draw, parameter)
     found = describe_draws(xr.DataArray(values, dims=("chain", "draw", "parameter")))
-    return {
-        name: {what: float(of[at]) for what, of in found.items()} for at, name in enumerate(["temperature", *labels])
-    }
+    names = ["temperature", *(f"shift[{label}]" for label in labels)]
+    return pd.DataFrame({"parameter": pd.Series(names, dtype="str"), **found})
 
 
 def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> list[str]:
@@ -335,18 +335,9 @@ def _remark(about: Mapping[str, Any], gained: np.ndarray, dimension: str) -> lis
             f"between {about['temperature']['hdi94_lb']:.3g} and {about['temperature']['hdi94_ub']:.3g} (94%); give "
             f"{FEW} or more"
         )
-    elif gained.mean() < NEXT_TO_NOTHING:
+    elif gained.mean() < ALMOST_NO_GAIN:
         said.append(
             f"the labels{of} carry {'no' if gained.mean() <= 0 else 'almost no'} information: their log score on known "
             f"items is {about['log_score']:.3f}, and that of the labels' frequencies {about['log_score_shares']:.3f}"
         )
     return said
-
-
-def _tabulate(group: xr.Dataset, part: FitPart) -> pd.DataFrame:
-    drawn = group.rename({DRAW: "draw"}).expand_dims("chain")
-    temperature = describe_draws(drawn["temperature"])
-    shift = describe_draws(drawn["shift"].transpose("chain", "draw", ...))
-    names = ["temperature", *(f"shift[{label}]" for label in part.states)]
-    columns = {what: np.concatenate([[values], shift[what]]) for what, values in temperature.items()}
-    return pd.DataFrame({"parameter": pd.Series(names, dtype="str"), **columns})

@@ -26,6 +26,7 @@ from bayesanno.analysis.parts import (
 from bayesanno.analysis.temperature import Recalibration, Scale
 from bayesanno.fits.storage import read_by_dimension
 from bayesanno.fits.view import RECALIBRATION, FitView
+from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.lazy import xr
 
 DRAW = "recalibration_draw"  # not "draw": a selection of draws or chains keeps all of these
@@ -112,8 +113,7 @@ def draw_recalibrated(view: FitView, part: FitPart, rng: np.random.Generator) ->
     n_chains, n_draws = view.posterior.sizes["chain"], view.posterior.sizes["draw"]
     drawn = np.empty((n_chains * n_draws, part.data.n_items), dtype=int)
     for sample, logs in enumerate(each_recalibrated(view, part, n_chains * n_draws, rng)):
-        below = np.exp(logs).cumsum(axis=1)  # (item, label)
-        drawn[sample] = (rng.uniform(size=(len(below), 1)) * below[:, -1:] >= below).sum(axis=1)
+        drawn[sample] = draw_codes(np.exp(logs), rng)
     coords = {"chain": view.posterior["chain"], "draw": view.posterior["draw"], "item": list(part.data.items)}
     name = str(part.latent[PROBABILITY].dims[1])
     return xr.DataArray(drawn.reshape(n_chains, n_draws, -1), dims=tuple(coords), coords=coords, name=name)

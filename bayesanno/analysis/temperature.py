@@ -146,10 +146,10 @@ def log_probabilities(log_size: np.ndarray, shift: np.ndarray, centre: np.ndarra
     measured : array, shape (item, label)
         As from `Scale.measure`.
     """
-    logits: np.ndarray = np.exp(log_size)[:, None, None] * measured + (centre + shift)[:, None, :]
-    logits -= logits.max(axis=2, keepdims=True)
-    logits -= np.log(np.exp(logits).sum(axis=2, keepdims=True))
-    return logits
+    from scipy.special import log_softmax
+
+    logs: np.ndarray = log_softmax(np.exp(log_size)[:, None, None] * measured + (centre + shift)[:, None, :], axis=2)
+    return logs
 
 
 # ----------------------------------------------------------------------------------------------- the posterior
@@ -188,7 +188,7 @@ class WeightedPoints:
         """Return the log probabilities (known, label) of known items, each without its own true label.
 
         Weights are divided by p(the item's true label), and smoothed (PSIS) where that leaves fewer effective points;
-        where it is not to be relied on, the posterior without the item is found anew.
+        where it is not to be relied on, the posterior without the item is found again.
         """
         found = np.empty(logs.shape)
         per_chunk = max(1, CHUNK_BYTES // (8 * len(self.points) * logs.shape[1]))

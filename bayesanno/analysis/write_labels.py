@@ -129,7 +129,7 @@ def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], Writt
     model, known = require_updates(model_of(fit), fit.attrs["method"]), totals_of(fit)
     for what in ("annotators", "labels"):
         if getattr(known, what) != getattr(data, what):
-            raise FitError(f"the {what} of {data.name} are not those of this fit, in the same order: fit it anew")
+            raise FitError(f"the {what} of {data.name} are not those of this fit, in the same order: fit it again")
     shares = {str(name): values.values for name, values in fit["e_step"].data_vars.items()}
     logs = model.log_probabilities(shares, data.on_workers.names_class)
 

@@ -274,7 +274,7 @@ def tabulate_reliability(
 
 
 def _find_bins(sure: np.ndarray, bins: int) -> np.ndarray:
-    """Return the bin of each probability, of which each has its upper end."""
+    """Return the bin of each probability; a bin has its upper end."""
     found: np.ndarray = np.clip(np.ceil(sure * bins).astype(int) - 1, 0, bins - 1)
     return found
 

@@ -72,7 +72,7 @@ def predictive_check(
     """Compare statistics of the answers with those that a model predicts (Gelman, Meng and Stern 1996).
 
     Answers are drawn for the same design, by the model's generative process: with the parameters of draws that are
-    evenly spaced over the fit, and the states of all items (true labels, types) drawn anew given these parameters.
+    evenly spaced over the fit, and the states of all items (true labels, types) drawn again given these parameters.
     A small p means that a correct model would rarely give such answers. The data are used twice, to fit and to check,
     so the p of a correct model is closer to one half than uniform, most of all for statistics that parameters are
     fitted to, such as label counts. Of many rows some are small by chance: first look at those where `of` is empty.

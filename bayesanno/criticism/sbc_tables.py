@@ -52,7 +52,7 @@ def sbc_table(ranks: xr.Dataset) -> pd.DataFrame:
     Raises
     ------
     FitError
-        If there are fewer than 50 simulations, of which bins would hold fewer than 5, or this is no study by `sbc`.
+        If there are fewer than 50 simulations, so that bins would hold fewer than 5, or this is no study by `sbc`.
 
     Examples
     --------

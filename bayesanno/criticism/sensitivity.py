@@ -83,7 +83,7 @@ def sensitivity(
     """Fit a model under every prior of a grid, and compare the results.
 
     Priors of one model differ in numbers that are data of its graph, so that a process compiles once for all of them;
-    options that change the graph compile anew.
+    options that change the graph compile again.
 
     Parameters
     ----------

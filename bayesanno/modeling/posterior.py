@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pt, xr
 from bayesanno.modeling.arguments import Parameters
@@ -279,9 +280,7 @@ class Formula:
         (chosen,) = (one for one in latents(self.model, self.data) if one.name == latent)
         states = []  # (item,) each
         for one in self.evaluate():
-            below = one.probability[latent].cumsum(axis=1)[self.patterns.of_item]  # (item, state)
-            u = rng.uniform(size=(len(below), 1)) * below[:, -1:]
-            states.append((u >= below).sum(axis=1))
+            states.append(draw_codes(one.probability[latent][self.patterns.of_item], rng))
         return self._as_array(states, "item", self.data.items).rename(chosen.dim)
 
     def count_states(self) -> xr.DataArray:

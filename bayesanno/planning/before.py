@@ -198,7 +198,7 @@ def fit_future(
     data = future.data
     with collect_warnings():  # an unreliable fit has wrong labels, and these count
         scores = [
-            _score(fit(model, _take_first(data, each), **settings, random_seed=seed), data, sure)
+            _score(fit(model, _take_first(data, each), **settings, random_seed=seed), sure)
             for each, seed in zip(looks, future.seeds, strict=True)
         ]
     n_answers = data.n_items * np.array(looks)
@@ -296,10 +296,9 @@ def _take_first(data: AnnotationData, n: int) -> AnnotationData:
     return replace(data, item=data.item[kept], annotator=data.annotator[kept], label=data.label[kept])
 
 
-def _score(fitted: xr.DataTree, data: AnnotationData, sure: float) -> tuple[float, float, float, float]:
+def _score(fitted: xr.DataTree, sure: float) -> tuple[float, float, float, float]:
     """Return the share of right labels, twice, that of sure ones, and the mean probability of the best ones."""
     part = part_of(view_of(fitted), None)
     p = part.posterior.values  # (item, state)
-    best = np.array(part.states, dtype=object)[p.argmax(axis=1)]
-    right = np.mean([data.gold.get(item) == label for item, label in zip(data.items, best, strict=True)])
-    return float(right), float(right), float((p.max(axis=1) >= sure).mean()), float(p.max(axis=1).mean())
+    right = float(np.nan_to_num(part.right).mean())  # a true class that no label names is never found
+    return right, right, float((p.max(axis=1) >= sure).mean()), float(p.max(axis=1).mean())

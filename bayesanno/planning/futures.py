@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.wording import listed
 from bayesanno.modeling.states import DrawnStates
@@ -92,7 +93,7 @@ class Futures:
                 items, annotators = self._choose(look - answers, is_open & (left > 0), n_answers, gain, left)
                 if not items.size:
                     break
-                said = _draw(states.answer[draw, annotators, :, truth[items], node[items]], rng)
+                said = draw_codes(states.answer[draw, annotators, :, truth[items], node[items]], rng)
                 measure[items] *= states.answer[:, annotators, said].swapaxes(0, 1)
                 measure[items] /= measure[items].sum(axis=(1, 2, 3), keepdims=True) / states.n_draws
                 is_open[items, annotators] = False
@@ -139,13 +140,5 @@ def _take_some(states: DrawnStates) -> DrawnStates:
 
 def _draw_states(state: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Draw the class and the node of every item, of probabilities (item, class, node)."""
-    cell = _draw(state.reshape(len(state), -1), rng)
-    truth, node = np.divmod(cell, state.shape[2])
+    truth, node = np.divmod(draw_codes(state.reshape(len(state), -1), rng), state.shape[2])
     return truth, node
-
-
-def _draw(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw one of the columns of each row, in proportion."""
-    below = p.cumsum(axis=1, dtype=float)
-    drawn: np.ndarray = (below[:, :-1] <= rng.uniform(size=(len(p), 1)) * below[:, -1:]).sum(axis=1)
-    return drawn

@@ -18,7 +18,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError, MisfitWarning, PredictionWarning, warn
-from bayesanno.ground.lazy import xr
+from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import nearest
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.modeling.capabilities import HasPopulation
@@ -49,6 +49,18 @@ class Askable:
         is_open = np.repeat(~self.is_known[:, None], len(self.data.annotators), axis=1)
         is_open[self.data.item, self.data.annotator] = False
         return is_open
+
+    def describe(self, items: np.ndarray) -> pd.DataFrame:
+        """Return the names of items, the labels that the fit gives them now, and how probable these are."""
+        probability = self.states.probability[items]  # (item, class)
+        names = [self.states.names[code] for code in probability.argmax(axis=1)]
+        return pd.DataFrame(
+            {
+                "item": pd.Series([self.data.items[i] for i in items], dtype="str"),
+                "label_so_far": pd.Series(names, dtype="str"),
+                "probability": probability.max(axis=1),
+            }
+        )
 
 
 def make_askable(

@@ -180,18 +180,9 @@ def find_needed(progress: pd.DataFrame, column: str = "answers") -> tuple[float,
     >>> find_needed(pd.DataFrame({"answers": [0, 100, 200], "p_reached": [0.0, 0.5, 1.0]}))
     (100.0, 6.0, 194.0)
     """
-    at, p = progress[column].to_numpy(dtype=float), progress["p_reached"].to_numpy()
-    found = []
-    for level in (0.5, (1 - PROB) / 2, (1 + PROB) / 2):
-        after = int(np.searchsorted(p, level))
-        if after == len(p):
-            found.append(np.inf)
-        elif after == 0:
-            found.append(at[0])
-        else:
-            part = (level - p[after - 1]) / (p[after] - p[after - 1])
-            found.append(at[after - 1] + part * (at[after] - at[after - 1]))
-    median, lower, upper = (float(np.round(value, 9)) for value in found)
+    levels = np.nextafter([0.5, (1 - PROB) / 2, (1 + PROB) / 2], 0)  # below them: the first of equal rows is enough
+    found = np.interp(levels, progress["p_reached"], progress[column].astype(float), right=np.inf)
+    median, lower, upper = found.round(9).tolist()
     return median, lower, upper
 
 
@@ -258,17 +249,12 @@ def stopping_table(
     for _ in range(futures):
         (look,) = ways.follow([more * asked.data.n_items])
         p_done += (look.probability.max(axis=1) >= 1 - risk) / futures
-    p = asked.states.probability
-    done = p.max(axis=1) >= 1 - risk
-    return pd.DataFrame(
-        {
-            "item": pd.Series(asked.data.items, dtype="str"),
-            "label_so_far": pd.Series([asked.states.names[k] for k in p.argmax(axis=1)], dtype="str"),
-            "probability": p.max(axis=1),
-            "answers": np.bincount(asked.data.item, minlength=asked.data.n_items),
-            "p_done": p_done,
-            "next": pd.Series(np.select([done, p_done >= 0.5], ["done", "ask"], "expert"), dtype="str"),
-        }
+    table = asked.describe(np.arange(asked.data.n_items))
+    done = table["probability"] >= 1 - risk
+    return table.assign(
+        answers=np.bincount(asked.data.item, minlength=asked.data.n_items),
+        p_done=p_done,
+        next=pd.Series(np.select([done, p_done >= 0.5], ["done", "ask"], "expert"), dtype="str"),
     )
 
 

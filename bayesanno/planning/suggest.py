@@ -229,17 +229,10 @@ def _tabulate(
 
 
 def _name_items(asked: Askable, items: np.ndarray) -> pd.DataFrame:
-    """Return the items' names, and what the fit says of them now."""
-    data, probability = asked.data, asked.states.probability
-    best = probability[items].argmax(axis=1)
-    return pd.DataFrame(
-        {
-            "item": pd.Series([data.items[i] for i in items], dtype="str"),
-            "label_so_far": pd.Series([asked.states.names[k] for k in best], dtype="str"),
-            "probability": probability[items, best],
-            "why": pd.Series([_explain(data.votes[i], data.labels, probability[i].max()) for i in items], dtype="str"),
-        }
-    )
+    """Return what the fit says of items now, and why they are asked about."""
+    data, table = asked.data, asked.describe(items)
+    why = [_explain(data.votes[i], data.labels, p) for i, p in zip(items, table["probability"], strict=True)]
+    return table.assign(why=pd.Series(why, dtype="str"))
 
 
 def _explain(votes: np.ndarray, labels: Sequence[str], probability: float) -> str:

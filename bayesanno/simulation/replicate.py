@@ -88,7 +88,7 @@ def replicate_with_states(
 
 
 def quietly(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call with what may be a process in NumPy, of which PyTensor warns when it is first put into a graph or called."""
+    """Call a function without the warning by PyTensor that a process in NumPy is not compiled."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Numba will use object mode")
         return function(*arguments, **named)

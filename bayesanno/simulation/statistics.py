@@ -103,7 +103,7 @@ def measure_distance(observed: np.ndarray, replicated: np.ndarray) -> tuple[np.n
 # --------------------------------------------------------------------------------------------------- of annotations
 
 
-def _told_labels(data: AnnotationData) -> list[int]:
+def _find_counted_labels(data: AnnotationData) -> list[int]:
     """Return the labels whose counts say all: of two, one follows from the other, and the last is kept."""
     return list(range(data.n_labels)) if data.n_labels > 2 else [1]
 
@@ -116,7 +116,7 @@ def _count_votes(data: AnnotationData, label: np.ndarray) -> np.ndarray:
 
 def votes_per_item(data: AnnotationData) -> Statistic:
     """Count the items that have 0, 1, 2, ... votes for a label: of each label, or of two labels the last."""
-    labels, most = _told_labels(data), int(np.bincount(data.item, minlength=1).max())
+    labels, most = _find_counted_labels(data), int(np.bincount(data.item, minlength=1).max())
 
     def measure(label: np.ndarray) -> np.ndarray:
         votes = _count_votes(data, label)
@@ -133,7 +133,7 @@ def unanimous(data: AnnotationData) -> Statistic:
 
 def label_counts(data: AnnotationData) -> Statistic:
     """Count how often each annotator gives each label; of two labels the last."""
-    labels, n = _told_labels(data), data.n_labels
+    labels, n = _find_counted_labels(data), data.n_labels
 
     def measure(label: np.ndarray) -> np.ndarray:
         counts = np.bincount(data.annotator * n + label, minlength=data.n_annotators * n)

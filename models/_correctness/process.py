@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.errors import DataError
 
 TRIES = 100_000  # of an item whose true label is known, before its simulation is given up
@@ -60,13 +61,13 @@ class Process:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Simulate items with the same number of annotations: theta (item, slot), omega (item, slot, label)."""
         n_items, k, n_labels = omega.shape
-        psi = _draw(np.tile(truth, (n_items, 1, 1)), rng)[:, 0]  # (item,)
+        psi = draw_codes(np.tile(truth, (n_items, 1, 1)), rng)[:, 0]  # (item,)
         right = rng.uniform(size=(n_items, k)) < theta  # (item, slot)
         true = np.arange(n_labels) == psi[:, None, None]  # (item, 1, label)
         if self.alpha == "normalised":
-            ghost = _draw(np.where(true, 0.0, omega), rng)  # (item, slot)
+            ghost = draw_codes(np.where(true, 0.0, omega), rng)  # (item, slot)
         else:
-            ghost = _draw(omega, rng)
+            ghost = draw_codes(omega, rng)
             together = ((ghost == psi[:, None]) & ~right).any(axis=1) | ((~right).sum(axis=1) == 1)
             ghost = np.where(together[:, None], n_labels, ghost)
         ghost = np.where(right, psi[:, None], ghost)
@@ -82,15 +83,7 @@ def _name_truth(state: np.ndarray, response: np.ndarray, truth: np.ndarray, rng:
     unsaid = np.where((response[:, :, None] == np.arange(truth.size)).any(axis=1), 0.0, truth)  # (item, label)
     if not unsaid.size:
         return state
-    return np.where(state < truth.size, state, _draw(unsaid[:, None, :], rng)[:, 0])
-
-
-def _draw(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw a label per row of weights (item, slot, label), which need not sum to one."""
-    below = weights.cumsum(axis=2)
-    u = rng.uniform(size=(*weights.shape[:2], 1)) * below[:, :, -1:]
-    label: np.ndarray = np.minimum((u >= below).sum(axis=2), weights.shape[2] - 1)
-    return label
+    return np.where(state < truth.size, state, draw_codes(unsaid[:, None, :], rng)[:, 0])
 
 
 def _block_weights(block: np.ndarray, omega: np.ndarray) -> np.ndarray:
@@ -137,7 +130,7 @@ def draw_distinct(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         for block in range(k):
             has = left >> block & 1
             choices[:, 0, block + 1] = has * weights[:, block, label] * sums[label][rows, left & ~(1 << block)]
-        chosen = _draw(choices, rng)[:, 0] - 1  # (item,), -1 for nobody
+        chosen = draw_codes(choices, rng)[:, 0] - 1  # (item,), -1 for nobody
         taken = np.flatnonzero(chosen >= 0)
         label_of[taken, chosen[taken]] = label
         left[taken] &= ~(1 << chosen[taken])

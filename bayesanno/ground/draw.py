@@ -1,0 +1,21 @@
+"""Draws of one of several, in proportion."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def draw_codes(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw one of the last axis of weights (..., code) in proportion, which need not add up to 1; shape (...).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.ground.draw import draw_codes
+    >>> draw_codes(np.array([[0.0, 3.0], [1.0, 0.0]]), np.random.default_rng(1)).tolist()
+    [1, 0]
+    """
+    below = weights.cumsum(axis=-1, dtype=float)
+    at = rng.uniform(size=(*weights.shape[:-1], 1)) * below[..., -1:]
+    drawn: np.ndarray = (at >= below[..., :-1]).sum(axis=-1)
+    return drawn
