@@ -37,6 +37,7 @@ from bayesanno.analysis.residuals import Products, Residuals, Sharing, count_ans
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, SizeWarning, warn
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.validate import check_at_least
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.measures import count_independent
 
@@ -135,8 +136,7 @@ def dependence_table(
     [-0.0, 5.13, 5.13]
     """
     check_resampling(confidence, resamples, random_seed)
-    if least_items < 1:
-        raise DataError(f"least_items is {least_items}: it must be 1 or more")
+    check_at_least("least_items", least_items, 1, DataError)
     view = view_for_table(fit)
     part = part_of(view, dimension)
     probability, by = _find_truth(view, part, truth)

@@ -195,7 +195,7 @@ def recode(known: Any, new: Any, model: AnnotationModel) -> Any:
 
 @recode.register(AnnotationData)
 def _(known: AnnotationData, new: AnnotationData, model: AnnotationModel) -> AnnotationData:
-    recoded = _recode_table(known, new, takes_strangers=isinstance(model, HasPopulation))
+    recoded = _recode_table(known, new, takes_new_annotators=isinstance(model, HasPopulation))
     model.check(recoded)
     return recoded
 
@@ -223,9 +223,9 @@ def _(known: MultiAnnotationData, new: MultiAnnotationData, model: AnnotationMod
     return recoded
 
 
-def _recode_table(known: AnnotationData, new: AnnotationData, *, takes_strangers: bool = False) -> AnnotationData:
+def _recode_table(known: AnnotationData, new: AnnotationData, *, takes_new_annotators: bool = False) -> AnnotationData:
     codes, annotators = {}, known.annotators
-    if takes_strangers:
+    if takes_new_annotators:
         annotators += tuple(name for name in new.annotators if name not in set(known.annotators))
     for what, names in (("annotator", annotators), ("label", known.labels)):
         code_of = {name: code for code, name in enumerate(names)}

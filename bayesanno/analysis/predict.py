@@ -13,9 +13,9 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import tabulate_labels
+from bayesanno.analysis.new_annotators import add_new_annotators
 from bayesanno.analysis.parts import recode, split_data
 from bayesanno.analysis.recalibrated import recalibrate_new
-from bayesanno.analysis.strangers import add_strangers
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
@@ -96,7 +96,9 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     recoded = recode(view.data, new_data, view.model)
     posterior, copies = view.posterior, 1
     if isinstance(view.model, HasPopulation) and recoded.annotators != view.data.annotators:
-        posterior = add_strangers(view.model, recoded, posterior, np.random.default_rng(random_seed), copies=COPIES)
+        posterior = add_new_annotators(
+            view.model, recoded, posterior, np.random.default_rng(random_seed), copies=COPIES
+        )
         copies = COPIES
     found = recover(
         view.model, recoded, posterior, view.known, with_log_likelihood=False, weigh_draws=True, copies=copies

@@ -18,7 +18,6 @@ from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.parts import (
     LOG_PROBABILITY,
-    PROBABILITY,
     FitPart,
     concat_parts,
     parts_of,
@@ -33,6 +32,7 @@ from bayesanno.analysis.recalibrated import (
     tabulate_recalibration,
 )
 from bayesanno.analysis.temperature import Recalibration, find_scale, score_shares, weigh
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask
 from bayesanno.fits.view import RECALIBRATION, FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
@@ -119,7 +119,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     """
     view = view_for_table(fit)
     parts = {part.dimension: part for part in parts_to_recalibrate(view)}
-    known = read_gold(parts, gold)
+    known = read_gold({dimension: part.data for dimension, part in parts.items()}, gold)
     if any(LOG_PROBABILITY not in part.latent for part in parts.values()):  # a fit by an earlier version
         parts = _with_logs(view, parts)
     before = {dimension: part.latent for dimension, part in parts.items()}
@@ -212,8 +212,10 @@ def _with_logs(view: FitView, parts: Mapping[str, FitPart]) -> dict[str, FitPart
 # ---------------------------------------------------------------------------------------------- the known labels
 
 
-def read_gold(parts: Mapping[str, FitPart], gold: Any) -> dict[str, dict[str, str]]:
+def read_gold(tables: Mapping[str, Any], gold: Any) -> dict[str, dict[str, str]]:
     """Return the known labels of each dimension that has any: item -> label, controls left out.
+
+    `tables` are the annotations of each dimension, or under "" those without dimensions.
 
     Raises
     ------
@@ -221,27 +223,27 @@ def read_gold(parts: Mapping[str, FitPart], gold: Any) -> dict[str, dict[str, st
         As for `recalibrate`.
     """
     if gold is None:
-        found = {name: _read_one(part, dict(part.gold)) for name, part in parts.items() if part.gold}
+        found = {name: _read_one(data, data.gold) for name, data in tables.items() if data.gold}
         if not found:
             raise FitError(
                 "no true label is known: give gold, a mapping of item to label or a file with columns item and gold"
             )
-    elif "" in parts:
-        found = {"": _read_one(parts[""], gold)}
+    elif "" in tables:
+        found = {"": _read_one(tables[""], gold)}
     else:
-        if not isinstance(gold, Mapping) or not set(map(str, gold)) <= set(parts):
+        if not isinstance(gold, Mapping) or not set(map(str, gold)) <= set(tables):
             raise DataError(
-                f"this fit has dimensions {listed(list(parts))}: give gold by dimension, as in "
-                f"{{{next(iter(parts))!r}: ...}}"
+                f"this fit has dimensions {listed(list(tables))}: give gold by dimension, as in "
+                f"{{{next(iter(tables))!r}: ...}}"
             )
-        found = {str(name): _read_one(parts[str(name)], one) for name, one in gold.items()}
+        found = {str(name): _read_one(tables[str(name)], one) for name, one in gold.items()}
     for name, labels in found.items():
-        free = {item: label for item, label in labels.items() if item not in parts[name].data.controls}
+        free = {item: label for item, label in labels.items() if item not in tables[name].controls}
         if not free:
             of = f" in {name}" if name else ""
             was = ", as all of those given are of controls, which the fit has used" if labels else ""
             raise FitError(f"no true label is known{of}{was}: give labels that the fit has not used")
-        found[name] = {item: free[item] for item in parts[name].data.items if item in free}  # in whatever order given
+        found[name] = {item: free[item] for item in tables[name].items if item in free}  # in the order of the data
     return found
 
 
@@ -250,12 +252,7 @@ def check_gold(model: AnnotationModel, data: Any, gold: Any) -> None:
     kinds = latents(model, data)
     if any(latent.dim == ITEM_TYPE for latent in kinds):
         refuse_types(model)
-    parts = {}
-    for latent in kinds:
-        own = latent.data_of(data)
-        empty = xr.Dataset({PROBABILITY: (("item", latent.dim), np.empty((0, own.n_classes)))})
-        parts[latent.name] = FitPart(own, empty.assign_coords({latent.dim: list(own.classes)}), latent.name)
-    read_gold(parts, gold)
+    read_gold({latent.name: latent.data_of(data) for latent in kinds}, gold)
 
 
 def refuse_types(model: AnnotationModel) -> NoReturn:
@@ -263,10 +260,10 @@ def refuse_types(model: AnnotationModel) -> NoReturn:
     raise FitError(f"{model.name} gives types of items, not their labels: true labels cannot recalibrate it")
 
 
-def _read_one(part: FitPart, gold: Any) -> dict[str, str]:
+def _read_one(data: AnnotationData, gold: Any) -> dict[str, str]:
     if isinstance(gold, Mapping | pd.Series):
-        pairs = dict(gold.items()) if isinstance(gold, Mapping) else gold.dropna().items()
-        rows = [(str(item), str(label)) for item, label in (pairs.items() if isinstance(pairs, dict) else pairs)]
+        pairs = gold.items() if isinstance(gold, Mapping) else gold.dropna().items()
+        rows = [(str(item), str(label)) for item, label in pairs]
         if not rows:
             return {}
         gold = pd.DataFrame(rows, columns=["item", "gold"], dtype=object)
@@ -274,7 +271,7 @@ def _read_one(part: FitPart, gold: Any) -> dict[str, str]:
         raise DataError(
             f"gold is of type {type(gold).__name__}: give a mapping of item to label, a Series, a DataFrame or a file"
         )
-    return read_known(gold, ("gold", "label"), part.data.items, tuple(part.states))
+    return read_known(gold, ("gold", "label"), data.items, data.classes)
 
 
 def _with_gold(constant: xr.Dataset, known: Mapping[str, Mapping[str, str]]) -> xr.Dataset:

@@ -23,7 +23,7 @@ from bayesanno.analysis.parts import (
     measure_entropy,
     split_data,
 )
-from bayesanno.analysis.temperature import Recalibration, Scale
+from bayesanno.analysis.temperature import LogOddsScale, Recalibration
 from bayesanno.fits.storage import read_by_dimension
 from bayesanno.fits.view import RECALIBRATION, FitView
 from bayesanno.ground.draw import draw_codes
@@ -123,11 +123,7 @@ def each_recalibrated(view: FitView, part: FitPart, n: int, rng: np.random.Gener
     """Yield the log posterior of labels (item, label) by n draws of the temperature and the shifts, in random order."""
     recalibration = recalibrations_of(view)[part.dimension]
     before = log_label_posterior(parts_before(view)[part.dimension])
-    if LABEL_PROBABILITY not in part.latent:
-        own = part.latent[LOG_PROBABILITY].values
-    else:
-        with np.errstate(divide="ignore"):
-            own = np.log(part.posterior.values)
+    own = log_label_posterior(part)
     known = np.isin(list(part.data.items), list(known_items(view, part.dimension))) | is_given(part)  # (item,)
     for draw in rng.permuted(np.resize(np.arange(recalibration.log_size.size), n)):
         one = Recalibration(recalibration.scale, recalibration.log_size[[draw]], recalibration.shift[[draw]])
@@ -172,7 +168,7 @@ def recalibrations_of(view: FitView) -> dict[str, Recalibration]:
     found = {}
     for dimension, group in read_by_dimension(view.tree, RECALIBRATION).items():
         size, least = (float(group[of]) for of in ("log_odds_size", "least_log_probability"))
-        scale = Scale(group["log_share"].values, size, least)
+        scale = LogOddsScale(group["log_share"].values, size, least)
         found[dimension] = Recalibration(scale, np.log(size / group["temperature"].values), group["shift"].values)
     return found
 

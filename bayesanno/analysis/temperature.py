@@ -57,7 +57,7 @@ CHUNK_BYTES = 64 * 2**20  # of probabilities, over draws, at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Scale:
+class LogOddsScale:
     """What temperature and shifts are measured by; known without any true label.
 
     Attributes
@@ -81,7 +81,7 @@ class Scale:
         return measured
 
 
-def find_scale(logs: np.ndarray) -> Scale:
+def find_scale(logs: np.ndarray) -> LogOddsScale:
     """Return the scale of log probabilities (item, label) of all items whose labels were not given to the fit.
 
     Examples
@@ -97,7 +97,7 @@ def find_scale(logs: np.ndarray) -> Scale:
     held = np.nan_to_num(np.where(np.isneginf(logs), least, logs))
     spread = held - held.mean(axis=1, keepdims=True)
     size = float(np.sqrt((spread**2).mean()))
-    return Scale(np.log(counts / counts.sum()), max(size, 1e-6), least)
+    return LogOddsScale(np.log(counts / counts.sum()), max(size, 1e-6), least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +106,14 @@ class Recalibration:
 
     Attributes
     ----------
-    scale : Scale
+    scale : LogOddsScale
     log_size : array, shape (draw,)
         log(s / T).
     shift : array, shape (draw, label)
         Of each label, those of a draw adding up to 0.
     """
 
-    scale: Scale
+    scale: LogOddsScale
     log_size: np.ndarray
     shift: np.ndarray
 
@@ -144,7 +144,7 @@ def log_probabilities(log_size: np.ndarray, shift: np.ndarray, centre: np.ndarra
     shift : array, shape (draw, label)
     centre : array, shape (label,)
     measured : array, shape (item, label)
-        As from `Scale.measure`.
+        As from `LogOddsScale.measure`.
     """
     from scipy.special import log_softmax
 
@@ -161,7 +161,7 @@ class WeightedPoints:
 
     Attributes
     ----------
-    scale : Scale
+    scale : LogOddsScale
     points : array, shape (point, 1 + label)
         log(s / T), then the shifts.
     log_ratio : array, shape (point,)
@@ -170,7 +170,7 @@ class WeightedPoints:
         Smoothed, and adding up to 1 as weights.
     """
 
-    scale: Scale
+    scale: LogOddsScale
     points: np.ndarray
     log_ratio: np.ndarray
     log_weight: np.ndarray
@@ -213,12 +213,12 @@ class WeightedPoints:
         return log_probabilities(self.points[:, 0], self.points[:, 1:], self.scale.centre, self.scale.measure(logs))
 
 
-def weigh(scale: Scale, logs: np.ndarray, truth: np.ndarray) -> WeightedPoints:
+def weigh(scale: LogOddsScale, logs: np.ndarray, truth: np.ndarray) -> WeightedPoints:
     """Find the posterior of temperature and shifts.
 
     Parameters
     ----------
-    scale : Scale
+    scale : LogOddsScale
     logs : array, shape (known, label)
         The log probabilities of the items whose true labels are known.
     truth : array of int, shape (known,)

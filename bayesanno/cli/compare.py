@@ -18,12 +18,12 @@ import bayesanno as ba
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_data, new_folder, print_result, write_results
 from bayesanno.cli.for_model import read_for
-from bayesanno.criticism.predictive import check_replicates
+from bayesanno.criticism.predictive import LEAST_REPLICATES
 from bayesanno.fits.storage import MAX_GROUP_BYTES
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import known_seed
+from bayesanno.ground.validate import check_at_least, known_seed
 from bayesanno.inference.climbing.climb import require_updates
 from bayesanno.inference.methods import METHODS, choose_method
 from bayesanno.inference.sampling.nuts import NUTSSettings
@@ -56,7 +56,7 @@ def compare(
     models = parse_models(model)
     sampling: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains}
     check_method(method, models, sampling)
-    check_replicates(replicates)
+    check_at_least("replicates", replicates, LEAST_REPLICATES)
     with new_folder(out, overwrite=overwrite) as folder:
         answers, described = read_for_all(models, data, options)
         check_size(answers.n_items, draws * chains)

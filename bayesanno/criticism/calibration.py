@@ -26,6 +26,7 @@ from bayesanno.criticism.clusters import bound_share
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
+from bayesanno.ground.validate import check_at_least
 from bayesanno.ground.wording import listed
 
 BINS = 10
@@ -104,7 +105,7 @@ def calibration_table(
     300
     """
     check_resampling(confidence, 0, None)
-    check_bins(bins)
+    check_at_least("bins", bins, 1, DataError)
     view = view_for_table(fit)
     if cumulative:
         return concat_parts(_scored_parts(view), lambda part: _tabulate_grades(view, part, bins, confidence, order))
@@ -162,7 +163,7 @@ def calibration_scores(
     0.95
     """
     check_resampling(confidence, resamples, random_seed)
-    check_bins(bins)
+    check_at_least("bins", bins, 1, DataError)
 
     def tabulate(part: FitPart) -> pd.DataFrame:
         return tabulate_scores(_predict(part), bins, confidence, resamples, random_seed)
@@ -321,9 +322,3 @@ def _scored_parts(view: FitView) -> list[FitPart]:
         but = " of an item whose label was not given as a control" if any(part.gold for part in parts) else ""
         raise FitError(f"no gold label is known{but}: read the data with a gold column, or with gold_file=...")
     return scored
-
-
-def check_bins(bins: int) -> None:
-    """Raise a DataError unless there is a bin."""
-    if bins < 1:
-        raise DataError(f"bins is {bins}: it must be at least 1")

@@ -24,14 +24,14 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parts import parts_of
-from bayesanno.criticism.calibration import BINS, check_bins, predict_all, tabulate_scores
+from bayesanno.criticism.calibration import BINS, predict_all, tabulate_scores
 from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.counts import CountData
 from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import FitView
-from bayesanno.ground.errors import FitError
+from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import azs, pd, xr
-from bayesanno.ground.validate import check_seed
+from bayesanno.ground.validate import check_at_least, check_seed
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K
 from bayesanno.inference.log_likelihood import leave_one_out
@@ -92,7 +92,7 @@ def compare(
     ['one_coin', 'model_b']
     """
     check_seed(random_seed)
-    check_bins(bins)
+    check_at_least("bins", bins, 1, DataError)
     views = _check_fits(fits)
     gold = _find_gold(views)
     elpds = {name: _leave_one_out(name, view) for name, view in views.items()}

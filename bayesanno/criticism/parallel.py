@@ -40,12 +40,6 @@ def run_all[T, R](
             raise
 
 
-def check_workers(workers: int) -> None:
-    """Raise a FitError unless so many processes can be asked for."""
-    if workers < 1:
-        raise FitError(f"workers is {workers}: it must be 1 or more")
-
-
 def _make_executor(workers: int, client: Any) -> AbstractContextManager[Executor | None]:
     if client is not None:
         return client.get_executor()  # type: ignore[no-any-return]

@@ -26,7 +26,7 @@ from bayesanno.criticism.histogram import expected_by_type, measure_chi_square
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_seed
+from bayesanno.ground.validate import check_at_least, check_seed
 from bayesanno.ground.wording import nearest
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import KINDS, Data
@@ -116,7 +116,7 @@ def predictive_check(
     ['unanimous', 'rest_agreement']
     """
     check_seed(random_seed)
-    check_replicates(replicates)
+    check_at_least("replicates", replicates, LEAST_REPLICATES)
     view = view_for_table(fit, from_draws=True)
     if not prior:
         require_draws(view, "a predictive check")
@@ -161,12 +161,6 @@ def check_draws(drawn: Drawn, chosen: Sequence[Mapping[str, Statistic]], rng: np
         parts.append(rows)
         every.append(replicated)
     return PredictiveCheck(table=pd.concat(parts, ignore_index=True), replicated=np.concatenate(every, axis=1))
-
-
-def check_replicates(replicates: int) -> None:
-    """Raise a FitError if replicates are too few for a p-value."""
-    if replicates < LEAST_REPLICATES:
-        raise FitError(f"replicates is {replicates}: it must be at least {LEAST_REPLICATES}")
 
 
 def choose_statistics(table: AnswerTable, asked: str | Sequence[str] | None) -> dict[str, Statistic]:

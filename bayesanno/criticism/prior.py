@@ -21,7 +21,7 @@ from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.validate import check_seed
+from bayesanno.ground.validate import check_at_least, check_seed
 from bayesanno.modeling.base import AnnotationModel, require_data
 from bayesanno.modeling.capabilities import HasKnownParameters, known_parameters, latents
 from bayesanno.modeling.data_kinds import Data
@@ -105,28 +105,24 @@ def describe_prior(
     [['extreme', ''], ['even', '']]
     """
     check_seed(random_seed)
-    if draws < LEAST_DRAWS:
-        raise FitError(f"draws is {draws}: it must be at least {LEAST_DRAWS}")
+    check_at_least("draws", draws, LEAST_DRAWS)
     named = dict(models) if isinstance(models, Mapping) else {get_model(models).name: models}
     if not named:
         raise FitError("models is empty: give at least one model")
     chosen = {name: get_model(model) for name, model in named.items()}
-    asked = forget_truth(design)
+    asked = without_truth(design)
     for model in chosen.values():
         require_data(model, asked)
         require_own_prior(model)
-    columns = ("dimension", "quantity", "of")
-    parts, drawn = [], []
+    rows, drawn = [], []
     for name, model in chosen.items():
-        rows = list(_describe(model, asked, draws, np.random.default_rng(random_seed)))
-        values = [row[-1].ravel() for row in rows]
-        described = pd.DataFrame([row[:-1] for row in rows], columns=list(columns), dtype="str")
-        described.insert(0, "model", pd.Series(name, index=described.index, dtype="str"))
-        low, high = np.array([np.quantile(one, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) for one in values]).T
-        numbers = {"mean": [one.mean() for one in values], "sd": [one.std(ddof=1) for one in values]}
-        parts.append(described.assign(**numbers, low=low, high=high))
-        drawn += values
-    table = pd.concat(parts, ignore_index=True)
+        for dimension, quantity, of, found in _describe(model, asked, draws, np.random.default_rng(random_seed)):
+            values = found.ravel()
+            low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+            row = {"model": name, "dimension": dimension, "quantity": quantity, "of": of}
+            rows.append(row | {"mean": values.mean(), "sd": values.std(ddof=1), "low": low, "high": high})
+            drawn.append(values)
+    table = pd.DataFrame(rows)
     if not isinstance(asked, MultiAnnotationData):
         table = table.drop(columns="dimension")
     return PriorDescription(table=table, drawn=tuple(drawn))
@@ -142,19 +138,19 @@ def require_own_prior(model: AnnotationModel) -> None:
 
 
 @singledispatch
-def forget_truth(design: Any) -> Any:
+def without_truth(design: Any) -> Any:
     """Return a design without what is known of the truth."""
     return design
 
 
-@forget_truth.register(AnnotationData)
+@without_truth.register(AnnotationData)
 def _(design: AnnotationData) -> AnnotationData:
     return replace(design, gold={}, controls={})
 
 
-@forget_truth.register(MultiAnnotationData)
+@without_truth.register(MultiAnnotationData)
 def _(design: MultiAnnotationData) -> MultiAnnotationData:
-    return MultiAnnotationData(by_dimension={name: forget_truth(one) for name, one in design.by_dimension.items()})
+    return MultiAnnotationData(by_dimension={name: without_truth(one) for name, one in design.by_dimension.items()})
 
 
 def _describe(model: AnnotationModel, design: Data, n: int, rng: np.random.Generator) -> Iterator[Row]:

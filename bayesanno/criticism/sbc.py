@@ -26,13 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.criticism.parallel import check_workers, run_all
+from bayesanno.criticism.parallel import run_all
 from bayesanno.criticism.prior import require_own_prior
 from bayesanno.criticism.trials import collect_warnings
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import BayesannoError, FitError
 from bayesanno.ground.lazy import pm, xr
-from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.ground.validate import check_at_least, check_seed, known_seed
 from bayesanno.inference.diagnosis.explain_modes import explain_chains
 from bayesanno.inference.fit import fit
 from bayesanno.inference.graph.draws import add_deterministics
@@ -109,9 +109,8 @@ def sbc(
     """
     chosen = get_model(model)
     check_seed(random_seed)
-    check_workers(workers)
-    if simulations < 1:
-        raise FitError(f"simulations is {simulations}: it must be 1 or more")
+    check_at_least("workers", workers, 1)
+    check_at_least("simulations", simulations, 1)
     require_own_prior(chosen)
     require_data(chosen, design)  # what answers must be like, `fit` asks of those that are simulated
     seed = known_seed(random_seed)

@@ -14,16 +14,15 @@ from bayesanno.agreement.resampling import check_resampling
 from bayesanno.criticism.calibration import (
     BINS,
     Predicted,
-    check_bins,
     score_probabilities,
     tabulate_reliability,
     tabulate_scores,
 )
 from bayesanno.criticism.clusters import bound_share
 from bayesanno.criticism.sbc import KEPT, PROBABILITY, STATE
-from bayesanno.ground.errors import FitError
+from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_made
+from bayesanno.ground.validate import check_at_least, check_made
 from bayesanno.ground.wording import name_elements
 
 RANK_BINS = 10  # for the test of uniformity
@@ -156,7 +155,7 @@ def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, confidence: float = 
     >>> ba.sbc_label_table(ranks)  # doctest: +SKIP
     """
     check_resampling(confidence, 0, None)
-    check_bins(bins)
+    check_at_least("bins", bins, 1, DataError)
     n = count_simulations(ranks)
 
     def bound_bin(own: np.ndarray, right: np.ndarray) -> tuple[float, float]:
@@ -209,7 +208,7 @@ def sbc_label_scores(
     >>> ba.sbc_label_scores(ranks, random_seed=1)  # doctest: +SKIP
     """
     check_resampling(confidence, resamples, random_seed)
-    check_bins(bins)
+    check_at_least("bins", bins, 1, DataError)
     units = count_simulations(ranks)
     return tabulate_scores(_score_labels(ranks), bins, confidence, resamples, random_seed, units=units)
 

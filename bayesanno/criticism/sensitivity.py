@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from bayesanno.analysis.parts import part_of
-from bayesanno.criticism.parallel import check_workers, run_all
+from bayesanno.criticism.parallel import run_all
 from bayesanno.criticism.trials import try_fit
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError, ModelError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd
-from bayesanno.ground.validate import check_seed, known_seed
+from bayesanno.ground.validate import check_at_least, check_seed, known_seed
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, latents
@@ -128,7 +128,7 @@ def sensitivity(
     check_seed(random_seed)
     own = get_model(model)
     require_labels(own, data)
-    check_workers(workers)
+    check_at_least("workers", workers, 1)
     choose_method(arguments.get("method", "nuts"), arguments.get("method_options"))
     rows = lay_out_grid(own, grid, data, known_seed(random_seed), arguments)
     store = None if folder is None else Path(folder)
@@ -174,9 +174,9 @@ def lay_out_grid(
     rows = []
     for number, one in enumerate(models):
         what = json.dumps([one.name, one.to_fields(), data.hash, seed, repr(sorted(arguments.items()))])
-        key = hashlib.sha256(what.encode()).hexdigest()
-        own_seed = int(np.random.SeedSequence([seed, *hashlib.sha256(what.encode()).digest()]).generate_state(1)[0])
-        rows.append(Row(number, one, own_seed, key))
+        digest = hashlib.sha256(what.encode()).digest()
+        own_seed = int(np.random.SeedSequence([seed, *digest]).generate_state(1)[0])
+        rows.append(Row(number, one, own_seed, digest.hex()))
     return rows
 
 

@@ -38,6 +38,18 @@ def check_share(what: str, value: float) -> None:
         raise DataError(f"{what} is {value}: it must be above 0 and below 1")
 
 
+def check_at_least(what: str, value: float, least: int, error: type[Exception] = FitError) -> None:
+    """Raise an error unless a value is so much or more."""
+    if not value >= least:
+        raise error(f"{what} is {value}: it must be at least {least}")
+
+
+def check_count(what: str, value: Any) -> None:
+    """Raise a DataError unless a value is a whole number of 1 or more."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 1:
+        raise DataError(f"{what} is {value!r}: it must be a number, 1 or more")
+
+
 def check_made(given: Any, kind: str, maker: str, has: Collection[str] = ()) -> None:
     """Raise a FitError unless this is what a function returns: of the class of this name, with these columns or attrs.
 

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from bayesanno.analysis.parts import part_of
-from bayesanno.criticism.parallel import check_workers, run_all
+from bayesanno.criticism.parallel import run_all
 from bayesanno.criticism.trials import collect_warnings
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.fits.view import FitView, require_as_fitted, view_of
 from bayesanno.ground.errors import DataError, FitError, MisfitWarning, warn
 from bayesanno.ground.lazy import pd, xr
-from bayesanno.ground.validate import check_seed
+from bayesanno.ground.validate import check_at_least, check_count, check_seed
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.inference.fit import fit
 from bayesanno.inference.methods import choose_method
@@ -33,7 +33,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasKnownParameters, HasPopulation, known_parameters
 from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import get_model
-from bayesanno.planning.progress import Measure, check_count, check_target, tabulate_progress
+from bayesanno.planning.progress import Measure, check_target, tabulate_progress
 from bayesanno.simulation.designs import make_design
 from bayesanno.simulation.replicate import draw_prior, replicate_with_states
 from bayesanno.simulation.simulate import put_labels
@@ -141,7 +141,7 @@ def plan_answers(
     ([100, 500], True)
     """
     check_seed(random_seed)
-    check_workers(workers)
+    check_at_least("workers", workers, 1)
     check_target(target, measure, sure)
     counts = {"items": items, "annotators": annotators, "simulations": FEW if simulations is None else simulations}
     for name, value in counts.items():

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesanno.analysis.parts import find_positions
 from bayesanno.ground.errors import DataError
+from bayesanno.ground.validate import check_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +43,7 @@ def make_budget(
     elif isinstance(per_annotator, Mapping):
         most[at] = _of_each("per_annotator", per_annotator, who, names, may_be_zero=True)
     else:
-        if isinstance(per_annotator, bool) or not isinstance(per_annotator, int) or per_annotator < 1:
-            raise DataError(f"per_annotator is {per_annotator!r}: it must be a number of answers, 1 or more")
+        check_count("per_annotator", per_annotator)
         most[at] = per_annotator
     if costs is not None:
         cost[at] = _of_each("costs", costs, who, names)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
+from bayesanno.analysis.new_annotators import add_new_annotators
 from bayesanno.analysis.parts import PROBABILITY
 from bayesanno.analysis.recalibrated import known_items, recalibrations_of
-from bayesanno.analysis.strangers import add_strangers
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.fits.view import FitView
@@ -98,7 +98,7 @@ def make_askable(
                 f"hierarchical_dawid_skene, says what to expect of new ones{nearest(new[0], data.annotators)}"
             )
         data = replace(data, annotators=(*data.annotators, *new))
-        posterior = add_strangers(view.model, data, posterior, rng)
+        posterior = add_new_annotators(view.model, data, posterior, rng)
     states = find_states(view.model, data, posterior, view.known)
     is_known = np.isin(data.items, list(data.controls))
     if view.is_recalibrated:

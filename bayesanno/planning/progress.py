@@ -12,7 +12,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import one_blas_thread
-from bayesanno.ground.validate import check_seed, check_share
+from bayesanno.ground.validate import check_count, check_seed, check_share
 from bayesanno.ground.wording import listed
 from bayesanno.planning.budget import make_budget
 from bayesanno.planning.futures import Allocation, Futures
@@ -256,12 +256,6 @@ def stopping_table(
         p_done=p_done,
         next=pd.Series(np.select([done, p_done >= 0.5], ["done", "ask"], "expert"), dtype="str"),
     )
-
-
-def check_count(name: str, value: int) -> None:
-    """Raise a DataError unless a value is a whole number of 1 or more."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise DataError(f"{name} is {value!r}: it must be a number, 1 or more")
 
 
 def _find_looks(answers: Sequence[int] | None, n_items: int, n_open: int) -> list[int]:

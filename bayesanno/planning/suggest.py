@@ -12,7 +12,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.running import one_blas_thread
-from bayesanno.ground.validate import check_seed
+from bayesanno.ground.validate import check_count, check_seed
 from bayesanno.ground.wording import counted, listed
 from bayesanno.planning.budget import Budget, make_budget
 from bayesanno.planning.gains import AnnotatorGains, Gains, gain_of_truth
@@ -156,8 +156,7 @@ def suggest_annotations(
 
 def _check(n: int, target: str, random_seed: int | None) -> None:
     check_seed(random_seed)
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise DataError(f"n is {n!r}: it must be a number of answers, 1 or more")
+    check_count("n", n)
     if target not in TARGETS:
         raise DataError(f"target is {target!r}: it must be one of {listed(TARGETS)}")
 

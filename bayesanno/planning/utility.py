@@ -56,10 +56,4 @@ def information(measure: np.ndarray) -> np.ndarray:
     return worth
 
 
-def accuracy(measure: np.ndarray) -> np.ndarray:
-    """Return the largest of measures (..., class)."""
-    largest: np.ndarray = measure.max(axis=-1)
-    return largest
-
-
-UTILITIES: dict[str, Utility] = {"information": information, "accuracy": accuracy}
+UTILITIES: dict[str, Utility] = {"information": information, "accuracy": lambda measure: measure.max(axis=-1)}

@@ -154,7 +154,7 @@ def _name_all(
         {name: (dims[name], value) for name, value in values.items()},
         coords={dim: named[dim] for dim in sorted(used & set(named))},
     )
-    if not _is_of_labels(process):  # no gold can hold it
+    if process.state_dim != "true_class":  # no gold can hold it
         names = np.array(process.states(design), dtype=str)[state]
         truth = truth.assign_coords(item=list(design.items)).assign(state=("item", names))
     return data, truth
@@ -213,7 +213,7 @@ def _(design: CountData, _model: AnnotationModel, _state: np.ndarray, label: np.
 
 @put_labels.register(AnnotationData)
 def _(design: AnnotationData, model: AnnotationModel, state: np.ndarray, label: np.ndarray) -> AnnotationData:
-    gold = _name_gold(design, model.states(design), state) if _is_of_labels(model) else {}
+    gold = _name_gold(design, model.states(design), state) if model.state_dim == "true_class" else {}
     return replace(design, label=label, gold=gold)
 
 
@@ -226,11 +226,6 @@ def _(design: MultiAnnotationData, model: AnnotationModel, state: np.ndarray, la
         parts[name] = replace(part, label=label[begin : begin + part.n_annotations], gold=gold)
         begin += part.n_annotations
     return MultiAnnotationData(by_dimension=parts)
-
-
-def _is_of_labels(model: AnnotationModel) -> bool:
-    """Return whether the states of a model's items are true labels."""
-    return model.state_dim == "true_class"
 
 
 def _name_gold(design: AnnotationData, states: Sequence[str], state: np.ndarray) -> dict[str, str]:

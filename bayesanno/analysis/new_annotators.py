@@ -10,7 +10,7 @@ from bayesanno.ground.lazy import xr
 from bayesanno.modeling.capabilities import HasPopulation
 
 
-def add_strangers(
+def add_new_annotators(
     model: HasPopulation, data: Any, posterior: xr.Dataset, rng: np.random.Generator, *, copies: int = 1
 ) -> xr.Dataset:
     """Return each draw of a posterior so many times, with new annotators drawn from the population.
