@@ -254,9 +254,8 @@ def check_grades(model: AnnotationModel, data: object) -> None:
     DataError
         If the order of the labels is not known.
     """
-    parts = getattr(data, "by_dimension", {"": data})
-    found = {latent.name: latent.states for latent in latents(model, data)}
-    for dimension, part in parts.items():
-        if not isinstance(part, AnnotationData) or not set(part.classes) <= set(found.get(dimension, ())):
+    for latent in latents(model, data):
+        part = latent.data_of(data)
+        if not isinstance(part, AnnotationData) or not set(part.classes) <= set(latent.states):
             raise FitError(f"{model.name} gives no labels of items, and so no grades")
-        order_classes(part, dimension=dimension)
+        order_classes(part, dimension=latent.name)

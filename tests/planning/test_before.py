@@ -139,7 +139,7 @@ def test_what_is_known_of_the_fit_is_said(crowd):
         ({"items": 0}, "items is 0: it must be a number, 1 or more"),
         ({"annotators": 2.5}, "annotators is 2.5"),
         ({"simulations": 0}, "simulations is 0"),
-        ({"workers": 0}, "workers is 0: it must be 1 or more"),
+        ({"workers": 0}, "workers is 0: it must be at least 1"),
         ({"target": 95}, "target is 95"),
         ({"measure": "kappa"}, "measure is 'kappa'"),
         ({"method": "magic"}, "there is no method 'magic'"),
