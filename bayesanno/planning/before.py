@@ -10,7 +10,7 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -35,6 +35,7 @@ from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import get_model
 from bayesanno.planning.progress import Measure, check_target, tabulate_progress
 from bayesanno.simulation.designs import make_design
+from bayesanno.simulation.quantities import Drawn
 from bayesanno.simulation.replicate import draw_prior, replicate_with_states
 from bayesanno.simulation.simulate import put_labels
 
@@ -161,15 +162,18 @@ def plan_answers(
     }
     if like is None:
         design = make_design(labels=2 if labels is None else labels, **asked)
-        made = _simulate_prior(chosen, design, n, rng)
+        drawn = _draw_from_prior(chosen, design, n, rng)
     else:
         if labels is not None:
             raise DataError("with like, labels are those of that fit: leave labels out")
         view = _require_like(like)
         design = replace(make_design(labels=view.data.classes, **asked), **_labels_of(view.data))
-        made = _simulate_like(view, design, n, rng)
+        drawn = _draw_like(view, design, n, rng)
     settings = {"method": method, "check": False, "progressbar": False, **QUICK.get(method, {})}
-    futures = [Future(data, [int(rng.integers(2**31)) for _ in looks]) for data in made]
+    futures = [
+        Future(put_labels(design, drawn.model, states, answers), [int(rng.integers(2**31)) for _ in looks])
+        for answers, states in replicate_with_states(*drawn, rng)
+    ]
     how: dict[str, Any] = {"workers": workers, "client": None, "message": "fitting", "progressbar": progressbar}
     done = dict(run_all(fit_future, futures, chosen, looks, settings, sure, **how))
     seen = np.array([done[future] for future in futures])  # (simulation, look, 6)
@@ -242,51 +246,30 @@ def _labels_of(data: AnnotationData) -> dict[str, Any]:
     return {"labels": data.labels, "unsure": data.unsure, "order_declared": data.order_declared}
 
 
-def _simulate_prior(
-    model: AnnotationModel, design: AnnotationData, n: int, rng: np.random.Generator
-) -> Iterator[AnnotationData]:
+def _draw_from_prior(model: AnnotationModel, design: AnnotationData, n: int, rng: np.random.Generator) -> Drawn:
     process = model.without_data() if isinstance(model, HasKnownParameters) else model
     known = {name: one.value for name, one in known_parameters(process, design).items()}
-    return _simulate(process, design, draw_prior(process, design, n, rng), known, rng)
+    return Drawn(process, design, draw_prior(process, design, n, rng), known)
 
 
-def _simulate_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Generator) -> Iterator[AnnotationData]:
-    """Simulate answers of new annotators like those of a fit, each time by another draw of its parameters."""
-    model, known = view.model, known_parameters(view.model, view.data)
+def _draw_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Generator) -> Drawn:
+    """Draw parameters of new annotators like those of a fit, each time by another draw of its parameters."""
+    model = view.model
     sample = view.posterior.stack(sample=("chain", "draw"), create_index=False).transpose("sample", ...)
     at = rng.choice(sample.sizes["sample"], size=n, replace=sample.sizes["sample"] < n)
-    draws = {str(name): (one.dims[1:], one.values[at]) for name, one in sample.data_vars.items()}
-    draws |= {name: (one.dims, np.repeat(view.known[name][None], n, axis=0)) for name, one in known.items()}
+    drawn = sample.isel(sample=at).drop_vars(list(sample.coords))
+    for name, one in known_parameters(model, view.data).items():
+        drawn[name] = (("sample", *one.dims), np.repeat(view.known[name][None], n, axis=0))
     if isinstance(model, HasPopulation):
-        population = {name: values for name, (dims, values) in draws.items() if "annotator" not in dims}
+        whole = drawn.drop_dims("annotator")
+        population = {str(name): one.values for name, one in whole.data_vars.items()}
         new = model.draw_annotators(population, len(design.annotators), view.data.class_codes, rng)
+        whole = whole.assign({name: (drawn[name].dims, values) for name, values in new.items()})
     else:  # one of the fit's for each new one, others in each simulation
         who = rng.integers(len(view.data.annotators), size=(n, len(design.annotators)))
-        new = {
-            name: np.stack(
-                [one.take(chosen, axis=dims.index("annotator")) for one, chosen in zip(values, who, strict=True)]
-            )
-            for name, (dims, values) in draws.items()
-            if "annotator" in dims
-        }
-    values = {
-        name: (("chain", "draw", *dims), new.get(name, of_all)[None])
-        for name, (dims, of_all) in draws.items()
-        if name in new or "annotator" not in dims
-    }
-    return _simulate(model, design, xr.Dataset(values), {}, rng)
-
-
-def _simulate(
-    model: AnnotationModel,
-    design: AnnotationData,
-    draws: xr.Dataset,
-    known: Mapping[str, np.ndarray],
-    rng: np.random.Generator,
-) -> Iterator[AnnotationData]:
-    """Yield data simulated by each draw of the parameters, with their true labels as gold."""
-    for answers, states in replicate_with_states(model, design, draws, known, rng):
-        yield put_labels(design, model, states, answers)
+        picked = {"sample": xr.DataArray(np.arange(n), dims="sample"), "annotator": (("sample", "annotator"), who)}
+        whole = drawn.isel(picked).map(lambda one: one.transpose(*drawn[one.name].dims))
+    return Drawn(model, design, whole.rename(sample="draw").expand_dims("chain"), {})
 
 
 def _take_first(data: AnnotationData, n: int) -> AnnotationData:
