@@ -32,8 +32,8 @@ def decide_labels(
     fit : xarray.DataTree or FitView
     cost : DataFrame or mapping of mappings, or {"absolute", "squared"}
         `cost.loc[truth, decision]` (or `cost[truth][decision]`): the cost of that decision when that is the true label.
-        Every label of the fit is a row; columns may name further decisions, such as "ask an expert". Of labels in
-        order, "absolute" and "squared" are the distance of the decision's grade from the true one, and its square, with
+        Every label of the fit is a row; columns may name further decisions, such as "ask an expert". If labels are
+        in order, "absolute" and "squared" are the distance of the decision's grade from the true one and its square, by
         the grades of `grade_table`: the decision is then the median label, and the label nearest to the expected grade.
     order : sequence of str, optional
         For these two: the labels from the lowest to the highest, if their order was not declared before.
@@ -120,7 +120,7 @@ def sample_labels(
     -------
     xarray.DataArray
         The indices of classes or types, with dims (chain, draw, item); one more than the last class where nobody named
-        the true one, in models that allow for such items. Of a fit that was recalibrated, each draw is of one
+        the true one, in models that allow for such items. If the fit was recalibrated, each draw is of one
         temperature and its shifts, and always of a class.
 
     Raises

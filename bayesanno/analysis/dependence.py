@@ -73,8 +73,8 @@ def dependence_table(
     fit : xarray.DataTree or FitView
         Of a model whose states are labels, such as `model_b`, `mace` or `one_coin`.
     groups : mapping, Series or DataFrame, optional
-        The group of each annotator, by name: base model, agency, desk. Of a DataFrame the columns `annotator` and
-        `group`, as `group_annotators` returns them.
+        The group of each annotator, by name: base model, agency, desk. A DataFrame has the columns `annotator`
+        and `group`, as `group_annotators` returns them.
     truth : str, optional
         The source of true labels: "gold", known ones, on the items that have one; or "posterior", each item's, with
         products averaged over its classes. By default gold if there is any. The posterior comes from the same answers
@@ -98,8 +98,8 @@ def dependence_table(
         The rows are, by `level`: "all" annotators, first; of groups "within" (all pairs of one group, whichever) and
         "between" (all pairs of two groups), then the same of each group and of every two groups; and "pair", each two
         annotators who share enough items, those whose interval begins highest first, so that no pair is on top by
-        chance. Of more than 10,000 pairs those that share most items have rows; all count above. A group, or two, of
-        whom no two annotators share an item has no row.
+        chance. If there are more than 10,000 pairs, those that share most items have rows; all count above. A group,
+        or two, has no row if no two of its annotators share an item.
 
         `level`; `first`, `second`: the groups or annotators, empty of more than these; `n_items`: on which at least two
         of them answered; `n_pairs`: of annotators who share an item; `correlation` from -1 to 1, nan where no errors

@@ -31,7 +31,7 @@ def summary(fit: xr.DataTree | FitView, var_names: Sequence[str] | None = None) 
     -------
     pandas.DataFrame
         One row per parameter: `parameter`, `mean`, `sd`, `hdi94_lb`, `hdi94_ub`, `ess_bulk`, `ess_tail`, `r_hat`; the
-        last three are missing unless the draws are of Markov chains. Of a point, as EM gives it, all are missing but
+        last three are missing unless the draws are of Markov chains. A point, as EM gives it, has nothing but
         the value itself, in `mean`.
 
     Raises

@@ -52,8 +52,8 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     ----------
     fit : xarray.DataTree or FitView
     new_data : AnnotationData, CountData or MultiAnnotationData
-        New items, as data of the class that the fit was made from. Of annotations: a subset of the fit's annotators
-        (and others, of a model with a population), and labels among the fit's. Of several dimensions: all of the fit's,
+        New items, as data of the class that the fit was made from. Annotations are by a subset of the fit's annotators
+        (or others, if the model has a population), with labels among the fit's. Dimensions are all of the fit's,
         since labels depend on all of them.
     random_seed : int, optional
         For the draws of new annotators; nothing else is random.

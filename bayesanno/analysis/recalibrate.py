@@ -153,7 +153,7 @@ def recalibration_table(fit: xr.DataTree | FitView) -> pd.DataFrame:
     pandas.DataFrame
         One row for the temperature and one for each label: `parameter` ("temperature", "shift[<label>]"), `mean`, `sd`,
         `hdi94_lb`, `hdi94_ub`. A temperature of 1 and shifts of 0 leave labels as they were; above 1, labels were too
-        sure. Of several dimensions, those of each that was recalibrated, `dimension` first.
+        sure. With several dimensions, those of each that was recalibrated, `dimension` first.
 
     Raises
     ------

@@ -63,15 +63,15 @@ def write_labels(
     """Write the labels of items to a new folder of Parquet files, for fits in memory or on a cluster.
 
     The columns are those of `label_table`: item, label, probability, entropy, n_annotations, p[<label>] of each label
-    and, where any is known, gold. Of items in memory there is one file. Of items on a Dask cluster there is one of each
-    part, written by the worker that holds it.
+    and, where any is known, gold. Items in memory make one file. Items on a Dask cluster make one for each part,
+    written by the worker that holds it.
 
     Parameters
     ----------
     fit : xarray.DataTree
     data : AnnotationData, CountData, MultiAnnotationData, DaskAnnotations, path, dask.dataframe or None
         The data of the fit, or others of the same annotators and labels. None for a fit that holds its items: these.
-        Other items in memory are predicted, as by `predict_labels`. Of a fit on a cluster, what is not on the cluster
+        Other items in memory are predicted, as by `predict_labels`. For a fit on a cluster, what is not on the cluster
         yet is read again, so give what `distribute_annotations` returned where there is more to do than this.
     folder : path
         A new folder; of items on a cluster, in a file system that all workers share.

@@ -47,7 +47,7 @@ class PredictiveCheck:
     ----------
     table : DataFrame
         One row per number: `statistic`; `of`, what it is of; `observed`; `mean` of the replicates, and `low` and `high`
-        that hold the middle 94% of them; `p`. Of several dimensions, `dimension` first. The row in which `of` is empty
+        that hold the middle 94% of them; `p`. `dimension` first, if there are several. The row in which `of` is empty
         is of the statistic as a whole. Where that is several numbers, it is how far they are, together, from what is
         predicted: the mean of their squared distances in standard deviations of the replicates; of a histogram,
         chi-square from each draw's own expected histogram, averaged over draws. There p is the share of replicates
@@ -75,20 +75,20 @@ def predictive_check(
     evenly spaced over the fit, and the states of all items (true labels, types) drawn again given these parameters.
     A small p means that a correct model would rarely give such answers. The data are used twice, to fit and to check,
     so the p of a correct model is closer to one half than uniform, most of all for statistics that parameters are
-    fitted to, such as label counts. Of many rows some are small by chance: first look at those where `of` is empty.
+    fitted to, such as label counts. Among many rows some are small by chance: first look at those where `of` is empty.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
     statistic : str or sequence of str, optional
-        By default all that the data have. Of annotations: `votes_per_item`, how many items have 0, 1, ... votes for a
+        By default all that the data have. Annotations have `votes_per_item`, how many items have 0, 1, ... votes for a
         label ("3 x yes"; of two labels the last); `unanimous`, the share of items with two annotations or more on
         which all agree; `label_counts`, how often each annotator gives each label (of two labels the last);
         `pair_agreement`, how often two annotators agree on the items that both answered, of the 5,000 pairs with most
-        such answers; `rest_agreement`, how often the answers of others agree with an annotator's. Of counts:
-        `histogram` of the successes, where all items have the same number of trials; `positive_share` of all answers;
-        `spread`, the standard deviation of the items' shares. An unsure answer is an answer like others: two of them
-        agree.
+        such answers; `rest_agreement`, how often the answers of others agree with an annotator's. Counts
+        have `histogram`, of the successes, where all items have the same number of trials; `positive_share`, of all
+        answers; `spread`, the standard deviation of the items' shares. An unsure answer is an answer like others:
+        two of them agree.
     replicates : int, default 500
         How many; no more than the fit has draws.
     prior : bool, default False

@@ -43,7 +43,7 @@ def expected_progress(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of annotations. Of a fit that was recalibrated, it is the recalibrated labels whose progress is expected.
+        A fit of annotations. If it was recalibrated, the progress is that of the recalibrated labels.
     answers : sequence of int, optional
         Numbers of further answers, in all, in rising order; by default up to 8 per item, or until the target is reached
         in nearly all futures.

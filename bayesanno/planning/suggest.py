@@ -47,7 +47,7 @@ def suggest_annotations(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        Of annotations. Of a fit that was recalibrated, gains are those of the recalibrated labels.
+        A fit of annotations. If it was recalibrated, gains are those of the recalibrated labels.
     n : int
         How many.
     target : {"labels", "annotators", "gold"}
