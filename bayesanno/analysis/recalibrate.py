@@ -276,14 +276,11 @@ def _read_one(data: AnnotationData, gold: Any) -> dict[str, str]:
 
 def _with_gold(constant: xr.Dataset, known: Mapping[str, Mapping[str, str]]) -> xr.Dataset:
     """Return what is known of items with these true labels in place of those that were there."""
-    gold = constant["gold"]
-    values = gold.values.astype(object)  # (item,) or (dimension, item)
-    place = {str(item): row for row, item in enumerate(gold["item"].values)}
+    gold = constant["gold"].astype(object)  # (item,) or (dimension, item), of labels of any length
     for dimension, labels in known.items():
-        own = values if not dimension else values[list(map(str, gold["dimension"].values)).index(dimension)]
-        for item, label in labels.items():
-            own[place[item]] = label
-    return constant.assign(gold=(gold.dims, values.astype(str)))
+        own = gold.sel(dimension=dimension) if dimension else gold  # a view, not a copy
+        own.loc[{"item": list(labels)}] = list(labels.values())
+    return constant.assign(gold=gold.astype(str))
 
 
 # -------------------------------------------------------------------------------------------- what they say

@@ -105,7 +105,9 @@ def compare(
             notes.append(f"elpd_loo: {counted(high, 'item')} with a Pareto k above {MAX_PARETO_K}")
         if view.yields == "approximation":
             notes.append(f"elpd_loo: by {view.tree.attrs['method']}, an approximation; if too narrow, it is too high")
-        row: dict[str, Any] = {"name": name, "model": view.model.name, "method": view.tree.attrs["method"]}
+        is_of_counts = view.model.data_class is CountData
+        types = {"types": len(view.model.states(view.data))} if is_of_counts else {}
+        row: dict[str, Any] = {"name": name, "model": view.model.name, **types, "method": view.tree.attrs["method"]}
         row |= {"elpd_loo": float(elpd.elpd), "se": float(elpd.se), "p_loo": float(elpd.p)}
         row |= {"max_pareto_k": float(elpd.pareto_k.max()), "n_high_pareto_k": high}
         row |= beside[name]
@@ -113,16 +115,13 @@ def compare(
         if predicted is not None:
             scores = tabulate_scores(predicted, bins, 0.95, 0, None)
             row |= {"n_gold": predicted.right.size} | dict(zip(scores["score"], scores["value"], strict=True))
-        if view.model.data_class is CountData:
+        if is_of_counts:
             row |= _describe_counts(view, notes, random_seed)
         rows.append(row | {"note": "; ".join(notes)})
     table = pd.DataFrame(rows)
     if "log_marginal" in table:
         _weigh_marginals(table)
-    ordered = [column for column in table if column not in ("types", "note")]
-    if "types" in table:
-        ordered.insert(2, "types")
-    return table[[*ordered, "note"]].sort_values("elpd_loo", ascending=False, kind="stable", ignore_index=True)
+    return table.sort_values("elpd_loo", ascending=False, kind="stable", ignore_index=True)
 
 
 def _check_fits(fits: Mapping[str, xr.DataTree | FitView]) -> dict[str, FitView]:
@@ -191,7 +190,6 @@ def _describe_counts(view: FitView, notes: list[str], random_seed: int | None) -
     if np.isnan(p_predictive):
         notes.append("p_predictive: items have different numbers of trials, and no common histogram")
     return {
-        "types": len(view.model.states(view.data)),
         "log_marginal": marginal.value,
         "se_log_marginal": marginal.error,
         "p_model": float("nan"),

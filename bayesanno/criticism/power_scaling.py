@@ -106,23 +106,19 @@ def power_scaling_table(
     with quiet_logger("arviz_stats", logging.ERROR):  # the table says what it would
         found = measure(chosen)
         unrelated = _measure_unrelated(chosen, measure)
-    parts = []
-    for values in _flatten(chosen):
-        part = {"mean": values.mean(axis=(0, 1)), "sd": values.std(axis=(0, 1), ddof=1)}
-        for of, log_density in scaled.items():
-            part |= dict(zip((f"{of}_slope", f"{of}_slope_mcse"), _slope(values, log_density), strict=True))
-        parts.append(pd.DataFrame(part))
-    slopes = pd.concat(parts).set_axis(found.index, axis=0)
-    table = slopes[["mean", "sd"]].join(found[list(GROUPS)])
+    values = np.concatenate(_flatten(chosen), axis=2)  # (chain, draw, element)
     adjusted = {of: _adjust_p(found[of].to_numpy(), unrelated[of]) for of in GROUPS}
+    table = found[list(GROUPS)].rename_axis("parameter").reset_index().astype({"parameter": "str"})
+    table.insert(1, "mean", values.mean(axis=(0, 1)))
+    table.insert(2, "sd", values.std(axis=(0, 1), ddof=1))
     table = table.assign(**{f"{of}_noise": np.quantile(unrelated[of], 0.95) for of in GROUPS})
     table = table.assign(**{f"{of}_p_adjusted": p for of, p in adjusted.items()})
-    table = table.join(slopes.drop(columns=["mean", "sd"]))
-    table.insert(0, "parameter", pd.Series(found.index, index=found.index, dtype="str"))
-    counts = {of: (found[of] >= THRESHOLD) & (adjusted[of] <= FALSE_SHARE) for of in GROUPS}
-    conditions = [counts["prior"] & counts["likelihood"], counts["prior"], found["prior"] >= THRESHOLD]
+    for of, log_density in scaled.items():
+        table[f"{of}_slope"], table[f"{of}_slope_mcse"] = _slope(values, log_density)
+    counts = {of: (table[of] >= THRESHOLD) & (adjusted[of] <= FALSE_SHARE) for of in GROUPS}
+    conditions = [counts["prior"] & counts["likelihood"], counts["prior"], table["prior"] >= THRESHOLD]
     said = np.select(conditions, [CONFLICT, STRONG, TOO_FEW_DRAWS], "")
-    return table.assign(diagnosis=pd.Series(said, index=found.index, dtype="str")).reset_index(drop=True)
+    return table.assign(diagnosis=pd.Series(said, dtype="str"))
 
 
 def label_power_scaling(fit: xr.DataTree | FitView, *, prior_var_names: Sequence[str] | None = None) -> pd.DataFrame:
