@@ -226,7 +226,9 @@ def find_homes(by_chain: np.ndarray) -> tuple[list[int], list[int]]:
 def _compare_tops(
     model: AnnotationModel, data: Data, graph: pm.Model, modes: Modes, points: Sequence[np.ndarray]
 ) -> list[dict[str, Any]]:
-    """Say of each top how it differs from the first."""
+    """Say of each top how it differs from the first; one that is alone differs from none, and needs no formula."""
+    if len(points) == 1:
+        return [{}]
     values = as_chains(graph, [modes.surface.density.values_at(point) for point in points])
     if modes.surface.count_labellings is not None:
         values, _ = align_classes(values)
