@@ -141,7 +141,7 @@ def test_the_masses_that_are_printed_are_exact_within_their_error(table):
     assert judge(table) == []
 
 
-def test_a_chain_that_ends_where_it_was_seldom_gives_its_mode_no_more_than_it_has():
+def test_a_chain_that_ends_where_it_seldom_was_adds_no_mass():
     """Where no modes were looked for, the chain is of the mode that its last draw is in, and has draws of both."""
     table = Table("opposed", 7)
     exact = weigh_table(table)

@@ -68,7 +68,7 @@ def mass_by_quadrature(fit, n_points=21):
 class TestMirroredAccuracies:
     """Model A with two labels: theta -> 1 - theta leaves the likelihood as it is."""
 
-    def test_the_mirrored_mode_of_table15_is_reported_with_its_mass_and_has_a_chain(self, table15):
+    def test_the_mirrored_mode_of_table15_has_a_chain_and_a_mass(self, table15):
         fit, said = table15
         first, second = ba.diagnostics_of(fit)["modes"]["found"]
         assert (len(first["chains"]), len(second["chains"])) == (3, 1)
@@ -97,13 +97,13 @@ class TestMirroredAccuracies:
 
     @NOISY
     def test_a_combination_has_draws_of_both_in_proportion_and_no_rhat(self, table15, whole15, tmp_path):
-        told = json.loads(whole15.attrs["combination"])
-        assert told["weights"] == "mass"
-        assert told == ba.diagnostics_of(whole15)["combination"]
+        combination = json.loads(whole15.attrs["combination"])
+        assert combination["weights"] == "mass"
+        assert combination == ba.diagnostics_of(whole15)["combination"]
         low = (whole15["posterior"]["accuracy"] < 0.5).mean(("chain", "draw")).values
-        assert low == pytest.approx([0.127, 0.127, 0.873], abs=4 * told["modes"][0]["error"])
-        assert sum(mode["n_draws"] for mode in told["modes"]) == whole15["posterior"].sizes["draw"]
-        assert 400 < told["n_effective"] < whole15["posterior"].sizes["draw"]
+        assert low == pytest.approx([0.127, 0.127, 0.873], abs=4 * combination["modes"][0]["error"])
+        assert sum(mode["n_draws"] for mode in combination["modes"]) == whole15["posterior"].sizes["draw"]
+        assert 400 < combination["n_effective"] < whole15["posterior"].sizes["draw"]
         found = ba.diagnostics_of(whole15)
         assert (found["max_rhat"], found["n_chains"], found["min_bfmi"]) == (None, None, None)
         assert ba.summary(whole15)["r_hat"].isna().all()
@@ -177,14 +177,14 @@ class TestMirroredAccuracies:
     @NOISY
     def test_stacking_weighs_by_prediction(self, table15):
         whole = ba.combine_modes(table15[0], "stacking", random_seed=1)
-        told = json.loads(whole.attrs["combination"])
-        assert told["weights"] == "stacking"
-        weight = [mode["weight"] for mode in told["modes"]]
+        combination = json.loads(whole.attrs["combination"])
+        assert combination["weights"] == "stacking"
+        weight = [mode["weight"] for mode in combination["modes"]]
         assert sum(weight) == pytest.approx(1)
-        better = int(np.argmax([mode["elpd"] for mode in told["modes"]]))
+        better = int(np.argmax([mode["elpd"] for mode in combination["modes"]]))
         assert weight[better] > 0.9  # every item says the same: the better mode, by however little, has all
-        assert told["modes"][better]["n_draws"] == told["modes"][better]["n_available"]
-        assert told["modes"][0]["error"] is None
+        assert combination["modes"][better]["n_draws"] == combination["modes"][better]["n_available"]
+        assert combination["modes"][0]["error"] is None
 
     def test_what_is_refused(self, table15, whole15, refuses):
         fit, _ = table15
@@ -211,7 +211,7 @@ def test_a_mode_with_mass_and_without_draws_is_not_left_out_silently():
         _share_draws(np.array([0.6, 0.4]), [0, 100])
 
 
-def test_mirrored_rates_of_lazy_annotators_are_weighed_and_not_sampled_longer():
+def test_mirrored_rates_of_lazy_annotators_are_weighed():
     # of fewer items a chain may cross to the other mode while it is tuned
     design = ba.make_design(items=160, annotators=8, labels=["no", "yes"], per_item=4, random_seed=1)
     data, _ = ba.simulate("diligent_lazy_annotators", design, random_seed=1)

@@ -94,7 +94,7 @@ class TestTwoModes:
         assert spamming["chains"] == [0, 1, 2, 3]
         assert knowing["chains"] == []
 
-    def test_chains_in_a_mode_of_no_mass_are_told_to_be_left_out(self):
+    def test_chains_in_a_mode_of_no_mass_are_to_be_left_out(self):
         best = {"mass": 0.9999, "chains": [0, 2, 3]}
         lost = {"mass": 0.0001, "chains": [1], "classes": {"no": "yes", "yes": "no"}, "items_differ": 1}
         (said,) = explain_modes({"rough": False, "crossing": [], "found": [best, lost]})
