@@ -65,7 +65,7 @@ def explain_few(data: AnnotationData, *, shared: bool) -> list[str]:
         found.append("two labels have no order that could help: fit class_conditional, or model_b")
     if most < 2:
         found.append(
-            "no item has more than one answer, so that severity and noise cannot be told from the prevalence: fit "
+            "no item has more than one answer, so that severity, noise and prevalence cannot be distinguished: fit "
             "another model, or give the true labels of some items (controls)"
         )
     if n_answering < FEW:

@@ -13,24 +13,20 @@ high or too low, and report the grade in whose interval, between common threshol
     log sd_j       ~ Normal(log typical_sd, sd_spread)
     p(C_i, V_i)    = prevalence_C prod_j P(v_ij | C)                        the likelihood is its sum over C
 
-Symbols.
-    prevalence       (true_class)
-    width            (response)    of the interval of each label, as a share of the scale from -1/2 to K - 1/2
-    threshold        (boundary)    deterministic: where the interval of one label ends and that of the next begins
-    severity         (annotator)   how many grades too high an annotator perceives items; below 0, too low
-    sd               (annotator)   standard deviation of an annotator's noise, in grades; consistency is 1 / sd
-    typical_sd       ()            the median annotator's
-    severity_spread, sd_spread ()  standard deviations of the severities, and of log sd; `shared_spread` of shared=True
-    accuracy         (annotator)   deterministic: P(V_ij = C_i), over items of all grades
-
-Priors and what they imply.
-    severity_spread ~ Gamma(2, 2 / severity_prior), with mean severity_prior (0.3): 94% of annotators are within .73.
-    typical_sd      ~ LogNormal(log .5, .5): sd_prior; the median annotator's noise is half a grade.
-    sd_spread       ~ Gamma(2, 2 / sd_spread_prior), with mean sd_spread_prior (0.4): 94% of sds are from .13 to 1.9.
-    width           ~ Dirichlet(10): width_prior; of five labels, thresholds have a standard deviation of .28 to .34.
-    prevalence      ~ Dirichlet(3).         shared_spread ~ HalfNormal(0.3).
-    One annotator alone is then right in .78 of the cases on average of two labels, in .63 of five (94% of annotators:
-    .54 to .99, and .28 to .95). Both spreads have density 0 at 0, where all annotators are equal.
+Symbols, and priors.
+    prevalence       (true_class)   ~ Dirichlet(3)
+    width            (response)     ~ Dirichlet(10): the interval of each label, as a share of the scale from -1/2 to
+                         K - 1/2; of five labels, thresholds have a standard deviation of .28 to .34
+    threshold        (boundary)     deterministic: where the interval of one label ends and that of the next begins
+    severity         (annotator)    how many grades too high an annotator perceives items; below 0, too low
+    severity_spread  ()             ~ Gamma(2, 2 / severity_prior), with mean 0.3: 94% of annotators are within .73
+    sd               (annotator)    standard deviation of an annotator's noise, in grades; consistency is 1 / sd
+    typical_sd       ()             ~ LogNormal(log .5, .5): the median annotator's noise is half a grade
+    sd_spread        ()             ~ Gamma(2, 2 / sd_spread_prior), with mean 0.4: 94% of sds are from .13 to 1.9
+    shared_spread    ()             ~ HalfNormal(0.3), of shared=True
+    accuracy         (annotator)    deterministic: P(V_ij = C_i), over items of all grades
+One annotator alone is then right in .78 of the cases on average of two labels, in .63 of five (94% of annotators: .54
+to .99, and .28 to .95).  Both spreads have density 0 at 0, where all annotators are equal.
 
 Identifiability.  The grades' positions give the unit.  All severities and thresholds can move up together: only the
 severities' mean of 0 and the scale that the widths divide keep them in place.  Grades cannot be permuted.  With

@@ -9,14 +9,9 @@ from _build_helpers.formulas import GREEK, FormulaError, in_prose, to_aligned, t
 
 HEADINGS = {
     "Generative process": "Generative process",
-    "Model": "The model",
-    "Symbols": "Symbols",
     "Symbols, and priors": "Symbols, and priors",
-    "Read off": "What can be read off a fit",
-    "Priors and what they imply": "Priors, and what they imply",
     "Controls": "Controls",
     "Identifiability": "Identifiability",
-    "Why logistic-normal and not Dirichlet": "Why logistic-normal and not Dirichlet",
     "Use": "When to use it, and when not",
     "References": "References",
 }
@@ -24,11 +19,8 @@ OPENS = re.compile(rf"^(?:(Use)(?= when| to)|({'|'.join(HEADINGS)})(?: (\([^)]*\
 DOI = re.compile(r"\bdoi:(10\.\d+/[^\s,;]+[^\s,;.:])")
 ARXIV = re.compile(r"\barXiv:(\d+\.\d+)")
 URL = re.compile(r"(?<![(\w/])(https?://[^\s,;]+[^\s,;.:])")
-PRIOR_OPENS = re.compile(r"[a-z_]+=\S+\s{2,}|[a-z_]+=\"\w+\": |(?:each row|One|Samplers|Neither)\b")
 FAR = " " * 20  # what a line of symbols that goes on with the one above begins with
-SHORT = 100  # a line that ends earlier than that ends a paragraph
 NEXT_REFERENCE = re.compile(r"^[A-Z]\. (?:[A-Z]\. )*[A-Z][\w-]+(?:,| and| \()")
-NAMES_FIRST = re.compile(r"^((?:\w+ / )?[a-z][\w]*(?:, [a-z]\w*)*(?: / n)?) *(?=~ |: |has )")
 OPTION = re.compile(
     rf"(?<![\w.`])(?!(?:{'|'.join([*GREEK, 'sum', 'prod'])})_)"
     r"(?:[a-z]{2,}\w*_\w+(?:\[\d\])?(?:=(?:\"[^\"]*\"|[\d.:]*\d))?|[a-z]{2,}=(?:\"[^\"]*\"|[\d.:]*\d))(?![\w(])"
@@ -74,9 +66,7 @@ def card_to_markdown(card: str) -> str:
     parts = []
     for section in split_card(card)[1]:
         write = {
-            "Symbols": _symbols,
             "Symbols, and priors": _symbols_and_priors,
-            "Priors and what they imply": _priors,
             "References": _references,
         }.get(section.name, _prose)
         parts += [f"## {HEADINGS[section.name]}", write(section.lines)]
@@ -150,36 +140,6 @@ def _is_symbol(cell: str) -> bool:
     except FormulaError:
         return False
     return not re.search(r"\\(?:text|mathrm)", latex) and len(cell.split()) == 1
-
-
-def _priors(lines: list[str]) -> str:
-    """Write an item for each prior: a line that opens with a name and `~` or `:`, or stands further left."""
-    items: list[str] = []
-    for number, line in enumerate(lines):
-        text = line.strip()
-        if not text:
-            continue
-        opens = NAMES_FIRST.match(text) or PRIOR_OPENS.match(text)
-        before = lines[number - 1].rstrip()
-        ends = before.endswith(".") and len(before) < SHORT and text[0].isupper()
-        if not items or opens or ends or not before:
-            items.append(text)
-        else:
-            items[-1] += f"  {text}"
-    items = [piece for item in items for piece in re.split(r"(?<=\.)\s{2,}(?=\S+ ~)|(?<=\.)\s{3,}", item)]
-    return "\n".join(f"- {_with_name(item)}" for item in items)
-
-
-def _with_name(item: str) -> str:
-    option = re.match(r"([a-z_]+=\S+)\s{2,}", item)
-    if option:
-        return f"`{option[1]}`: {plain(item[option.end() :])}"
-    named = NAMES_FIRST.match(item)
-    if not named:
-        return plain(item)
-    code = re.sub(r"[a-z]\w+", lambda word: f"`{word[0]}`", named[1])
-    rest = plain(item[named.end() :])
-    return f"{code}{rest}" if rest.startswith(":") else f"{code} {rest}"
 
 
 def _references(lines: list[str]) -> str:
