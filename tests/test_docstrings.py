@@ -59,7 +59,7 @@ THINGS = documented()
 
 
 @pytest.mark.parametrize("name", THINGS)
-def test_every_parameter_that_is_documented_is_there_with_the_default_that_is_named(name):
+def test_documented_parameters_exist_with_their_defaults(name):
     parameters = inspect.signature(THINGS[name]).parameters
     for names, kind in entries(THINGS[name]):
         assert set(names) <= set(parameters)

@@ -54,7 +54,7 @@ def test_predictions_of_label_studio_name_their_task(fit, expected, tmp_path):
     assert "größer" in path.read_text(encoding="utf-8")
 
 
-def test_a_true_label_that_is_none_of_the_labels_is_said_and_the_fit_s_own_exported(data, tmp_path):
+def test_export_warns_of_an_unknown_gold_label_and_keeps_the_label(data, tmp_path):
     gold = {"11": "groß", "14": "klein", "15": "winzig", "16": "größer"}
     fit = fit_by_em(replace(data, gold=gold, controls={"16": "klein"}))
     path = tmp_path / "labels.csv"
@@ -257,7 +257,7 @@ def test_tables_of_cleanlab_are_of_this_fit(data, fit, expected, tmp_path):
     assert read["annotator_stats"]["annotator_quality"].is_monotonic_increasing
 
 
-def test_of_several_answers_cleanlab_gets_the_last_and_of_what_is_no_class_none(tmp_path):
+def test_cleanlab_gets_the_last_repeat_and_no_unsure_answers(tmp_path):
     said = [("a", "ana", "no"), ("a", "ana", "yes"), ("a", "bo", "unsure"), ("b", "bo", "no"), ("b", "cy", "no")]
     data = ba.AnnotationData.from_records(said, unsure="unsure")
     fit = fit_by_em(data)

@@ -57,7 +57,7 @@ def test_tables_of_parts_stand_one_below_the_other(multi_fit, mace_fit):
 # ------------------------------------------------------------------------------------------------- annotators
 
 
-def test_annotators_of_several_dimensions_have_the_diagnostics_of_their_own(multi_fit):
+def test_annotators_have_diagnostics_for_each_dimension(multi_fit):
     table = ba.annotator_table(multi_fit).set_index(["dimension", "annotator"])
     rows = ba.summary(multi_fit, ["accuracy"]).set_index("parameter")
     for (dimension, annotator), row in table.iterrows():
@@ -193,7 +193,7 @@ def new_items():
     return ba.MultiAnnotationData(by_dimension=dict(reversed(parts.items())))
 
 
-def test_new_items_of_several_dimensions_have_the_joint_posterior_of_all_of_them(multi_fit, several):
+def test_new_items_have_the_joint_posterior_of_all_dimensions(multi_fit, several):
     """Against the sum over all correctness patterns, in every draw."""
     table = ba.predict_labels(multi_fit, new_items())
     assert table["dimension"].unique().tolist() == ["focus", "polarity"]  # in the order of the fit
@@ -273,7 +273,7 @@ def test_new_counts_that_the_model_cannot_take_are_refused(refuses, counts):
 # ------------------------------------------------------------------------------------------------- draws
 
 
-def test_drawn_labels_of_a_dimension_have_the_frequencies_of_its_own_posterior(multi_fit, several, rng):
+def test_drawn_labels_follow_the_posterior_of_their_dimension(multi_fit, several, rng):
     seed = int(rng.integers(2**31))
     own = {name: ba.sample_labels(multi_fit, dimension=name, random_seed=seed) for name in DIMENSIONS}
     for name, drawn in own.items():

@@ -58,7 +58,7 @@ def test_the_population_is_recovered(fit):
     assert table["pooling"][0] == pytest.approx(float(np.median(pooling)), rel=1e-10)
 
 
-def test_one_mode_is_found_though_the_density_has_its_peak_where_there_is_no_mass(fit):
+def test_one_mode_is_found_although_the_peak_has_no_mass(fit):
     found = ba.diagnostics_of(fit)["modes"]
     assert found["unfinished"] == 0
     assert found["lost"] == []

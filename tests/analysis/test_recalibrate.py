@@ -115,7 +115,7 @@ def test_no_known_item_is_judged_by_its_own_label(fitted, known, honest):
     assert float(away.max()) > 0.02
 
 
-def test_the_same_labels_give_the_same_fit_again_and_of_the_recalibrated_one(fitted, honest, known, tmp_path):
+def test_recalibration_by_the_same_labels_is_repeatable(fitted, honest, known, tmp_path):
     xr.testing.assert_identical(ba.recalibrate(fitted, known), honest)
     again = ba.recalibrate(honest)  # by the gold that it has now: the same labels
     xr.testing.assert_identical(again["latent_before"].to_dataset(), fitted["latent"].to_dataset())

@@ -48,7 +48,7 @@ def test_coverage_keeps_the_items_of_least_entropy(mace_fit, coverage, n):
     assert kept["entropy"].max() <= left["entropy"].min() or left.empty
 
 
-def test_a_label_table_without_gold_has_no_such_column_and_one_with_some_has_blanks(tiny_fit):
+def test_label_table_has_a_gold_column_only_with_gold(tiny_fit):
     assert ba.label_table(tiny_fit)["gold"].tolist() == ["yes", "no", "", "yes", "", ""]
     bare = tiny_fit.copy()
     bare["constant_data"] = bare["constant_data"].to_dataset().assign(gold=("item", [""] * 6))
@@ -57,7 +57,7 @@ def test_a_label_table_without_gold_has_no_such_column_and_one_with_some_has_bla
 
 
 @pytest.mark.parametrize(("n_items", "coverage", "n"), [(7, 0.9, 6), (7, 0.8, 6), (7, 0.94, 7), (7, 0.01, 1)])
-def test_the_number_of_items_that_a_coverage_keeps_is_rounded_to_the_nearest(n_items, coverage, n):
+def test_coverage_keeps_the_nearest_whole_number_of_items(n_items, coverage, n):
     assert n_kept(n_items, coverage) == n
 
 
@@ -200,7 +200,7 @@ def test_with_equal_costs_the_cheapest_label_is_the_most_probable(mace_fit):
     pd.testing.assert_frame_equal(ba.decide_labels(mace_fit, as_frame), table)
 
 
-def test_costs_that_differ_move_the_label_and_an_expert_is_asked_where_that_is_cheaper(tiny_fit):
+def test_unequal_costs_move_the_label_or_ask_an_expert(tiny_fit):
     p = ba.label_table(tiny_fit).set_index("item")["p[yes]"]
     cost = {"yes": {"no": 5, "yes": 0, "ask": 0.5}, "no": {"no": 0, "yes": 1, "ask": 0.5}}  # rows in another order
     table = ba.decide_labels(tiny_fit, cost).set_index("item")
@@ -284,7 +284,7 @@ def test_whoever_or_whatever_is_not_in_the_fit_cannot_be_predicted(refuses, tiny
         ba.predict_labels(tiny_fit, other)
 
 
-def test_draws_left_out_by_isel_are_noticed_where_labels_are_still_those_of_all(tiny_fit):
+def test_a_fit_thinned_by_isel_warns_that_labels_are_of_all_draws(tiny_fit):
     thinned = tiny_fit.isel(draw=slice(None, None, 10))
     with pytest.warns(ba.ConvergenceWarning, match="has 400 draws, and its labels .* are still those of 4,000, since"):
         fewer = ba.label_table(thinned)

@@ -40,7 +40,7 @@ def test_labels_of_other_items_are_predicted(data, tmp_path):
     assert found["item"].str.startswith("new ").all()
 
 
-def test_items_of_several_dimensions_are_counted_once_and_those_of_types_have_no_gold_to_meet(tmp_path):
+def test_items_of_several_dimensions_count_once_and_types_have_no_gold(tmp_path):
     label = pd.DataFrame({"label": ["no", "yes", "yes", "no"], "gold": ["no", "no", "yes", ""]})
     several = label.assign(item=["a", "b", "a", "b"], dimension=["one", "one", "two", "two"])
     written = write_file(several, several["item"].nunique(), tmp_path, 0)

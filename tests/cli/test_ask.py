@@ -78,7 +78,7 @@ def test_true_labels_to_ask_an_expert_for(at, folder):
     assert list(pd.read_csv(folder / "gold.csv"))[:3] == ["item", "label", "gain"]
 
 
-def test_what_wrong_decisions_cost_and_which_items_are_asked_about_is_read_from_files(at, folder):
+def test_costs_and_items_to_ask_about_are_read_from_files(at, folder):
     (folder / "loss.csv").write_text("label,keep,drop,ask\nno,5,0,1\nyes,0,1,1\n")
     (folder / "items.csv").write_text("item\ni1\ni2\ni3\n")
     code, out, _ = at("next", "run", "--batch", "9", "--loss", "loss.csv", "--items", "items.csv", "--out", "l.csv")

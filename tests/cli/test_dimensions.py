@@ -213,7 +213,7 @@ NOT_FITTED = {
 
 
 @pytest.mark.parametrize("wrong", NOT_FITTED)
-def test_what_cannot_be_fitted_is_refused_in_one_line_and_nothing_is_written(tmp_path, monkeypatch, wrong):
+def test_an_impossible_fit_is_one_line_and_nothing_is_written(tmp_path, monkeypatch, wrong):
     def started(*_, **__):
         raise AssertionError("a fit was started, where the request should have been refused")
 
@@ -237,7 +237,7 @@ NOT_SIMULATED = {
 
 
 @pytest.mark.parametrize("wrong", NOT_SIMULATED)
-def test_dimensions_that_cannot_be_simulated_are_refused_and_nothing_is_written(tmp_path, wrong):
+def test_impossible_dimensions_are_refused_and_nothing_is_written(tmp_path, wrong):
     arguments, match = NOT_SIMULATED[wrong]
     code, out, err = run(tmp_path, "simulate", "model_a_multi", *arguments.split(), "--items", 5, "--out", "a.csv")
     assert (code, out) == (1, "")

@@ -41,7 +41,7 @@ def test_the_command_writes_tables_and_tells_of_them(run, tmp_path):
     assert json.loads((tmp_path / "found" / "run.json").read_text())["grid"] == {"strategy_prior": ["1"]}
 
 
-def test_of_a_model_that_takes_parameters_from_data_the_variant_that_learns_them_has_a_prior():
+def test_variants_of_model_a_learn_the_frequencies():
     named = name_priors(ba.models.ModelA(), {"accuracy_prior": ["2:1", "1:1"], "frequency": ["shared", "annotator"]})
     assert {name: (model.frequency, model.accuracy_prior) for name, model in named.items()} == {
         "model_a, frequency=shared": ("shared", (2, 1)),

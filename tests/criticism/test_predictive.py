@@ -140,7 +140,7 @@ def p_under(prior, model, rng, n):
     return pd.DataFrame(found)
 
 
-def test_p_of_the_prior_is_uniform_under_the_right_model_and_not_under_another(rng):
+def test_prior_p_value_is_uniform_under_the_right_model_only(rng):
     """What was seen and its replicates are drawn alike: p is uniform, but for the draws that all checks share."""
     right = p_under(OneCoin(), OneCoin(), rng, 40)
     other = p_under(OneCoin(accuracy_prior=(95, 5)), OneCoin(), rng, 12)
@@ -163,7 +163,7 @@ def p_after_fitting(data):
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno.ground.errors.ConvergenceWarning")
-def test_p_after_fitting_is_seldom_small_under_the_right_model_and_small_under_a_wrong_one(rng):
+def test_posterior_p_value_finds_a_wrong_model_only(rng):
     """If p were uniform, it would be below 0.05 in 1 of 20, and in more than 5 of them once in 3,000."""
     design = ba.make_design(items=100, annotators=5, labels=2, per_item=5, random_seed=1)
     prevalence = np.array([0.6, 0.4])
@@ -278,7 +278,7 @@ def test_a_statistic_of_one_pair_has_a_row_as_a_whole_too(rng):
     assert table["observed"][1] == 0
 
 
-def test_without_shared_items_agreement_is_left_out_or_refused_if_asked_for(refuses):
+def test_agreement_without_shared_items_is_left_out_or_refused(refuses):
     alone = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s2", "bo", "yes"), ("s3", "ada", "yes")])
     (chosen,) = statistics(alone)
     assert list(chosen) == ["votes_per_item", "label_counts"]

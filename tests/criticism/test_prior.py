@@ -107,7 +107,7 @@ def test_what_is_counted_in_answers_is_what_the_parameters_say(design):
     assert "unanimous" not in drawn
 
 
-def test_rows_do_not_depend_on_other_models_nor_on_what_is_known_of_the_truth(design):
+def test_rows_depend_neither_on_other_models_nor_on_gold(design):
     from dataclasses import replace
 
     alone = describe_prior("one_coin", design, draws=30, random_seed=1)

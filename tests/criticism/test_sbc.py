@@ -51,7 +51,7 @@ def test_simulations_are_of_the_model_and_the_seed():
     np.testing.assert_allclose(truth["accuracy"], own)  # what follows from parameters is of the same draw
 
 
-def test_what_fits_say_of_items_is_kept_and_what_follows_from_parameters_ranked():
+def test_items_are_kept_and_deterministics_are_ranked():
     design = replace(DESIGN, controls={"i2": "1"})
     ranks = ba.sbc("model_b", design, simulations=2, random_seed=1, method="vb", progressbar=False)
     assert ranks.attrs["ranked"] == ["confusion", "prevalence", "accuracy", "log_likelihood"]
@@ -207,7 +207,7 @@ def test_models_are_calibrated(model, design):
 
 
 @pytest.mark.slow
-def test_exchangeable_classes_are_calibrated_though_chains_stay_where_they_begin():
+def test_exchangeable_classes_are_calibrated_by_chains_that_stay():
     """Of data that hold chains in the naming of the vote: ranked as drawn, 94% intervals hold 81% of accuracies."""
     design = ba.make_design(items=60, annotators=6, labels=3, per_item=6, random_seed=1)
     model = ba.models.ModelB(confusion_accuracy=1 / 3, confusion_strength=3)

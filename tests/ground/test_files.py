@@ -153,7 +153,7 @@ def write_folder(path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a process cannot be asked for by its number")
-def test_what_a_killed_process_left_is_removed_by_the_next_that_writes_there(tmp_path, writing):
+def test_the_next_writer_removes_what_a_killed_process_left(tmp_path, writing):
     (left,) = names(tmp_path)
     assert left.startswith(".run.")
     assert left.endswith(".tmp")

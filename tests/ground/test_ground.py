@@ -75,7 +75,7 @@ SHOWN = r"annotator a\nb\u202e \x1b[31m\ud800 \u2028 is " + "caf\u00e9"
 
 
 @pytest.mark.parametrize("kind", BayesannoError.__subclasses__(), ids=lambda kind: kind.__name__)
-def test_an_error_is_one_line_whatever_the_names_in_it_and_crosses_processes(kind):
+def test_errors_are_one_line_for_any_name_and_can_be_pickled(kind):
     error = kind(STRANGE)
     assert str(error) == SHOWN
     again = pickle.loads(pickle.dumps(error))

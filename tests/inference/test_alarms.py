@@ -67,7 +67,7 @@ def test_an_approximation_has_no_chains_to_count():
 
 @pytest.mark.parametrize("name", ["maxdepth_reached", "reached_max_treedepth"])  # nutpie's, PyMC's
 @pytest.mark.parametrize(("n_cut", "alarm"), [(0, False), (20, False), (21, True)])
-def test_paths_that_were_cut_off_are_counted_and_more_than_a_few_are_explained(name, n_cut, alarm):
+def test_truncated_trajectories_are_counted_and_explained(name, n_cut, alarm):
     cut = (np.arange(400) < n_cut).reshape(4, 100)
     stats = xr.Dataset({name: (("chain", "draw"), cut)})
     found = diagnose(None, stats, modes={"others": []}, relabelled_fraction=0.0)

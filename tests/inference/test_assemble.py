@@ -96,7 +96,7 @@ def test_leave_one_out_is_that_of_arviz(made):
         np.testing.assert_array_equal(found.pareto_k.drop_sel(item=own), expected.pareto_k.drop_sel(item=own))
 
 
-def test_leave_one_out_of_items_with_equal_answers_is_that_of_arviz_bit_for_bit(made):
+def test_loo_of_equal_items_is_that_of_arviz_bit_for_bit(made):
     answered = ["s1", "s2", "s3", "s5", "s6"]  # the answers of s5 are those of s2
     fit = made.copy()
     fit["log_likelihood"] = made["log_likelihood"].to_dataset().sel(item=answered)

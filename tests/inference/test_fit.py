@@ -146,7 +146,7 @@ def short_fits():
 
 @pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
 @SHORT_RUNS
-def test_the_same_seed_gives_the_same_draws_bit_for_bit_and_another_does_not(sampler, short_fits):
+def test_a_seed_determines_the_draws_bit_for_bit(sampler, short_fits):
     first, again, other = short_fits(1, sampler), fit_short(1, sampler), fit_short(2, sampler)
     for group in ("posterior", "latent", "log_likelihood", "log_prior"):
         xr.testing.assert_equal(first[group].to_dataset(), again[group].to_dataset())

@@ -35,7 +35,7 @@ def fit(model, data, **settings):
         return ba.fit(model, data, **(SETTINGS | settings))
 
 
-def test_items_with_parameters_of_their_own_are_fitted_read_and_not_predicted(refuses):
+def test_items_with_parameters_are_fitted_and_not_predicted(refuses):
     design = ba.make_design(items=60, annotators=8, labels=["no", "yes"], per_item=6, random_seed=1)
     difficulty = np.where(np.arange(60) < 30, 0.02, 0.9)
     given = {"competence": np.full(8, 0.9), "difficulty": difficulty}

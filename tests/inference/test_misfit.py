@@ -102,7 +102,7 @@ def _quiet_fit(model, data, **settings):
         return ba.fit(model, data, **QUICK | settings)
 
 
-def test_chains_left_out_are_looked_at_anew_and_relabelling_changes_nothing(copies):
+def test_dropping_chains_repeats_the_check_and_relabelling_does_not(copies):
     fit = _quiet_fit("model_b", copies)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -137,7 +137,7 @@ def test_errors_that_correlate_are_measured(rng):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_it_is_the_correlation_of_a_table_of_dependence_where_classes_are_known(copies):
+def test_with_known_classes_it_is_the_dependence_table_s_correlation(copies):
     """Two ways to the same number; they part where an annotator answers an item twice, or nobody can be right."""
     known = ba.AnnotationData(**{**vars_of(copies), "controls": copies.gold})
     fit = ba.fit("model_b", known, method="vb", check=False, random_seed=1, progressbar=False)

@@ -91,7 +91,7 @@ def rare_fit(data, posterior):
 # -------------------------------------------------------------------------------------------- what is said of a fit
 
 
-def test_chains_that_differ_in_classes_of_one_item_leave_the_rest_to_be_used(rare_fit, data):
+def test_chains_that_differ_on_one_item_leave_the_others_usable(rare_fit, data):
     (said,) = [text for text in said_of(rare_fit) if "nearly empty" in text]
     assert USABLE in said
     assert said.startswith("chains disagree: R-hat of ")

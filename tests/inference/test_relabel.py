@@ -138,7 +138,7 @@ def test_permutations_one_after_the_other_are_composed(rng):
     assert 0 < share_changed(then)
 
 
-def test_deterministics_and_log_prior_are_those_of_the_draws_they_stand_beside(swapped):
+def test_deterministics_and_log_prior_belong_to_their_draws(swapped):
     model = ModelB(confusion_accuracy=0.7)
     stale = swapped[1].assign(accuracy=(("chain", "draw", "annotator"), np.full((2, 6, 3), 9.0)))
     fit = make_fit(model, TINY, stale)

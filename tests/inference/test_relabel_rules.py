@@ -101,7 +101,7 @@ def at_odds(rng):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_draws_that_say_the_same_get_the_same_names_where_they_are_compared(rule, at_odds, rng):
+def test_some_rules_give_equal_draws_equal_names_of_classes(rule, at_odds, rng):
     posterior, data = at_odds
     permuted = permute_draws(posterior, random_orders(posterior, rng))
     aligned = relabel(make_fit(ModelB(confusion_accuracy=0.5), data, permuted), rule=rule)

@@ -230,7 +230,7 @@ def test_awkward_data_give_a_proper_approximation(model, awkward):
 
 
 @NOISY
-def test_a_rare_class_is_kept_and_an_item_without_answers_has_the_prevalence():
+def test_vb_keeps_a_rare_class_and_gives_empty_items_the_prevalence():
     said = {i: "yes" if i in (7, 30, 41) else "no" for i in range(60)}
     data = records(
         *((f"{i}", who, label) for i, label in said.items() for who in ("ada", "bo", "cy", "di")),

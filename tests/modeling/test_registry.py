@@ -35,7 +35,7 @@ def guests(monkeypatch):
     zoo._entry_points.cache_clear()
 
 
-def test_the_entry_points_of_this_package_are_models_of_those_names_or_aliases():
+def test_entry_points_are_models_of_those_names_or_aliases():
     entries = entry_points(group="bayesanno.models")
     assert {"mace", "model_b", "dawid_skene"} <= set(entries.names)
     for entry in entries:

@@ -52,7 +52,7 @@ def test_every_partition_is_a_state_and_nothing_else_is():
     assert RECURRENCE.number[()] == 0
 
 
-def test_states_are_closed_under_leaving_a_block_out_and_come_in_an_order_that_can_be_run():
+def test_states_are_closed_under_leaving_a_block_out_and_ordered():
     recurrence = find_recurrence([(4, 2, 2), (7,)])
     assert set(recurrence.number) == {(), (2,), (4,), (7,), (2, 2), (2, 4), (2, 2, 4)}
     for state, number in recurrence.number.items():

@@ -57,7 +57,7 @@ def test_answers_that_are_all_the_same_are_a_riddle_too():
     assert said.startswith("100% of the answers are 'no', and annotators hardly agree on where it is not: either")
 
 
-def test_a_common_class_that_annotators_agree_on_is_a_riddle_to_the_uniform_prior_alone():
+def test_only_the_uniform_prior_warns_of_a_common_class():
     data = rare_class(np.random.default_rng(3), share=0.2)
     assert MACE().caveats(data) == []
     (said,) = MACE(class_prior="uniform").caveats(data)

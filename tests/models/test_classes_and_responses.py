@@ -67,7 +67,7 @@ WITH_UPDATES = [name for name, (model, _) in REFERENCES.items() if isinstance(mo
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-def test_likelihood_and_posterior_are_those_of_two_classes_and_three_responses(name):
+def test_likelihood_with_two_classes_and_three_responses(name):
     model, states = REFERENCES[name]
     graph = Graph(model, DATA)
     drawn = pm.draw(graph.model.free_RVs, random_seed=1, mode=FAST)
@@ -225,7 +225,7 @@ EXACT = {"model_b": exact_model_b, "mace": exact_mace}
 
 
 @pytest.mark.parametrize("name", ["mace", "model_b"])
-def test_weighed_draws_of_variational_bayes_are_those_of_the_exact_posterior(name):
+def test_weighed_draws_of_vb_have_the_exact_posterior(name):
     """Draws of the approximation, each by its density over that of the approximation: what is left is their error."""
     model, _ = REFERENCES[name]
     fit = ba.fit(model, DATA, method="vb", draws=20_000, random_seed=1, progressbar=False)
@@ -276,7 +276,7 @@ def test_mace_takes_unsure_answers_for_spam_that_says_nothing_of_the_class(unsur
     assert (fit["latent"]["spam"].values[~said] < 1).all()
 
 
-def test_what_is_said_by_who_is_not_unsure_has_one_prior_with_and_without_such_a_label():
+def test_an_unsure_label_leaves_the_prior_of_other_answers():
     """Of a Dirichlet vector, the shares among some of its cells have the concentrations of these cells."""
     model = ModelB(confusion_accuracy=0.7)
     ours, without = (model.concentrations(data)["confusion"] for data in (DATA, DATA.without_unsure()))

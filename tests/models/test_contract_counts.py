@@ -106,7 +106,7 @@ def test_gradient_is_the_finite_difference(counted, rng):
     np.testing.assert_allclose(density(at(x))[1], differences, rtol=GRADIENT, atol=GRADIENT)
 
 
-def test_the_model_is_prior_plus_likelihood_with_the_volume_of_its_transforms(counted, rng):
+def test_the_density_is_prior_likelihood_and_jacobian(counted, rng):
     model = counted.graph.model
     pm.set_data(observed_arrays(counted.entry, counted.data), model)
     samples = counted.draw(3, rng)

@@ -80,7 +80,7 @@ def item_that_says(data, said):
 # ------------------------------------------------------------------------------------------------- the posterior
 
 
-def test_intervals_hold_the_mode_of_table_10_and_not_what_the_counts_were_made_with(fit):
+def test_intervals_hold_the_mode_of_table_10_not_the_simulated_truth(fit):
     """The counts were made with unnormalised alphas, so that the truth of the simulation is not where this model is."""
     table = ba.annotator_table(fit).set_index("annotator")
     low, high = table["competence_hdi94_lb"].to_numpy(), table["competence_hdi94_ub"].to_numpy()

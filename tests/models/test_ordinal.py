@@ -134,9 +134,7 @@ def test_numbers_around_a_mean_have_one_density_however_they_are_sampled(by_log,
 
 @by_numpy
 @pytest.mark.parametrize(("n_answering", "many", "sign"), [(9, 9, -1), (10, 11, 1)])
-def test_severities_sampled_with_the_mean_threshold_or_alone_are_one_posterior(
-    n_answering, many, sign, rng, monkeypatch
-):
+def test_both_parametrisations_of_severities_have_one_posterior(n_answering, many, sign, rng, monkeypatch):
     """With it from 10 annotators on: values of both forms differ by the share w of it, and densities not at all."""
     data = ba.AnnotationData(
         item=np.repeat(np.arange(6), n_answering), annotator=np.tile(np.arange(n_answering), 6),

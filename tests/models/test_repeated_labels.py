@@ -85,7 +85,7 @@ def test_habits_of_their_own_are_a_danger_only_if_they_are_most_answers(model):
     assert caveats(ba.get_model(model), data) == []
 
 
-def test_where_all_repeat_labels_of_their_own_nobody_is_left_to_compare_with():
+def test_where_everyone_repeats_one_label_nobody_is_left():
     (said,) = caveats(ba.get_model("model_b"), crowd_with_habits(1, [0, 1, 2, 3, 0, 1], n_good=0))
     assert said.startswith("6 of 6 annotators")
     assert said.endswith("no others are there to learn the true labels from; ask some")

@@ -19,7 +19,7 @@ DESIGN = {"labels": ["no", "yes"], "random_seed": 1}
 pytestmark = pytest.mark.filterwarnings("ignore::bayesanno.ConvergenceWarning")  # of fits whose labels are compared
 
 
-def test_labels_are_as_good_as_the_majority_of_coins_where_the_prior_leaves_nothing_open():
+def test_a_plan_with_a_certain_prior_is_the_majority_of_coins():
     table = plan_answers(KNOWN, items=400, annotators=10, per_item=[1, 3, 5], target=0.93, simulations=20, **QUIET)
     for (_, row), n in zip(table.iterrows(), (1, 3, 5), strict=True):
         expected = binom.sf(n // 2, n, 0.8)
@@ -54,7 +54,7 @@ def crowd():
     return accuracy, ba.fit("one_coin", data, method="vb", **QUIET)
 
 
-def test_what_is_planned_like_a_crowd_comes_true_with_new_data_of_such_annotators(crowd, rng):
+def test_a_plan_like_a_crowd_holds_for_new_data(crowd, rng):
     accuracy, fit = crowd
     n, per_item = 30, (3, 5)
     planned = plan_answers("one_coin", items=200, annotators=8, like=fit, per_item=per_item, simulations=n, **QUIET)
@@ -98,7 +98,7 @@ def test_the_fit_that_new_annotators_are_like_says_which_labels_there_are():
         plan_answers("one_coin", items=50, annotators=4, like=fit, per_item=[2], simulations=2, **QUIET)
 
 
-def test_the_same_seed_gives_the_same_plan_and_numbers_of_answers_share_theirs():
+def test_a_seed_determines_the_plan_and_looks_share_answers():
     few = {"items": 40, "annotators": 6, "simulations": 2}
     one, again = (plan_answers("mace", per_item=[1, 4], **few, **QUIET) for _ in range(2))
     assert one.equals(again)

@@ -32,7 +32,7 @@ def coins(n_items, n_annotators, accuracy=ACCURACY, given=0):
     return Askable(None, data, states, np.zeros(n_items, dtype=bool))
 
 
-def test_labels_after_n_answers_are_right_as_often_as_the_majority_of_n_coins(rng):
+def test_accuracy_after_n_answers_is_that_of_n_coins(rng):
     asked = coins(4000, 5)
     ways = Futures(asked, make_budget(asked.data.annotators), "evenly", rng)
     for look, n in zip(ways.follow([4000, 12000, 20000]), (1, 3, 5), strict=True):

@@ -85,7 +85,7 @@ def test_gains_are_of_the_utility_after_the_answer_less_that_before(utility, rng
     assert (found > 0).any()
 
 
-def test_after_an_answer_is_chosen_the_gains_of_its_item_are_those_given_it(asked):
+def test_gains_are_conditional_on_answers_chosen_before(asked):
     worth = choose_utility("information", ("no", "yes"))
     found = by_formula.Gains(asked.states, worth, np.random.default_rng(1))
     alone = found.gain.copy()

@@ -97,7 +97,7 @@ def test_with_annotators_known_a_true_label_says_only_its_own_entropy(rng):
     np.testing.assert_allclose(elsewhere, 0, atol=1e-12)
 
 
-def test_gains_for_annotators_are_what_the_answer_explains_of_their_accuracy(rng):
+def test_gain_for_an_annotator_is_explained_variance_of_accuracy(rng):
     n_draws, n_items, n_annotators = 30, 4, 3
     state = rng.dirichlet(np.ones(2), size=(n_draws, n_items))[..., None]
     answer = rng.dirichlet(np.ones(2), size=(n_draws, n_annotators, 2, 1)).transpose(0, 1, 4, 2, 3)
@@ -122,7 +122,7 @@ def test_an_item_without_answers_is_asked_about_first():
     assert gold.sort_values("gain_here")["probability"].is_monotonic_decreasing  # least known, most to gain
 
 
-def test_fewer_draws_of_items_with_a_number_of_their_own_choose_pairs_that_are_as_good(monkeypatch, rng):
+def test_fewer_draws_of_difficult_items_choose_as_good_pairs(monkeypatch, rng):
     model = ba.models.ItemDifficulty(ability_prior=(2, 0.5))
     design = ba.make_design(items=40, annotators=8, labels=["no", "yes"], per_item=3, random_seed=1)
     data, _ = ba.simulate(model, design, random_seed=1)
@@ -139,7 +139,7 @@ def test_fewer_draws_of_items_with_a_number_of_their_own_choose_pairs_that_are_a
 
 
 @pytest.mark.filterwarnings("ignore:the approximation is far")
-def test_misfit_is_warned_of_unless_recalibrated_and_states_are_of_the_recalibrated_labels():
+def test_misfit_warns_unless_the_fit_was_recalibrated():
     clique = simulate_clique(np.random.default_rng(1), items=200, clique=6, copies=0.9)[0]
     with pytest.warns(ba.MisfitWarning):
         fit = ba.fit("model_b", clique, **QUICK | {"check": True})

@@ -64,7 +64,7 @@ class TestPlotLabels:
             ba.plot_labels(crowd_em, dimension="focus")
 
 
-def test_every_item_is_in_the_histogram_of_entropy_and_the_lines_are_where_coverage_ends(mace_fit):
+def test_entropy_histogram_has_every_item_and_lines_at_coverages(mace_fit):
     figure = ba.plot_entropy(mace_fit)
     (axes,) = figure.axes
     assert sum(bar.get_height() for bar in axes.patches) == 400

@@ -33,7 +33,7 @@ def test_a_design_has_so_many_annotations_per_item_and_asks_nobody_twice(per_ite
     assert set(design.label) == {0}
 
 
-def test_a_design_asks_everybody_about_equally_often_and_every_number_equally_often():
+def test_a_design_is_balanced_over_annotators_and_items():
     design = make_design(items=2000, annotators=8, labels=2, per_item=(1, 4), random_seed=2)
     assert scipy.stats.chisquare(np.bincount(design.annotator)).pvalue > P_VALUE
     assert scipy.stats.chisquare(np.bincount(np.bincount(design.item))[1:]).pvalue > P_VALUE
@@ -102,7 +102,7 @@ def p_values(data, confusion):
     return np.array(found)
 
 
-def test_answers_given_the_truth_have_the_frequencies_of_the_confusion_matrix(simulated):
+def test_simulated_answers_follow_the_confusion_matrix(simulated):
     data, _ = simulated
     assert p_values(data, CONFUSION).min() > P_VALUE
     truth = np.bincount(data.gold_codes)
@@ -138,7 +138,7 @@ def test_parameters_that_are_not_given_are_drawn_and_a_seed_repeats_them():
     np.testing.assert_allclose(first[1]["strategy"].sum("response"), 1)
 
 
-def test_an_annotator_who_always_knows_says_the_truth_and_controls_are_the_truth():
+def test_a_perfect_annotator_says_the_truth_and_controls_hold():
     design = make_design(items=80, annotators=3, labels=["no", "yes"], per_item=2, random_seed=1)
     controls = {f"i{number}": "yes" if number % 3 else "no" for number in range(1, 41)}
     known = ba.AnnotationData(
