@@ -45,11 +45,14 @@ class Gains:
     """
 
     def __init__(self, states: DrawnStates, utility: Utility, rng: np.random.Generator) -> None:
-        self._states, self._rng = states, rng
-        self.of_measures = GainOfMeasures(states.answer, utility)
+        self._states, self._utility, self._rng = states, utility, rng
         self._branches: dict[int, np.ndarray] = {}  # of items asked about: (branch, draw, class, node)
-        _, n_items, n_classes, _ = states.state.shape
-        _, n_annotators, n_responses = states.answer.shape[:3]
+        n_items, answer = states.state.shape[1], states.answer
+        n_draws, n_annotators, n_responses, n_classes, n_nodes = answer.shape
+        self._by_class = [  # matrices, (draw and node, annotator and response)
+            answer[:, :, :, code].transpose(0, 3, 1, 2).reshape(n_draws * n_nodes, -1).astype(float)
+            for code in range(n_classes)
+        ]
         self.gain = np.empty((n_items, n_annotators))
         step = max(1, CHUNK_BYTES // (8 * n_annotators * n_responses * n_classes))
         for begin in range(0, n_items, step):
@@ -64,31 +67,14 @@ class Gains:
         self._branches[item] = keep_few(after, self._rng)
         self.gain[item] = self.of_measures(self._branches[item]).sum(axis=0)
 
-
-class GainOfMeasures:
-    """The gain of each annotator's answer, of measures of an item's state (row, draw, class, node): (row, annotator).
-
-    Parameters
-    ----------
-    answer : array, shape (draw, annotator, response, class, node)
-    utility : callable
-    """
-
-    def __init__(self, answer: np.ndarray, utility: Utility) -> None:
-        n_draws, n_annotators, n_responses, n_classes, n_nodes = answer.shape
-        self._utility, self._shape = utility, (n_annotators, n_responses)
-        self._by_class = [  # matrices, (draw and node, annotator and response)
-            answer[:, :, :, code].transpose(0, 3, 1, 2).reshape(n_draws * n_nodes, -1).astype(float)
-            for code in range(n_classes)
-        ]
-
-    def __call__(self, measure: np.ndarray) -> np.ndarray:
-        """Return the gains."""
+    def of_measures(self, measure: np.ndarray) -> np.ndarray:
+        """Return each annotator's gain, of measures of an item's state (row, draw, class, node): (row, annotator)."""
         n_rows, n_draws = measure.shape[:2]
-        joint = np.empty((n_rows, *self._shape, len(self._by_class)))
+        shape = self._states.answer.shape[1:3]  # (annotator, response)
+        joint = np.empty((n_rows, *shape, len(self._by_class)))
         for code, cells in enumerate(self._by_class):
             rows = measure[:, :, code].reshape(n_rows, -1).astype(float)
-            joint[..., code] = (rows @ cells / n_draws).reshape(n_rows, *self._shape)
+            joint[..., code] = (rows @ cells / n_draws).reshape(n_rows, *shape)
         before = self._utility(joint.sum(axis=2))  # of all annotators the same, but for rounding
         gain: np.ndarray = np.maximum(self._utility(joint).sum(axis=2) - before, 0.0)
         return gain

@@ -78,8 +78,10 @@ def simulate(
     given = _check_parameters(process, graph, parameters or {})
     rng = np.random.default_rng(random_seed)
     values = {name: known.value for name, known in known_parameters(process, design).items()}
-    values |= given | _draw_prior(graph, given, rng)
-    values |= _derive(process, design, graph, values)
+    values |= given | _draw_given(graph, [one for one in graph.free_RVs if one.name not in given], given, rng)
+    taken = taken_parameters(process, design, graph)
+    free = {variable.name: values[variable.name] for variable in graph.free_RVs}
+    values |= _draw_given(graph, [one for one in graph.deterministics if one.name in taken], free, rng=None)
     symbols = _put_together(process, design, {name: _as_data(value) for name, value in values.items()})
     reseed_rngs(list(collect_default_updates(symbols)), int(rng.integers(2**30)))  # as pm.draw does
     state, label = quietly(compile_once, [], symbols)()
@@ -173,28 +175,17 @@ def _check_parameters(model: AnnotationModel, graph: pm.Model, parameters: Mappi
     return given
 
 
-def _draw_prior(graph: pm.Model, given: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw the free parameters that are not given, those that come from given ones as these have it."""
-    from pytensor.graph import clone_replace
-
-    others = {variable.name: variable for variable in graph.free_RVs if variable.name not in given}
-    known = {graph[name]: pt.as_tensor(value).astype(graph[name].dtype) for name, value in given.items()}
-    drawn = pm.draw(clone_replace(list(others.values()), known), random_seed=rng, mode=BY_NUMPY) if others else []
-    return dict(zip(others, drawn, strict=True))
-
-
-def _derive(
-    model: AnnotationModel, design: Data, graph: pm.Model, values: Mapping[str, np.ndarray]
+def _draw_given(
+    graph: pm.Model, variables: Sequence[Any], given: Mapping[str, np.ndarray], rng: np.random.Generator | None
 ) -> dict[str, np.ndarray]:
-    """Return the parameters of the generative process that the model computes from its free ones."""
+    """Draw variables of a graph, or compute them, where other variables have the given values."""
     from pytensor.graph import clone_replace
 
-    taken = set(taken_parameters(model, design, graph))
-    derived = {variable.name: variable for variable in graph.deterministics if variable.name in taken}
-    if not derived:
+    if not variables:
         return {}
-    known = {variable: pt.as_tensor(values[variable.name]).astype(variable.dtype) for variable in graph.free_RVs}
-    return dict(zip(derived, pm.draw(clone_replace(list(derived.values()), known), mode=BY_NUMPY), strict=True))
+    known = {graph[name]: pt.as_tensor(value).astype(graph[name].dtype) for name, value in given.items()}
+    drawn = pm.draw(clone_replace(variables, known), random_seed=rng, mode=BY_NUMPY)
+    return {variable.name: value for variable, value in zip(variables, drawn, strict=True)}
 
 
 @singledispatch
