@@ -35,7 +35,7 @@ def explain_class_or_habit(
         return [
             f"{said} hardly agree on where it is not{known}: either most items are {skew.label!r}, to which "
             f"class_prior='learnt' leans, or many annotators say {skew.label!r} whatever the item is, to which "
-            "class_prior='uniform' leans: fit both; where their labels differ, the true labels of a few items tell "
+            "class_prior='uniform' leans: fit both; where their labels differ, the true labels of a few items show "
             "which holds"
         ]
     if class_prior == "uniform" and skew.share > even + (1 - even) * SKEWED["uniform"]:
@@ -70,5 +70,5 @@ def explain_habits(data: AnnotationData | AnnotationTotals, many: float) -> list
         return [f"{said}no others are there to learn the true labels from; ask some"]
     return [
         f"{said}labels may follow their habits; compare with a fit without their answers, and with mace, "
-        "class_prior='uniform'; where labels differ, the true labels of a few items tell which holds"
+        "class_prior='uniform'; where labels differ, the true labels of a few items show which holds"
     ]

@@ -15,7 +15,7 @@ from hypothesis import settings
 
 from bayesanno.ground.errors import BayesannoError
 
-# Tests start many processes, and where bytecode may not be kept each of them compiles PyMC, SciPy and the rest anew.
+# Tests start many processes, and where bytecode may not be kept each of them compiles PyMC, SciPy and the rest again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 

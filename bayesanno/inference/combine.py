@@ -167,7 +167,7 @@ def relabel(
         why = (
             "it has controls"
             if getattr(data, "controls", None)
-            else f"the prior of {model.name} tells the classes apart"
+            else f"the prior of {model.name} distinguishes the classes"
         )
         raise FitError(f"relabelling would change the density of this fit's draws: {why}")
     posterior, permutation = align_fit(view, rule, reference)

@@ -159,5 +159,5 @@ def explain_types(posterior: xr.Dataset, remedy: str) -> list[str]:
     why += [f"two rates are within {CLOSE} of each other in {near.mean():.0%}"] if near.any() else []
     return [
         f"in {share:.0%} of the draws one of the {n_types} types is hardly needed ({', '.join(why)}): the data do not "
-        f"tell {n_types} types apart, and chains wander between explanations; {remedy}"
+        f"distinguish {n_types} types, and chains wander between explanations; {remedy}"
     ]

@@ -152,7 +152,7 @@ def test_three_types_do_not_mix_and_that_is_said(srte):
     assert found["max_rhat"] > 1.01 or found["min_ess_bulk"] < 400
     messages = [str(one.message) for one in said]
     assert any(message.startswith(("chains disagree", "few independent draws")) for message in messages)
-    assert any("the data do not tell 3 types apart, and chains wander" in message for message in messages)
+    assert any("the data do not distinguish 3 types, and chains wander" in message for message in messages)
 
 
 @pytest.mark.slow

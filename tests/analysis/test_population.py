@@ -76,7 +76,7 @@ def test_advi_finds_the_population_too(fit, crowd):
 
 
 def test_the_mode_of_a_chain_is_found_with_its_spread(fit):
-    view = view_of(fit.isel(chain=[1]))  # whose diagnostics are of other chains: modes are looked for anew
+    view = view_of(fit.isel(chain=[1]))  # whose diagnostics are of other chains: modes are searched again
     graph = view.model.build(view.data)
     density = compile_graph(graph, view.model.start(view.data))
     z = unconstrain(graph, view.posterior[[variable.name for variable in graph.free_RVs]])

@@ -99,7 +99,7 @@ def test_replicates_follow_the_process_and_keep_controls(rng):
     of_bo = {data.items[item]: column for item, who, column in zip(data.item, data.annotator, labels.T, strict=True)
              if data.annotators[who] == "bo"}  # fmt: skip
     assert (of_bo["s1"] == 0).all()  # bo never errs, and the truth is known
-    assert 0.7 < of_bo["s2"].mean() < 0.8  # where it is not, states are drawn anew, from the prevalence
+    assert 0.7 < of_bo["s2"].mean() < 0.8  # where it is not, states are drawn again, from the prevalence
     together = (of_bo["s2"] == of_bo["s3"]).mean()  # of two items they are independent
     assert together == pytest.approx(0.25**2 + 0.75**2, abs=0.03)
 

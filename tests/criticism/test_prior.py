@@ -80,7 +80,7 @@ def test_what_mace_says_is_what_its_priors_are(design):
         # the share of draws below each end has a binomial error
         ends = prior.cdf([competence["low"], competence["high"]])
         np.testing.assert_allclose(ends, [0.03, 0.97], atol=4 * np.sqrt(0.03 * 0.97 / (4 * DRAWS)))
-        # whoever does not know is right in one of three cases, on average
+        # an annotator who does not know is right in one of three cases, on average
         accuracy = table.loc[("accuracy", "")]
         assert abs(accuracy["mean"] - (0.5 + 0.5 / 3)) < 4 * accuracy["sd"] / np.sqrt(DRAWS)
     share = own.loc[("prevalence", "b")]

@@ -69,7 +69,7 @@ def test_items_are_kept_and_deterministics_are_ranked():
 
 
 def test_exchangeable_classes_are_ranked_under_names_at_random():
-    """Each draw under its own; all that has classes goes with them, and what follows is computed anew."""
+    """Each draw under its own; all that has classes goes with them, and what follows is computed again."""
     model = ba.models.ModelB(confusion_accuracy=1 / 3)
     data, _, _ = Simulator(model, DESIGN).draw(3)
     settings = {"method": "vb", "draws": 200, "random_seed": 1, "relabel": False, "progressbar": False}

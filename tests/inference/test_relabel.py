@@ -158,7 +158,7 @@ def test_deterministics_and_log_prior_belong_to_their_draws(swapped):
 @pytest.mark.parametrize(
     ("model", "data", "match"),
     [
-        (ModelB(), TINY, "the prior of model_b tells the classes apart"),
+        (ModelB(), TINY, "the prior of model_b distinguishes the classes"),
         (EXCHANGEABLE, CONTROLLED, "it has controls"),
     ],
 )

@@ -237,7 +237,7 @@ def test_a_prior_typed_with_four_digits_is_meant_to_be_exchangeable(accuracy, ex
         with pytest.warns(ConvergenceWarning):
             assert ba.diagnostics_of(relabel(fit))["relabelled_fraction"] == 1
     else:
-        with refuses(FitError, "the prior of model_b tells the classes apart"):
+        with refuses(FitError, "the prior of model_b distinguishes the classes"):
             relabel(fit)
 
 

@@ -48,7 +48,7 @@ def test_answers_that_a_class_or_a_habit_explains_are_said_to_be_a_riddle(class_
     data = clickers(np.random.default_rng(1))
     (said,) = MACE(class_prior=class_prior).caveats(data)
     assert said.startswith("80% of the answers are 'no', and annotators hardly agree on where it is not (Krippendorff")
-    assert said.endswith("where their labels differ, the true labels of a few items tell which holds")
+    assert said.endswith("where their labels differ, the true labels of a few items show which holds")
 
 
 def test_answers_that_are_all_the_same_are_a_riddle_too():

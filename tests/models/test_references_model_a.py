@@ -279,7 +279,7 @@ def test_an_item_of_two_is_not_an_item_of_three_with_one_left_out():
 
 
 def test_values_are_not_those_of_the_plain_process():
-    """What the wrong ones say is drawn anew given who agrees: only the patterns are those of the plain process."""
+    """What the wrong ones say is drawn again given who agrees: only the patterns are those of the plain process."""
     plain = defaultdict(float)
     for _, said, p in plain_worlds(oracle.THETA, oracle.OMEGA):
         plain[said] += p

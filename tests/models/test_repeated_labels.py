@@ -48,7 +48,7 @@ def test_five_of_eight_who_repeat_one_label_are_named_before_sampling(model, n_l
         "5 of 8 annotators ('reader 3', 'reader 4', 'reader 5' and 2 more) give 'A' nine times in ten"
     )
     assert "gave 62% of the answers" in said or "gave 63% of the answers" in said
-    assert said.endswith("where labels differ, the true labels of a few items tell which holds")
+    assert said.endswith("where labels differ, the true labels of a few items show which holds")
     assert len(said.splitlines()) == 1
 
 

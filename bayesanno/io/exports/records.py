@@ -161,8 +161,8 @@ class Value(NamedTuple):
             raise DataError(f"{self.place}: there is no {field} in it: fill it in, or name another field with item=...")
         if seen is not None and seen.setdefault(item, self.place) != self.place:
             raise DataError(
-                f"{self.place}: item {item!r} is there already, at {seen[item]}: keep one, or name a field that tells "
-                "items apart with item=..."
+                f"{self.place}: item {item!r} is there already, at {seen[item]}: keep one, or name a field that "
+                "distinguishes items with item=..."
             )
         return item
 
