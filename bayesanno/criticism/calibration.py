@@ -13,7 +13,7 @@ A. C. Davison and D. V. Hinkley (1997), Bootstrap methods and their application,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,7 +111,12 @@ def calibration_table(
         return concat_parts(_scored_parts(view), lambda part: _tabulate_grades(view, part, bins, confidence, order))
     if order is not None:
         raise DataError("order is for cumulative=True: without it the order of labels does not matter, so leave it out")
-    return concat_parts(_scored_parts(view), lambda part: _tabulate(_predict(part), bins, confidence))
+
+    def tabulate(part: FitPart) -> pd.DataFrame:
+        predicted = _predict(part)
+        return tabulate_reliability(predicted.sure, predicted.right, bins, confidence)
+
+    return concat_parts(_scored_parts(view), tabulate)
 
 
 def calibration_scores(
@@ -226,65 +231,55 @@ def _measure(predicted: Predicted, bins: int, weights: np.ndarray) -> np.ndarray
     return np.vstack([means, np.abs(sums[4:]).sum(axis=0) / n])
 
 
-def _tabulate(predicted: Predicted, bins: int, confidence: float) -> pd.DataFrame:
-    from scipy.stats import binomtest
-
-    def bound_bin(own: np.ndarray, right: np.ndarray) -> tuple[float, float]:
-        interval = binomtest(int(right[own].sum()), int(own.sum())).proportion_ci(confidence, method="wilson")
-        return float(interval.low), float(interval.high)
-
-    return tabulate_reliability(predicted.sure, predicted.right, bins, bound_bin)
-
-
 def _tabulate_grades(
     view: FitView, part: FitPart, bins: int, confidence: float, order: Sequence[str] | None
 ) -> pd.DataFrame:
     graded = grade_items(view, part, order)
     at, names = _find_known(part, part.gold)
-    code = {label: number for number, label in enumerate(graded.labels)}
-    is_graded = np.array([name in code for name in names])
+    truth = pd.Index(graded.labels).get_indexer(pd.Index(names))  # (item,)
+    is_graded = truth >= 0
     if not is_graded.any():
         raise FitError(f"no gold label is among the labels {listed(graded.labels)}: {listed(names, most=3)}")
-    truth = np.array([code[name] for name in names if name in code])  # (item,)
+    truth = truth[is_graded]
     at_most = graded.at_most[np.array(at)[is_graded], :-1]  # (item, label)
     right = truth[:, None] <= np.arange(at_most.shape[1])
-
-    def bound_bin(own: np.ndarray, right: np.ndarray) -> tuple[float, float]:
-        counts, totals = (which.reshape(at_most.shape).sum(axis=1) for which in (own & right, own))
-        return bound_share(counts, totals, confidence)
-
-    return tabulate_reliability(at_most.ravel().clip(max=1), right.ravel(), bins, bound_bin)
+    return tabulate_reliability(at_most.ravel().clip(max=1), right.ravel(), bins, confidence, units=len(at_most))
 
 
 def tabulate_reliability(
-    sure: np.ndarray, right: np.ndarray, bins: int, bound_bin: Callable[[np.ndarray, np.ndarray], tuple[float, float]]
+    sure: np.ndarray, right: np.ndarray, bins: int, confidence: float, *, units: int | None = None
 ) -> pd.DataFrame:
     """Return the table of `calibration_table`, of probabilities (item,) and of what is true (item,).
 
-    `bound_bin` gives the ends of the interval of the share that is right, from which items are in the bin and which are
-    right, both (item,).
+    Items are independent, with Wilson's interval; or they come in so many units of one size, unit after unit.
     """
+    from scipy.stats import binomtest
+
     bin_of = _find_bins(sure, bins)
     rows = []
     for number in np.unique(bin_of):
         own = bin_of == number
         row = {"from": number / bins, "to": (number + 1) / bins, "n": int(own.sum())}
         row |= {"predicted": float(sure[own].mean()), "right": float(right[own].mean())}
-        rows.append(row | dict(zip(("low", "high"), bound_bin(own, right), strict=True)))
+        if units is None:
+            interval = binomtest(int(right[own].sum()), int(own.sum())).proportion_ci(confidence, method="wilson")
+            low, high = float(interval.low), float(interval.high)
+        else:
+            counts, totals = (which.reshape(units, -1).sum(axis=1) for which in (own & right, own))
+            low, high = bound_share(counts, totals, confidence)
+        rows.append(row | {"low": low, "high": high})
     return pd.DataFrame(rows)
 
 
 def _find_bins(sure: np.ndarray, bins: int) -> np.ndarray:
-    """Return the bin of each probability; a bin has its upper end."""
+    """Return the bin of each probability; a bin holds its upper end."""
     found: np.ndarray = np.clip(np.ceil(sure * bins).astype(int) - 1, 0, bins - 1)
     return found
 
 
 def _predict(part: FitPart, gold: Mapping[str, str] | None = None) -> Predicted:
     at, names = _find_known(part, part.gold if gold is None else gold)
-    code = {state: number for number, state in enumerate(part.states)}
-    truth = np.array([code.get(name, -1) for name in names], dtype=int)  # (item,), -1: no state
-    return score_probabilities(part.posterior.values[at], truth)
+    return score_probabilities(part.posterior.values[at], pd.Index(part.states).get_indexer(pd.Index(names)))
 
 
 def _find_known(part: FitPart, known: Mapping[str, str]) -> tuple[list[int], list[str]]:

@@ -156,14 +156,8 @@ def sbc_label_table(ranks: xr.Dataset, *, bins: int = BINS, confidence: float = 
     """
     check_resampling(confidence, 0, None)
     check_at_least("bins", bins, 1, DataError)
-    n = count_simulations(ranks)
-
-    def bound_bin(own: np.ndarray, right: np.ndarray) -> tuple[float, float]:
-        in_bin, right_of_bin = own.reshape(n, -1).sum(axis=1), (own & right).reshape(n, -1).sum(axis=1)
-        return bound_share(right_of_bin, in_bin, confidence)
-
     labels = _score_labels(ranks)
-    return tabulate_reliability(labels.sure, labels.right, bins, bound_bin)
+    return tabulate_reliability(labels.sure, labels.right, bins, confidence, units=ranks.sizes["simulation"])
 
 
 def sbc_label_scores(
@@ -209,8 +203,8 @@ def sbc_label_scores(
     """
     check_resampling(confidence, resamples, random_seed)
     check_at_least("bins", bins, 1, DataError)
-    units = count_simulations(ranks)
-    return tabulate_scores(_score_labels(ranks), bins, confidence, resamples, random_seed, units=units)
+    labels = _score_labels(ranks)
+    return tabulate_scores(labels, bins, confidence, resamples, random_seed, units=ranks.sizes["simulation"])
 
 
 def count_simulations(ranks: xr.Dataset) -> int:
