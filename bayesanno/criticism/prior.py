@@ -178,7 +178,7 @@ def _of_annotators(drawn: of_annotators.Drawn, table: AnswerTable) -> Iterator[R
     try:
         found = of_annotators.describe_annotators(drawn, dimension=one, who=who.tolist())
         pairs = who[: who.size // 2 * 2].reshape(-1, 2)
-        agreement = of_annotators.describe_pairs(drawn, pairs, dimension=one).values if pairs.size else pairs
+        agreement = of_annotators.describe_pairs(drawn, pairs, dimension=one) if pairs.size else pairs
     except DataError:  # a model of items with a fixed number of answers has no statistics of one or two
         if of_annotators.ACCURACY in draws:
             own = draws[of_annotators.ACCURACY]

@@ -88,23 +88,28 @@ def describe_annotators(drawn: Drawn, *, dimension: str = "", who: Sequence[int]
             found[ACCURACY].append(joint[:, part.class_codes, states].sum(axis=1))
         if of_labels and joint.shape[-1] == states.size:
             found[PREVALENCE].append(joint.sum(axis=(0, 1)) / chosen.size)
-    named = {"annotator": [part.annotators[code] for code in chosen], "response": list(part.labels)}
-    named["true_class"] = list(part.classes)
+    sizes = [drawn.draws.sizes[dim] for dim in ("chain", "draw")]
     dims = {USAGE: ("annotator", "response"), ACCURACY: ("annotator",), PREVALENCE: ("true_class",)}
-    values = {name: np.array(each) for name, each in found.items() if each}
-    return _as_dataset(drawn.draws, {name: (dims[name], one) for name, one in values.items()}, named)
+    names = {"annotator": [part.annotators[code] for code in chosen], "response": list(part.labels)}
+    return xr.Dataset(
+        {
+            name: (("chain", "draw", *dims[name]), np.array(each).reshape(*sizes, *each[0].shape))
+            for name, each in found.items()
+            if each
+        },
+        coords=names | {"true_class": list(part.classes)},
+    )
 
 
-def describe_pairs(drawn: Drawn, pairs: np.ndarray, *, dimension: str = "") -> xr.DataArray:
-    """Return how often the two of each pair (pair, 2), by position, say the same of an item: (chain, draw, pair).
+def describe_pairs(drawn: Drawn, pairs: np.ndarray, *, dimension: str = "") -> np.ndarray:
+    """Return how often the two of each pair (pair, 2), by position, say the same of an item: (sample, pair).
 
     Raises
     ------
     DataError
         If the model cannot take items of two annotations.
     """
-    agree = [joint.sum(axis=(1, 2)) for joint in ask(drawn, pairs, dimension=dimension)]
-    return _as_dataset(drawn.draws, {"agreement": (("pair",), np.array(agree))}, {})["agreement"]
+    return np.array([joint.sum(axis=(1, 2)) for joint in ask(drawn, pairs, dimension=dimension)])
 
 
 def class_shares(drawn: Drawn) -> xr.DataArray:
@@ -167,19 +172,3 @@ def _(
         which, who, what = (item, annotator, label) if name == dimension else (last, zero, zero)
         parts[name] = replace(part, items=items, item=which, annotator=who, label=what, gold={}, controls={})
     return MultiAnnotationData(by_dimension=parts)
-
-
-def _as_dataset(
-    draws: xr.Dataset, values: Mapping[str, tuple[tuple[str, ...], np.ndarray]], named: Mapping[str, list[str]]
-) -> xr.Dataset:
-    """Return values (sample, ...) as variables (chain, draw, ...) of the given further dims, with their names."""
-    n_chains, n_draws = draws.sizes["chain"], draws.sizes["draw"]
-    used = {dim for dims, _ in values.values() for dim in dims}
-    return xr.Dataset(
-        {
-            name: (("chain", "draw", *dims), array.reshape(n_chains, n_draws, *array.shape[1:]))
-            for name, (dims, array) in values.items()
-        },
-        coords={dim: names for dim, names in named.items() if dim in used}
-        | {dim: draws[dim].values for dim in ("chain", "draw") if dim in draws.coords},
-    )

@@ -54,7 +54,7 @@ def test_quantities_are_those_of_confusion_matrices(design, rng):
         np.testing.assert_allclose(found["prevalence"], prevalence, rtol=1e-10)
         pairs = np.array([[0, 1], [2, 1]])
         same = np.einsum("k,pkr,pkr->p", prevalence, matrices[pairs[:, 0]], matrices[pairs[:, 1]])
-        np.testing.assert_allclose(describe_pairs(drawn, pairs)[0, 0], same, rtol=1e-10)
+        np.testing.assert_allclose(describe_pairs(drawn, pairs)[0], same, rtol=1e-10)
         some = describe_annotators(drawn, who=[2, 0])
         np.testing.assert_allclose(some["accuracy"][0, 0], found["accuracy"][[2, 0]], rtol=1e-12)
         assert some["annotator"].values.tolist() == ["a3", "a1"]

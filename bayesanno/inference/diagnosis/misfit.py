@@ -244,7 +244,7 @@ def _measure_pairs(table: AnswerTable, drawn: Drawn) -> dict[str, Any]:
     if not n.size:
         return {}
     try:
-        predicted = describe_pairs(drawn, who, dimension=table.dimension).values.reshape(-1, n.size)  # (sample, pair)
+        predicted = describe_pairs(drawn, who, dimension=table.dimension)  # (sample, pair)
     except (DataError, FitError):  # of a model that cannot take items of two annotations, or other items
         return {}
     p = binom.sf(same - 1, n, np.clip(predicted, 0, 1)).mean(axis=0) * n.size  # of so many equal answers, or more
