@@ -15,8 +15,8 @@ The paper's sum begins at r = 1, and leaves out xi_L^n.  The likelihood is witho
 Symbols, and priors.
     theta    weight       (item_type)   ~ Dirichlet(weight_strength * weight_mean)
     p        rate         (item_type), of diligent answers   ~ Beta of mean rate_mean, worth rate_strength answers
-    xi_D     diligence    (), the share of diligent answers   ~ Beta(diligence_prior), uniform as given
-    p_L      lazy_rate    (), the rate of the lazy coin   ~ Beta(lazy_rate_prior), uniform as given
+    xi_D     diligence    (), the share of diligent answers   ~ Beta(diligence_prior), uniform by default
+    p_L      lazy_rate    (), the rate of the lazy coin   ~ Beta(lazy_rate_prior), uniform by default
     t                     the latent; `probability` (item, item_type)
              hard         (item), a view: P(t_i is the type whose diligent rate is nearest to one half in the draw)
 `DiligentLazy.from_fit` takes the priors of the types from the means and variances of an earlier fit.  With known=True

@@ -14,7 +14,7 @@ A label that is no class ("unsure") is a column of lambda but not a row.
 Symbols, and priors: those of the R package rater.
     gamma    prevalence   (true_class)    ~ Dirichlet(3): as if each class had been seen three times
     lambda   confusion    (annotator, true_class, response): rows are the truth, columns what was said; each row
-                          ~ Dirichlet(s p, s (1 - p) / (K - 1), ...): s = 8 answers, of which p = 0.6 are right; a label
+                          ~ Dirichlet(s p, s (1 - p) / (K - 1), ...): s = 8 answers, p = 0.6 of them right; a label
                           that is no class has the concentration of a wrong one in addition
     theta    accuracy     (annotator), a deterministic
 

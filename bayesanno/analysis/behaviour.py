@@ -175,10 +175,11 @@ def find_confusion(view: FitView, annotators: Sequence[int], *, most: int = MOST
     draws = take_draws(view.posterior, most)
     if "annotator" in draws.dims:
         draws = draws.isel(annotator=codes)
-    found = [
-        model.law(Parameters({str(name): values.values for name, values in one.items()}), data.names_class.T)[1]
-        for one in (draws.isel(chain=0, draw=draw) for draw in range(draws.sizes["draw"]))
-    ]  # of each (annotator, response, true_class)
+    found = []  # of each draw (annotator, response, true_class)
+    for draw in range(draws.sizes["draw"]):
+        drawn = {str(name): values.values for name, values in draws.isel(chain=0, draw=draw).items()}
+        table = model.law(Parameters(drawn | view.known), data.names_class.T)[1]
+        found.append(np.broadcast_to(table, (len(codes), *table.shape[1:])))
     dims = ("chain", "draw", "annotator", "true_class", "response")
     return xr.DataArray(np.swapaxes(found, 2, 3)[None], dims=dims)
 

@@ -56,6 +56,7 @@ OTHER_OPTIONS = {
     r"data\.without_unsure\(\)": "--drop-unsure",
     r"data\.binarise\(positive=\.\.\.\)": "--positive",
 }
+ADVICE = r"(?<![^ (\n])"  # before an argument in advice; a label or a path in a message follows a quote or a slash
 NEW_OBJECTS = 50_000  # between two searches for garbage, of which imports and compilation make little
 
 
@@ -112,8 +113,8 @@ def name_options(message: str) -> str:
         return options[name] if value in ("...", "True") else f"{options[name]} {plain[1] if plain else value}"
 
     for argument, option in OTHER_OPTIONS.items():
-        message = re.sub(argument, option, message)
-    return re.sub(r"\b([a-z_]+)=(\.\.\.|True|'[^']*')", name_option, message)
+        message = re.sub(ADVICE + argument, option, message)
+    return re.sub(ADVICE + r"([a-z_]+)=(\.\.\.|True|'[^']*')", name_option, message)
 
 
 def _version(value: bool) -> None:

@@ -232,6 +232,8 @@ def _is_covered(ranks: np.ndarray, level: int) -> np.ndarray:
 def _score_labels(ranks: xr.Dataset) -> Predicted:
     """Return what fits say of all simulations' items, simulation after simulation."""
     count_simulations(ranks)
+    if any(str(name).startswith("probability_") for name in ranks):
+        raise FitError("this study is of an older version: make it again by sbc")
     if PROBABILITY not in ranks:
         raise FitError(f"items of {ranks.attrs['model']} are all in one state: there are no labels to score")
     state = ranks[STATE].transpose("simulation", ...)  # (simulation, item), or with dimensions between

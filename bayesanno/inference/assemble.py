@@ -18,8 +18,10 @@ from bayesanno.fits.storage import (
     log_likelihood_group,
     versions,
 )
+from bayesanno.ground.errors import MisfitWarning, warn
 from bayesanno.ground.lazy import pm, xr
 from bayesanno.inference.diagnosis.explain import explain_votes, warn_of_results
+from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.diagnosis.misfit import measure_misfit
 from bayesanno.inference.diagnosis.rare import add_rare
@@ -113,6 +115,9 @@ def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) 
         seeds = [int(seed) for seed in str(attrs["random_seed"]).split(", ")]  # of each fit that was put together
         found["misfit"] = measure_misfit(Drawn(model, data, groups["posterior"], known), seeds)
     warn_of_results(groups, found)
+    if check:  # and not where it was said before, of the same draws
+        for problem in explain_misfit(found):
+            warn(problem, MisfitWarning)
     tree = xr.DataTree.from_dict(dict(groups))
     tree.attrs = dict(attrs) | {
         "model": model.name,

@@ -65,6 +65,8 @@ def open_table(source: Source) -> TextTable:
     DataError
         If there is no data set of that name, or the source is no table, or one that cannot be read.
     """
+    if isinstance(source, list | Mapping):
+        as_frame(source)  # which refuses it
     document = open_document(source)
     if document.table is None:
         what = "a zip" if document.kind == "zip" else "JSON"

@@ -163,7 +163,7 @@ def compile_draws(
         expected, n_numbers = evaluate_once(inputs, outputs, first, most)
         many, of_many = _vectorize(drawn, outputs)
         function = compile_once([*many, *given], of_many, by_numpy=True)
-        _check_first(function(*(of[:1] for of in drawn.values()), *given.values()), expected)
+        _check_first(function(*(np.repeat(of[:1], 2, axis=0) for of in drawn.values()), *given.values()), expected)
     except Exception as error:  # of any kind: PyTensor cannot do every operation by NumPy, or for many draws
         logger.debug("not by NumPy: %s: %s", type(error).__name__, error)
         function = compile_once(inputs, outputs)
@@ -211,9 +211,9 @@ def _vectorize(
 
 
 def _check_first(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:
-    """Raise an error unless the first of many draws has its own outputs: PyTensor may forget to stretch an axis."""
+    """Raise an error unless a draw given twice has its own outputs twice: PyTensor may forget to stretch an axis."""
     for many, one in zip(found, expected, strict=True):
-        if np.shape(many) != (1, *np.shape(one)) or not np.allclose(many[0], one, equal_nan=True):
+        if np.shape(many) != (2, *np.shape(one)) or not np.allclose(many, one, equal_nan=True):
             raise ValueError("a function of many draws is not that of one")
 
 

@@ -90,6 +90,8 @@ class IndependentAnswers(AnnotationModel):
     def accuracy_of(self, p: Parameters, is_class: np.ndarray) -> Any:
         """Return how often annotators are right, (annotator,): sum_k p(class k) p(answer k | annotator, class k)."""
         of_class, of_answer = self.law(p, is_class)
+        if of_class.ndim == 2:  # of each item
+            of_class = of_class.mean(axis=0)
         return (of_class * (of_answer * is_class).sum(axis=1)).sum(axis=-1)
 
 
@@ -203,29 +205,31 @@ class ConjugateModel(IndependentAnswers):
         for name, record in self.parameters(self, is_class).items():
             dims, values = record.dims, shares[name]
             if isinstance(record, Share):
-                counts[name] = self._count({**shares, name: np.zeros_like(values)}, law, expected, is_class, dims)
+                counts[name] = np.zeros(values.shape)
+                self._count(counts[name], {**shares, name: np.zeros_like(values)}, law, expected, is_class, dims)
                 continue
-            sides = [{**shares, name: values * side} for side in ([0.0, 1.0], [1.0, 0.0])]
-            counts[name] = np.stack([self._count(one, law, expected, is_class, dims) for one in sides], axis=-1)
+            sides = np.zeros((2, *values.shape[:-1]))
+            for side, kept in zip(sides, ([0.0, 1.0], [1.0, 0.0]), strict=True):
+                self._count(side, {**shares, name: values * kept}, law, expected, is_class, dims)
+            counts[name] = np.moveaxis(sides, 0, -1)
         return counts
 
     def _count(
         self,
+        counts: np.ndarray,
         without: Shares,
         law: tuple[np.ndarray, np.ndarray],
         expected: Expected,
         is_class: np.ndarray,
         dims: tuple[str, ...],
-    ) -> np.ndarray:
-        """Return the counts, of these dimensions, that the law has and lacks without some shares."""
-        of_class, of_answer = (
-            np.divide(whole - rest, whole, out=np.zeros_like(whole), where=whole > 0)
-            for whole, rest in zip(law, self.law(PairedShares(without), is_class), strict=True)
-        )
-        counts = _sum_to(dims, expected.answers * of_answer, ("annotator", "response", "true_class"))
-        if set(dims) <= {"true_class"}:
-            counts = counts + _sum_to(dims, expected.classes * of_class, ("true_class",))
-        return counts
+    ) -> None:
+        """Add to counts, of these dimensions, what the law has and lacks without some shares."""
+        tables = ((expected.classes, ("true_class",)), (expected.answers, ("annotator", "response", "true_class")))
+        for whole, rest, (number, of_table) in zip(law, self.law(PairedShares(without), is_class), tables, strict=True):
+            lacking = whole - rest
+            if lacking.any():
+                np.divide(lacking, whole, out=lacking, where=whole > 0)
+                counts += _sum_to(dims, lacking * number, of_table)
 
 
 def _sum_to(dims: tuple[str, ...], table: np.ndarray, of_table: tuple[str, ...]) -> np.ndarray:

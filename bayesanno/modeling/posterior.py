@@ -6,6 +6,7 @@ so that memory stays O(item x state), apart from the log likelihood.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -109,9 +110,10 @@ def recover(
 
     n_numbers = sum(len(latent.states) for latent in of.values())  # of an item, that are held for all draws
     if weigh_draws:
-        whole = slice(0, patterns.n_patterns)
-        rows = [patterns.rows(first, whole, name) for (name, _), (first, *_) in formula.view_dims.items()]
-        n_numbers += sum(map(len, rows)) // max(1, patterns.n_patterns)
+        whole, lengths = slice(0, patterns.n_patterns), {dim: len(names) for dim, names in model.coords(data).items()}
+        for (name, _), (first, *others) in formula.view_dims.items():
+            n_rows = len(patterns.rows(first, whole, name))
+            n_numbers += n_rows * math.prod(lengths.get(dim, 1) for dim in others) // max(1, patterns.n_patterns)
     per_chunk = max(1, int(CHUNK_BYTES // (8 * n_samples * n_numbers)))
     for begin in range(0, patterns.n_patterns, per_chunk):
         chunk = slice(begin, min(begin + per_chunk, patterns.n_patterns))
@@ -123,7 +125,9 @@ def recover(
             effective.append(effective_number(weight, copies))
             for reading, (first, *_) in formula.view_dims.items():
                 each = weight[:, patterns.rows(first, chunk, reading[0])]
-                parts[reading].append(weighted_mean(each, views[reading])[0])
+                view = views[reading]  # (sample, row, ...)
+                view[each == 0] = 0.0  # what a draw says of answers that it cannot explain may be nan
+                parts[reading].append(np.einsum("sr,sr...->r...", each, view) / n_samples)
         else:
             for reading, total in views.items():
                 parts[reading].append(total / n_samples)

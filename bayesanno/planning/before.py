@@ -268,7 +268,7 @@ def _draw_like(view: FitView, design: AnnotationData, n: int, rng: np.random.Gen
     else:  # one of the fit's for each new one, others in each simulation
         who = rng.integers(len(view.data.annotators), size=(n, len(design.annotators)))
         picked = {"sample": xr.DataArray(np.arange(n), dims="sample"), "annotator": (("sample", "annotator"), who)}
-        whole = drawn.isel(picked).map(lambda one: one.transpose(*drawn[one.name].dims))
+        whole = drawn.isel(picked, missing_dims="ignore").map(lambda one: one.transpose(*drawn[one.name].dims))
     return Drawn(model, design, whole.rename(sample="draw").expand_dims("chain"), {})
 
 

@@ -162,4 +162,4 @@ def _column(name: str, values: pd.Series, *, choose: bool) -> dict[str, Any]:
 def _as_text(value: object) -> str:
     if isinstance(value, float):
         return "" if value != value else f"{value:.{DIGITS}g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -11,6 +11,7 @@ import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, SizeWarning, warn
 from bayesanno.inference import assemble as assembly
+from bayesanno.inference.diagnosis.explain import warn_of_results
 from bayesanno.inference.diagnosis.measures import measure_convergence
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.modeling.posterior import recover
@@ -83,6 +84,13 @@ def test_a_log_likelihood_that_is_too_large_is_left_out_and_can_be_had(made, mon
     xr.testing.assert_identical(whole["log_likelihood"].to_dataset(), made["log_likelihood"].to_dataset())
     assert whole.attrs == small.attrs
     xr.testing.assert_identical(ba.compute_log_likelihood(view_of(whole)), whole)
+
+
+def test_a_log_likelihood_of_several_dimensions_that_is_left_out_is_warned_of():
+    latent = {f"latent/{name}": xr.Dataset({"probability": (("item", "true_class"), np.ones((4, 1)))}) for name in "ab"}
+    posterior = xr.Dataset({"accuracy": (("chain", "draw"), np.ones((2, 5)))})
+    with pytest.warns(SizeWarning, match="log-likelihood of 4 items in each of 10 draws"):
+        warn_of_results({"posterior": posterior, **latent}, {})
 
 
 def test_leave_one_out_is_that_of_arviz(made):

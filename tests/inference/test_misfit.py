@@ -115,6 +115,16 @@ def test_dropping_chains_repeats_the_check_and_relabelling_does_not(copies):
     assert "misfit" not in ba.diagnostics_of(unchecked)
 
 
+def test_relabelling_does_not_repeat_the_warning(copies):
+    fit = _quiet_fit(ba.models.ModelB(confusion_accuracy=1 / copies.n_labels), copies)
+    assert misfit_of(fit)[0]["pairs"]["close"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ba.MisfitWarning)
+        warnings.simplefilter("ignore", ba.ConvergenceWarning)
+        again = ba.relabel(fit)
+    assert misfit_of(again) == misfit_of(fit)
+
+
 def test_one_point_does_not_look(tickets):
     assert "misfit" not in ba.diagnostics_of(_quiet_fit("mace", tickets, method="em"))
 

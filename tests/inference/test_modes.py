@@ -1,5 +1,7 @@
 """Modes: the tables of Rzhetsky et al. (2008) as corrected, boundaries, levels, unbounded directions, bad input."""
 
+import warnings
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
@@ -347,3 +349,17 @@ def test_a_parameter_that_can_be_any_number_is_refused(refuses):
     data = ba.MultiAnnotationData(by_dimension={"first": part, "second": part})
     with refuses(FitError, "direction can be any number: take a variant of the model without it"):
         find("model_a_multi", data)
+
+
+def test_a_chain_in_a_mode_that_few_starts_did_not_find_is_said_to_be_there():
+    """Both modes are about as high, and annotators are about as competent in both: only a climb distinguishes them."""
+    rng = np.random.default_rng(3)
+    records = [(f"i{i}", f"a{j}", "xy"[int(rng.random() < 0.5)]) for i in range(12) for j in range(3)]
+    data = ba.AnnotationData.from_records(records)
+    settings = {"chains": 2, "draws": 50, "tune": 60, "random_seed": 1, "progressbar": False, "check": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        fit = ba.fit("one_coin", data, method_options={"starts": 0}, **settings)
+    found = ba.diagnostics_of(fit)["modes"]["found"]
+    assert len(found) == 2
+    assert sorted(chain for mode in found for chain in mode["chains"]) == [0, 1]

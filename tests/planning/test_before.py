@@ -156,3 +156,10 @@ def test_what_cannot_be_is_refused(arguments, message):
 def test_labels_are_given_once(crowd):
     with pytest.raises(ba.DataError, match="labels are those of that fit"):
         plan_answers("mace", items=20, annotators=4, like=crowd[1], labels=2, **QUIET)
+
+
+def test_new_annotators_can_be_like_those_of_a_model_without_annotators(crowd):
+    data = ba.data_of(crowd[1])
+    fit = ba.fit("pooled_dawid_skene", data, method="vb", check=False, **QUIET)
+    table = plan_answers("one_coin", items=50, annotators=6, like=fit, per_item=[1, 5], simulations=3, **QUIET)
+    assert bool(table["accuracy"].is_monotonic_increasing)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.ground.errors import ConvergenceWarning, MisfitWarning, SizeWarning, warn
+from bayesanno.ground.errors import ConvergenceWarning, SizeWarning, warn
 from bayesanno.ground.lazy import xr
 from bayesanno.ground.wording import counted, enumerated
-from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.inference.diagnosis.explain_modes import explain_modes, explain_other_mode, lacks_chains
 from bayesanno.inference.diagnosis.measures import MIN_DRAWS_TAIL, mixes
+from bayesanno.inference.diagnosis.rare import FAR
 from bayesanno.inference.diagnosis.thresholds import (
     AGREES,
     CLOSE_NATS,
@@ -34,9 +34,10 @@ MOST_DIFFER = 0.05  # of the items: where chains label more differently, nearly 
 
 
 def warn_of_results(groups: Mapping[str, xr.Dataset], diagnostics: dict[str, Any]) -> None:
-    """Warn of what a fit's diagnostics show, and of log-likelihoods that were left out for their size."""
-    if "latent" in groups and "log_likelihood" not in groups:
-        n_items = groups["latent"].sizes["item"]
+    """Warn of what a fit's diagnostics show but for its misfit, and of log-likelihoods left out for their size."""
+    latent = [group for name, group in groups.items() if name.split("/")[0] == "latent"]  # of each dimension
+    if latent and "log_likelihood" not in groups:
+        n_items = latent[0].sizes["item"]
         n_draws = groups["posterior"].sizes["chain"] * groups["posterior"].sizes["draw"]
         warn(
             f"the log-likelihood of {n_items} items in each of {n_draws} draws would take "
@@ -45,8 +46,6 @@ def warn_of_results(groups: Mapping[str, xr.Dataset], diagnostics: dict[str, Any
         )
     for problem in explain(diagnostics):
         warn(problem, ConvergenceWarning)
-    for problem in explain_misfit(diagnostics):
-        warn(problem, MisfitWarning)
 
 
 def explain(diagnostics: dict[str, Any]) -> list[str]:
@@ -227,8 +226,8 @@ def _explain_rare(rare: dict[str, Any], n_modes: int) -> str:
     return (
         f"{modes}{head}; the rest can be used: of all other parameters {rhat}ESS is at least "
         f"{min(rest['min_ess_bulk'], rest['min_ess_tail']):.0f}, and chains agree on "
-        f"{counted(n_items - differ, 'item')}{where}; if such a class matters, more items of it or known labels "
-        "(controls) help, and longer chains (draws) may help"
+        f"{counted(n_items - differ, 'item')} to within {FAR:g}{where}; if such a class matters, more items of it or "
+        "known labels (controls) help, and longer chains (draws) may help"
     )
 
 

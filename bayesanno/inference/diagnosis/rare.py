@@ -27,11 +27,13 @@ def add_rare(
 ) -> None:
     """Add `rare` to a fit's diagnostics, and to those of chains that share a mode, where `find_rare` finds any."""
     for found in [diagnostics, *diagnostics["modes"]["within"]]:
-        if not mixes(found):
-            chains = found.get("chains", slice(None))
-            own = measure_convergence(posterior.isel(chain=chains)) if "chains" in found else convergence
-            if rare := find_rare(own, [values.isel(chain=chains) for values in by_chain]):
-                found["rare"] = rare
+        chains = found.get("chains", slice(None))
+        own = [values.isel(chain=chains) for values in by_chain]
+        if mixes(found) or not any(map(_find_small_classes, own)):  # R-hat of many parameters takes long
+            continue
+        among = measure_convergence(posterior.isel(chain=chains)) if "chains" in found else convergence
+        if rare := find_rare(among, own):
+            found["rare"] = rare
 
 
 def find_rare(convergence: xr.Dataset, by_chain: Sequence[xr.DataArray]) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import compile_formula
 
+ENOUGH = 10  # starts that all led to one mode, from which on a chain that looks like the others is taken to be in it
 LOOKS = 5  # draws of each chain whose modes are found, where there are several
 FAR = 3.0  # how many within-chain standard deviations of the log density set two modes apart
 ADDED = ("n_asked", "n_starts", "unfinished", "open", "lost", "crossing")  # where fits are put together
@@ -126,8 +127,8 @@ def place_chains(
 ) -> dict[str, Any] | None:
     """Describe the modes that were looked for before sampling, and find those that the chains are in.
 
-    A mode that a chain is in and no start led to is one of them, of no visits. Where there is one mode, and chains do
-    not differ, they are all in it.
+    A mode that a chain is in and no start led to is one of them, of no visits. Where all of many starts led to one
+    mode, and chains do not differ, they are all taken to be in it.
 
     Parameters
     ----------
@@ -193,7 +194,7 @@ def _follow_chains(
     model: AnnotationModel, graph: pm.Model, modes: Modes, draws: xr.Dataset, log_density: xr.DataArray
 ) -> tuple[Modes, np.ndarray]:
     """Return the modes, and which of their groups some draws of each chain are in, (chain, look)."""
-    if modes.is_weighed and len(modes.groups) == 1:
+    if modes.is_weighed and len(modes.groups) == 1 and modes.n_starts == modes.n_asked > ENOUGH:
         lp = log_density.transpose("chain", "draw").values
         compared = compare_chains(add_deterministics(graph, draws), lp, model.competence)
         if len(compared["groups"]) == 1:

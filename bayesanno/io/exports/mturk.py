@@ -66,6 +66,7 @@ def _questions(row: Value, boxes: frozenset[str]) -> Iterator[tuple[str, Value]]
         question = name.removeprefix(_ANSWER)
         if name == _TASK_ANSWERS:
             for given in _read_json(cell):
+                Value(row.place, given).as_object()  # null is refused
                 yield from Value(row.place, given).fields()
         elif name in boxes:
             group, _, label = question.rpartition(".")

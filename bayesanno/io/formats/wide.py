@@ -80,7 +80,8 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
     check_distinct(table, {"item": item_column, "gold": gold_column, "count": count_column})
     answer_columns = _find_answer_columns(table, (item_column, gold_column, count_column))
     gold = [""] * table.n_rows if gold_column is None or options.gold_file is not None else table.columns[gold_column]
-    said = np.any([filled(table.columns[column]) for column in answer_columns], axis=0)  # (row,)
+    answered = np.stack([filled(table.columns[column]) for column in answer_columns], axis=1)  # (row, annotator)
+    said = answered.any(axis=1)  # (row,)
     rows = np.arange(table.n_rows)  # (item row,): the table's row that each item was read from
     if item_column is not None:
         item = table.columns[item_column]
@@ -97,17 +98,21 @@ def read_wide(table: TextTable, options: ReadOptions, count_column: int | None =
     names = map(str, range(1, rows.size + 1))
     if item_column is not None:
         names = map(table.columns[item_column].__getitem__, kept)
-    n = len(answer_columns)
+    mentioned = answered[rows]  # (item row, annotator): an item and an annotator without answers are mentioned once
+    mentioned[:1] = True
+    mentioned[~mentioned.any(axis=1), 0] = True
+    cells = [(at, answer_columns[number]) for at, number in np.argwhere(mentioned).tolist()]
+    item_names = list(names)
     long = TextTable(
         name=table.name,
         header=(*ROLES, "gold"),
         columns=(
-            [name for name in names for _ in range(n)],
-            [table.header[column] for column in answer_columns] * len(kept),
-            [table.columns[column][row] for row in kept for column in answer_columns],
-            [gold[row] for row in kept for _ in range(n)],
+            [item_names[at] for at, _ in cells],
+            [table.header[column] for _, column in cells],
+            [table.columns[column][kept[at]] for at, column in cells],
+            [gold[kept[at]] for at, _ in cells],
         ),
-        lines=[table.lines[row] for row in kept for _ in range(n)],
+        lines=[table.lines[kept[at]] for at, _ in cells],
         unit=table.unit,
     )
     return read_rows(long, {role: column for column, role in enumerate(long.header)})

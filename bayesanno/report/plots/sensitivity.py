@@ -20,6 +20,7 @@ from bayesanno.report.plots import style
 LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends
 LONGEST = 44  # letters of the name of a row
 BINS = 41  # of draws from a prior; an odd number, so that a half, third, quarter or fifth is inside of one
+MOST_INCHES = 30.0  # of the height of a figure
 MOST_NAMED = 6  # names in the legend of a panel
 MOST_DOUBLINGS = 4.0  # of a prior, beyond which it does not matter how many
 CHANGES = {
@@ -77,7 +78,8 @@ def plot_prior(description: PriorDescription) -> Figure:
     panels = list(table.groupby(by, sort=False))
     models = list(dict.fromkeys(table["model"]))
     columns = min(3, len(panels))
-    figure, axes = style.new_grid(len(panels), columns, (3.0, 0.5 + 0.42 * len(models)))
+    height = min(0.5 + 0.42 * len(models), MOST_INCHES / -(-len(panels) // columns))
+    figure, axes = style.new_grid(len(panels), columns, (3.0, height))
     for number, (one, (groups, part)) in enumerate(zip(axes, panels, strict=True)):
         *dimension, quantity = map(str, groups)
         words = [*filter(None, dimension), WORDS.get(quantity, quantity)]
@@ -96,12 +98,16 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
     ends = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
     edges = np.linspace(ends[0], ends[1], BINS + 1)
     colours = dict(zip(of, [style.ACCENT] if len(of) == 1 else style.shades(len(of) + 1), strict=False))
+    keys: dict[str, Any] = {}  # of the legend: each class once
     for row, values in zip(rows.to_dict("records"), drawn, strict=True):
         place, colour = models.index(row["model"]), colours[row["of"]]
         share = np.histogram(values, edges)[0] / values.size
         top = place - 0.62 * share / share.max()
         alone, label = len(of) == 1, style.cut_name(row["of"], 14)
-        axes.stairs(top, edges, baseline=place, fill=alone, color=colour, alpha=0.35 if alone else 0.9, label=label)
+        stairs = axes.stairs(
+            top, edges, baseline=place, fill=alone, color=colour, alpha=0.35 if alone else 0.9, label=label
+        )
+        keys.setdefault(row["of"], stairs)
         below = place + 0.1 + 0.2 * of.index(row["of"]) / len(of)
         axes.hlines(below, row["low"], row["high"], color=[colour], linewidth=1.5)
         axes.plot(row["mean"], below, "o", color=colour, markersize=3.5)
@@ -111,7 +117,6 @@ def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], mode
     axes.grid(axis="x", color=style.PALE, alpha=0.3)
     if lines:
         options = {"loc": "lower left", "ncols": 3, "borderaxespad": 0.1, "handlelength": 1.2, "columnspacing": 1}
-        keys = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))  # each once
         style.write_legend(axes, handles=keys.values(), frameon=False, **options)
 
 

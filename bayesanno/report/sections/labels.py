@@ -132,21 +132,19 @@ def list_votes(votes: np.ndarray, labels: tuple[str, ...]) -> np.ndarray:
 
     Parameters
     ----------
-        votes : array, shape (item, label)
-        labels : tuple of str
+    votes : array, shape (item, label)
+    labels : tuple of str
 
     Returns
     -------
-        array of str, shape (item,)
+    array of str, shape (item,)
 
     Examples
     --------
-        >>> from collections.abc import Iterator
-
-    import numpy as np
-        >>> from bayesanno.report.sections.labels import list_votes
-        >>> list_votes(np.array([[1, 3], [0, 2], [0, 0]]), ("no", "yes")).tolist()
-        ['3 yes, 1 no', '2 yes', '']
+    >>> import numpy as np
+    >>> from bayesanno.report.sections.labels import list_votes
+    >>> list_votes(np.array([[1, 3], [0, 2], [0, 0]]), ("no", "yes")).tolist()
+    ['3 yes, 1 no', '2 yes', '']
     """
     distinct, which = np.unique(votes, axis=0, return_inverse=True)
     words = []
