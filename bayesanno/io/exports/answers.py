@@ -63,6 +63,8 @@ def tabulate(name: str, answers: Iterable[Answer], options: ReadOptions) -> tupl
         are not asked for, or it lacks its item or annotator.
     """
     given = list(answers)
+    for each in given:
+        _require_item_and_annotator(each)
     questions = _choose(name, list(dict.fromkeys(each.question for each in given if each.question)), options.label)
     used: dict[str, Any] = dict.fromkeys(("item", "annotator", "gold"))  # in what the table says
     if len(questions) > 1 and options.multi_label:
@@ -140,14 +142,18 @@ def _lay_out(name: str, answers: Sequence[Answer], questions: Sequence[str]) -> 
 
 
 def _only_label(answer: Answer) -> str:
-    """Return the label of an answer, "" where there is none; an answer has an item, and an annotator unless known."""
+    """Return the label of an answer, "" where there is none."""
     labels = answer.labels or ()
     if len(labels) > 1:
         raise DataError(
             f"{answer.place}: item {answer.item!r} has {len(labels)} labels, {listed(labels)}, in one answer: ask for "
             "a yes or no to each label with multi_label=True"
         )
-    if labels and not (answer.item and (answer.annotator or answer.known)):
-        lacking = "annotator" if answer.item else "item"
-        raise DataError(f"{answer.place}: label {labels[0]!r} has no {lacking}: fill it in")
     return labels[0] if labels else ""
+
+
+def _require_item_and_annotator(answer: Answer) -> None:
+    """Raise a DataError if an answer has no item, or no annotator and is not known to be true."""
+    if answer.labels and not (answer.item and (answer.annotator or answer.known)):
+        lacking = "annotator" if answer.item else "item"
+        raise DataError(f"{answer.place}: label {answer.labels[0]!r} has no {lacking}: fill it in")
