@@ -226,6 +226,9 @@ class ConjugateModel(IndependentAnswers):
         """Add to counts, of these dimensions, what the law has and lacks without some shares."""
         tables = ((expected.classes, ("true_class",)), (expected.answers, ("annotator", "response", "true_class")))
         for whole, rest, (number, of_table) in zip(law, self.law(PairedShares(without), is_class), tables, strict=True):
+            if not rest.any():  # nothing is left
+                counts += _sum_to(dims, number, of_table)
+                continue
             lacking = whole - rest
             if lacking.any():
                 np.divide(lacking, whole, out=lacking, where=whole > 0)
