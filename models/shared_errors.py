@@ -69,7 +69,7 @@ class SharedErrors(DifficultyModel, HasCaveats):
     spread_prior : float, default 1
         Scale of the half-normal prior of the standard deviation of difficulties.
     loading_prior : float, default 0.5
-        Standard deviation of the log loadings, of which the median is 1.
+        Standard deviation of the log loadings; the median loading is 1.
     habit_prior : float, default 1
         Standard deviation of habits, before their mean is taken off.
     prevalence_prior : float, default 3

@@ -1,4 +1,4 @@
-"""Grades: labels in order, of which some are nearer to each other than others.
+"""Grades: labels in order; some are nearer to each other than others.
 
 The invariant: a label has a grade only where its order is known: it was declared, or the labels are numbers.
 """

@@ -20,7 +20,7 @@ import numpy as np
 from bayesanno.ground.draw import draw_codes
 
 N_RISES = 200  # of EM, towards the mode of the prevalences: where the first sweep begins
-N_SWEEPS = 25  # of Gibbs sampling, of which the last is kept
+N_SWEEPS = 25  # of Gibbs sampling; the last one is kept
 LEAST = -700.0  # log of a likelihood: what is impossible is nearly so
 GRID = (np.arange(24) + 0.5) / 24  # sqrt(rho)
 

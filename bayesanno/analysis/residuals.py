@@ -189,7 +189,7 @@ def error_chances(view: FitView, part: FitPart) -> np.ndarray:
 def mean_answers(view: FitView, part: FitPart) -> np.ndarray:
     """Return the posterior mean of p(state, answer) of each annotator, (annotator, response, state).
 
-    Of models with confusion matrices it is that of p(answer | state), for which nothing has to be compiled.
+    Models with confusion matrices give it by p(answer | state), without compiling anything.
     """
     everybody = np.arange(part.data.n_annotators)
     try:

@@ -30,7 +30,7 @@ What is done with a fit afterwards, and gives another fit:
 Besides fits: modes/find lists all maxima of a likelihood (modes/objective, by the same climb, and modes/polish); dask/
 holds annotations on a cluster.
 
-Where to add: a method of fitting, one file next to sampling/nuts or climbing/em, and a line in methods; a warning, a
-function in diagnosis/explain, which is given a fit's diagnostics, and the number it rests on in diagnosis/measures; a
-rule of relabelling, relabelling/rules.
+Where to add: a method of fitting, one file next to sampling/nuts or climbing/em, its settings in settings, and a line
+in methods; a warning, a function in diagnosis/explain, which is given a fit's diagnostics, and the number it rests on
+in diagnosis/measures; a rule of relabelling, relabelling/rules.
 """

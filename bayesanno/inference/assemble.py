@@ -93,7 +93,7 @@ def compute(
     if convergence is not None:
         add_rare(found, posterior, convergence, recovered.by_chain)
     found["remarks"] = remarks(model, posterior)
-    computed = {*found, "rare"}
+    computed = {*found, "rare"}  # what was rare in the fit before is not carried over
     found |= {name: value for name, value in (more_diagnostics or {}).items() if name not in computed}
     return Results(groups, attrs, found)
 

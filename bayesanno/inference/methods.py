@@ -1,4 +1,6 @@
-"""The methods of fitting: one table. A new method is one file next to `nuts` and `advi`, and one line here.
+"""The methods of fitting: one table.
+
+A new method is one file next to `nuts` and `advi`, its settings, and one line here.
 
 NUTS is imported with the table, the other methods when they run.
 """

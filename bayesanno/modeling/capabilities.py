@@ -50,7 +50,7 @@ class Latent(NamedTuple):
 
 
 class View(NamedTuple):
-    """What else is read off, per draw: symbolic values, of which the first dimension is "item" or of annotations."""
+    """What else is read off, per draw: symbolic values, whose first dimension is "item" or of annotations."""
 
     dims: tuple[str, ...]
     values: pt.TensorVariable

@@ -72,7 +72,7 @@ def recover(
 ) -> Recovered:
     """Average p(state | answers, parameters) over the draws of a posterior, a chunk of items at a time.
 
-    Of items that the posterior has seen, draws count alike. Those that it has not seen say something of the parameters
+    Draws count alike for items that the posterior has seen. Those that it has not seen say something of the parameters
     themselves: each of their averages is over draws weighed by p(the item's answers | parameters), which is Bayes' rule
     for the posterior of the fit's data and that one item.
 
@@ -174,7 +174,7 @@ def _evaluate_all(
     log_likelihood : array, shape (sample, pattern)
     log_probability : dict of str to array, shape (sample, pattern, state)
     views : dict of str to array
-        Of every draw (sample, ...) if they are to be kept, or else their sums over draws.
+        For every draw (sample, ...) if they are to be kept, or else their sums over draws.
     """
     log_likelihood = np.empty((n_samples, chunk.stop - chunk.start))
     log_probability: dict[str, np.ndarray] = {}

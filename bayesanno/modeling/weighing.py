@@ -6,7 +6,7 @@ The posterior of a fit's data D and one more item's answers a is, by Bayes' rule
 
 so that draws of p(parameters | D), each with the weight p(a | parameters), stand for it: importance sampling, with the
 old posterior as proposal. The weights are probabilities of discrete answers. They are bounded by 1, so that their
-distribution has no heavy tail that smoothing could mend (PSIS: Vehtari et al. 2024, Journal of Machine Learning
+distribution has no heavy tail that smoothing could improve (PSIS: Vehtari et al. 2024, Journal of Machine Learning
 Research 25(72)); what can go wrong is that few draws carry all the weight, and that the effective number of draws says
 (Kong 1992, University of Chicago, Department of Statistics, Technical Report 348).
 
@@ -38,8 +38,9 @@ def normalise_weights(log_weight: np.ndarray) -> np.ndarray:
 def effective_number(weight: np.ndarray, copies: int = 1) -> np.ndarray:
     """Return Kish's effective number of draws, (item,), from weights of mean 1, (sample, item); 0 where they are nan.
 
-    Of equal weights it is the number of draws, of one weight alone it is 1. Where each draw comes `copies` times, one
-    after the other, its weight is the sum of theirs: a draw that is repeated says no more of what all of them share.
+    It is the number of draws where weights are equal, and 1 where one draw has all the weight. Where each draw comes
+    `copies` times, one after the other, its weight is the sum of theirs: a draw that is repeated says no more of what
+    all of them share.
 
     Examples
     --------

@@ -59,7 +59,7 @@ class Futures:
     budget : Budget
     allocation : {"evenly", "each", "suggested"}
         Each answer to one of the items that have fewest so far, or fewest new ones, by an annotator drawn in proportion
-        to the answers each has given; or where it is expected to tell most, in batches of one item in twenty.
+        to the answers each has given; or where it is expected to be most informative, in batches of one item in twenty.
     rng : numpy.random.Generator
     """
 

@@ -100,7 +100,7 @@ class AnnotatorGains:
 
     An answer v explains a part of the variance that an annotator's accuracy a has over draws, and the gain is what that
     says of a normal variable, in nats: - log(1 - explained) / 2, with explained = sum_v P(v) (E[a | v] - E[a])^2 /
-    Var(a). Accuracies of one annotator count, not those of others, of which the answer says less.
+    Var(a). Only the accuracy of the annotator who answers counts: the answer says less of others.
 
     Parameters
     ----------

@@ -55,7 +55,8 @@ def expected_progress(
         The probability of a label from which on it counts as sure.
     allocation : {"evenly", "each", "suggested"}
         Each answer to an item with the fewest so far, or the fewest new ones, by annotators in proportion to what each
-        has given; or where it is expected to tell most, as by `suggest_annotations`, in batches of one item in twenty.
+        has given; or where it is expected to be most informative, as by `suggest_annotations`, in batches of one item
+        in twenty.
     annotators : sequence of str, optional
         Who can be asked; all of the fit by default, and new names where the model has a population.
     per_annotator : int or mapping of str to int, optional

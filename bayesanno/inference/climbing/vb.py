@@ -79,7 +79,7 @@ class VB(Problem):
         return Step(expected.log_likelihood - away, expected.log_likelihood, moved)
 
     def keep_inside(self, point: Point, last: Point) -> dict[str, np.ndarray]:
-        """Return concentrations of which none is below the prior's."""
+        """Return concentrations, none below the prior's."""
         return {
             name: np.where(point[name] >= prior, point[name], prior + REST * (last[name] - prior))
             for name, prior in self.prior.items()

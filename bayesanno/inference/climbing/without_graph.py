@@ -59,7 +59,7 @@ def tabulate_items(found: Found, data: AnnotationData, values: Mapping[str, np.n
 def tabulate_e_step(problem: Problem, data: Labelled, point: Point) -> xr.Dataset:
     """Return the shares that an item's posterior is computed with: of a fit that holds no items, all of its labels.
 
-    Of a probability there are two, along a last dimension `<name>_share`; see `ConjugateModel`.
+    A probability has two shares, along a last dimension `<name>_share`; see `ConjugateModel`.
     """
     coords: dict[str, Any] = data.coords(true_class=data.classes)
     variables: dict[str, Any] = {}

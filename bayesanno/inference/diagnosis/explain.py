@@ -245,7 +245,7 @@ def explain_votes(data: object, latent: xr.Dataset) -> list[str]:
 
     Parameters
     ----------
-    data : AnnotationData or another kind of data, of which nothing is said
+    data : AnnotationData, or data of another kind, for which the list is empty
     latent : xarray.Dataset
         Of a fit: `probability` (item, true_class).
 

@@ -36,7 +36,7 @@ from bayesanno.simulation.replicate import replicate
 from bayesanno.simulation.statistics import AnswerTable, match_pairs, measure_distance, tables_of
 
 REPLICATES = 100
-FEW_DRAWS = 50  # for the agreement of pairs, of which each draw gives the exact probability
+FEW_DRAWS = 50  # for the agreement of pairs: each draw gives its exact probability
 MOST_ANSWERS = 20_000  # that are replicated: of more, those to items drawn at random
 LEAST_SHARED = 10  # items that two annotators both answered
 MOST_NAMED = 5  # pairs that are kept by name

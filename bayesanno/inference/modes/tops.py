@@ -21,7 +21,7 @@ from bayesanno.inference.graph.density import Density
 NEAR = 0.5  # the largest distance of two ends of one mode, in any number
 EQUAL = 0.05  # nats, the same
 EQUAL_BY_SPREADS = 0.5  # nats, the same where spreads are climbed, whose tops are found less exactly
-PROBES = 20  # random directions of which the diagonal of a Hessian is the mean
+PROBES = 20  # random directions: their mean estimates the diagonal of a Hessian
 STEP = 1e-4  # of differences of gradients
 LEAST_CURVATURE = 1e-6
 NO_DENSITY = 1e300  # what is minimised where there is none
@@ -32,7 +32,7 @@ MOST_MOVES = 30  # of all spreads, and each by itself
 SETTLED = 1e-5  # relative to the log of the sum: what a step of them gains at the end
 WIDE = 0.1  # how far spreads are moved, on their log scale, to see how their density bends
 LEAST_BY_SPREAD = 0.5  # curvature of the log of the sum: that of a prior alone is more
-MOST_KEPT = 1_000  # dimensions of which a Hessian is kept: of more, no draws suffice for what it is for
+MOST_KEPT = 1_000  # dimensions up to which a Hessian is kept: with more, no draws suffice for what it is for
 
 
 @dataclass(frozen=True)
