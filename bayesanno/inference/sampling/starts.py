@@ -11,7 +11,6 @@ import numpy as np
 
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pm
-from bayesanno.inference.climbing.em import start_at_point
 from bayesanno.inference.diagnosis.thresholds import LEAST_MASS
 from bayesanno.inference.graph.density import Density, compile_graph
 from bayesanno.inference.modes.search import DIAGONAL_ERROR, Modes, make_surface, search
@@ -125,6 +124,8 @@ def choose_starts(
     check_initvals(initvals)
     given = initvals if isinstance(initvals, Mapping) else {}
     if isinstance(initvals, str) and initvals == "em":
+        from bayesanno.inference.climbing.em import start_at_point
+
         given = start_at_point(model, data, random_seed)
     density = compile_graph(graph, _check_values({**model.start(data), **given}, graph))
     near = start_near(density)
