@@ -19,6 +19,7 @@ from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.modeling.arguments import Parameters
+from bayesanno.modeling.capabilities import HasKnownParameters
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.posterior import take_draws
 
@@ -175,10 +176,11 @@ def find_confusion(view: FitView, annotators: Sequence[int], *, most: int = MOST
     draws = take_draws(view.posterior, most)
     if "annotator" in draws.dims:
         draws = draws.isel(annotator=codes)
+    known = view.known if isinstance(model, HasKnownParameters) else {}  # a fit on Dask holds none
     found = []  # of each draw (annotator, response, true_class)
     for draw in range(draws.sizes["draw"]):
         drawn = {str(name): values.values for name, values in draws.isel(chain=0, draw=draw).items()}
-        table = model.law(Parameters(drawn | view.known), data.names_class.T)[1]
+        table = model.law(Parameters(drawn | known), data.names_class.T)[1]
         found.append(np.broadcast_to(table, (len(codes), *table.shape[1:])))
     dims = ("chain", "draw", "annotator", "true_class", "response")
     return xr.DataArray(np.swapaxes(found, 2, 3)[None], dims=dims)
