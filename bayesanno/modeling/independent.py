@@ -201,38 +201,27 @@ class ConjugateModel(IndependentAnswers):
         """
         is_class = names_class.T
         law = self.law(PairedShares(shares), is_class)
+        tables = ((expected.classes, ("true_class",)), (expected.answers, ("annotator", "response", "true_class")))
+
+        def count(without: np.ndarray, name: str, dims: tuple[str, ...]) -> np.ndarray:
+            counts = np.zeros(without.shape[: len(dims)])
+            left = self.law(PairedShares({**shares, name: without}), is_class)
+            for whole, rest, (number, of_table) in zip(law, left, tables, strict=True):
+                if not rest.any():  # the parameter is in all of the table
+                    counts += _sum_to(dims, number, of_table)
+                elif (lacking := whole - rest).any():
+                    np.divide(lacking, whole, out=lacking, where=whole > 0)
+                    counts += _sum_to(dims, lacking * number, of_table)
+            return counts
+
         counts = {}
         for name, record in self.parameters(self, is_class).items():
-            dims, values = record.dims, shares[name]
             if isinstance(record, Share):
-                counts[name] = np.zeros(values.shape)
-                self._count(counts[name], {**shares, name: np.zeros_like(values)}, law, expected, is_class, dims)
-                continue
-            sides = np.zeros((2, *values.shape[:-1]))
-            for side, kept in zip(sides, ([0.0, 1.0], [1.0, 0.0]), strict=True):
-                self._count(side, {**shares, name: values * kept}, law, expected, is_class, dims)
-            counts[name] = np.moveaxis(sides, 0, -1)
+                counts[name] = count(np.zeros_like(shares[name]), name, record.dims)
+            else:  # a side of the pairs is left out at a time
+                sides = [count(shares[name] * kept, name, record.dims) for kept in ([0.0, 1.0], [1.0, 0.0])]
+                counts[name] = np.stack(sides, axis=-1)
         return counts
-
-    def _count(
-        self,
-        counts: np.ndarray,
-        without: Shares,
-        law: tuple[np.ndarray, np.ndarray],
-        expected: Expected,
-        is_class: np.ndarray,
-        dims: tuple[str, ...],
-    ) -> None:
-        """Add to counts, of these dimensions, what the law has and lacks without some shares."""
-        tables = ((expected.classes, ("true_class",)), (expected.answers, ("annotator", "response", "true_class")))
-        for whole, rest, (number, of_table) in zip(law, self.law(PairedShares(without), is_class), tables, strict=True):
-            if not rest.any():  # nothing is left
-                counts += _sum_to(dims, number, of_table)
-                continue
-            lacking = whole - rest
-            if lacking.any():
-                np.divide(lacking, whole, out=lacking, where=whole > 0)
-                counts += _sum_to(dims, lacking * number, of_table)
 
 
 def _sum_to(dims: tuple[str, ...], table: np.ndarray, of_table: tuple[str, ...]) -> np.ndarray:
