@@ -20,6 +20,7 @@
 5.  Explain.   assemble.finish                one tree, and the warnings
                diagnosis/misfit               the answers against those that the fit predicts (simulation/)
                diagnosis/explain              the words; explain_modes and explain_misfit have theirs
+               diagnosis/followed             whether the labels are those of few who share errors
 
 What is done with a fit afterwards, and gives another fit:
 

@@ -1,0 +1,114 @@
+"""Few annotators whom the labels follow are named where they share errors, and not where they are precise."""
+
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import bayesanno as ba
+from bayesanno.inference.diagnosis.explain import explain_votes
+from bayesanno.inference.diagnosis.followed import EXPLAINED, MUCH_MORE, explain_followed, find_followed
+
+GRADES = ("1", "2", "3", "4")
+
+
+def grade(rng, *, n_items=200, careless=9, copies=3, shared=0.8, own=0.1, severity=0.0):
+    """Answers (item, annotator) to items of known grades (item,): first of copies, then of careless annotators."""
+    truth = rng.integers(4, size=n_items)
+    heard = truth + severity + shared * rng.normal(size=n_items)
+    perceived = [heard + own * rng.normal(size=n_items) for _ in range(copies)]
+    perceived += [truth + 1.2 * rng.normal(size=n_items) for _ in range(careless)]
+    return np.clip(np.rint(perceived), 0, 3).astype(int).T, truth
+
+
+def data_of(answers, labels=GRADES, *, truth=None, **more):
+    item, annotator = np.nonzero(answers >= 0)
+    items = tuple(f"i{i:03}" for i in range(len(answers)))
+    gold = {} if truth is None else dict(zip(items, np.array(labels)[truth].tolist(), strict=True))
+    return ba.AnnotationData(
+        item=item, annotator=annotator, label=answers[item, annotator], items=items, labels=labels, gold=gold,
+        annotators=tuple(f"a{j:02}" for j in range(answers.shape[1])), **more,
+    )  # fmt: skip
+
+
+def leave_out(answers, rng, *, copies, others):
+    """Each item is answered by all copies, and by so many of the others."""
+    kept = answers.copy()
+    for row in kept:
+        row[rng.permutation(np.arange(copies, answers.shape[1]))[others:]] = -1
+    return kept
+
+
+@pytest.mark.parametrize("more", [{}, {"copies": 2}, {"copies": 5}, {"severity": 0.7}, {"shared": 1.3}], ids=str)
+def test_copies_are_named(more, rng):
+    answers, _ = grade(rng, **more)
+    found = find_followed(data_of(answers), answers[:, 0])
+    assert found.who == tuple(f"a{j:02}" for j in range(more.get("copies", 3)))
+    assert found.z > MUCH_MORE
+    (said,) = explain_followed(data_of(answers), answers[:, 0])
+    assert said.startswith(f"the labels follow {', '.join(found.who)}, who say the same on {found.same:.0%} of")
+
+
+def test_copies_are_named_where_each_item_has_few_answers(rng):
+    answers, _ = grade(rng, careless=20)
+    assert explain_followed(data_of(leave_out(answers, rng, copies=3, others=5)), answers[:, 0])
+
+
+@pytest.mark.parametrize("others", [9, 3])
+def test_the_precise_are_not_named(others, rng):
+    """Nor are these z scores off: of 60 tables, their mean is within 4 standard errors of 0, or below."""
+    z = []
+    for _ in range(60):
+        answers, truth = grade(rng, careless=20, shared=0.0, own=0.3)
+        data = data_of(leave_out(answers, rng, copies=3, others=others))
+        assert explain_followed(data, truth) == []
+        z.append(find_followed(data, truth).z)
+    assert np.mean(z) < 4 / np.sqrt(len(z))
+
+
+def test_annotators_who_turn_the_scale_round_do_not_hide_who_is_precise(rng):
+    answers, truth = grade(rng, shared=0.0, own=0.3)
+    answers[:, 3:7] = 3 - answers[:, 3:7]  # four of the nine
+    found = find_followed(data_of(answers), truth)
+    assert found.who == ("a00", "a01", "a02")
+    assert found.explained > EXPLAINED
+
+
+def test_nothing_is_found_where_nothing_can_be(rng):
+    answers, _ = grade(rng)
+    labels = answers[:, 0]
+    assert find_followed(data_of(answers, tuple("abcd"), order_declared=True), labels) is not None
+    assert find_followed(data_of(answers, tuple("abcd")), labels) is None  # nobody declared an order
+    assert find_followed(data_of(answers, unsure=("4",)), labels) is None
+    assert find_followed(data_of(answers[:, :5]), labels) is None  # most answers are theirs
+    assert find_followed(data_of(answers[:, 2:]), labels) is None  # one
+    assert find_followed(data_of(answers), rng.integers(4, size=200)) is None  # nobody's labels
+    answers[100:, :3] = -1
+    assert find_followed(data_of(answers), labels) is not None  # half of the items
+    answers[99, :3] = -1
+    assert find_followed(data_of(answers), labels) is None
+
+
+@pytest.mark.filterwarnings("ignore:(chains disagree|few independent draws|the answers|the posterior)")  # so few draws
+def test_a_fit_names_them_and_all_but_one_left_out_makes_labels_better(rng):
+    answers, truth = grade(rng, n_items=150, copies=5, careless=7)
+    settings = {"draws": 60, "tune": 120, "chains": 2, "random_seed": 1, "progressbar": False}
+    with pytest.warns(ba.ConvergenceWarning, match="the labels follow a00, a01, a02, a03, a04, who say the same"):
+        followed = ba.fit("ordinal_dawid_skene", data_of(answers, truth=truth), **settings)
+    answers[:, 1:5] = -1
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        alone = ba.fit("ordinal_dawid_skene", data_of(answers, truth=truth), **settings)
+    assert not [each for each in caught if "the labels follow" in str(each.message)]
+    right = [(ba.label_table(fit)["label"] == ba.label_table(fit)["gold"]).mean() for fit in (followed, alone)]
+    assert right[1] > right[0] + 0.1
+
+
+def test_what_is_said_of_votes_gives_way(rng):
+    answers, _ = grade(rng, careless=9)
+    data = data_of(answers)
+    probability = np.eye(4)[answers[:, 0]]
+    latent = xr.Dataset({"probability": (("item", "true_class"), probability)})
+    (said,) = explain_votes(data, latent)
+    assert said.startswith("the labels follow a00, a01, a02")
