@@ -25,7 +25,7 @@ from bayesanno.ground.wording import enumerated
 MOST_AWAY = 0.15  # variance of the differences to the labels, in grades: 85% are equal, where none is further off
 ANSWERED = 0.5  # of the items, by each of them
 MUCH_MORE = 4.0  # standard errors by which their covariance is more than explained
-EXPLAINED = 0.8  # of their covariance, at most
+EXPLAINED = 0.85  # of their covariance, at most
 
 
 class Followed(NamedTuple):
