@@ -15,6 +15,7 @@ from bayesanno.report.sections.misfit import explain_errors, judge_answers
 from tests.samples import simulate_clique
 
 QUICK = {"method": "vb", "random_seed": 1, "progressbar": False}
+FOLLOWED = "the labels follow a0, a1, a2, a3, who say the same"  # the clique
 
 
 def said(fit):
@@ -34,7 +35,7 @@ def clique():
 
 @pytest.fixture(scope="module")
 def clique_fit(clique):
-    with pytest.warns(ba.MisfitWarning):
+    with pytest.warns(ba.ConvergenceWarning, match=FOLLOWED), pytest.warns(ba.MisfitWarning):
         return ba.fit("model_b", clique, **QUICK)
 
 
@@ -62,7 +63,9 @@ def test_without_true_labels_a_fit_that_passes_says_what_it_cannot_see():
 
 
 def test_a_point_was_not_looked_at(clique):
-    _, problems, rest = said(ba.fit("one_coin", clique, method="em", random_seed=1, progressbar=False))
+    with pytest.warns(ba.ConvergenceWarning, match=FOLLOWED):
+        fit = ba.fit("one_coin", clique, method="em", random_seed=1, progressbar=False)
+    _, problems, rest = said(fit)
     assert "was not compared with the answers" in rest
     assert any("are labelled wrongly" in problem for problem in problems)  # the truth tells all the same
 
