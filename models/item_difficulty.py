@@ -58,7 +58,6 @@ from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats
 from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
-from bayesanno.modeling.item_numbers import FAR_REACH, REACH
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,12 +101,8 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
     habit_prior: Positive = 1.0
 
     @property
-    def has_slopes(self) -> bool:
-        return self.form == "2pl"
-
-    @property
     def reach(self) -> float:
-        return FAR_REACH if self.form in ("1pl", "2pl") else REACH
+        return super().reach if self.form in ("1pl", "2pl") else 5.0  # where the hardest items still have right answers
 
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
@@ -124,12 +119,13 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         p = {"ability": pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator")}
         p["spread"] = pm.HalfNormal("spread", prior.spread_prior)
-        if self.has_slopes:
+        if self.form == "2pl":
             p["slope_spread"] = pm.HalfNormal("slope_spread", prior.slope_prior)
-        prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
+        of_each = prior.prevalence_prior * np.ones(data.n_classes)
+        p["prevalence"] = pm.Dirichlet("prevalence", of_each, dims="true_class")
         if self.habits:
             p["habit"] = pm.ZeroSumNormal("habit", sigma=prior.habit_prior, dims=("annotator", "response"))
-        self.declare_accuracy(data, prevalence, Parameters(p))
+        self.declare_accuracy(data, Parameters(p))
 
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
@@ -143,12 +139,25 @@ class ItemDifficulty(DifficultyModel, HasCaveats):
             return ability * pt.exp(-d)
         if self.form == "glad":
             return chance + ability * pt.exp(-d)
-        return chance + (pt.exp(p.slope_spread * slope) if self.has_slopes else 1.0) * (ability - d)
+        return chance + (pt.exp(p.slope_spread * slope) if self.form == "2pl" else 1.0) * (ability - d)
+
+    def sharpness(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
+        of_each = pt.ones_like(p.ability)
+
+        def of_factor(spread: Any) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+            """Of a number that multiplies log-odds x by its exp: x^2 p (1 - p) is at most .44."""
+            return of_each * spread**2 / 2, 4 * spread**2
+
+        if self.form in ("chance", "glad"):
+            return (of_factor(p.spread),)
+        steepness = p.spread * (pt.exp(2 * p.slope_spread) if self.form == "2pl" else 1.0)  # of one item in forty
+        of_z = of_each * steepness**2 / 4, pt.zeros(())
+        return (of_z, of_factor(p.slope_spread)) if self.form == "2pl" else (of_z,)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         values = start_near_vote(data)
         if self.form == "chance":
             values["ability"] += np.log(data.n_classes - 1)
-        if self.has_slopes:
+        if self.form == "2pl":
             values["slope_spread"] = np.array(0.3)
         return {name: value for name, value in values.items() if name != "habit" or self.habits}

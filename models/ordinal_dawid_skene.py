@@ -67,7 +67,7 @@ from bayesanno.ground.lazy import pm, pt
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats, HasSpreads
 from bayesanno.modeling.expectation import in_proportion, votes_of
-from bayesanno.modeling.item_numbers import ItemNumberModel
+from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 from bayesanno.modeling.ops.intervals import STEEP, Noise
 from bayesanno.modeling.ops.variables import centre_by, normal_around
 from bayesanno.models._grades import ends_of, explain_few, level_of, log_reported, measure_errors
@@ -124,10 +124,6 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         between = [f"{low} | {high}" for low, high in zip(data.labels, data.labels[1:], strict=False)]
         return super().coords(data) | {"boundary": between}
 
-    @override
-    def nodes(self, data: AnnotationData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return super().nodes(data) if self.shared else (np.zeros(1), np.zeros(1), np.zeros(1))
-
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         of_each = np.ones(data.n_labels)
         centring = centre_by(data.by_annotator / 2)  # about the information on each: (annotator,)
@@ -140,11 +136,12 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
         typical_sd = pm.LogNormal("typical_sd", pt.log(prior.sd_prior[0]), prior.sd_prior[1])
         sd_spread = pm.Gamma("sd_spread", 2, 2 / prior.sd_spread_prior)
         sd = normal_around("sd", pt.log(typical_sd), sd_spread, centring=centring, by_log=True, dims="annotator")
-        p = {"width": width, "severity": severity, "sd": sd}
+        p = {"prevalence": prevalence, "width": width, "severity": severity, "sd": sd}
         if self.shared:
             p["shared_spread"] = pm.HalfNormal("shared_spread", prior.shared_prior)
-        z, _, log_weight = self.nodes(data)  # (node,)
-        reported = pt.exp(log_reported(Parameters(p), data.n_labels, z, self.noise)).dot(np.exp(log_weight))
+        nodes = lay_nodes(self.count_nodes(Parameters(p)), self.reach)
+        log_answer = log_reported(Parameters(p), data.n_labels, nodes.z, self.noise)
+        reported = pt.exp(log_answer).dot(pt.exp(nodes.log_weight))  # (annotator, response, true_class)
         right = (reported * np.eye(data.n_labels)).sum(axis=1)  # (annotator, true_class)
         pm.Deterministic("accuracy", (prevalence * right).sum(axis=-1), dims="annotator")
 
@@ -163,6 +160,16 @@ class OrdinalDawidSkene(ItemNumberModel, HasCaveats, HasSpreads):
     @override
     def log_answers(self, answers: Answers, p: Parameters, z: Any, slope: Any) -> pt.TensorVariable:
         return log_reported(p, answers.n_classes, z, self.noise)
+
+    def sharpness(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
+        if not self.shared:
+            return ()
+        ratio = (p.shared_spread / p.sd) ** 2  # (annotator,)
+        if self.noise == "normal":
+            return ((ratio, pt.zeros(())),)
+        narrowest = p.width.min() * pt.ones_like(p.width).sum()  # in grades
+        both = pt.clip(2 * p.sd / narrowest, 1, 2)  # how many ends of an interval an answer is near to at once
+        return ((ratio * both * STEEP**2 / 4, pt.zeros(())),)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         severity, sd = measure_errors(votes_of(data), self.sd_prior[0])

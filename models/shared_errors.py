@@ -53,7 +53,6 @@ from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.capabilities import HasCaveats
 from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
-from bayesanno.modeling.item_numbers import FAR_REACH
 
 FEW = 3  # answers to an item: whether two answers agree does not show why
 
@@ -91,10 +90,6 @@ class SharedErrors(DifficultyModel, HasCaveats):
     habit_prior: Positive = 1.0
     prevalence_prior: Positive = 3.0
 
-    @property
-    def reach(self) -> float:
-        return FAR_REACH
-
     @override
     def caveats(self, data: AnnotationData) -> list[str]:
         if np.bincount(data.item, minlength=1).max() < FEW:
@@ -111,14 +106,16 @@ class SharedErrors(DifficultyModel, HasCaveats):
         return []  # difficulties may be as wide as they are: they stand for errors that annotators share
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
-        prevalence = pm.Dirichlet("prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class")
         p = {
+            "prevalence": pm.Dirichlet(
+                "prevalence", prior.prevalence_prior * np.ones(data.n_classes), dims="true_class"
+            ),
             "spread": pm.HalfNormal("spread", prior.spread_prior),
             "ability": pm.Normal("ability", prior.ability_prior[0], prior.ability_prior[1], dims="annotator"),
             "loading": pm.LogNormal("loading", 0, prior.loading_prior, dims="annotator"),
             "habit": pm.ZeroSumNormal("habit", sigma=prior.habit_prior, dims=("annotator", "response")),
         }
-        self.declare_accuracy(data, prevalence, Parameters(p))
+        self.declare_accuracy(data, Parameters(p))
 
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         true_class = design.with_controls(pm.Categorical.dist(p.prevalence, shape=(design.n_items,)))  # (item,)
@@ -128,6 +125,10 @@ class SharedErrors(DifficultyModel, HasCaveats):
 
     def gain(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
         return as_data(np.log(n_classes - 1)) + p.ability[annotator] - p.loading[annotator] * p.spread * z
+
+    def sharpness(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
+        information = (p.loading * p.spread) ** 2 / 4  # (annotator,)
+        return ((information, pt.zeros(())),)
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         return start_near_vote(data) | {"loading": np.ones(data.n_annotators)}

@@ -15,9 +15,9 @@ from bayesanno.ground.lazy import pm, pt, xr
 from bayesanno.modeling.arguments import Answers, Design, Parameters
 from bayesanno.modeling.capabilities import DIFFICULTY, HasRemarks, HasViews, View
 from bayesanno.modeling.expectation import in_proportion, votes_of
-from bayesanno.modeling.item_numbers import SLOPE, SLOPE_NODES, ItemNumberModel, Z
+from bayesanno.modeling.item_numbers import ItemNumberModel, lay_nodes
 
-TOO_WIDE = 2.0  # above this spread, difficulties may stand for something else, and nodes become too few
+TOO_WIDE = 2.0  # above this spread, difficulties may stand for something else
 BIN = 0.25  # the width of the bins of the posterior of a difficulty
 FARTHEST = 8.0  # the centre of the last bin, which includes everything beyond
 
@@ -63,11 +63,11 @@ class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
         wrong = each - log_others[:, None] - pt.softplus(odds)[:, None]
         return pt.switch(is_right, -pt.softplus(-odds)[:, None], wrong)  # the log of 1 - p keeps its digits
 
-    def declare_accuracy(self, data: AnnotationData, prevalence: pt.TensorVariable, p: Parameters) -> None:
+    def declare_accuracy(self, data: AnnotationData, p: Parameters) -> None:
         """Declare `accuracy` (annotator): P(right) on an item drawn from all, its difficulty integrated out."""
-        z, slope, log_weight = self.nodes(data)  # (node,)
-        right = _sum_right(self._log_answers(p, data.names_class, z, slope), data.names_class)
-        accuracy = (prevalence * right.dot(np.exp(log_weight))).sum(axis=1)  # (annotator,)
+        nodes = lay_nodes(self.count_nodes(p), self.reach)
+        right = _sum_right(self._log_answers(p, data.names_class, nodes.z, nodes.slope), data.names_class)
+        accuracy = (p.prevalence * right.dot(pt.exp(nodes.log_weight))).sum(axis=1)  # (annotator,)
         pm.Deterministic("accuracy", accuracy, dims="annotator")
 
     @override
@@ -90,17 +90,15 @@ class DifficultyModel(ItemNumberModel, HasViews, HasRemarks):
     @override
     def views(self, answers: Answers, probability: pt.TensorVariable, p: Parameters) -> dict[str, View]:
         """Return the posterior of the items' difficulty, and how often annotators are right on them."""
-        z = answers.index[Z.role]  # (node,)
-        log_answer = self.log_answers(answers, p, z, answers.index[SLOPE.role])
-        share = probability[:, :, None] * self.integrate(answers, p, log_answer)[1]  # (item, true_class, node)
-        of_node = share.sum(axis=1)  # (item, node)
-        if self.has_slopes:
-            of_node = of_node.reshape((answers.n_items, -1, SLOPE_NODES)).sum(axis=2)  # (item, z)
-            z = z[::SLOPE_NODES]
+        nodes = lay_nodes(self.count_nodes(p, answers), self.reach)
+        log_answer = self.log_answers(answers, p, nodes.z, nodes.slope)
+        share = probability[:, :, None] * self.integrate(answers, p, log_answer, nodes)[1]  # (item, true_class, node)
+        z = nodes.axis
+        of_z = share.sum(axis=1).reshape((answers.n_items, nodes.length, -1)).sum(axis=2)  # (item, z)
         right = _sum_right(log_answer, answers.names_class)  # (annotator, true_class, node)
         return {
-            "difficulty": View(("item",), p.spread * (of_node * z).sum(axis=1)),
-            "difficulty_probability": View(("item", DIFFICULTY), _bin(of_node, z, p.spread)),
+            "difficulty": View(("item",), p.spread * (of_z * z).sum(axis=1)),
+            "difficulty_probability": View(("item", DIFFICULTY), _bin(of_z, z, nodes.length, p.spread)),
             "expected_accuracy": View(("item",), (share * right.mean(axis=0)).sum(axis=(1, 2))),
         }
 
@@ -129,15 +127,15 @@ def _sum_right(log_answer: pt.TensorVariable, names_class: np.ndarray) -> pt.Ten
     return pt.switch(names_class.T[:, :, None], pt.exp(log_answer), 0.0).sum(axis=1)
 
 
-def _bin(of_z: pt.TensorVariable, z: pt.TensorVariable, spread: pt.TensorVariable) -> pt.TensorVariable:
+def _bin(of_z: pt.TensorVariable, z: pt.TensorVariable, n_z: Any, spread: pt.TensorVariable) -> pt.TensorVariable:
     """Return the probability of each bin of spread times z, (item, bin), from that of the nodes, (item, z).
 
     The probability of a node is spread evenly, half a step to both sides.
     """
     step = z[1] - z[0]
     edges = (bin_centres()[:-1] + bin_centres()[1:]) / 2  # none is 0, which divided by a spread of 0 is nan
-    place = pt.clip((edges / spread - z[0]) / step + 0.5, 0, z.shape[0])  # (edge,), in steps from the lowest end
-    node = pt.minimum(pt.floor(place).astype("int64"), z.shape[0] - 1)
+    place = pt.clip((edges / spread - z[0]) / step + 0.5, 0, n_z)  # (edge,), in steps from the lowest end
+    node = pt.minimum(pt.floor(place).astype("int64"), n_z - 1)
     below = pt.cumsum(of_z, axis=1)[:, node] - of_z[:, node] * (node + 1 - place)  # (item, edge)
     none = pt.zeros_like(below[:, :1])
     return pt.diff(pt.concatenate([none, below, none + 1], axis=1), axis=1)

@@ -9,11 +9,16 @@ taken by the trapezoidal rule: equally spaced nodes, with weights in proportion 
 exponentially with the spacing for functions that are analytic in a strip about the real line, as these are; a
 Gauss-Hermite rule of as many nodes does worse, since most of them are far out (Trefethen and Weideman 2014, The
 exponentially convergent trapezoidal rule, SIAM Review 56(3):385-458, doi:10.1137/130932132; Trefethen 2022, Exactness
-of quadrature formulas, SIAM Review 64(1):132-150, doi:10.1137/20M1389522). The more answers an item has, the narrower
-the integrand: the spacing follows the item of most answers.
+of quadrature formulas, SIAM Review 64(1):132-150, doi:10.1137/20M1389522).
 
-In `item_difficulty` an item's log likelihood is exact to .001 where the spread is up to 1, and to .2 where it is 2 or
-3. Nodes miss items that many annotators of abilities of 6 and more dispute under "1pl" or "2pl".
+The spacing follows from the parameters, wherever a chain goes. Let c_j be the most information that an answer of
+annotator j has on z, the curvature of log p(v_ij | k, z). No integrand is then narrower than a normal one of precision
+1 + max_i sum_j c_j; a single answer can have a sharper edge, e. Nodes are 1.2 standard deviations of both apart:
+
+    step = 1.2 / sqrt(1 + max_i sum_(j answers i) c_j + e)
+
+A normal integrand then has a relative error of 2 exp(-2 pi^2 / 1.2^2) = 2e-6. Class probabilities are those of dense
+nodes within .001, for parameters far out in their priors as well. Only what `SIZES` cut off can be coarser.
 
 The invariant: likelihood, gradient, posterior of the class and posterior of the number come from one sum over nodes in
 the graph.
@@ -21,60 +26,102 @@ the graph.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Iterator
-from typing import Any, override
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, override
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.lazy import pt, xr
+from bayesanno.modeling.any_size import as_data
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.capabilities import HasIndexArrays
-from bayesanno.modeling.data_kinds import KINDS, Arrays, IndexArray, Key, Patterns
-from bayesanno.modeling.functions import compile_draws
+from bayesanno.modeling.data_kinds import KINDS
+from bayesanno.modeling.functions import BY_NUMPY, compile_draws, evaluate_draws
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 
-REACH = 5.0  # how far the nodes reach, in standard deviations of the items: one item in two million is beyond
-FAR_REACH = 8.0  # the same where hard items have next to no right answers: many wrong answers make an item very hard
-WIDEST = 0.36  # the spacing for items of few answers
-SLOPE_REACH, SLOPE_NODES = 4.0, 9  # of the second number of an item, which matters less to its answers
-Z, SLOPE, LOG_WEIGHT = Key("item_node"), Key("slope_node"), Key("node_log_weight")
+STEP = 1.2  # between nodes, in standard deviations of the narrowest integrand
+MOST_NUMBERS = 2**24  # of an array over items, classes and nodes
 
 
-def choose_nodes(most_answers: int, reach: float = REACH) -> np.ndarray:
-    """Return the nodes for items of up to so many answers, in equal steps from one end of the reach to the other.
+WHO = ("annotation_annotator", "annotation_item", "item_pattern")  # of the whole table: a formula may see a part
 
-    Given n answers that are right with probability logistic(a - s z), the information on z is at most 1 + n s^2 / 4;
-    the steps are at most 1.2 of the standard deviation that this gives at s = 1.4.
+
+class Size(NamedTuple):
+    """How many nodes there may be to either side."""
+
+    affordable: int  # however large the table; and in JAX, which knows all lengths beforehand, always
+    most: int
+
+
+REACH, SLOPE_REACH = 8.0, 4.0  # how far nodes go, in standard deviations of the items; a slope matters less
+SIZES = (Size(64, 1000), Size(8, 16))  # of z, and of a slope
+
+
+class Nodes(NamedTuple):
+    """The numbers of an item at each node, z and slope, and its log weight: (node,).
+
+    `axis` are the different values of z, and `length` how many they are.
+    """
+
+    z: pt.TensorVariable
+    slope: pt.TensorVariable
+    log_weight: pt.TensorVariable
+    axis: pt.TensorVariable
+    length: pt.TensorVariable
+
+
+def lay_nodes(counts: Sequence[Any], reach: float = REACH) -> Nodes:
+    """Return nodes in equal steps, so many to either side of 0, of the numbers that items have: of z, or also a slope.
+
+    Of many draws at once all have as many nodes as the draw of most; those beyond the reach have the weight 0.
 
     Examples
     --------
-    >>> from bayesanno.modeling.item_numbers import choose_nodes
-    >>> [choose_nodes(n).size for n in (5, 20, 60, 500)]
-    [29, 29, 49, 135]
+    >>> from bayesanno.modeling.item_numbers import lay_nodes
+    >>> lay_nodes([2]).axis.eval().tolist()
+    [-8.0, -4.0, 0.0, 4.0, 8.0]
     """
-    step = min(WIDEST, 1.2 / np.sqrt(1 + most_answers / 2))
-    return np.linspace(-reach, reach, 2 * int(np.ceil(reach / step)) + 1)
+    none = pt.zeros(1)
+    if not counts:
+        return Nodes(none, none, none, none, none.shape[0])
+    (z, of_z, length), *others = map(_lay, counts, (reach, SLOPE_REACH), SIZES)
+    if not others:
+        return Nodes(z, none, of_z, z, length)
+    ((slope, of_slope, _),) = others
+    at, of_slopes, log_weight = (
+        pt.join_dims(one) for one in (z[:, None] + 0 * slope, 0 * z[:, None] + slope, of_z[:, None] + of_slope)
+    )
+    return Nodes(at, of_slopes, log_weight, z, length)
 
 
-class ItemNumberModel(AnnotationModel, HasIndexArrays):
-    """A model whose answers depend on the true class and on a standard normal number of the item.
+def _lay(n: Any, reach: float, size: Size) -> tuple[pt.TensorVariable, pt.TensorVariable, pt.TensorVariable]:
+    """Return the nodes of one number and their log weights, (node,) each, and how many they are."""
+    from bayesanno.modeling.ops.count_up import CountUp
 
-    It declares `prevalence` (true_class) and what its answers depend on (`log_answers`). With `has_slopes`, items have
-    a second standard normal number, their slope.
+    index = CountUp(2 * size.affordable)(2 * pt.as_tensor(n))
+    n = pt.minimum(n, index.shape[0] // 2)
+    at = reach * (pt.minimum(index, 2 * n) / n - 1)
+    log_weight = pt.switch(index <= 2 * n, -(at**2) / 2, -math.inf)
+    return at, log_weight - pt.log(pt.exp(log_weight).sum()), index.shape[0]
+
+
+class ItemNumberModel(AnnotationModel):
+    """A model whose answers depend on the true class and on a standard normal number of the item, or on two.
+
+    It declares `prevalence` (true_class) and what its answers depend on (`log_answers`).
     """
-
-    @property
-    def has_slopes(self) -> bool:
-        """Whether items have a slope as well."""
-        return False
 
     @property
     def reach(self) -> float:
-        """How far the nodes reach, in standard deviations of the items' number."""
+        """How far nodes go, in standard deviations of the items: many wrong answers make an item very hard."""
         return REACH
+
+    @abstractmethod
+    def sharpness(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
+        """Return of each number the most information of an answer of each annotator (annotator,), and the edge ()."""
 
     @abstractmethod
     def log_answers(self, answers: Answers, p: Parameters, z: Any, slope: Any) -> pt.TensorVariable:
@@ -83,35 +130,43 @@ class ItemNumberModel(AnnotationModel, HasIndexArrays):
         `z` and `slope` are the numbers of an item at each node.
         """
 
-    def nodes(self, data: AnnotationData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return z, slope and log weight of each node, as many as these data need; shape (node,) each."""
-        one = np.linspace(-SLOPE_REACH, SLOPE_REACH, SLOPE_NODES) if self.has_slopes else np.zeros(1)
-        most = int(np.bincount(data.item, minlength=1).max())
-        z, slope = np.meshgrid(choose_nodes(most, self.reach), one, indexing="ij")
-        log_weight = -(z**2 + slope**2) / 2  # (z, slope)
-        return z.ravel(), slope.ravel(), (log_weight - np.log(np.exp(log_weight).sum())).ravel()
+    def count_nodes(self, p: Parameters, answers: Answers | None = None) -> list[pt.TensorVariable]:
+        """Return how many nodes there are to either side, of each number: for items of these answers.
 
-    def index_arrays(self, data: AnnotationData, patterns: Patterns) -> Arrays:  # noqa: ARG002
-        """Return the nodes and their weights."""
-        return {key: IndexArray(of) for key, of in zip((Z, SLOPE, LOG_WEIGHT), self.nodes(data), strict=True)}
+        Without any, for a single answer, of which twice as many are no cost.
+        """
+        from bayesanno.modeling.ops.sums import add_rows
+
+        counts: list[pt.TensorVariable] = []
+        for size, reach, (each, edge) in zip(SIZES, (self.reach, SLOPE_REACH), self.sharpness(p), strict=False):
+            of_item, limit, step = each, pt.as_tensor(size.most), STEP / 2
+            if answers is not None:
+                who, item, pattern = (answers.index[name] for name in WHO)
+                of_item = add_rows(each[:, None], who, item, pattern.shape[0])  # (item, 1)
+                n_numbers = 2 * as_data(answers.n_classes) * answers.n_items
+                step = STEP
+                limit = pt.clip(MOST_NUMBERS // n_numbers, size.affordable, size.most)
+            wanted = pt.ceil(reach / step * pt.sqrt(1 + of_item.max() + edge))
+            counts.append(pt.switch(wanted < limit, wanted, limit).astype("int64"))  # what is no number is not below
+        return counts
 
     @override
     def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
         """Return log p(class, answers), the item's number integrated out: (item, true_class)."""
-        log_answer = self.log_answers(answers, p, answers.index[Z.role], answers.index[SLOPE.role])
-        return self.integrate(answers, p, log_answer)[0]
+        nodes = lay_nodes(self.count_nodes(p, answers), self.reach)
+        return self.integrate(answers, p, self.log_answers(answers, p, nodes.z, nodes.slope), nodes)[0]
 
     def integrate(
-        self, answers: Answers, p: Parameters, log_answer: pt.TensorVariable
+        self, answers: Answers, p: Parameters, log_answer: pt.TensorVariable, nodes: Nodes
     ) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         """Return log p(class, answers) (item, true_class), and p(node | class, answers) (item, true_class, node)."""
         from bayesanno.modeling.ops.sums import sum_out_states
 
-        log_weight = answers.index[LOG_WEIGHT.role]
         table = pt.join_dims(log_answer, start_axis=2)  # (annotator, response, state)
-        by_class = answers.sum_over_annotations(table).reshape((-1, log_weight.shape[0]))  # (item and class, node)
-        total, share = sum_out_states(by_class + log_weight)  # (item and class,), (item and class, node)
-        shape = (answers.n_items, p.prevalence.shape[0])
+        n_rows = answers.n_items * as_data(answers.n_classes)
+        by_class = answers.sum_over_annotations(table).reshape((n_rows, -1))  # (item and class, node)
+        total, share = sum_out_states(by_class + nodes.log_weight)  # (item and class,), (item and class, node)
+        shape = (answers.n_items, answers.n_classes)
         return pt.log(p.prevalence) + total.reshape(shape), share.reshape((*shape, -1))
 
 
@@ -119,6 +174,8 @@ def answers_by_node(
     model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset
 ) -> tuple[Iterator[np.ndarray], np.ndarray]:
     """Return log p(response | true class, node) of each draw, and the log weight of each node.
+
+    All draws have the nodes of the draw that needs most.
 
     Parameters
     ----------
@@ -131,14 +188,32 @@ def answers_by_node(
     -------
     iterator of arrays, shape (annotator, response, true_class, node), and an array, shape (node,)
     """
+    answers, p, values = _for_each(model, data, draws)
+    nodes = lay_nodes(_most_nodes(model, data, draws), model.reach)
+    log_answer = model.log_answers(answers, p, nodes.z, nodes.slope)
+    each_draw = compile_draws(values, {}, [log_answer])(list(values.values()), [])
+    return (one for (one,) in each_draw), nodes.log_weight.eval(mode=BY_NUMPY)
+
+
+def number_of_nodes(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> int:
+    """Return how many nodes `answers_by_node` takes for these draws or some of them, at most."""
+    return math.prod(2 * n + 1 for n in _most_nodes(model, data, draws))
+
+
+def _most_nodes(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> list[int]:
+    answers, p, values = _for_each(model, data, draws)
+    return [int(of_draws.max()) for of_draws in evaluate_draws(model.count_nodes(p, answers), values)]
+
+
+def _for_each(
+    model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset
+) -> tuple[Answers, Parameters, dict[pt.TensorVariable, np.ndarray]]:
+    """Return the answers and the parameters of one draw, symbolic, and the values of these, (draw, ...)."""
     arrays = index_arrays(model, data, find_patterns(model, data))
+    answers = KINDS[type(data)].answers(data, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
     values = {str(name): variable.transpose("chain", "draw", ...).values for name, variable in draws.items()}
     drawn = {name: pt.tensor(name, shape=(None,) * (each.ndim - 2)) for name, each in values.items()}
-    answers = KINDS[type(data)].answers(data, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
-    log_answer = model.log_answers(answers, Parameters(drawn), answers.index[Z.role], answers.index[SLOPE.role])
-    flat = {drawn[name]: each.reshape(-1, *each.shape[2:]) for name, each in values.items()}
-    each_draw = compile_draws(flat, {}, [log_answer])(list(flat.values()), [])
-    return (one for (one,) in each_draw), arrays[LOG_WEIGHT].values
+    return answers, Parameters(drawn), {drawn[name]: each.reshape(-1, *each.shape[2:]) for name, each in values.items()}
 
 
 def find_errors(model: ItemNumberModel, data: AnnotationData, draws: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:

@@ -24,7 +24,7 @@ from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import SeveralLatents, latents
-from bayesanno.modeling.item_numbers import ItemNumberModel, answers_by_node
+from bayesanno.modeling.item_numbers import ItemNumberModel, answers_by_node, number_of_nodes
 from bayesanno.modeling.posterior import compile_formula, take_draws
 
 MOST_DRAWS = 2000  # of a posterior, evenly spaced; and nodes times draws, where that leaves LEAST_DRAWS or more
@@ -76,7 +76,7 @@ def find_states(
     if isinstance(model, SeveralLatents) or not model.collapse_items:
         raise FitError(f"{model.name} has no single state of an item that explains its answers: fit another model")
     names = latents(model, data)[0].states
-    n_nodes = model.nodes(data)[0].size if isinstance(model, ItemNumberModel) else 1
+    n_nodes = number_of_nodes(model, data, posterior) if isinstance(model, ItemNumberModel) else 1
     n_cells = (data.n_items + data.n_annotators * data.n_labels) * len(names) * n_nodes
     most = max(MOST_DRAWS // n_nodes, LEAST_DRAWS)
     thinned = take_draws(posterior, min(most, max(1, MOST_BYTES // (4 * n_cells))))

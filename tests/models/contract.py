@@ -175,9 +175,10 @@ class Case:
         """The states are the labels, and can be permuted."""
         return self.entry.state_dim == "true_class"
 
-    def whole(self, parameters: Parameters) -> dict[str, np.ndarray]:
-        """The parameters, those that were taken from data included."""
-        return {**self.known, **parameters}
+    def whole(self, parameters: Parameters, data: AnnotationData | None = None) -> dict[str, Any]:
+        """The parameters, those that were taken from data included, and the reference's number of nodes."""
+        whole, data = {**self.known, **parameters}, self.designs.tiny if data is None else data
+        return whole | self.reference.nodes(whole, [said_of(data, i) for i in range(data.n_items)])
 
     def draw(self, n: int, rng: np.random.Generator) -> list[Parameters]:
         """Parameters from the prior."""
@@ -185,7 +186,7 @@ class Case:
 
     def states(self, parameters: Parameters, data: AnnotationData) -> np.ndarray:
         """The reference's p(state, answers), impossible states left out; shape (item, state)."""
-        whole, known = self.whole(parameters), data.control_codes
+        whole, known = self.whole(parameters, data), data.control_codes
         each = (self._of_item(whole, i) for i in range(data.n_items))
         return np.array([self.reference.states(one, said_of(data, i), known[i]) for i, one in enumerate(each)])
 

@@ -12,9 +12,14 @@ from itertools import product
 import numpy as np
 from scipy.stats import beta, dirichlet, gamma, norm
 
-from tests.models.references_difficulty import difficulty_log_prior, difficulty_states_of, difficulty_views_of
+from tests.models.references_difficulty import (
+    difficulty_log_prior,
+    difficulty_nodes_of,
+    difficulty_states_of,
+    difficulty_views_of,
+)
 from tests.models.references_model_a import model_a_states
-from tests.models.references_ordinal import ordinal_log_prior, ordinal_states_of
+from tests.models.references_ordinal import ordinal_log_prior, ordinal_nodes_of, ordinal_states_of
 from tests.models.references_types import (
     diligent_lazy_annotators_log_prior,
     diligent_lazy_annotators_states,
@@ -47,6 +52,9 @@ class Reference:
     known: Callable[[np.ndarray, Parameters, Said, int], np.ndarray] = only_the_known
     states_of: Callable[[Mapping], Callable[[Parameters, Said], np.ndarray]] | None = None  # where fields choose
     views_of: Callable[[Mapping], Mapping[str, View]] | None = None  # the same
+    # (parameters, answers of all items) -> how many nodes to either side an integral over a number of the item takes
+    nodes_of: Callable[[Mapping], Callable[[Parameters, Sequence[Said]], Mapping]] | None = None
+    nodes: Callable[[Parameters, Sequence[Said]], Mapping] = lambda parameters, table: {}  # noqa: ARG005
 
     def with_fields(self, fields: Mapping) -> Reference:
         """The reference of a model with these fields."""
@@ -55,6 +63,7 @@ class Reference:
             self,
             state_probability=self.state_probability if states is None else states(fields),
             views=self.views if views is None else views(fields),
+            nodes=self.nodes if self.nodes_of is None else self.nodes_of(fields),
         )
 
     def states(self, parameters: Parameters, said: Said, control: int = -1) -> np.ndarray:
@@ -338,12 +347,14 @@ REFERENCES: dict[str, Reference] = {
         state_probability=difficulty_states_of({"form": "chance"}),
         states_of=difficulty_states_of,
         views_of=difficulty_views_of,
+        nodes_of=difficulty_nodes_of,
         log_prior=difficulty_log_prior,
     ),
     "shared_errors": Reference(
         variants={"default": {"ability_prior": (2.0, 3.0)}},
         state_probability=difficulty_states_of({}),
         views=difficulty_views_of({}),
+        nodes_of=difficulty_nodes_of,
         log_prior=difficulty_log_prior,
     ),
     "ordinal_dawid_skene": Reference(
@@ -355,6 +366,7 @@ REFERENCES: dict[str, Reference] = {
         },
         state_probability=ordinal_states_of({"noise": "logistic", "shared": False}),
         states_of=ordinal_states_of,
+        nodes_of=ordinal_nodes_of,
         log_prior=ordinal_log_prior,
     ),
     "label_usage": Reference(

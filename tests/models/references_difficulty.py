@@ -1,6 +1,6 @@
 """Items with a difficulty a second time: NumPy, one item, class and answer at a time, over a grid of nodes.
 
-That the sum over nodes is the integral is tested in `test_item_difficulty.py`.
+That the sum over nodes is the integral is tested in `test_nodes.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from scipy.stats import dirichlet, halfnorm, lognorm, norm
 Parameters = Mapping[str, np.ndarray]
 Said = Sequence[tuple[int, int]]  # one item's (annotator, label) pairs
 
-SLOPES = np.arange(-4.0, 5.0)
 CENTRES = np.arange(-32, 33) / 4
 
 
@@ -23,14 +22,47 @@ def form_of(fields: Mapping) -> str:
     return str(fields.get("form", "shared"))
 
 
-def nodes_of(form: str) -> np.ndarray:
-    """For items of few answers."""
-    return 8 * np.arange(-23, 24) / 23 if form in ("1pl", "2pl", "shared") else 5 * np.arange(-14, 15) / 14
+def nodes_within(reach: float, total: float, most: int) -> int:
+    """How many nodes lie to either side: steps of 1.2 standard deviations of an integrand of this precision."""
+    n = reach / 1.2 * np.sqrt(total)
+    return int(np.ceil(n)) if n < most else most
+
+
+def difficulty_nodes_of(fields: Mapping) -> Callable[[Parameters, Sequence[Said]], dict[str, int]]:
+    form = form_of(fields)
+
+    def nodes(parameters: Parameters, table: Sequence[Said]) -> dict[str, int]:
+        """Of the item that says most: answers with their information each, and an edge."""
+        spread, slope = float(parameters["spread"]), float(parameters.get("slope_spread", 0.0))
+        n_most = max(len(said) for said in table)
+        if form == "shared":
+            each = (parameters["loading"] * spread) ** 2 / 4
+            return {"n_z": nodes_within(8, 1 + max(sum(each[j] for j, _ in said) for said in table), 1000)}
+        if form in ("chance", "glad"):
+            return {"n_z": nodes_within(5, 1 + (n_most / 2 + 4) * spread**2, 1000)}
+        steep = (spread * np.exp(2 * slope)) ** 2 / 4
+        of_slope = {"n_slope": nodes_within(4, 1 + (n_most / 2 + 4) * slope**2, 16)} if form == "2pl" else {}
+        return {"n_z": nodes_within(8, 1 + n_most * steep, 1000)} | of_slope
+
+    return nodes
+
+
+def nodes_of(form: str, parameters: Parameters) -> np.ndarray:
+    n = parameters["n_z"]
+    return (5 if form in ("chance", "glad") else 8) * np.arange(-n, n + 1) / n
+
+
+def slopes_of(parameters: Parameters) -> np.ndarray:
+    n = parameters.get("n_slope", 0)
+    return 4 * np.arange(-n, n + 1) / max(n, 1)
 
 
 def odds_of_right(form: str, parameters: Parameters, annotator: int) -> np.ndarray:
     """log P(right) / P(wrong) of an annotator on items of each difficulty and slope, shape (z, slope)."""
-    ability, difficulty = parameters["ability"][annotator], float(parameters["spread"]) * nodes_of(form)[:, None]
+    ability, difficulty = (
+        parameters["ability"][annotator],
+        float(parameters["spread"]) * nodes_of(form, parameters)[:, None],
+    )
     others = len(parameters["prevalence"]) - 1
     if form == "shared":
         return ability - parameters["loading"][annotator] * difficulty
@@ -38,7 +70,9 @@ def odds_of_right(form: str, parameters: Parameters, annotator: int) -> np.ndarr
         return ability / np.exp(difficulty) - np.log(others)
     if form == "glad":
         return ability / np.exp(difficulty)
-    return (ability - difficulty) * (np.exp(float(parameters["slope_spread"]) * SLOPES) if form == "2pl" else 1.0)
+    return (ability - difficulty) * (
+        np.exp(float(parameters["slope_spread"]) * slopes_of(parameters)) if form == "2pl" else 1.0
+    )
 
 
 def chances(form: str, parameters: Parameters, annotator: int, truth: int) -> np.ndarray:
@@ -55,7 +89,7 @@ def chances(form: str, parameters: Parameters, annotator: int, truth: int) -> np
 def on_the_grid(form: str, parameters: Parameters, said: Said) -> np.ndarray:
     """p(class, z, slope, answers), shape (true_class, z, slope)."""
     prevalence = parameters["prevalence"]
-    weight = np.outer(norm.pdf(nodes_of(form)), norm.pdf(SLOPES) if form == "2pl" else np.ones(1))
+    weight = np.outer(norm.pdf(nodes_of(form, parameters)), norm.pdf(slopes_of(parameters)))
     joint = np.multiply.outer(prevalence, weight / weight.sum())
     for annotator, label in said:
         for truth in range(len(prevalence)):
@@ -82,7 +116,6 @@ def difficulty_log_prior(parameters: Parameters, fields: Mapping) -> float:
 
 def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said, np.ndarray, int], np.ndarray]]:
     form = form_of(fields)
-    nodes = nodes_of(form)
 
     def posterior(parameters: Parameters, said: Said, control: int) -> np.ndarray:
         """p(class, z, slope | answers), where the class may be known."""
@@ -91,12 +124,17 @@ def difficulty_views_of(fields: Mapping) -> dict[str, Callable[[Parameters, Said
         return joint / joint.sum()
 
     def difficulty(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
-        return float(parameters["spread"]) * nodes @ posterior(parameters, said, control).sum(axis=(0, 2))
+        return (
+            float(parameters["spread"])
+            * nodes_of(form, parameters)
+            @ posterior(parameters, said, control).sum(axis=(0, 2))
+        )
 
     def in_bins(parameters: Parameters, said: Said, joint: np.ndarray, control: int) -> np.ndarray:
         """What a node has lies evenly between the middles to its neighbours; the last bins are open."""
         of_node = posterior(parameters, said, control).sum(axis=(0, 2))
-        spread, half = float(parameters["spread"]), (nodes[1] - nodes[0]) / 2
+        spread, nodes = float(parameters["spread"]), nodes_of(form, parameters)
+        half = (nodes[1] - nodes[0]) / 2
         found = np.zeros(CENTRES.size)
         for z, share in zip(nodes, of_node, strict=True):
             low, high = spread * (z - half), spread * (z + half)

@@ -1,4 +1,4 @@
-"""Grades in order a second time: NumPy, one item, grade, node and answer at a time, by cumulative probabilities."""
+"""Grades in order a second time: NumPy, one item, grade and answer at a time, by cumulative probabilities."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from scipy.stats import dirichlet, gamma, halfnorm, lognorm, norm
 Parameters = Mapping[str, np.ndarray]
 Said = Sequence[tuple[int, int]]  # one item's (annotator, label) pairs
 
-NODES = 5 * np.arange(-14, 15) / 14  # of items of few answers
-
 
 def thresholds_of(width: np.ndarray) -> list[float]:
     """Where one label ends and the next begins: the scale from -1/2 is cut into K parts."""
@@ -23,34 +21,49 @@ def thresholds_of(width: np.ndarray) -> list[float]:
     return found
 
 
-def reported(noise: str, low: float, high: float, mean: float, sd: float) -> np.longdouble:
-    """P(low < perceived < high), from the tail on the side where it is small."""
+def reported(noise: str, low: float, high: float, mean: np.ndarray, sd: float) -> np.ndarray:
+    """P(low < perceived < high) around each mean, from the tail on the side where it is small."""
     log_below = log_ndtr if noise == "normal" else lambda x: log_expit(np.pi / np.sqrt(3) * x)
 
-    def below(x: float) -> np.longdouble:  # of more than 38 standard deviations a double is 0
+    def below(x: np.ndarray) -> np.ndarray:  # of more than 38 standard deviations a double is 0
         return np.exp(np.longdouble(log_below(x)))
 
     with np.errstate(divide="ignore"):
-        a = low if np.isinf(low) else np.float64(low - mean) / sd
-        b = high if np.isinf(high) else np.float64(high - mean) / sd
-    return below(-a) - below(-b) if a > 0 else below(b) - below(a)
+        a = np.full(mean.shape, low) if np.isinf(low) else (low - mean) / sd
+        b = np.full(mean.shape, high) if np.isinf(high) else (high - mean) / sd
+    return np.where(a > 0, below(-a) - below(-b), below(b) - below(a))
+
+
+def ordinal_nodes_of(fields: Mapping) -> Callable[[Parameters, Sequence[Said]], dict[str, int]]:
+    def nodes(parameters: Parameters, table: Sequence[Said]) -> dict[str, int]:
+        """Of the item that says most: answers with their information each, of one end of an interval or of both."""
+        if not fields["shared"]:
+            return {}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = (parameters["shared_spread"] / parameters["sd"]) ** 2
+            if fields["noise"] == "logistic":
+                near = 2 * parameters["sd"] / (min(parameters["width"]) * len(parameters["width"]))
+                each = each * np.pi**2 / 12 * np.clip(near, 1, 2)
+        n = 8 / 1.2 * np.sqrt(1 + max(sum(each[j] for j, _ in said) for said in table))
+        return {"n_z": int(np.ceil(n)) if n < 1000 else 1000}
+
+    return nodes
 
 
 def ordinal_states_of(fields: Mapping) -> Callable[[Parameters, Said], np.ndarray]:
     def states(parameters: Parameters, said: Said) -> np.ndarray:
         ends = [-np.inf, *thresholds_of(parameters["width"]), np.inf]
-        nodes = NODES if fields["shared"] else np.zeros(1)
-        weights = norm.pdf(nodes) / norm.pdf(nodes).sum()
+        n = parameters.get("n_z", 0)
+        nodes = 8 * np.arange(-n, n + 1) / max(n, 1)
         spread = float(parameters.get("shared_spread", 0.0))
         joint = np.zeros(len(parameters["prevalence"]), dtype=np.longdouble)  # a product may be below 1e-308
         for truth, share in enumerate(parameters["prevalence"]):
-            for node, weight in zip(nodes, weights, strict=True):
-                probability = np.longdouble(share * weight)
-                for annotator, label in said:
-                    mean = truth + parameters["severity"][annotator] + spread * node
-                    sd = parameters["sd"][annotator]
-                    probability *= reported(fields["noise"], ends[label], ends[label + 1], mean, sd)
-                joint[truth] += probability
+            probability = np.longdouble(share) * norm.pdf(nodes) / norm.pdf(nodes).sum()  # (node,)
+            for annotator, label in said:
+                mean = truth + parameters["severity"][annotator] + spread * nodes
+                sd = parameters["sd"][annotator]
+                probability = probability * reported(fields["noise"], ends[label], ends[label + 1], mean, sd)
+            joint[truth] = probability.sum()
         return joint
 
     return states

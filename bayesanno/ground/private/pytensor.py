@@ -1,4 +1,4 @@
-"""PyTensor's private names: how Numba and JAX compute an operation, and which operations a graph is made of."""
+"""PyTensor's private names: how Numba and JAX compute an operation, for many draws as well, and what graphs have."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from pytensor.graph import Op
 from pytensor.graph.fg import FrozenFunctionGraph
+from pytensor.graph.replace import _vectorize_node as vectorize_node
 from pytensor.graph.traversal import io_toposort, toposort
 from pytensor.link.numba import cache
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_default_op_cache_key
@@ -32,6 +33,7 @@ __all__ = [
     "name_function",
     "register_with_jax",
     "toposort",
+    "vectorize_node",
 ]
 
 

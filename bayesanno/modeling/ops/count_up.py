@@ -1,0 +1,57 @@
+"""An index as long as the numbers in a graph ask for: how many nodes an integral needs depends on the parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.gradient import disconnected_type
+from pytensor.graph import Apply
+
+from bayesanno.ground.private.pytensor import LoopOp, vectorize_node
+
+
+class CountUp(LoopOp):
+    """last -> 0, 1, ..., last; of the last of many draws, to the largest.
+
+    JAX knows all lengths beforehand: there it counts to `in_jax_to` whatever the last is, and who asks looks how far.
+    """
+
+    __props__ = ("in_jax_to",)  # type: ignore[assignment]
+    version = 1
+
+    def __init__(self, in_jax_to: int) -> None:
+        self.in_jax_to = in_jax_to
+
+    def make_node(self, last: Any) -> Apply:
+        """Name the output's type."""
+        return Apply(self, [pt.as_tensor(last).astype("int64")], [pt.lvector()])
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
+        """Compute with NumPy, where there is no Numba."""
+        output_storage[0][0] = np.arange(inputs[0].max() + 1)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Nothing has a gradient."""
+        return [[False]]
+
+    def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
+        """Return no gradient."""
+        return [disconnected_type()]
+
+    @staticmethod
+    def loop(last):  # type: ignore[no-untyped-def]
+        """Count."""
+        return np.arange(last.max() + 1)
+
+    def in_jax(self, last: Any) -> Any:
+        """Count to the same end always."""
+        import jax.numpy as jnp
+
+        return jnp.arange(self.in_jax_to + 1)
+
+
+@vectorize_node.register(CountUp)  # type: ignore[untyped-decorator]
+def _of_many(op: CountUp, _: Apply, last: Any) -> Apply:
+    return op.make_node(last)
