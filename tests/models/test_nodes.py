@@ -143,5 +143,5 @@ def test_jax_has_as_many_nodes_at_any_point():
     for asked, got in ((10, 10), (64, 64), (500, 64)):
         (z, weight), (expected_z, expected) = of_both[0](asked), of_both[1](got)
         used = np.asarray(weight) > 0
-        np.testing.assert_allclose(np.asarray(z)[used], expected_z, rtol=1e-12)
+        np.testing.assert_allclose(np.asarray(z)[used], expected_z, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(np.asarray(weight)[used], expected, rtol=1e-12)
