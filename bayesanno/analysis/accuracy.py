@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bayesanno.agreement.alpha import divide
-from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import check_coverage, n_kept
-from bayesanno.analysis.parts import FitPart, concat_parts, parts_of
+from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr
@@ -109,58 +108,3 @@ def score_part(part: FitPart) -> dict[str, float]:
     if not part.gold or part.is_of_types:
         return {}
     return dict(zip(SCORED, _cover_part(part, list(SCORED.values()))["accuracy"].tolist(), strict=True))
-
-
-class Errors(NamedTuple):
-    """Expected and actual numbers of wrong labels, on items whose true label is known.
-
-    Attributes
-    ----------
-    n : int
-        Items whose true label is known.
-    expected, made : float
-        The sum of 1 - p over the most probable labels, and how many of these are wrong.
-    p : float
-        The chance of this many errors, or more, if the probabilities were right: by a Poisson distribution, which is a
-        little wider than that of the sum.
-    vote : float
-        The number of errors of the majority vote; a tie counts as a share of one.
-    p_vote : float
-        The chance that labels are worse than the vote by this much, or more, if both were equally good: by the normal
-        distribution, over items.
-    """
-
-    n: int
-    expected: float
-    made: float
-    p: float
-    vote: float
-    p_vote: float
-
-
-def count_errors(part: FitPart) -> Errors | None:
-    """Count errors that are expected and made; None where no true label is known, or the states are types.
-
-    Examples
-    --------
-    >>> import bayesanno as ba
-    >>> from bayesanno.analysis.accuracy import count_errors
-    >>> from bayesanno.analysis.parts import part_of
-    >>> from bayesanno.fits.view import view_of
-    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="em", random_seed=1, progressbar=False)
-    >>> errors = count_errors(part_of(view_of(fit), None))
-    >>> errors.n, errors.made, round(errors.vote)
-    (300, 20.0, 28)
-    """
-    from scipy.stats import norm, poisson
-
-    if not part.gold or part.is_of_types:
-        return None
-    right, probability = part.right, part.posterior.values.max(axis=1)
-    known = np.isfinite(right)
-    made, expected = float((1 - right[known]).sum()), float((1 - probability[known]).sum())
-    by_vote = np.nan_to_num(vote_right(part.data)[known])
-    worse = by_vote - right[known]
-    p_vote = norm.sf(worse.sum() / np.sqrt((worse**2).sum())) if worse.any() else 1.0
-    vote = float((1 - by_vote).sum())
-    return Errors(int(known.sum()), expected, made, float(poisson.sf(made - 1, expected)), vote, float(p_vote))

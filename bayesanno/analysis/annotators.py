@@ -9,7 +9,7 @@ import numpy as np
 from bayesanno.agreement.alpha import divide
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
-from bayesanno.analysis.parts import FitPart, concat_parts, find_positions, part_of, parts_of
+from bayesanno.fits.parts import FitPart, concat_parts, find_positions, part_of, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr

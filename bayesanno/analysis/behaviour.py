@@ -14,7 +14,7 @@ import numpy as np
 from bayesanno.agreement.behaviour import check_base, find_distances, measure_usage
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws, require_draws
-from bayesanno.analysis.parts import find_positions
+from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr

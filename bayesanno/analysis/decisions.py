@@ -8,14 +8,13 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import find_loss
-from bayesanno.analysis.parts import part_of, parts_of
-from bayesanno.analysis.recalibrated import draw_recalibrated, recalibrations_of
+from bayesanno.analysis.recalibrated import draw_labels
+from bayesanno.fits.parts import part_of, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.validate import check_seed
 from bayesanno.ground.wording import listed
-from bayesanno.modeling.posterior import compile_formula
 
 
 def decide_labels(
@@ -120,8 +119,8 @@ def sample_labels(
     -------
     xarray.DataArray
         The indices of classes or types, with dims (chain, draw, item); one more than the last class where nobody named
-        the true one, in models that allow for such items. If the fit was recalibrated, each draw is of one
-        temperature and its shifts, and always of a class.
+        the true one, in models that allow for such items. Draws of adjusted labels are each of one correlation of
+        errors, those of a recalibrated fit of one temperature and its shifts, and always of a class.
 
     Raises
     ------
@@ -144,7 +143,4 @@ def sample_labels(
             f"each one's: name one of {listed(dimensions)} (dimension=...)"
         )
     part = part_of(view, dimension)
-    if part.dimension in recalibrations_of(view):
-        return draw_recalibrated(view, part, np.random.default_rng(random_seed))
-    formula = compile_formula(view.model, view.data, view.posterior, view.known)
-    return formula.draw_states(part.dimension, random_seed)
+    return draw_labels(view, part, np.random.default_rng(random_seed))

@@ -32,8 +32,8 @@ from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.groups import read_groups
-from bayesanno.analysis.parts import FitPart, part_of
 from bayesanno.analysis.residuals import Products, Residuals, Sharing, count_answers, find_residuals, find_sharing
+from bayesanno.fits.parts import FitPart, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, SizeWarning, warn
 from bayesanno.ground.lazy import pd, xr

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parts import part_of
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, DataFileError, FitError, NamesWarning, warn
 from bayesanno.ground.lazy import xr

@@ -12,9 +12,9 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import HDI_PROB
-from bayesanno.analysis.parts import FitPart, concat_parts, part_of, parts_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.names import read_numbers
+from bayesanno.fits.parts import FitPart, concat_parts, part_of, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr

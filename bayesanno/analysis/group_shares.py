@@ -17,10 +17,10 @@ from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
 from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
 from bayesanno.analysis.groups import read_groups
 from bayesanno.analysis.parameters import HDI_PROB
-from bayesanno.analysis.parts import FitPart, part_of
-from bayesanno.analysis.recalibrated import each_recalibrated, log_label_posterior, recalibrations_of
+from bayesanno.analysis.recalibrated import each_posterior, recalibrations_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
+from bayesanno.fits.parts import FitPart, log_label_posterior, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, SizeWarning, warn
@@ -141,7 +141,7 @@ def group_table(
         _require_prevalence(view)
     grades = _find_grades(part, order)
     codes, names = code_items(groups, data.items)
-    if view.yields == "point" and not view.is_recalibrated and not isinstance(fit, FitView):
+    if view.yields == "point" and not view.is_adjusted and not isinstance(fit, FitView):
         warn(
             f"this fit by {view.tree.attrs['method']} is one point: the intervals are of labels given that point, and "
             "leave out what is uncertain of annotators; fit by nuts for intervals that include it",
@@ -272,9 +272,13 @@ def _draw_labels(
     of_draws: Iterator[tuple[np.ndarray, np.ndarray | None]]
     if part.dimension in recalibrations_of(view):
         n_samples = max(n_samples, LEAST_DRAWS)
-        of_draws = ((logs, None) for logs in each_recalibrated(view, part, n_samples, rng))
+        of_draws = ((logs, None) for logs in each_posterior(view, part, n_samples, rng) if logs is not None)
     else:
-        of_draws = _log_posteriors(view, part)
+        adjusted = each_posterior(view, part, n_samples, rng)
+        of_draws = (
+            own if logs is None else (logs, None)
+            for own, logs in zip(_log_posteriors(view, part), adjusted, strict=True)
+        )
     repeats = -(-LEAST_DRAWS // n_samples)
     again = (one for one in of_draws for _ in range(repeats))
     logs_of, prevalences = [], []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parts import FitPart, concat_parts, parts_of
+from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import pd, xr

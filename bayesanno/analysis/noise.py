@@ -15,7 +15,7 @@ import numpy as np
 from bayesanno.agreement.noise import bound_count
 from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parts import HARD, parts_of
+from bayesanno.fits.parts import HARD, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr

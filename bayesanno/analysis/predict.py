@@ -14,8 +14,8 @@ import numpy as np
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.new_annotators import add_new_annotators
-from bayesanno.analysis.parts import recode, split_data
-from bayesanno.analysis.recalibrated import recalibrate_new
+from bayesanno.analysis.recalibrated import adjust_new
+from bayesanno.fits.parts import recode, split_data
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
@@ -42,7 +42,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     The weights are at most 1, so that they need no Pareto smoothing (PSIS), which is for heavy tails. Where few draws
     carry the weight, the answers are improbable under the fit, or there are very many of them.
 
-    Of a fit that was recalibrated, the labels of new items are recalibrated as those of its own items are.
+    Labels of new items are adjusted and recalibrated as those of the fit's own items are.
 
     A model with a population of annotators, as `hierarchical_dawid_skene`, takes new annotators: each draw of the
     population gives four draws of such an annotator, and the weights are over all of these. In `ess_weights` these four
@@ -104,7 +104,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
         view.model, recoded, posterior, view.known, with_log_likelihood=False, weigh_draws=True, copies=copies
     )
     _check_weights(recoded.items, found.ess_weights, view.posterior.sizes["chain"] * view.posterior.sizes["draw"])
-    table = tabulate_labels(recalibrate_new(view, split_data(recoded, found.latents)))
+    table = tabulate_labels(adjust_new(view, split_data(recoded, found.latents)))
     table["ess_weights"] = table["item"].map(dict(zip(recoded.items, found.ess_weights, strict=True)))
     return table
 

@@ -9,39 +9,25 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
-from bayesanno.analysis.parts import (
-    LOG_PROBABILITY,
-    FitPart,
-    concat_parts,
-    parts_of,
-)
-from bayesanno.analysis.recalibrated import (
-    BEFORE,
-    is_given,
-    log_label_posterior,
-    parts_before,
-    recalibrate_part,
-    recalibrations_of,
-    tabulate_recalibration,
-)
+from bayesanno.analysis.recalibrated import recalibrate_part, recalibrations_of, tabulate_recalibration
 from bayesanno.analysis.temperature import Recalibration, find_scale, score_shares, weigh
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.parts import FitPart, concat_parts, is_given, label_groups, log_label_posterior, parts_of
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask
-from bayesanno.fits.view import RECALIBRATION, FitView
+from bayesanno.fits.view import LABELS, RECALIBRATION, FitView
 from bayesanno.ground.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted, listed
+from bayesanno.inference.adjust import adjusted_parts, adjustments_of
 from bayesanno.io.columns import read_known
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import ITEM_TYPE, latents
-from bayesanno.modeling.posterior import recover
 
 FEW = 20  # known labels: with fewer, the temperature is uncertain
 ALMOST_NO_GAIN = 0.02  # nats an item that labels add to their frequencies
@@ -120,20 +106,21 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     view = view_for_table(fit)
     parts = {part.dimension: part for part in parts_to_recalibrate(view)}
     known = read_gold({dimension: part.data for dimension, part in parts.items()}, gold)
-    if any(LOG_PROBABILITY not in part.latent for part in parts.values()):  # a fit by an earlier version
-        parts = _with_logs(view, parts)
-    before = {dimension: part.latent for dimension, part in parts.items()}
-    after, learnt, found = dict(before), {}, {}
+    adjusted = adjustments_of(view)
+    after, learnt, found = {name: parts[name] for name in adjusted}, {}, {}
     for dimension, labels in known.items():
-        done, temperature, found[dimension] = _recalibrate_one(parts[dimension], labels)
-        after[dimension] = done.latent
-        learnt[dimension] = tabulate_recalibration(parts[dimension], temperature, list(labels))
+        part = parts[dimension]
+        after[dimension], temperature, found[dimension] = _recalibrate_one(
+            part, labels, is_adjusted=dimension in adjusted
+        )
+        learnt[dimension] = tabulate_recalibration(part, temperature, list(labels))
     whole = view.tree.copy()
     whole["constant_data"] = xr.DataTree(_with_gold(view.tree["constant_data"].to_dataset(), known))
-    for name, of_dimensions in (("latent", after), (BEFORE, before), (RECALIBRATION, learnt)):
+    groups = label_groups(list(after.values())) | groups_by_dimension(RECALIBRATION, learnt)
+    for name in (LABELS, RECALIBRATION):
         whole[name] = xr.DataTree()  # in place of what was there, with all of its dimensions
-        for path, group in groups_by_dimension(name, of_dimensions).items():
-            whole[path] = xr.DataTree(group)
+    for path, group in groups.items():
+        whole[path] = xr.DataTree(group)
     whole.attrs = dict(view.tree.attrs) | {RECALIBRATION: json.dumps(found)}
     for said in (remark for about in found.values() for remark in about["remarks"]):
         warn(said, PredictionWarning)
@@ -187,7 +174,7 @@ def require_recalibrated(view: FitView) -> None:
 
 
 def parts_to_recalibrate(view: FitView) -> list[FitPart]:
-    """Return the parts of a fit, with the posterior before any recalibration, if these can be recalibrated.
+    """Return the parts of a fit, adjusted and not recalibrated, if these can be recalibrated.
 
     Raises
     ------
@@ -196,17 +183,10 @@ def parts_to_recalibrate(view: FitView) -> list[FitPart]:
     """
     if is_on_dask(view.tree):
         raise FitError("this fit was made on Dask and holds no items to recalibrate: fit annotations in memory")
-    parts = list(parts_before(view).values())
+    parts = list(adjusted_parts(view).values())
     if any(part.is_of_types for part in parts):
         refuse_types(view.model)
     return parts
-
-
-def _with_logs(view: FitView, parts: Mapping[str, FitPart]) -> dict[str, FitPart]:
-    """Return the parts with the log probabilities that are computed from the draws."""
-    found = recover(view.model, view.data, view.posterior, view.known, with_log_likelihood=False).latents
-    logs = {dimension: {LOG_PROBABILITY: found[dimension][LOG_PROBABILITY]} for dimension in parts}
-    return {name: replace(part, latent=part.latent.assign(logs[name])) for name, part in parts.items()}
 
 
 # ---------------------------------------------------------------------------------------------- the known labels
@@ -286,13 +266,15 @@ def _with_gold(constant: xr.Dataset, known: Mapping[str, Mapping[str, str]]) -> 
 # -------------------------------------------------------------------------------------------- what they say
 
 
-def _recalibrate_one(part: FitPart, labels: Mapping[str, str]) -> tuple[FitPart, Recalibration, dict[str, Any]]:
+def _recalibrate_one(
+    part: FitPart, labels: Mapping[str, str], *, is_adjusted: bool
+) -> tuple[FitPart, Recalibration, dict[str, Any]]:
     """Return a recalibrated part, the draws of temperature and shifts, and what is said of them."""
     logs, given = log_label_posterior(part), is_given(part)
     place = {item: row for row, item in enumerate(part.data.items)}
     rows = np.array([place[item] for item in labels])
     truth = np.array([part.states.index(label) for label in labels.values()])
-    scale = find_scale(logs[~given])
+    scale = find_scale(logs[~given], is_adjusted=is_adjusted)
     posterior = weigh(scale, logs[rows], truth)
     learnt, left_out = posterior.draw(), posterior.leave_each_out(logs[rows], truth)  # left_out: (known, label)
     done = recalibrate_part(part, learnt, dict(zip(rows.tolist(), left_out, strict=True)))

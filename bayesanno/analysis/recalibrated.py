@@ -1,65 +1,34 @@
-"""What a recalibrated fit holds, and how its recalibration is applied: to its own items, to new ones, and to draws.
+"""How the labels of a fit are adjusted and recalibrated: those of its own items, of new ones, and draws of them.
 
-The invariant: a recalibration is of the posterior of labels, for any states of a model; and an item whose true label
-was given to the fit as a control is as the fit has it.
+The invariant: an adjustment and a recalibration are of the posterior of labels, for any states of a model; and an item
+whose true label was given to the fit as a control is as the model has it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from bayesanno.analysis.parts import (
-    CORRECT,
-    ENTROPY,
-    LABEL_PROBABILITY,
-    LOG_PROBABILITY,
-    PROBABILITY,
-    PROBABILITY_MCSE,
-    FitPart,
-    measure_entropy,
-    split_data,
-)
 from bayesanno.analysis.temperature import LogOddsScale, Recalibration
+from bayesanno.fits.parts import PROBABILITY, FitPart, is_given, label_groups, log_label_posterior, with_posterior
 from bayesanno.fits.storage import read_by_dimension
-from bayesanno.fits.view import RECALIBRATION, FitView
+from bayesanno.fits.view import LABELS, RECALIBRATION, FitView
 from bayesanno.ground.draw import draw_codes
 from bayesanno.ground.lazy import xr
+from bayesanno.inference.adjust import adjust_part, adjusted_parts, adjustments_of
+from bayesanno.modeling.posterior import compile_formula
 
 DRAW = "recalibration_draw"  # not "draw": a selection of draws or chains keeps all of these
-BEFORE = "latent_before"  # the group that has the posterior of labels as it was
-
-
-def log_label_posterior(part: FitPart, logs: np.ndarray | None = None) -> np.ndarray:
-    """Return the log posterior of each item's label, (item, label), as the fit has it, or one draw with these `logs`.
-
-    Where the last state is that nobody gave the true label, that one is spread over the labels not given as it is in
-    the posterior of labels.
-    """
-    logs = np.asarray(part.latent[LOG_PROBABILITY].values if logs is None else logs)  # (item, state)
-    if LABEL_PROBABILITY not in part.latent:
-        return logs
-    was_said = part.data.votes > 0  # (item, label)
-    spread = np.where(was_said, 0.0, part.latent[LABEL_PROBABILITY].values)
-    total = spread.sum(axis=1, keepdims=True)
-    spread = np.where(total > 0, spread, ~was_said)  # evenly, where the probabilities are 0 as doubles
-    with np.errstate(divide="ignore"):
-        share = np.log(spread) - np.log(spread.sum(axis=1, keepdims=True).clip(np.finfo(float).tiny))
-        return np.where(was_said, logs[:, :-1], logs[:, -1:] + share)
-
-
-def is_given(part: FitPart) -> np.ndarray:
-    """Return whether an item's true label was given to the fit, as a control: (item,)."""
-    return np.array([item in part.data.controls for item in part.data.items], dtype=bool)
 
 
 def recalibrate_part(
     part: FitPart, recalibration: Recalibration, known: Mapping[int, np.ndarray] | None = None
 ) -> FitPart:
-    """Return a part with the recalibrated posterior in place of the fit's.
+    """Return a part with the recalibrated posterior of labels in place of the one that it has.
 
     `known` are the log posteriors (label,) of items that have their own, by row. Other results for items, such as
     difficulty or spam, stay as they are.
@@ -69,65 +38,67 @@ def recalibrate_part(
     for row, own in (known or {}).items():
         after[row] = own
     after = np.where(is_given(part)[:, None], before, after)
-    return replace(part, latent=_with_posterior(part, after))
+    return replace(part, latent=with_posterior(part, after))
 
 
-def _with_posterior(part: FitPart, logs: np.ndarray) -> xr.Dataset:
-    """Return what a fit says of items, with these log posteriors of labels (item, label)."""
-    probability, found = np.exp(logs), part.latent.drop_vars(PROBABILITY_MCSE, errors="ignore")
-    probability /= probability.sum(axis=1, keepdims=True)
-    of_states, log_states = probability, logs
-    if LABEL_PROBABILITY in found:
-        found = found.assign({LABEL_PROBABILITY: found[LABEL_PROBABILITY].copy(data=probability)})
-        was_said = part.data.votes > 0  # (item, label)
-        unsaid = np.where(was_said, -np.inf, logs)
-        none_said = np.logaddexp.reduce(unsaid, axis=1, keepdims=True)
-        log_states = np.concatenate([np.where(was_said, logs, -np.inf), none_said], axis=1)
-        of_states = np.exp(log_states)
-    if CORRECT in found:
-        found = found.assign({CORRECT: found[CORRECT].copy(data=probability[part.data.item, part.data.label])})
-    return found.assign(
-        {
-            PROBABILITY: found[PROBABILITY].copy(data=of_states),
-            LOG_PROBABILITY: found[LOG_PROBABILITY].copy(data=log_states),
-            ENTROPY: found[ENTROPY].copy(data=measure_entropy(of_states)),
-        }
-    )
+def adjust_new(view: FitView, parts: Sequence[FitPart]) -> list[FitPart]:
+    """Return the parts of new items as a fit has its own: adjusted, and recalibrated."""
+    adjustments, recalibrations = adjustments_of(view), recalibrations_of(view)
+    found = []
+    for part in parts:
+        if part.dimension in adjustments:
+            part = adjust_part(part, adjustments[part.dimension])
+        if part.dimension in recalibrations:
+            part = recalibrate_part(part, recalibrations[part.dimension])
+        found.append(part)
+    return found
 
 
-def recalibrate_new(view: FitView, parts: Sequence[FitPart]) -> list[FitPart]:
-    """Return the parts of new items as a fit's recalibration has them: as they are, if it was not recalibrated."""
-    recalibrations = recalibrations_of(view)
-    return [
-        recalibrate_part(part, recalibrations[part.dimension]) if part.dimension in recalibrations else part
-        for part in parts
-    ]
-
-
-def draw_recalibrated(view: FitView, part: FitPart, rng: np.random.Generator) -> xr.DataArray:
+def draw_labels(view: FitView, part: FitPart, rng: np.random.Generator) -> xr.DataArray:
     """Draw every item's label once per posterior draw of the parameters: indices of labels, dims (chain, draw, item).
 
-    Each draw is of one temperature and its shifts, for all items but the known ones: these have posteriors of their
-    own, each without its own true label, and are drawn from them.
+    Draws are of the model's posterior, but for those that `each_posterior` has other probabilities for.
     """
-    n_chains, n_draws = view.posterior.sizes["chain"], view.posterior.sizes["draw"]
-    drawn = np.empty((n_chains * n_draws, part.data.n_items), dtype=int)
-    for sample, logs in enumerate(each_recalibrated(view, part, n_chains * n_draws, rng)):
-        drawn[sample] = draw_codes(np.exp(logs), rng)
+    sizes = [view.posterior.sizes[dim] for dim in ("chain", "draw")]
+    other = each_posterior(view, part, sizes[0] * sizes[1], rng)
+    if part.dimension in recalibrations_of(view):
+        drawn = np.empty((sizes[0] * sizes[1], part.data.n_items), dtype=int)
+    else:
+        formula = compile_formula(view.model, view.data, view.posterior, view.known)
+        found = formula.draw_states(part.dimension, rng)
+        if part.dimension not in adjustments_of(view):
+            return found
+        drawn = found.values.reshape(-1, part.data.n_items)
+    for sample, logs in enumerate(other):
+        if logs is not None:
+            drawn[sample] = draw_codes(np.exp(logs), rng)
     coords = {"chain": view.posterior["chain"], "draw": view.posterior["draw"], "item": list(part.data.items)}
     name = str(part.latent[PROBABILITY].dims[1])
-    return xr.DataArray(drawn.reshape(n_chains, n_draws, -1), dims=tuple(coords), coords=coords, name=name)
+    return xr.DataArray(drawn.reshape(*sizes, -1), dims=tuple(coords), coords=coords, name=name)
 
 
-def each_recalibrated(view: FitView, part: FitPart, n: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield the log posterior of labels (item, label) by n draws of the temperature and the shifts, in random order."""
-    recalibration = recalibrations_of(view)[part.dimension]
-    before = log_label_posterior(parts_before(view)[part.dimension])
-    own = log_label_posterior(part)
-    known = np.isin(list(part.data.items), list(known_items(view, part.dimension))) | is_given(part)  # (item,)
-    for draw in rng.permuted(np.resize(np.arange(recalibration.log_size.size), n)):
-        one = Recalibration(recalibration.scale, recalibration.log_size[[draw]], recalibration.shift[[draw]])
-        yield np.where(known[:, None], own, one.evaluate(before)[0])
+def each_posterior(view: FitView, part: FitPart, n: int, rng: np.random.Generator) -> Iterator[np.ndarray | None]:
+    """Yield n times the log posterior of labels (item, label), or None where it is the model's own, of a draw.
+
+    In a recalibrated fit, each is of one temperature and its shifts, for all items but the known ones: these have
+    posteriors of their own, each without its own true label. In an adjusted fit, each is the model's own or of one
+    correlation, in the proportion of their weights.
+    """
+    recalibration = recalibrations_of(view).get(part.dimension)
+    adjustment = adjustments_of(view).get(part.dimension)
+    given = is_given(part)[:, None]
+    if recalibration is not None:
+        before = log_label_posterior(adjusted_parts(view)[part.dimension])
+        own, known = log_label_posterior(part), np.isin(list(part.data.items), known_items(view, part.dimension))
+        for draw in rng.permuted(np.resize(np.arange(recalibration.log_size.size), n)):
+            one = Recalibration(recalibration.scale, recalibration.log_size[[draw]], recalibration.shift[[draw]])
+            yield np.where(known[:, None] | given, own, one.evaluate(before)[0])
+    elif adjustment is not None:
+        before = log_label_posterior(replace(part, latent=view.latents[part.dimension]))
+        for logs in adjustment.draw(before, part.data, n, rng):
+            yield None if logs is None else np.where(given, before, logs)
+    else:
+        yield from repeat(None, n)
 
 
 # -------------------------------------------------------------------------------------------- what a fit holds
@@ -136,16 +107,12 @@ def each_recalibrated(view: FitView, part: FitPart, n: int, rng: np.random.Gener
 def view_before(view: FitView) -> FitView:
     """Return a recalibrated fit as it was, but for the gold that it has now."""
     tree = view.tree.copy()
-    tree["latent"] = tree[BEFORE].copy()  # with the groups of dimensions in it
-    del tree[BEFORE], tree[RECALIBRATION]
+    del tree[LABELS], tree[RECALIBRATION]
     del tree.attrs[RECALIBRATION]
+    parts = adjusted_parts(view)
+    for path, group in label_groups([parts[dimension] for dimension in adjustments_of(view)]).items():
+        tree[path] = xr.DataTree(group)
     return FitView(tree)
-
-
-def parts_before(view: FitView) -> dict[str, FitPart]:
-    """Return the parts of a fit by dimension, with the posterior as it was before any recalibration."""
-    latents = read_by_dimension(view.tree, BEFORE) if view.is_recalibrated else view.latents
-    return {part.dimension: part for part in split_data(view.data, latents)}
 
 
 def tabulate_recalibration(part: FitPart, learnt: Recalibration, known: Sequence[str]) -> xr.Dataset:

@@ -16,7 +16,7 @@ import numpy as np
 from bayesanno.agreement.alpha import divide
 from bayesanno.agreement.resampling import split_rows
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
-from bayesanno.analysis.parts import FitPart
+from bayesanno.fits.parts import FitPart
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.modeling.item_numbers import ItemNumberModel, find_errors

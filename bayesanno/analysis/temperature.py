@@ -15,6 +15,7 @@ Priors.  The temperature has no scale of its own: it is 2 for one crowd and 200 
 one. With s the root mean square of L_ik - (its mean over k), which is known without any true label,
 
     s / T    ~ LogNormal(log 2, 1.25)   so that 94% of it is in 0.2 to 21
+    T        ~ LogNormal(0, 0.6)        in place of that, where the labels were adjusted for correlated errors
     shift_k  ~ Normal(0, 0.7)            a label is up to 4 times as frequent as it seems, or a quarter as frequent
 
 The posterior of these K + 1 numbers is nearly normal on the scale of log T. It is drawn from by importance sampling: a
@@ -44,7 +45,8 @@ import numpy as np
 from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K
 from bayesanno.modeling.weighing import average_logs, effective_number, normalise_weights
 
-SIZE_PRIOR = (np.log(2.0), 1.25)  # of log(s / T): mean and standard deviation
+SIZE_PRIOR = (float(np.log(2.0)), 1.25)  # of log(s / T): mean and standard deviation
+ADJUSTED_SD = 0.6  # of log T, where labels were adjusted for correlated errors: their T is about 1
 SHIFT_SD = 0.7
 N_POINTS = 4096  # of the Sobol sequence: a power of 2
 N_DRAWS = 1000
@@ -68,11 +70,14 @@ class LogOddsScale:
         s, the root mean square of log odds.
     least : float
         The log probability of what is impossible by the fit, so that a true label may say otherwise.
+    prior : (float, float)
+        Mean and standard deviation of log(s / T).
     """
 
     centre: np.ndarray
     size: float
     least: float
+    prior: tuple[float, float] = SIZE_PRIOR
 
     def measure(self, logs: np.ndarray) -> np.ndarray:
         """Return (L - c) / s of log probabilities (item, label); 0 of items that the fit cannot explain."""
@@ -81,8 +86,10 @@ class LogOddsScale:
         return measured
 
 
-def find_scale(logs: np.ndarray) -> LogOddsScale:
+def find_scale(logs: np.ndarray, *, is_adjusted: bool = False) -> LogOddsScale:
     """Return the scale of log probabilities (item, label) of all items whose labels were not given to the fit.
+
+    Of labels that were adjusted for correlated errors, the prior is that they need no temperature: its median is 1.
 
     Examples
     --------
@@ -96,8 +103,9 @@ def find_scale(logs: np.ndarray) -> LogOddsScale:
     least = min(LEAST_SURE, float(finite.min(initial=0.0)))
     held = np.nan_to_num(np.where(np.isneginf(logs), least, logs))
     spread = held - held.mean(axis=1, keepdims=True)
-    size = float(np.sqrt((spread**2).mean()))
-    return LogOddsScale(np.log(counts / counts.sum()), max(size, 1e-6), least)
+    size = max(float(np.sqrt((spread**2).mean())), 1e-6)
+    prior = (float(np.log(size)), ADJUSTED_SD) if is_adjusted else SIZE_PRIOR
+    return LogOddsScale(np.log(counts / counts.sum()), size, least, prior)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,10 +232,10 @@ def weigh(scale: LogOddsScale, logs: np.ndarray, truth: np.ndarray) -> WeightedP
     truth : array of int, shape (known,)
     """
     measured = scale.measure(logs)  # (known, label)
-    proposal = _climb(measured, scale.centre, truth)
+    proposal = _climb(measured, scale, truth)
     for _ in range(ROUNDS):
         points, log_density = proposal.draw()
-        log_ratio = evaluate_posterior(points, measured, scale.centre, truth) - log_density
+        log_ratio = evaluate_posterior(points, measured, scale, truth) - log_density
         log_weight, k = _smooth(log_ratio)
         if k <= MAX_PARETO_K / 2:
             break
@@ -268,24 +276,24 @@ class _Proposal:
         return self.mean + z @ self.root.T, -0.5 * (nu + n_dim) * np.log1p((z**2).sum(axis=1) / nu)
 
 
-def _climb(measured: np.ndarray, centre: np.ndarray, truth: np.ndarray) -> _Proposal:
+def _climb(measured: np.ndarray, scale: LogOddsScale, truth: np.ndarray) -> _Proposal:
     """Return the proposal at the mode of the posterior."""
     from scipy.optimize import minimize
 
-    start = np.concatenate([[SIZE_PRIOR[0]], np.zeros(centre.size)])
-    arguments = (measured, centre, truth)
+    start = np.concatenate([scale.prior[:1], np.zeros(scale.centre.size)])
+    arguments = (measured, scale, truth)
     found = minimize(_loss, start, arguments, method="trust-exact", jac=True, hess=_curve)
-    return _around(found.x, np.linalg.inv(_bend(_curve(found.x, *arguments))))
+    return _around(found.x, np.linalg.inv(_bend(_curve(found.x, *arguments), scale.prior[1])))
 
 
 def _around(mean: np.ndarray, covariance: np.ndarray) -> _Proposal:
     return _Proposal(mean, np.linalg.cholesky(covariance + 1e-8 * np.eye(mean.size)))
 
 
-def _bend(curvature: np.ndarray) -> np.ndarray:
+def _bend(curvature: np.ndarray, sd: float) -> np.ndarray:
     """Return a curvature that is one of a density: no flatter than a tenth of the prior's, in any direction."""
     values, vectors = np.linalg.eigh(curvature)
-    bent: np.ndarray = (vectors * np.maximum(values, 0.1 / SIZE_PRIOR[1] ** 2)) @ vectors.T
+    bent: np.ndarray = (vectors * np.maximum(values, 0.1 / sd**2)) @ vectors.T
     return bent
 
 
@@ -296,39 +304,41 @@ def _move(points: np.ndarray, weight: np.ndarray) -> _Proposal:
     return _around(mean, (weight[:, None] * away).T @ away)
 
 
-def _loss(at: np.ndarray, measured: np.ndarray, centre: np.ndarray, truth: np.ndarray) -> tuple[float, np.ndarray]:
+def _loss(at: np.ndarray, measured: np.ndarray, scale: LogOddsScale, truth: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the negative log posterior at (log(s / T), shifts), and its gradient."""
-    logs = log_probabilities(at[:1], at[None, 1:], centre, measured)[0]  # (known, label)
+    logs = log_probabilities(at[:1], at[None, 1:], scale.centre, measured)[0]  # (known, label)
     rows = np.arange(truth.size)
     away = np.exp(logs)
     away[rows, truth] -= 1
-    standing = (at[0] - SIZE_PRIOR[0]) / SIZE_PRIOR[1]
+    mean, sd = scale.prior
+    standing = (at[0] - mean) / sd
     value = -logs[rows, truth].sum() + 0.5 * standing**2 + 0.5 * (at[1:] ** 2).sum() / SHIFT_SD**2
-    of_size = np.exp(at[0]) * (away * measured).sum() + standing / SIZE_PRIOR[1]
+    of_size = np.exp(at[0]) * (away * measured).sum() + standing / sd
     return float(value), np.concatenate([[of_size], away.sum(axis=0) + at[1:] / SHIFT_SD**2])
 
 
-def _curve(at: np.ndarray, measured: np.ndarray, centre: np.ndarray, truth: np.ndarray) -> np.ndarray:
+def _curve(at: np.ndarray, measured: np.ndarray, scale: LogOddsScale, truth: np.ndarray) -> np.ndarray:
     """Return the second derivatives of `_loss`."""
-    p = np.exp(log_probabilities(at[:1], at[None, 1:], centre, measured)[0])  # (known, label)
+    p = np.exp(log_probabilities(at[:1], at[None, 1:], scale.centre, measured)[0])  # (known, label)
     size = np.exp(at[0])
     apart = measured - (p * measured).sum(axis=1, keepdims=True)
     slope = size * ((p * measured).sum() - measured[np.arange(truth.size), truth].sum())
     found = np.empty((at.size, at.size))
-    found[0, 0] = size**2 * (p * apart**2).sum() + slope + 1 / SIZE_PRIOR[1] ** 2
+    found[0, 0] = size**2 * (p * apart**2).sum() + slope + 1 / scale.prior[1] ** 2
     found[0, 1:] = found[1:, 0] = size * (p * apart).sum(axis=0)
     found[1:, 1:] = np.diag(p.sum(axis=0) + 1 / SHIFT_SD**2) - p.T @ p
     return found
 
 
-def evaluate_posterior(points: np.ndarray, measured: np.ndarray, centre: np.ndarray, truth: np.ndarray) -> np.ndarray:
+def evaluate_posterior(points: np.ndarray, measured: np.ndarray, scale: LogOddsScale, truth: np.ndarray) -> np.ndarray:
     """Return the log posterior of points (point, dimension), but for a number."""
-    standing = (points[:, 0] - SIZE_PRIOR[0]) / SIZE_PRIOR[1]
+    mean, sd = scale.prior
+    standing = (points[:, 0] - mean) / sd
     found: np.ndarray = -0.5 * standing**2 - 0.5 * (points[:, 1:] ** 2).sum(axis=1) / SHIFT_SD**2
-    per_chunk = max(1, CHUNK_BYTES // (8 * len(points) * centre.size))
+    per_chunk = max(1, CHUNK_BYTES // (8 * len(points) * scale.centre.size))
     for begin in range(0, truth.size, per_chunk):
         chunk = slice(begin, begin + per_chunk)
-        logs = log_probabilities(points[:, 0], points[:, 1:], centre, measured[chunk])
+        logs = log_probabilities(points[:, 0], points[:, 1:], scale.centre, measured[chunk])
         found += logs[:, np.arange(logs.shape[1]), truth[chunk]].sum(axis=1)
     return found
 

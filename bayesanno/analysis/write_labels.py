@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bayesanno.analysis.labels import label_table
-from bayesanno.analysis.parts import tabulate_posterior
 from bayesanno.analysis.predict import predict_labels
+from bayesanno.fits.parts import tabulate_posterior
 from bayesanno.fits.storage import is_on_dask, model_of, require_tree, totals_of
 from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole

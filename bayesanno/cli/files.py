@@ -25,7 +25,12 @@ from bayesanno.ground.errors import DataFileError, FitError
 from bayesanno.ground.files import write_whole
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted, enumerated
-from bayesanno.inference.diagnosis.explain_misfit import describe_misfit, explain_misfit
+from bayesanno.inference.diagnosis.explain_misfit import (
+    CANNOT_SEE,
+    describe_adjustment,
+    describe_misfit,
+    explain_misfit,
+)
 from bayesanno.io.write import write_data, write_table
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import HasPopulation
@@ -201,6 +206,9 @@ def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
     if not explain_misfit(found):  # a warning has said so
         for near in filter(None, map(describe_misfit, found.get("misfit", ()))):
             yield f"the answers are as predicted: {near}"
+        if "gold" in found and not found["gold"]:
+            yield CANNOT_SEE
+    yield from filter(None, map(describe_adjustment, found.get("misfit", ())))
     yield f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"
 
 

@@ -76,6 +76,13 @@ def fit(
             help="True labels of some items (item,gold), to recalibrate the probabilities of labels.",
         ),
     ] = None,
+    adjust: Annotated[
+        bool,
+        typer.Option(
+            "--adjust/--no-adjust",
+            help="Adjust the probabilities of labels where the fit finds that errors of annotators are correlated.",
+        ),
+    ] = True,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html as well.")] = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
@@ -103,7 +110,7 @@ def fit(
     check_initvals(initvals)
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as folder:
-        sampling |= {"method": method, "random_seed": seed, "initvals": initvals}
+        sampling |= {"method": method, "random_seed": seed, "initvals": initvals, "adjust": adjust}
         if dask is not None:
             of_items = {"--coverage": coverage, "--grades": grades, "--recalibrate": recalibrate}
             fitted, written = fit_on_dask(chosen, data, options, dask, folder, of_items, **sampling)

@@ -21,8 +21,8 @@ import numpy as np
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.grades import grade_items
-from bayesanno.analysis.parts import FitPart, concat_parts, parts_of
 from bayesanno.criticism.clusters import bound_share
+from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr

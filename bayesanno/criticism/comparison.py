@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
-from bayesanno.analysis.parts import parts_of
 from bayesanno.criticism.calibration import BINS, predict_all, tabulate_scores
 from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.counts import CountData
+from bayesanno.fits.parts import parts_of
 from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.analysis.parts import part_of
 from bayesanno.criticism.parallel import run_all
 from bayesanno.criticism.trials import try_fit
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import FitError, ModelError
 from bayesanno.ground.files import write_whole

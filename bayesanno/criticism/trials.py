@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from bayesanno.agreement.vote import vote_right
-from bayesanno.analysis.parts import part_of
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
 from bayesanno.ground.lazy import pd, xr

@@ -344,6 +344,8 @@ def require_fit(fit: xr.DataTree) -> None:
             "this fit is by an older version of bayesanno, whose names of variables had those of dimensions in them: "
             "fit the data again"
         )
+    if "latent_before" in fit.children:
+        raise FitError("this fit was recalibrated by an older version of bayesanno: recalibrate the fit as it was")
 
 
 def log_likelihood_group(model: AnnotationModel, data: Data, posterior: xr.Dataset, values: np.ndarray) -> xr.Dataset:

@@ -28,6 +28,8 @@ from bayesanno.ground.lazy import xr
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.capabilities import known_parameters
 
+LATENT, LABELS = "latent", "labels"  # the groups of the posterior by the model, and of what tables read in its place
+ADJUSTMENT = "adjustment"  # the group of a fit whose labels were adjusted for correlated errors
 RECALIBRATION = "recalibration"  # the group, and the attribute, of a fit whose labels were recalibrated
 Yields = Literal["mcmc", "approximation", "point", "combination"]
 
@@ -70,12 +72,20 @@ class FitView:
         require_fit(self.tree)
         if is_on_dask(self.tree):
             refuse_items()
-        return read_by_dimension(self.tree, "latent")
+        return read_by_dimension(self.tree, LATENT)
+
+    @cached_property
+    def labels(self) -> dict[str, xr.Dataset]:
+        """The same with the probabilities that tables read: adjusted for correlated errors, recalibrated, or as is."""
+        found = dict(self.latents)
+        for dimension, own in read_by_dimension(self.tree, LABELS).items() if self.is_adjusted else ():
+            found[dimension] = found[dimension].drop_vars("probability_mcse", errors="ignore").assign(own.data_vars)
+        return found
 
     @property
     def latent(self) -> xr.Dataset:
-        """The same of a fit without dimensions."""
-        return self.latents[""]
+        """What `labels` has of a fit without dimensions."""
+        return self.labels[""]
 
     @cached_property
     def known(self) -> dict[str, np.ndarray]:
@@ -89,6 +99,11 @@ class FitView:
         require_fit(self.tree)
         found: Yields = self.tree.attrs["yields"]
         return found
+
+    @property
+    def is_adjusted(self) -> bool:
+        """Whether the labels were adjusted for what the check of the fit found, or recalibrated."""
+        return LABELS in self.tree.children
 
     @property
     def is_recalibrated(self) -> bool:

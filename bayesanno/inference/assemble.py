@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from bayesanno.fits.parts import parts_of
 from bayesanno.fits.storage import (
     MAX_GROUP_BYTES,
     data_groups,
@@ -18,10 +19,13 @@ from bayesanno.fits.storage import (
     log_likelihood_group,
     versions,
 )
+from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import MisfitWarning, warn
 from bayesanno.ground.lazy import pm, xr
+from bayesanno.inference.adjust import adjust_labels
 from bayesanno.inference.diagnosis.explain import explain_votes, warn_of_results
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
+from bayesanno.inference.diagnosis.gold import count_errors
 from bayesanno.inference.diagnosis.measures import diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.diagnosis.misfit import measure_misfit
 from bayesanno.inference.diagnosis.rare import add_rare
@@ -104,28 +108,34 @@ def finish(model: AnnotationModel, data: Any, results: Results, *, check: bool) 
     Parameters
     ----------
     check : bool
-        Whether to compare the answers with those that the draws predict: `misfit` is then among the diagnostics.
+        Whether to compare the answers with those that the draws predict: `misfit` is then among the diagnostics. Labels
+        are adjusted by what is found, unless the attribute `adjust` is 0.
     """
     groups, attrs, found = results.groups, results.attrs, dict(results.diagnostics)
-    said = [*found.pop("remarks", []), *(explain_votes(data, groups["latent"]) if "latent" in groups else [])]
-    if said:
-        found["remarks"] = said
-    if check:
-        known = {name: parameter.value for name, parameter in known_parameters(model, data).items()}
-        seeds = [int(seed) for seed in str(attrs["random_seed"]).split(", ")]  # of each fit that was put together
-        found["misfit"] = measure_misfit(Drawn(model, data, groups["posterior"], known), seeds)
-    warn_of_results(groups, found)
-    if check:  # and not where it was said before, of the same draws
-        for problem in explain_misfit(found):
-            warn(problem, MisfitWarning)
     tree = xr.DataTree.from_dict(dict(groups))
     tree.attrs = dict(attrs) | {
         "model": model.name,
         "fields": json.dumps(model.to_fields()),
         "data_hash": data.hash,
         "versions": json.dumps(versions()),
-        "diagnostics": json.dumps(found),
     }
+    said = [*found.pop("remarks", []), *(explain_votes(data, groups["latent"]) if "latent" in groups else [])]
+    if said:
+        found["remarks"] = said
+    if check:
+        known = {name: parameter.value for name, parameter in known_parameters(model, data).items()}
+        seeds = [int(seed) for seed in str(attrs["random_seed"]).split(", ")]  # of each fit that was put together
+        misfits = measure_misfit(Drawn(model, data, groups["posterior"], known), seeds)
+        if attrs.get("adjust", 1):
+            adjust_labels(tree, misfits)
+        found["misfit"] = [one.found for one in misfits]
+        counted = {part.dimension: count_errors(part) for part in parts_of(FitView(tree))}
+        found["gold"] = {name: errors._asdict() for name, errors in counted.items() if errors is not None}
+    warn_of_results(groups, found)
+    if check:  # and not where it was said before, of the same draws
+        for problem in explain_misfit(found):
+            warn(problem, MisfitWarning)
+    tree.attrs["diagnostics"] = json.dumps(found)
     free_old_fits(tree)
     return tree
 

@@ -52,6 +52,7 @@ def fit(
     initvals: Begin | Mapping[str, Any] = "auto",
     relabel: bool = True,
     check: bool = True,
+    adjust: bool = True,
     method_options: Mapping[str, Any] | None = None,
     progressbar: bool = True,
     client: Client | None = None,
@@ -93,7 +94,10 @@ def fit(
         `bayesanno.inference.relabelling.align`.
     check : bool
         Whether to compare the answers with those that the fit predicts, which takes about a second; the diagnostics
-        have the result as `misfit`. Fits by EM and on a cluster are not checked.
+        have the result as `misfit`. Fits on a cluster are not checked.
+    adjust : bool
+        Whether to adjust the probabilities of labels for what the check finds; see `bayesanno.inference.adjust`. The
+        group `labels` then holds what all tables of labels read, and `latent` the model's own.
     method_options : mapping, optional
         Further options of the method: `starts`, the random points from which initvals="auto" searches (20); of advi and
         fullrank_advi `steps`, the most that are taken (50,000). Of em and vb `restarts`, how many starts (10); `steps`,
@@ -191,12 +195,13 @@ def fit(
                 model, answers, settings, initvals=initvals, relabel=relabel, random_seed=seed, progressbar=progressbar
             )
     made_by = {"method": method, "yields": chosen.yields, "settings": json.dumps(asdict(settings))}
+    how: dict[str, Any] = {} if adjust else {"adjust": 0}
     has_answers = not isinstance(answers, AnnotationTotals)
     return finish(
         model,
         answers,
-        replace(results, attrs=made_by | dict(results.attrs)),
-        check=check and chosen.yields != "point" and has_answers,
+        replace(results, attrs=made_by | how | dict(results.attrs)),
+        check=check and has_answers,
     )
 
 

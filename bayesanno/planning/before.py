@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno.analysis.parts import part_of
 from bayesanno.criticism.parallel import run_all
 from bayesanno.criticism.trials import collect_warnings
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
+from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView, require_as_fitted, view_of
 from bayesanno.ground.errors import DataError, FitError, MisfitWarning, warn
 from bayesanno.ground.lazy import pd, xr

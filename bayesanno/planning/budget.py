@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesanno.analysis.parts import find_positions
+from bayesanno.fits.parts import find_positions
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.validate import check_count
 

@@ -1,4 +1,4 @@
-"""The two factors of answers not yet given, of a fit: with its recalibration, and with annotators it has never seen.
+"""The two factors of answers not yet given, of a fit: with its adjusted labels, and with annotators it has never seen.
 
 The invariant: the mean of the states over draws is the posterior of labels that the fit's own tables show.
 """
@@ -12,14 +12,15 @@ import numpy as np
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.new_annotators import add_new_annotators
-from bayesanno.analysis.parts import PROBABILITY
 from bayesanno.analysis.recalibrated import known_items, recalibrations_of
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
+from bayesanno.fits.parts import PROBABILITY
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError, MisfitWarning, PredictionWarning, warn
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import nearest
+from bayesanno.inference.adjust import adjustments_of
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.modeling.capabilities import HasPopulation
 from bayesanno.modeling.states import DrawnStates, find_states
@@ -101,19 +102,24 @@ def make_askable(
         posterior = add_new_annotators(view.model, data, posterior, rng)
     states = find_states(view.model, data, posterior, view.known)
     is_known = np.isin(data.items, list(data.controls))
+    if view.is_adjusted:
+        states = _adjust(view, states)
     if view.is_recalibrated:
-        states = _recalibrate(view, states)
         is_known |= np.isin(data.items, known_items(view, ""))
     return Askable(view, data, states, is_known)
 
 
-def _recalibrate(view: FitView, states: DrawnStates) -> DrawnStates:
-    """Return states whose mean is the recalibrated posterior, and answers that say as much less, or more, of it."""
-    power = float((1 / recalibrations_of(view)[""].temperature).mean())
+def _adjust(view: FitView, states: DrawnStates) -> DrawnStates:
+    """Return states whose mean is the posterior of labels, and answers that say as much less, or more, of it."""
+    power = 1.0
+    for adjustment in adjustments_of(view).values():
+        power *= adjustment.worth(view.data.n_annotations / view.data.n_items + 1)
+    for recalibration in recalibrations_of(view).values():
+        power *= float((1 / recalibration.temperature).mean())
     before, after = states.probability, view.latent[PROBABILITY].values  # (item, class)
     ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
     state = states.state * ratio[:, :, None].astype(np.float32)
-    unseen = (before == 0) & (after > 0)  # impossible in all draws, but not after recalibration
+    unseen = (before == 0) & (after > 0)  # impossible in all draws, but not after adjustment
     state += (unseen * after)[:, :, None].astype(np.float32) / state.shape[3]
     answer = states.answer**power
     return replace(states, state=state, answer=answer / answer.sum(axis=2, keepdims=True))
@@ -125,7 +131,7 @@ def _say_what_it_rests_on(view: FitView, who: str) -> None:
             f"this fit is one point, so {who} leaves out what is not known of annotators: fit by nuts or vb for it",
             PredictionWarning,
         )
-    if not view.is_recalibrated and explain_misfit(view.diagnostics):
+    if not view.is_adjusted and explain_misfit(view.diagnostics):
         warn(
             f"the answers are not as this model predicts them, and so {who} takes more answers to be worth too much: "
             "recalibrate the fit by some true labels (bayesanno.recalibrate), or fit shared_errors if annotators err "

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesanno.analysis.parts import find_positions
+from bayesanno.fits.parts import find_positions
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr

@@ -6,8 +6,8 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.analysis import dependence
-from bayesanno.analysis.parts import part_of
 from bayesanno.analysis.residuals import error_chances, find_sharing
+from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError, SizeWarning
 from tests.samples import SHORT, rte_counts, simulate_clique, simulate_unsure, tiny_data

@@ -6,8 +6,8 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.analysis.accuracy import score
-from bayesanno.analysis.parts import concat_parts, parts_of, split_data
 from bayesanno.cli.files import describe_accuracy
+from bayesanno.fits.parts import concat_parts, parts_of, split_data
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.ground.errors import DataError, FitError
 from tests.models import references_model_a as reference

@@ -8,8 +8,8 @@ from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 from statsmodels.stats.proportion import proportion_confint
 
 import bayesanno as ba
-from bayesanno.analysis.parts import FitPart
 from bayesanno.criticism.calibration import Predicted, _tabulate_grades, tabulate_scores
+from bayesanno.fits.parts import FitPart
 from bayesanno.fits.view import view_of
 from bayesanno.ground.errors import DataError, FitError
 from tests.samples import LABELS, tiny_data

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.analysis.parts import part_of
 from bayesanno.analysis.residuals import mean_answers
+from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.inference.diagnosis.misfit import correlate_errors, measure_misfit

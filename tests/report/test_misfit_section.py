@@ -7,7 +7,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.analysis.accuracy import Errors, count_errors
-from bayesanno.analysis.parts import part_of
+from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.explain_misfit import explain_misfit
 from bayesanno.report.blocks import Problems, Text, Verdict

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bayesanno.inference.diagnosis.gold import Errors, explain_errors
+
 MOST_P = 0.01  # that a number of this size, or a larger one, comes about by chance: of more, nothing is said
 # The same of a number whose distribution is near normal in large tables, and skewed in small ones, where the share of
 # replicates that are larger says so:
 MOST_Z, MOST_SHARE = 2.33, 0.03
 # Of very many answers, chance explains hardly anything, and what is off may be too small to matter:
 SHARE_OFF = 0.05  # of the items
+SURE = 0.95  # of the weight of a misfit
 DESIGN_EFFECT = 1.1  # how many answers are worth as much as one that is independent of others
 
 CANNOT_SEE = (
@@ -31,17 +34,24 @@ def explain_misfit(diagnostics: Mapping[str, Any]) -> list[str]:
     >>> errors = {"correlation": 0.21, "expected": 0, "z": 98.7, "p": 0.0099, "n_answers": 121.0, "worth": 4.6}
     >>> print(*explain_misfit({"misfit": [{"dimension": "", "errors": errors}]}))
     the answers are not as this model predicts them: errors on an item correlate by 0.21 (z 98.7), so that its 121 \
-answers are worth 4.6 independent ones; the labels are then too sure: recalibrate them by some true labels \
+answers are worth 4.6 independent ones; the labels are then overconfident: recalibrate them by some true labels \
 (bayesanno.recalibrate), or see whether another model fits better (bayesanno.compare; in shared_errors, annotators err \
 together)
     """
-    return [text for one in diagnostics.get("misfit", []) if (text := _explain(one))]
+    said = [text for one in diagnostics.get("misfit", []) if (text := _explain(one))]
+    for dimension, errors in diagnostics.get("gold", {}).items():
+        said += explain_errors(Errors(**errors), dimension)
+    return said
+
+
+def agreement_is_off(found: Mapping[str, Any]) -> bool:
+    """Return whether pairs of annotators, or votes, are not as a fit predicts them."""
+    return bool(_explain_votes(found.get("votes")) or _explain_pairs(found.get("pairs")))
 
 
 def _explain(found: Mapping[str, Any]) -> str:
-    errors = _explain_errors(found["errors"]) if "errors" in found else ""
-    votes = _explain_votes(found["votes"]) if "votes" in found else ""
-    pairs = _explain_pairs(found["pairs"]) if "pairs" in found else ""
+    errors, votes = _explain_errors(found.get("errors")), _explain_votes(found.get("votes"))
+    pairs = _explain_pairs(found.get("pairs"))
     if not (errors or votes or pairs):
         return ""
     of = f" to {found['dimension']!r}" if found["dimension"] else ""
@@ -51,15 +61,24 @@ def _explain(found: Mapping[str, Any]) -> str:
             f"{off}; results for items depend on that: bayesanno.predictive_check(fit) shows more, and "
             "bayesanno.compare shows whether another model predicts better"
         )
+    if "adjustment" in found:
+        then, remedy = "the probabilities of labels are adjusted for that", "improve them by some true labels"
+    else:
+        then = "the labels are then overconfident" if errors else "the labels may be overconfident"
+        remedy = "recalibrate them by some true labels"
     return (
-        f"{off}; {'the labels are then too sure' if errors else 'labels may be too sure'}: recalibrate them by some "
-        "true labels (bayesanno.recalibrate), or see whether another model fits better (bayesanno.compare; in "
-        "shared_errors, annotators err together)"
+        f"{off}; {then}: {remedy} (bayesanno.recalibrate), or see whether another model fits better "
+        "(bayesanno.compare; in shared_errors, annotators err together)"
     )
 
 
-def _explain_errors(errors: Mapping[str, Any]) -> str:
-    if errors["z"] <= MOST_Z or errors["p"] >= MOST_SHARE or errors["n_answers"] < DESIGN_EFFECT * errors["worth"]:
+def _explain_errors(errors: Mapping[str, Any] | None) -> str:
+    if (
+        not errors
+        or errors["z"] <= MOST_Z
+        or errors["p"] >= MOST_SHARE
+        or errors["n_answers"] < DESIGN_EFFECT * errors["worth"]
+    ):
         return ""
     more = errors["correlation"] - errors["expected"]
     return (
@@ -68,16 +87,16 @@ def _explain_errors(errors: Mapping[str, Any]) -> str:
     )
 
 
-def _explain_votes(votes: Mapping[str, Any]) -> str:
-    if votes["p"] >= MOST_P or abs(votes["observed"] - votes["predicted"]) < SHARE_OFF:
+def _explain_votes(votes: Mapping[str, Any] | None) -> str:
+    if not votes or votes["p"] >= MOST_P or abs(votes["observed"] - votes["predicted"]) < SHARE_OFF:
         return ""
     number, _, label = votes["at_most"].partition(" x ")
     what = ("vote" if number == "1" else "votes") + f" for {label!r}" if label else "successes"
     return f"{votes['observed']:.0%} of the items have at most {number} {what} ({votes['predicted']:.0%} are predicted)"
 
 
-def _explain_pairs(pairs: Mapping[str, Any]) -> str:
-    if not pairs["close"]:
+def _explain_pairs(pairs: Mapping[str, Any] | None) -> str:
+    if not pairs or not pairs["close"]:
         return ""
     first = pairs["named"][0]
     one, other = first["annotators"]
@@ -85,6 +104,26 @@ def _explain_pairs(pairs: Mapping[str, Any]) -> str:
         f"{pairs['close']} of {pairs['n']} pairs of annotators agree beyond what their labels explain, most of all "
         f"{one!r} and {other!r} (on {first['observed']:.0%} of {first['n']} items; {first['predicted']:.0%} are "
         "predicted): they share more than the truth, or it is the others who copy one another"
+    )
+
+
+def describe_adjustment(found: Mapping[str, Any]) -> str:
+    """Return in words how the labels of a table were adjusted; "" where they were not.
+
+    Examples
+    --------
+    >>> from bayesanno.inference.diagnosis.explain_misfit import describe_adjustment
+    >>> done = {"weight": 1.0, "correlation": 0.05, "worth": 13.4}
+    >>> describe_adjustment({"dimension": "", "errors": {"n_answers": 39.0}, "adjustment": done})
+    'labels are adjusted: 39 answers an item count as 13.4, since errors correlate by 0.05'
+    """
+    if "adjustment" not in found:
+        return ""
+    done, of = found["adjustment"], f"{found['dimension']}: " if found["dimension"] else ""
+    little = f" (with weight {done['weight']:.2g}, as this is uncertain)" if done["weight"] < SURE else ""
+    return (
+        f"{of}labels are adjusted: {found['errors']['n_answers']:.3g} answers an item count as {done['worth']:.3g}, "
+        f"since errors correlate by {done['correlation']:.2g}{little}"
     )
 
 

@@ -2,7 +2,7 @@
 
 votes   How many items have 0, 1, 2, ... votes for a label (of counts: successes), beside what the fit predicts.
 errors  How the errors of two annotators on an item correlate, given the item's class: by the model not at all, unless
-        its items differ in more than their class. A correlation r makes n answers worth n / (1 + (n - 1) r) (Kish).
+        its items differ in more than their class. See `bayesanno.inference.diagnosis.errors`.
 pairs   How often two annotators say the same, beside what their classes and confusions predict: copies and cliques.
 
 The invariant: the answers that are predicted are to the same design, each replicate by one draw of the parameters with
@@ -13,7 +13,6 @@ References
 ----------
 A. Gelman, X.-L. Meng and H. Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies,
 Statistica Sinica 6, 733-807.
-L. Kish (1965), Survey Sampling, Wiley, section 5.4 (the design effect).
 """
 
 from __future__ import annotations
@@ -21,13 +20,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from itertools import cycle
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.ground.errors import DataError, FitError
-from bayesanno.inference.diagnosis.measures import count_independent
+from bayesanno.inference.diagnosis.errors import ErrorMeasure, measure_errors
 from bayesanno.modeling.capabilities import latents
 from bayesanno.modeling.data_kinds import Data
 from bayesanno.modeling.posterior import take_draws
@@ -46,8 +46,23 @@ PAIRS_P = 0.005
 CLOSE_PAIR = 0.2
 
 
-def measure_misfit(drawn: Drawn, random_seed: int | Sequence[int]) -> list[dict[str, Any]]:
-    """Hold the answers that were seen against those that the draws of a fit predict.
+class Misfit(NamedTuple):
+    """What is found of one table of answers.
+
+    Attributes
+    ----------
+    found : dict
+        What the diagnostics of a fit hold.
+    errors : ErrorMeasure or None
+        More of the errors of annotators, where a model and its data have them: what labels are adjusted by.
+    """
+
+    found: dict[str, Any]
+    errors: ErrorMeasure | None = None
+
+
+def measure_misfit(drawn: Drawn, random_seed: int | Sequence[int]) -> list[Misfit]:
+    """Compare the answers that were seen with those that the draws of a fit predict.
 
     Parameters
     ----------
@@ -57,7 +72,7 @@ def measure_misfit(drawn: Drawn, random_seed: int | Sequence[int]) -> list[dict[
 
     Returns
     -------
-    list of dict
+    list of Misfit
         Of each table of answers `dimension`, and as far as such data and such a model have them `votes`: the distance
         of the statistic as a whole from what is predicted, over the mean of replicates (`spread`), its `p`, and the
         largest difference between two cumulative shares of items, with what these are; `errors`: `correlation` of those
@@ -71,11 +86,12 @@ def measure_misfit(drawn: Drawn, random_seed: int | Sequence[int]) -> list[dict[
     rng = np.random.default_rng(random_seed)
     data = drawn.data if "item" in drawn.draws.dims else _draw_items(drawn.data, rng)
     some = drawn._replace(data=data, draws=take_draws(drawn.draws, REPLICATES))
-    replicates = list(replicate(*some, rng))
+    again = np.resize(np.arange(some.draws.sizes["draw"]), REPLICATES)  # a fit of one point has one draw
+    replicates = list(replicate(*some._replace(draws=some.draws.isel(draw=again)), rng))
     found = [_measure_table(table, some, replicates) for table in tables_of(data)]
     few = drawn._replace(draws=take_draws(drawn.draws, FEW_DRAWS))
     for one, table in zip(found, tables_of(drawn.data), strict=True):
-        one |= _measure_pairs(table, few)
+        one.found.update(_measure_pairs(table, few))
     return found
 
 
@@ -100,15 +116,22 @@ def _draw_items(data: Data, rng: np.random.Generator) -> Data:
     )
 
 
-def _measure_table(table: AnswerTable, drawn: Drawn, replicates: list[np.ndarray]) -> dict[str, Any]:
+def _measure_table(table: AnswerTable, drawn: Drawn, replicates: list[np.ndarray]) -> Misfit:
     found: dict[str, Any] = {"dimension": table.dimension}
     own = [answers[table.own] for answers in replicates]
     with suppress(DataError):  # trials that differ have no histogram
         found["votes"] = _measure_votes(table, own)
     if isinstance(table.data, AnnotationData) and says_labels(drawn.model, drawn.data):
         with suppress(DataError, FitError):  # of a model that cannot take items of one annotation, or other items
-            found |= _measure_errors(table, drawn, own)
-    return found
+            who = np.arange(table.data.n_annotators)[:, None]
+            joints = ask(drawn, who, dimension=table.dimension)
+            if drawn.draws.sizes["draw"] < len(own):
+                joints = cycle(joints)
+            errors = measure_errors(table.data, zip(joints, own, strict=False))
+            if errors is not None:
+                found["errors"] = errors.found
+            return Misfit(found, errors)
+    return Misfit(found)
 
 
 # ------------------------------------------------------------------------------------------------------------- votes
@@ -134,95 +157,6 @@ def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str
         "observed": float(shares[0][at]),
         "predicted": float(shares[1][at]),
     }
-
-
-# ------------------------------------------------------------------------------------------------------------ errors
-
-
-def _measure_errors(table: AnswerTable, drawn: Drawn, replicates: list[np.ndarray]) -> dict[str, Any]:
-    """Return how errors correlate, and what an item's answers are worth; nothing where no item has two answers."""
-    data = table.data
-    n_answers = np.bincount(data.item, minlength=data.n_items)
-    if not (n_answers > 1).any():
-        return {}
-    seen, predicted = [], []
-    who = np.arange(data.n_annotators)[:, None]
-    for joint, answers in zip(ask(drawn, who, dimension=table.dimension), replicates, strict=True):
-        seen.append(correlate_errors(data, data.label, joint))
-        predicted.append(correlate_errors(data, answers, joint))
-    more = np.array(seen) - np.array(predicted)
-    if not np.isfinite(more).all() or not more.std():
-        return {}
-    n, excess = float(n_answers[n_answers > 1].mean()), float(more.mean())
-    return {
-        "errors": {
-            "correlation": float(np.mean(seen)),
-            "expected": float(np.mean(predicted)),
-            "z": float(excess / more.std()),
-            "p": float(((more <= 0).sum() + 1) / (more.size + 1)),
-            "n_answers": n,
-            "worth": float(count_independent(n, min(excess, 1.0))),
-        }
-    }
-
-
-def correlate_errors(data: AnnotationData, label: np.ndarray, joint: np.ndarray) -> float:
-    """Return the correlation of two errors on the same item, given its class, over all pairs of answers.
-
-    The class of an item has the posterior that answers independent given the class would give it; how often an
-    annotator errs is the share seen.
-
-    Parameters
-    ----------
-    data : AnnotationData
-        The design.
-    label : array of int, shape (annotation,)
-    joint : array, shape (annotator, response, state)
-        p(state, answer) of an item that the annotator alone answers.
-    """
-    state = joint.sum(axis=(0, 1)) / len(joint)  # (state,)
-    n_states = state.size
-    with np.errstate(divide="ignore", invalid="ignore"):
-        answer = np.nan_to_num(joint / joint.sum(axis=1, keepdims=True))  # p(answer | state)
-        log_answer, log_state = np.log(answer), np.log(state)
-    logp = np.stack([_sum_by_item(data, log_answer[data.annotator, label, k]) for k in range(n_states)], axis=1)
-    logp += log_state
-    known = data.control_codes
-    logp[known >= 0] = np.where(np.arange(n_states) == known[known >= 0, None], 0.0, -np.inf)
-    logp -= np.maximum(logp.max(axis=1, keepdims=True), np.finfo(float).min)
-    weight = np.exp(logp)
-    weight /= np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    together = possible = 0.0
-    for k in range(n_states):
-        right = data.class_codes[k] if k < data.n_classes else -1  # in the last state of some models nobody is right
-        by_model = 1 - answer[:, right, k] if right >= 0 else np.ones(len(joint))  # that an annotator errs
-        chance = _share(data, label != right, weight[data.item, k], by_model)
-        away = (label != right) - chance[data.annotator]
-        spread = np.sqrt(chance * (1 - chance))[data.annotator]
-        together += weight[:, k] @ _pair_products(data, away)
-        possible += weight[:, k] @ _pair_products(data, spread)
-    return float(together / possible) if possible > 0 else float("nan")
-
-
-def _share(data: AnnotationData, errs: np.ndarray, weight: np.ndarray, by_model: np.ndarray) -> np.ndarray:
-    """Return how often each annotator errs, (annotator,): what the model says of it counts as one answer.
-
-    By the model's word alone, all who err more often than it has it, or less, would seem to err together.
-    """
-    of, n = data.annotator, data.n_annotators
-    seen = np.bincount(of, weights=weight * errs, minlength=n)
-    found: np.ndarray = (seen + by_model) / (np.bincount(of, weights=weight, minlength=n) + 1)
-    return found
-
-
-def _sum_by_item(data: AnnotationData, values: np.ndarray) -> np.ndarray:
-    return np.bincount(data.item, weights=values, minlength=data.n_items)
-
-
-def _pair_products(data: AnnotationData, values: np.ndarray) -> np.ndarray:
-    """Return twice the sum of products over the pairs of an item's answers, (item,)."""
-    products: np.ndarray = _sum_by_item(data, values) ** 2 - _sum_by_item(data, values**2)
-    return products
 
 
 # ------------------------------------------------------------------------------------------------------------- pairs

@@ -13,7 +13,7 @@ from bayesanno.analysis.annotators import annotator_table, low_competence_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.parameters import describe_draws
-from bayesanno.analysis.parts import part_of
+from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import counted

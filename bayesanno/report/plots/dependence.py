@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.dependence import Groups, Truth, code_groups, dependence_table
-from bayesanno.analysis.parts import part_of
+from bayesanno.fits.parts import part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError
 from bayesanno.ground.lazy import pd, xr

@@ -13,7 +13,7 @@ from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.accuracy import coverage_table, measure_coverage
 from bayesanno.analysis.caution import view_for_table
 from bayesanno.analysis.labels import n_kept
-from bayesanno.analysis.parts import measure_entropy, part_of
+from bayesanno.fits.parts import measure_entropy, part_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import FitError
 from bayesanno.ground.lazy import xr

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.parameters import DIAGNOSTICS
-from bayesanno.analysis.parts import parts_of
 from bayesanno.analysis.population import population_table
+from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted, enumerated

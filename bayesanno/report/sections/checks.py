@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayesanno.analysis.accuracy import score
-from bayesanno.analysis.parts import parts_of
 from bayesanno.criticism.calibration import calibration_scores
 from bayesanno.criticism.power_scaling import THRESHOLD, power_scaling_table
 from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.wording import counted, enumerated
 from bayesanno.report.blocks import Heading, PageBlock, Text, draw, small_table

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from bayesanno.analysis.dependence import MOST_PAIRS, dependence_table
-from bayesanno.analysis.parts import FitPart, parts_of
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.parts import FitPart, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd

@@ -9,8 +9,8 @@ import numpy as np
 from bayesanno.analysis.accuracy import score_part
 from bayesanno.analysis.difficulty import difficulty_table
 from bayesanno.analysis.labels import label_table
-from bayesanno.analysis.parts import FitPart, concat_parts, parts_of
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.parts import FitPart, concat_parts, parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.lazy import pd
 from bayesanno.ground.wording import counted

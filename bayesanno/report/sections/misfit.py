@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayesanno.analysis.accuracy import Errors, count_errors
-from bayesanno.analysis.parts import parts_of
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.parts import parts_of
 from bayesanno.fits.view import FitView
 from bayesanno.ground.wording import counted
 from bayesanno.inference.diagnosis.explain_misfit import CANNOT_SEE, describe_misfit, explain_misfit
+from bayesanno.inference.diagnosis.gold import Errors, count_errors, explain_errors
 from bayesanno.io.alike import explain_alike
 from bayesanno.report.blocks import Heading, PageBlock, Problems, Text, Verdict
-
-MOST_P = 0.01  # that labels are too sure by chance
-MOST_P_VOTE = 0.05  # that they are worse than the vote by chance
 
 
 def judge_answers(view: FitView) -> Iterator[PageBlock]:
@@ -48,23 +45,6 @@ def judge_answers(view: FitView) -> Iterator[PageBlock]:
     if names := _find_alike(view):
         yield Heading("Names that may be the same")
         yield Problems(names)
-
-
-def explain_errors(errors: Errors, dimension: str = "") -> list[str]:
-    """Explain how labels are wrong beyond chance; empty if they are as sure as they should be, and beat the vote."""
-    where = f"in {dimension!r}, " if dimension else ""
-    said = []
-    if errors.p < MOST_P:
-        said.append(
-            f"{where}{errors.made:,.0f} of {counted(errors.n, 'item')} whose true label is known are labelled wrongly, "
-            f"where {errors.expected:,.1f} were expected: the labels are too sure"
-        )
-    if errors.p_vote < MOST_P_VOTE:
-        said.append(
-            f"{where}the majority vote makes fewer errors ({errors.vote:,.1f}) than these labels ({errors.made:,.0f}): "
-            "use the vote, or compare with another model (bayesanno.compare)"
-        )
-    return said
 
 
 def _describe(errors: Errors) -> str:

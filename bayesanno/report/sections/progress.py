@@ -72,7 +72,7 @@ def _describe(ways: Mapping[str, pd.DataFrame]) -> str:
 
 def _doubt(view: FitView) -> str:
     """Say where answers are worth less than the model says."""
-    if view.is_recalibrated or not explain_misfit(view.diagnostics):
+    if view.is_adjusted or not explain_misfit(view.diagnostics):
         return ""
     return (
         " Since the answers are not as the model predicts them, they are worth less than that: recalibrate the fit by "

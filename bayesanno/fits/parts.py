@@ -17,7 +17,8 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.fits.view import FitView
+from bayesanno.fits.storage import groups_by_dimension
+from bayesanno.fits.view import LABELS, FitView
 from bayesanno.ground.errors import DataError, FitError
 from bayesanno.ground.lazy import pd, xr
 from bayesanno.ground.wording import listed
@@ -154,6 +155,62 @@ class CountPart(FitPart):
         return table
 
 
+# ----------------------------------------------------------------------------------------- the posterior of labels
+
+
+def log_label_posterior(part: FitPart, logs: np.ndarray | None = None) -> np.ndarray:
+    """Return the log posterior of each item's label, (item, label), as the fit has it, or one draw with these `logs`.
+
+    Where the last state is that nobody gave the true label, that one is spread over the labels not given as it is in
+    the posterior of labels.
+    """
+    logs = np.asarray(part.latent[LOG_PROBABILITY].values if logs is None else logs)  # (item, state)
+    if LABEL_PROBABILITY not in part.latent:
+        return logs
+    was_said = part.data.votes > 0  # (item, label)
+    spread = np.where(was_said, 0.0, part.latent[LABEL_PROBABILITY].values)
+    total = spread.sum(axis=1, keepdims=True)
+    spread = np.where(total > 0, spread, ~was_said)  # evenly, where the probabilities are 0 as doubles
+    with np.errstate(divide="ignore"):
+        share = np.log(spread) - np.log(spread.sum(axis=1, keepdims=True).clip(np.finfo(float).tiny))
+        return np.where(was_said, logs[:, :-1], logs[:, -1:] + share)
+
+
+def is_given(part: FitPart) -> np.ndarray:
+    """Return whether an item's true label was given to the fit, as a control: (item,)."""
+    return np.array([item in part.data.controls for item in part.data.items], dtype=bool)
+
+
+def with_posterior(part: FitPart, logs: np.ndarray) -> xr.Dataset:
+    """Return what a fit says of items, with these log posteriors of labels (item, label)."""
+    probability, found = np.exp(logs), part.latent.drop_vars(PROBABILITY_MCSE, errors="ignore")
+    probability /= probability.sum(axis=1, keepdims=True)
+    of_states, log_states = probability, logs
+    if LABEL_PROBABILITY in found:
+        found = found.assign({LABEL_PROBABILITY: found[LABEL_PROBABILITY].copy(data=probability)})
+        was_said = part.data.votes > 0  # (item, label)
+        unsaid = np.where(was_said, -np.inf, logs)
+        none_said = np.logaddexp.reduce(unsaid, axis=1, keepdims=True)
+        log_states = np.concatenate([np.where(was_said, logs, -np.inf), none_said], axis=1)
+        of_states = np.exp(log_states)
+    if CORRECT in found:
+        found = found.assign({CORRECT: found[CORRECT].copy(data=probability[part.data.item, part.data.label])})
+    return found.assign(
+        {
+            PROBABILITY: found[PROBABILITY].copy(data=of_states),
+            LOG_PROBABILITY: found[LOG_PROBABILITY].copy(data=log_states),
+            ENTROPY: found[ENTROPY].copy(data=measure_entropy(of_states)),
+        }
+    )
+
+
+def label_groups(parts: Sequence[FitPart]) -> dict[str, xr.Dataset]:
+    """Return the groups of a fit that hold the probabilities of labels, of parts that `with_posterior` returned."""
+    names = (PROBABILITY, LOG_PROBABILITY, ENTROPY, LABEL_PROBABILITY, CORRECT)
+    own = {part.dimension: part.latent[[name for name in names if name in part.latent]] for part in parts}
+    return groups_by_dimension(LABELS, own)
+
+
 # ---------------------------------------------------------------------------------------------- the kinds of data
 
 
@@ -253,7 +310,7 @@ def parts_of(view: FitView, *, need_items: bool = True) -> list[FitPart]:
     """
     if not need_items and isinstance(view.named_data, AnnotationTotals):
         return [FitPart(view.named_data, xr.Dataset())]
-    return split_data(view.data, view.latents)
+    return split_data(view.data, view.labels)
 
 
 def part_of(view: FitView, dimension: str | None, *, need_items: bool = True) -> FitPart:

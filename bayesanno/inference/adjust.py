@@ -1,0 +1,232 @@
+"""Label probabilities adjusted for what the check of a fit finds: without any true label.
+
+A model takes the errors of annotators on an item to be independent given its class. On real tables they hardly ever
+are, and then the labels come out overconfident. The check of a fit measures by how much errors correlate, and whether
+annotators agree more, or items have other votes, than the model predicts. Labels are adjusted for that:
+
+    p_i  ->  (1 - pi) p_i + pi ((1 - w) t_i + w v_i),    w = 2/3                                                  (1)
+
+    log t_i(k)  =  c_k + (log p_i(k) - c_k) / (1 + (n_i - 1) r) - log(sum over labels of the same)                (2)
+
+    v_i(k)  =  (sum of the weights of k's answers + b_k) / (sum of the weights of all answers + 1)                (3)
+
+pi  The weight of the misfit, in [0, 1]: 0 where answers are as the model predicts them, so that labels stay as they
+    are; 1 where it is beyond doubt.
+t   The model's own probabilities, tempered: n_i answers of correlated errors are worth n_i / (1 + (n_i - 1) r) (Kish
+    1965). c_k is the log of label k's share of items by the model, r the correlation, over whose draws t is averaged.
+v   The vote. Answers weigh what their annotator's informedness is, the probability of a right answer averaged over
+    classes, on the scale where chance is 0. One more answer is added: half of it evenly, half in the shares of labels
+    among all answers.
+
+Why the vote: tempering treats errors as alike in all pairs of annotators and items, and what correlates in all answers
+of an item cannot be seen in them. The vote does not depend on the model's likelihood, and its confidence grows with the
+number of votes, not exponentially. w was chosen on eleven tables with true labels, by leaving one out
+(`tests/benchmarks/adjustment.py`): from 1/2 to 4/5 the mean log score is the same to .01.
+
+What it assumes: the items are alike, but for their answers. Errors that all annotators share cannot be seen; true
+labels show them (`bayesanno.recalibrate`, which starts from here).
+
+The invariant: the posterior in `latent` stays the model's own; an item whose true label was given to the fit as a
+control stays as it is; and nothing is exponentiated before it is normalised.
+
+References
+----------
+L. Kish (1965), Survey Sampling, Wiley, section 5.4 (the design effect).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.parts import (
+    FitPart,
+    is_given,
+    label_groups,
+    log_label_posterior,
+    parts_of,
+    split_data,
+    with_posterior,
+)
+from bayesanno.fits.storage import groups_by_dimension, read_by_dimension
+from bayesanno.fits.view import ADJUSTMENT, FitView
+from bayesanno.ground.lazy import xr
+from bayesanno.inference.diagnosis.explain_misfit import DESIGN_EFFECT, agreement_is_off
+from bayesanno.inference.diagnosis.misfit import Misfit
+from bayesanno.modeling.weighing import average_logs
+
+VOTE_WEIGHT = 2 / 3  # w: two parts vote, one part model
+LEAST_SURE = 3.0  # log odds against a misfit where errors correlate as predicted
+LEAST_WEIGHT = 0.01  # of a misfit: of less, labels stay as they are
+LEAST_VOTE = 0.02  # of an annotator whose answers are no better than chance
+MOST_LOG = -700.0  # what is impossible by the model is at least so improbable: it can be tempered
+CHUNK_BYTES = 64 * 2**20  # of probabilities, over draws, at a time
+DRAW = "adjustment_draw"  # not "draw": a selection of draws or chains keeps all of these
+
+
+@dataclass(frozen=True, eq=False)
+class Adjustment:
+    """What the labels of one table are adjusted by.
+
+    Attributes
+    ----------
+    weight : float
+        pi.
+    correlation : array, shape (draw,)
+        r.
+    informedness : array, shape (annotator,)
+    log_share : array, shape (label,)
+        c.
+    label_share : array, shape (label,)
+        b: what the added answer is divided into.
+    """
+
+    weight: float
+    correlation: np.ndarray
+    informedness: np.ndarray
+    log_share: np.ndarray
+    label_share: np.ndarray
+
+    def vote(self, data: AnnotationData) -> np.ndarray:
+        """Return the log of the vote on each item, (item, label): equation (3)."""
+        n_new = data.n_annotators - self.informedness.size  # whom the fit has not seen
+        weight = np.concatenate([self.informedness, np.full(n_new, self.informedness.mean())]).clip(LEAST_VOTE)
+        cells = data.item * data.n_labels + data.label
+        votes = np.bincount(cells, weight[data.annotator], data.n_items * data.n_labels)
+        votes = votes.reshape(data.n_items, data.n_labels)[:, data.class_codes]  # (item, true_class)
+        found: np.ndarray = np.log(votes + self.label_share) - np.log(votes.sum(axis=1, keepdims=True) + 1)
+        return found
+
+    def temper(self, logs: np.ndarray, n_answers: np.ndarray) -> np.ndarray:
+        """Return log probabilities (item, label) tempered by each draw of r, (draw, item, label): equation (2)."""
+        from scipy.special import log_softmax
+
+        effect = 1 + np.maximum(n_answers - 1, 0) * self.correlation[:, None]  # (draw, item)
+        odds = np.maximum(logs, MOST_LOG) - self.log_share
+        tempered: np.ndarray = log_softmax(self.log_share + odds / effect[:, :, None], axis=2)
+        return tempered
+
+    def average(self, logs: np.ndarray, data: AnnotationData) -> np.ndarray:
+        """Return the adjusted log probabilities of items, from those of the model (item, label): equation (1)."""
+        n_answers, vote = np.bincount(data.item, minlength=data.n_items), self.vote(data)
+        n_parts = 1 + 8 * logs.size * self.correlation.size // CHUNK_BYTES
+        rows = np.array_split(np.arange(len(logs)), min(n_parts, max(1, len(logs))))
+        tempered = np.concatenate([average_logs(self.temper(logs[each], n_answers[each])) for each in rows])
+        return _mix(logs, _mix(tempered, vote, VOTE_WEIGHT), self.weight)
+
+    def draw(self, logs: np.ndarray, data: AnnotationData, n: int, rng: np.random.Generator) -> Iterator[Any]:
+        """Yield n times what labels are drawn from: log probabilities (item, label), or None, for the model's own."""
+        n_answers, vote = np.bincount(data.item, minlength=data.n_items), self.vote(data)
+        for is_misfit in rng.random(n) < self.weight:
+            r = rng.choice(self.correlation)
+            one = replace(self, correlation=np.array([r]))
+            yield _mix(one.temper(logs, n_answers)[0], vote, VOTE_WEIGHT) if is_misfit else None
+
+    def worth(self, n_answers: float) -> float:
+        """Return the mean power of the likelihood of n answers, in (0, 1]: 1 where nothing is adjusted."""
+        tempered = float((1 / (1 + max(0.0, n_answers - 1) * self.correlation)).mean())
+        return 1 - self.weight * (1 - tempered)
+
+
+def _mix(logs: np.ndarray, other: np.ndarray, share: float) -> np.ndarray:
+    """Return the logs of a mixture, of which `share` is the other's."""
+    with np.errstate(divide="ignore"):
+        mixed: np.ndarray = np.logaddexp(np.log1p(-share) + logs, np.log(share) + other)
+    return mixed
+
+
+def weigh_misfit(found: Mapping[str, Any], correlation: np.ndarray) -> float:
+    """Return the weight of a misfit: the logistic of z^2 / 2 - 3, times how much it matters; 1 of votes or pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesanno.inference.adjust import weigh_misfit
+    >>> [round(weigh_misfit({"errors": {"z": z, "n_answers": 10.0}}, np.array([0.05])), 2) for z in (0, 2, 4)]
+    [0.05, 0.27, 0.99]
+    """
+    from scipy.special import expit
+
+    if agreement_is_off(found):
+        return 1.0
+    errors = found["errors"]
+    effect = max(0.0, errors["n_answers"] - 1) * correlation.mean()
+    evidence = expit(max(0.0, errors["z"]) ** 2 / 2 - LEAST_SURE)
+    return float(evidence * min(1.0, effect / (DESIGN_EFFECT - 1)))
+
+
+def find_adjustment(part: FitPart, misfit: Misfit) -> Adjustment | None:
+    """Return what the labels of a table are adjusted by; None where its answers are as the model predicts them."""
+    if misfit.errors is None:
+        return None
+    weight = weigh_misfit(misfit.found, misfit.errors.correlation)
+    if weight < LEAST_WEIGHT:
+        return None
+    shares = np.nansum(np.exp(log_label_posterior(part)), axis=0) + 1  # a label that no item has may have one
+    votes = part.data.votes[:, part.data.class_codes].sum(axis=0) + 1
+    label_share = (1 / votes.size + votes / votes.sum()) / 2
+    correlation = misfit.errors.correlation.clip(0, 1)
+    return Adjustment(weight, correlation, misfit.errors.informedness, np.log(shares / shares.sum()), label_share)
+
+
+def adjust_labels(tree: xr.DataTree, misfits: Sequence[Misfit]) -> None:
+    """Add to a fit its adjusted labels, if any are; and to what was found of a table, what was done."""
+    parts = {part.dimension: part for part in parts_of(FitView(tree))}
+    adjusted, adjustments = [], {}
+    for misfit in misfits:
+        part = parts[misfit.found["dimension"]]
+        adjustment = find_adjustment(part, misfit)
+        if adjustment is None:
+            continue
+        n = misfit.found["errors"]["n_answers"]
+        r = float(adjustment.correlation.mean())
+        misfit.found["adjustment"] = {"weight": adjustment.weight, "correlation": r, "worth": n / (1 + (n - 1) * r)}
+        adjusted.append(adjust_part(part, adjustment))
+        adjustments[part.dimension] = tabulate_adjustment(part, adjustment)
+    for path, group in (label_groups(adjusted) | groups_by_dimension(ADJUSTMENT, adjustments)).items():
+        tree[path] = xr.DataTree(group)
+
+
+def adjust_part(part: FitPart, adjustment: Adjustment) -> FitPart:
+    """Return a part with adjusted probabilities in place of the model's."""
+    before = log_label_posterior(part)
+    after = np.where(is_given(part)[:, None], before, adjustment.average(before, part.data))
+    return replace(part, latent=with_posterior(part, after))
+
+
+# -------------------------------------------------------------------------------------------- what a fit holds
+
+
+def adjusted_parts(view: FitView) -> dict[str, FitPart]:
+    """Return the parts of a fit by dimension, adjusted, and not recalibrated."""
+    adjustments = adjustments_of(view)
+    parts = {part.dimension: part for part in split_data(view.data, view.latents)}
+    return {name: adjust_part(part, adjustments[name]) if name in adjustments else part for name, part in parts.items()}
+
+
+def tabulate_adjustment(part: FitPart, adjustment: Adjustment) -> xr.Dataset:
+    """Return an adjustment as variables of the group that holds it."""
+    dim = str(part.posterior.dims[1])
+    variables: dict[str, Any] = {
+        "weight": ((), adjustment.weight),
+        "correlation": ((DRAW,), adjustment.correlation),
+        "informedness": (("annotator",), adjustment.informedness),
+        "log_share": ((dim,), adjustment.log_share),
+        "label_share": ((dim,), adjustment.label_share),
+    }
+    return xr.Dataset(variables, coords={dim: part.states, "annotator": list(part.data.annotators)})
+
+
+def adjustments_of(view: FitView) -> dict[str, Adjustment]:
+    """Return the adjustment of each dimension that has one, of "" where there are no dimensions."""
+    if ADJUSTMENT not in view.tree.children:
+        return {}
+    names = ("correlation", "informedness", "log_share", "label_share")
+    return {
+        dimension: Adjustment(float(group["weight"]), *(group[name].values for name in names))
+        for dimension, group in read_by_dimension(view.tree, ADJUSTMENT).items()
+    }
